@@ -1,0 +1,23 @@
+namespace EQueue.Protocol;
+
+/// <summary>A request failed with a code that both sides know.</summary>
+public class EQueueException : Exception
+{
+    /// <summary>Makes the exception of <paramref name="code"/> with its own text.</summary>
+    public EQueueException(ErrorCode code)
+        : base(ErrorCodes.Describe(code) + ".") => Code = code;
+
+    /// <summary>Makes the exception of <paramref name="code"/> with facts: what, expected, found.</summary>
+    public EQueueException(ErrorCode code, string message)
+        : base(message) => Code = code;
+
+    /// <summary>Makes the exception of <paramref name="code"/> with facts and its cause.</summary>
+    public EQueueException(ErrorCode code, string message, Exception? innerException)
+        : base(message, innerException) => Code = code;
+
+    /// <summary>What went wrong.</summary>
+    public ErrorCode Code { get; }
+
+    /// <summary>Whether the same request, sent again later, can succeed.</summary>
+    public bool IsRetriable => ErrorCodes.IsRetriable(Code);
+}
