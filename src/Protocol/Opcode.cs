@@ -1,0 +1,78 @@
+namespace EQueue.Protocol;
+
+/// <summary>The operations of a broker. Numbers are on the wire: never changed, never reused.</summary>
+/// <remarks>Opcode 0 is remoting's own keep-alive. Each operation has a file of its own under <c>Operations</c>.</remarks>
+public enum Opcode : byte
+{
+    /// <summary>Opens a connection: versions, limits, who is who.</summary>
+    Hello = 1,
+
+    /// <summary>Makes a topic.</summary>
+    CreateTopic = 10,
+
+    /// <summary>Changes a topic's settings or adds queues.</summary>
+    AlterTopic = 11,
+
+    /// <summary>Removes a topic and its messages.</summary>
+    DeleteTopic = 12,
+
+    /// <summary>Names the topics.</summary>
+    ListTopics = 13,
+
+    /// <summary>Tells a topic's settings and queues.</summary>
+    DescribeTopic = 14,
+
+    /// <summary>Tells which broker holds which queue of a topic.</summary>
+    Route = 20,
+
+    /// <summary>Gives a producer its id, or fences its older self.</summary>
+    InitProducer = 30,
+
+    /// <summary>Stores batches.</summary>
+    Produce = 31,
+
+    /// <summary>Reads entries of many queues, waiting for them if asked to.</summary>
+    Fetch = 40,
+
+    /// <summary>Tells offsets: begin, end, by time.</summary>
+    FindOffsets = 41,
+
+    /// <summary>Stores a group's progress.</summary>
+    CommitOffsets = 50,
+
+    /// <summary>Reads a group's progress.</summary>
+    ReadOffsets = 51,
+
+    /// <summary>Joins a group, stays in it, learns its queues.</summary>
+    GroupHeartbeat = 52,
+
+    /// <summary>Leaves a group at once.</summary>
+    GroupLeave = 53,
+
+    /// <summary>Tells the broker's own figures.</summary>
+    Stats = 60,
+}
+
+/// <summary>The versions of each operation that this build speaks.</summary>
+public static class OperationVersions
+{
+    /// <summary>Every operation with the lowest and highest version known.</summary>
+    public static readonly IReadOnlyList<OperationVersion> All =
+        [.. Enum.GetValues<Opcode>().Select(opcode => new OperationVersion(opcode, 0, 0))];
+}
+
+/// <summary>An operation and the range of its versions that a side speaks.</summary>
+public readonly record struct OperationVersion(Opcode Opcode, byte Min, byte Max) : IPayload<OperationVersion>
+{
+    /// <inheritdoc/>
+    public static OperationVersion Read(ref PayloadReader reader) =>
+        new((Opcode)reader.ReadByte(), reader.ReadByte(), reader.ReadByte());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteByte((byte)Opcode);
+        writer.WriteByte(Min);
+        writer.WriteByte(Max);
+    }
+}

@@ -1,0 +1,33 @@
+namespace EQueue.Protocol;
+
+/// <summary>The body of every answer whose frame carries an error: the facts in words.</summary>
+/// <param name="Message">What, expected, found; null when the code says it all.</param>
+/// <param name="RetryAfter">When to try again; zero when the broker has no advice.</param>
+public sealed record ErrorDetail(string? Message, TimeSpan RetryAfter) : IPayload<ErrorDetail>
+{
+    /// <inheritdoc/>
+    public static ErrorDetail Read(ref PayloadReader reader) =>
+        new(reader.ReadNullableString(), reader.ReadMilliseconds());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Message);
+        writer.WriteMilliseconds(RetryAfter);
+    }
+}
+
+/// <summary>An answer that says only that it was done.</summary>
+public sealed record Done : IPayload<Done>
+{
+    /// <summary>The one answer there is.</summary>
+    public static readonly Done Value = new();
+
+    /// <inheritdoc/>
+    public static Done Read(ref PayloadReader reader) => Value;
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+    }
+}

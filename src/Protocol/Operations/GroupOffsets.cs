@@ -1,0 +1,126 @@
+namespace EQueue.Protocol;
+
+/// <summary>Stores how far a group has come.</summary>
+/// <param name="Group">Its name (see <see cref="NameRules"/>).</param>
+/// <param name="Member">Who commits; empty = nobody's member (manual assignment), allowed while the group has no live member.</param>
+/// <param name="Generation">The member's generation; -1 without a member.</param>
+/// <param name="Offsets">Where the group goes on.</param>
+/// <remarks>Errors: InvalidName, UnknownMember, FencedGeneration, GroupBusy; per queue UnknownQueue, InvalidArgument, StorageFull.</remarks>
+public sealed record CommitOffsetsRequest(
+    string Group, Guid Member, int Generation, IReadOnlyList<CommittedOffset> Offsets)
+    : IRequest<CommitOffsetsRequest, CommitOffsetsResponse>
+{
+    /// <inheritdoc/>
+    public static Opcode Opcode => Opcode.CommitOffsets;
+
+    /// <inheritdoc/>
+    public static CommitOffsetsRequest Read(ref PayloadReader reader) => new(
+        reader.ReadString(),
+        reader.ReadGuid(),
+        reader.ReadInt32(),
+        reader.ReadList<CommittedOffset>(CommittedOffset.MinSize));
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Group);
+        writer.WriteGuid(Member);
+        writer.WriteInt32(Generation);
+        writer.WriteList(Offsets);
+    }
+}
+
+/// <summary>A group's place in a queue.</summary>
+/// <param name="Queue">Which queue.</param>
+/// <param name="Next">The first message not processed; -1 in an answer: nothing committed.</param>
+/// <param name="RecordEpoch">Epoch of the last processed entry; -1 = not known.</param>
+/// <param name="Metadata">The committer's own words, at most 4,096 bytes; null = none.</param>
+public sealed record CommittedOffset(FetchQueueKey Queue, QueueOffset Next, int RecordEpoch, string? Metadata)
+    : IPayload<CommittedOffset>
+{
+    /// <summary>Longest metadata, in bytes of UTF-8.</summary>
+    public const int MaxMetadataBytes = 4096;
+
+    internal const int MinSize = FetchQueueKey.Size + 8 + 4 + 2;
+
+    /// <inheritdoc/>
+    public static CommittedOffset Read(ref PayloadReader reader) => new(
+        FetchQueueKey.Read(ref reader),
+        new QueueOffset(reader.ReadInt64()),
+        reader.ReadInt32(),
+        reader.ReadNullableString());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        Queue.Write(writer);
+        writer.WriteInt64(Next.Value);
+        writer.WriteInt32(RecordEpoch);
+        writer.WriteString(Metadata);
+    }
+}
+
+/// <summary>What became of each offset, in order.</summary>
+public sealed record CommitOffsetsResponse(IReadOnlyList<ErrorCode> Errors) : IPayload<CommitOffsetsResponse>
+{
+    /// <inheritdoc/>
+    public static CommitOffsetsResponse Read(ref PayloadReader reader)
+    {
+        var errors = new ErrorCode[reader.ReadCount(2)];
+        for (var i = 0; i < errors.Length; i++)
+            errors[i] = (ErrorCode)reader.ReadUInt16();
+        return new CommitOffsetsResponse(errors);
+    }
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteCount(Errors.Count);
+        foreach (var error in Errors)
+            writer.WriteUInt16((ushort)error);
+    }
+}
+
+/// <summary>Asks how far a group has come.</summary>
+/// <param name="Group">Its name.</param>
+/// <param name="Queues">Queues wanted; null = every queue the group has committed.</param>
+/// <remarks>Errors: InvalidName. A group that never committed answers -1 for each queue.</remarks>
+public sealed record ReadOffsetsRequest(string Group, IReadOnlyList<FetchQueueKey>? Queues)
+    : IRequest<ReadOffsetsRequest, ReadOffsetsResponse>
+{
+    /// <inheritdoc/>
+    public static Opcode Opcode => Opcode.ReadOffsets;
+
+    /// <inheritdoc/>
+    public static ReadOffsetsRequest Read(ref PayloadReader reader)
+    {
+        var group = reader.ReadString();
+        if (reader.ReadNullableCount(FetchQueueKey.Size) is not { } count)
+            return new ReadOffsetsRequest(group, null);
+        var queues = new FetchQueueKey[count];
+        for (var i = 0; i < queues.Length; i++)
+            queues[i] = FetchQueueKey.Read(ref reader);
+        return new ReadOffsetsRequest(group, queues);
+    }
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Group);
+        if (Queues is null)
+            writer.WriteNull();
+        else
+            writer.WriteList(Queues);
+    }
+}
+
+/// <summary>A group's places.</summary>
+public sealed record ReadOffsetsResponse(IReadOnlyList<CommittedOffset> Offsets) : IPayload<ReadOffsetsResponse>
+{
+    /// <inheritdoc/>
+    public static ReadOffsetsResponse Read(ref PayloadReader reader) =>
+        new(reader.ReadList<CommittedOffset>(CommittedOffset.MinSize));
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer) => writer.WriteList(Offsets);
+}
