@@ -109,6 +109,9 @@ public enum ErrorCode : ushort
     /// <summary>Too much sent in too short a time.</summary>
     Throttled = 60,
 
+    /// <summary>The batch is compressed in a way that this reader cannot undo.</summary>
+    UnsupportedCodec = 61,
+
     /// <summary>The offset is before the queue's start or beyond its end.</summary>
     OffsetOutOfRange = 70,
 

@@ -41,6 +41,7 @@ public static class ErrorCodes
         ErrorCode.StorageFull => "The broker's disk is full",
         ErrorCode.StoreFaulted => "The broker's store met a fault and takes no messages",
         ErrorCode.Throttled => "Too much was sent in too short a time",
+        ErrorCode.UnsupportedCodec => "The batch's compression is not supported",
         ErrorCode.OffsetOutOfRange => "The queue has no such offset",
         ErrorCode.DamagedData => "The bytes at that offset are damaged",
         ErrorCode.UnknownFetchSession => "The fetch session is not known",

@@ -1,0 +1,59 @@
+using System.Text;
+
+namespace EQueue.Protocol;
+
+/// <summary>Name-value pairs of a message, kept as the record headers they become. Names may repeat, values may be null.</summary>
+/// <remarks>Not thread-safe. <see cref="Clear"/> makes it ready for the next message without giving memory back.</remarks>
+public sealed class RecordProperties
+{
+    private byte[] _bytes = [];
+    private int _size;
+
+    /// <summary>Pairs added since the last <see cref="Clear"/>.</summary>
+    public int Count { get; private set; }
+
+    /// <summary>The pairs one after another: name length, name, value length (-1 for null), value; lengths as varints.</summary>
+    internal ReadOnlySpan<byte> Encoded => _bytes.AsSpan(0, _size);
+
+    /// <summary>Adds a text value, stored as UTF-8; null stays null.</summary>
+    /// <exception cref="ArgumentException">The name is empty, reserved or not valid UTF-16.</exception>
+    public void Add(string name, string? value)
+    {
+        if (value is null)
+            Add(name, default(OptionalBytes));
+        else
+            Add(name, Encoding.UTF8.GetBytes(value).AsSpan());
+    }
+
+    /// <summary>Adds bytes; an absent value becomes null.</summary>
+    /// <exception cref="ArgumentException">The name is empty, reserved or not valid UTF-16.</exception>
+    public void Add(string name, OptionalBytes value)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        if (name == RecordContent.TagHeaderName)
+            throw new ArgumentException($"The property name {name} is reserved: set the tag instead.", nameof(name));
+
+        int nameSize = Encoding.UTF8.GetByteCount(name);
+        EnsureRoom((2 * VarInt.MaxSize32) + nameSize + value.Value.Length);
+        int at = VarInt.Write(_bytes, _size, nameSize);
+        at += Encoding.UTF8.GetBytes(name, _bytes.AsSpan(at));
+        at = VarInt.Write(_bytes, at, value.CountedLength);
+        value.Value.CopyTo(_bytes.AsSpan(at));
+        _size = at + value.Value.Length;
+        Count++;
+    }
+
+    /// <summary>Forgets all pairs.</summary>
+    public void Clear()
+    {
+        _size = 0;
+        Count = 0;
+    }
+
+    private void EnsureRoom(int size)
+    {
+        int needed = checked(_size + size);
+        if (needed > _bytes.Length)
+            Array.Resize(ref _bytes, Math.Max(needed, (int)Math.Min(Array.MaxLength, 2L * _bytes.Length)));
+    }
+}
