@@ -1,0 +1,57 @@
+namespace EQueue.MessageStore;
+
+/// <summary>One file of the log. Made by the preparer or by recovery; the last of the chain takes the appends.</summary>
+internal sealed class Segment(string path, long basePosition, long capacity, long createdTimeMs)
+{
+    /// <summary>Bytes of the file's header, which has no positions.</summary>
+    public const int HeaderSize = 4096;
+
+    private long _endPosition = -1;
+    private bool _hasIndex;
+    private Segment? _next;
+
+    /// <summary>The file.</summary>
+    public string Path { get; } = path;
+
+    /// <summary>The position of its first entry.</summary>
+    public long BasePosition { get; } = basePosition;
+
+    /// <summary>Bytes of entries that fit, the seal included.</summary>
+    public long Capacity { get; } = capacity;
+
+    /// <summary>Unix milliseconds at which it was made.</summary>
+    public long CreatedTimeMs { get; } = createdTimeMs;
+
+    /// <summary>The position after its seal, which is the next one's base; -1 while it takes appends.</summary>
+    public long EndPosition
+    {
+        get => Volatile.Read(ref _endPosition);
+        set => Volatile.Write(ref _endPosition, value);
+    }
+
+    /// <summary>Whether it takes no more entries.</summary>
+    public bool IsSealed => EndPosition >= 0;
+
+    /// <summary>Its file, open for writing, from the preparer until it is sealed and durable; recovery leaves it open on the last one.</summary>
+    public IDiskFile? File { get; set; }
+
+    /// <summary>The next of the chain; set with <see cref="EndPosition"/>.</summary>
+    public Segment? Next
+    {
+        get => Volatile.Read(ref _next);
+        set => Volatile.Write(ref _next, value);
+    }
+
+    /// <summary>Runs of its entries in memory, in the order they began; under the log's lock. Empty once the index file is written.</summary>
+    public List<(Queue Queue, IndexRun Run)> Runs { get; set; } = [];
+
+    /// <summary>Whether its index file is written and durable. Recovery sets it for those it found or rebuilt.</summary>
+    public bool HasIndex
+    {
+        get => Volatile.Read(ref _hasIndex);
+        set => Volatile.Write(ref _hasIndex, value);
+    }
+
+    /// <summary>Where a position lies in the file.</summary>
+    public long FileOffsetOf(long position) => HeaderSize + position - BasePosition;
+}

@@ -1,0 +1,66 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>One producer: its epoch and what it stored last in each queue. Under the log's lock.</summary>
+internal sealed class ProducerState(long id, short epoch)
+{
+    // A producer mostly sends to the queue it sent to before.
+    private uint _lastQueue;
+    private SequenceWindow? _lastWindow;
+
+    public long Id { get; } = id;
+
+    public short Epoch { get; private set; } = epoch;
+
+    /// <summary>When the epoch was given, then when it last stored something; Unix milliseconds.</summary>
+    public long LastSeenMs { get; set; }
+
+    /// <summary>The windows by queue id.</summary>
+    public Dictionary<uint, SequenceWindow> Windows { get; } = [];
+
+    /// <summary>Starts a new epoch, whose sequences begin at 0 in every queue; nothing for an epoch that is not newer.</summary>
+    public void Raise(short epoch)
+    {
+        if (epoch > Epoch)
+        {
+            Epoch = epoch;
+            Windows.Clear();
+            _lastWindow = null;
+        }
+    }
+
+    /// <summary>The window of a queue; null before its first batch.</summary>
+    public SequenceWindow? Find(QueueId queue)
+    {
+        if (_lastWindow is not null && _lastQueue == queue.Value)
+        {
+            return _lastWindow;
+        }
+        if (!Windows.TryGetValue(queue.Value, out SequenceWindow? window))
+        {
+            return null;
+        }
+        (_lastQueue, _lastWindow) = (queue.Value, window);
+        return window;
+    }
+
+    /// <summary>The window of a queue, made at its first batch.</summary>
+    public SequenceWindow FindOrAdd(QueueId queue)
+    {
+        SequenceWindow? window = Find(queue);
+        if (window is null)
+        {
+            window = new SequenceWindow();
+            Windows.Add(queue.Value, window);
+        }
+        return window;
+    }
+
+    /// <summary>Forgets a queue that was removed.</summary>
+    public void Forget(QueueId queue)
+    {
+        Windows.Remove(queue.Value);
+        _lastWindow = null;
+    }
+}

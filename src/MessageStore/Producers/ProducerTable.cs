@@ -1,0 +1,106 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>All producers that may send with sequences. Under the log's lock, or by recovery.</summary>
+internal sealed class ProducerTable
+{
+    private readonly Dictionary<long, ProducerState> _producers = [];
+    private ProducerState? _last;
+
+    /// <summary>The id that the next producer gets; only rises.</summary>
+    public long NextId { get; private set; }
+
+    public int Count => _producers.Count;
+
+    public IEnumerable<ProducerState> All => _producers.Values;
+
+    /// <summary>Ids below <paramref name="nextId"/> were given out.</summary>
+    public void Reserve(long nextId) => NextId = Math.Max(NextId, nextId);
+
+    public ProducerState? Find(long id)
+    {
+        if (_last is not null && _last.Id == id)
+        {
+            return _last;
+        }
+        return _producers.TryGetValue(id, out ProducerState? producer) ? _last = producer : null;
+    }
+
+    /// <summary>A producer has (at least) this epoch now.</summary>
+    public ProducerState SetEpoch(ProducerSession session)
+    {
+        Reserve(session.Id + 1);
+        ProducerState? producer = Find(session.Id);
+        if (producer is null)
+        {
+            producer = new ProducerState(session.Id, session.Epoch);
+            _producers.Add(session.Id, producer);
+        }
+        producer.Raise(session.Epoch);
+        return producer;
+    }
+
+    public void Remove(long id)
+    {
+        _producers.Remove(id);
+        _last = null;
+    }
+
+    /// <summary>Checks a batch that is about to be stored.</summary>
+    /// <param name="session">Its producer, idempotent.</param>
+    /// <param name="queue">Where it goes.</param>
+    /// <param name="baseSequence">Sequence of its first record.</param>
+    /// <param name="count">Its records.</param>
+    /// <param name="original">With DuplicateSequence: the batch as it was stored; FirstOffset -1 when that is no longer known.</param>
+    /// <returns>None, DuplicateSequence, OutOfOrderSequence, ProducerFenced, UnknownProducer, InvalidBatch.</returns>
+    public ErrorCode Check(
+        ProducerSession session, QueueId queue, int baseSequence, int count, out SequencedBatch original)
+    {
+        original = default;
+        if (baseSequence < 0)
+        {
+            return ErrorCode.InvalidBatch;
+        }
+        if (Find(session.Id) is not { } producer || session.Epoch > producer.Epoch)
+        {
+            return ErrorCode.UnknownProducer;
+        }
+        if (session.Epoch < producer.Epoch)
+        {
+            return ErrorCode.ProducerFenced;
+        }
+        if (producer.Find(queue) is not { } window)
+        {
+            return baseSequence == 0 ? ErrorCode.None : ErrorCode.OutOfOrderSequence;
+        }
+        if (baseSequence == window.NextSequence)
+        {
+            return ErrorCode.None;
+        }
+        if (window.TryFind(baseSequence, SequenceWindow.Follow(baseSequence, count - 1), out original))
+        {
+            return ErrorCode.DuplicateSequence;
+        }
+        original = new SequencedBatch(baseSequence, baseSequence, -1, 0, 0);
+        return window.IsBehind(baseSequence) ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
+    }
+
+    /// <summary>A batch is stored: live after <see cref="Check"/>, or read back from the log, where its producer may be gone.</summary>
+    public void Stored(
+        ProducerSession session, QueueId queue, int baseSequence, int count, long firstOffset, long endPosition, long storedTimeMs)
+    {
+        if (Find(session.Id) is not { } producer || producer.Epoch != session.Epoch)
+        {
+            return;
+        }
+        SequenceWindow window = producer.FindOrAdd(queue);
+        if (window.AppliedPosition >= endPosition)
+        {
+            return; // a snapshot brought it
+        }
+        int lastSequence = SequenceWindow.Follow(baseSequence, count - 1);
+        window.Add(new SequencedBatch(baseSequence, lastSequence, firstOffset, endPosition, storedTimeMs));
+        producer.LastSeenMs = Math.Max(producer.LastSeenMs, storedTimeMs);
+    }
+}

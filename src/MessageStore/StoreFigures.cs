@@ -1,0 +1,44 @@
+namespace EQueue.MessageStore;
+
+/// <summary>What a store has done since it was opened, and what it is in.</summary>
+public readonly record struct StoreFigures
+{
+    /// <summary>Requests that staged at least one batch.</summary>
+    public long Appends { get; init; }
+
+    /// <summary>Batches of messages staged.</summary>
+    public long Batches { get; init; }
+
+    /// <summary>Batches that were stored before and were answered with their first place.</summary>
+    public long DuplicateBatches { get; init; }
+
+    /// <summary>Bytes handed to the system for the log.</summary>
+    public long BytesWritten { get; init; }
+
+    /// <summary>Write calls for the log.</summary>
+    public long Writes { get; init; }
+
+    /// <summary>fdatasync calls for the log.</summary>
+    public long Syncs { get; init; }
+
+    /// <summary>Reads served from memory.</summary>
+    public long MemoryReads { get; init; }
+
+    /// <summary>Reads that went to the disk.</summary>
+    public long DiskReads { get; init; }
+
+    /// <summary>Segment files, the active one included.</summary>
+    public int Segments { get; init; }
+
+    /// <summary>Queues that exist.</summary>
+    public int Queues { get; init; }
+
+    /// <summary>Snapshots written.</summary>
+    public long Snapshots { get; init; }
+
+    /// <summary>Free bytes of the volume when they were last asked for.</summary>
+    public long FreeBytes { get; init; }
+
+    /// <summary>Whether messages are refused because the disk is (nearly) full.</summary>
+    public bool IsReadOnly { get; init; }
+}

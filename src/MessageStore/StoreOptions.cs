@@ -1,0 +1,95 @@
+namespace EQueue.MessageStore;
+
+/// <summary>How a <see cref="QueueStore"/> keeps its log. Checked by <see cref="Validate"/> when the store opens.</summary>
+public sealed record StoreOptions
+{
+    /// <summary>The smallest segment, for tests.</summary>
+    public const int SmallestSegmentBytes = 64 << 10;
+
+    /// <summary>The folder of this store alone; made when it does not exist.</summary>
+    public required string DataDirectory { get; init; }
+
+    /// <summary>When an append is acknowledged.</summary>
+    public FlushPolicy FlushPolicy { get; init; } = FlushPolicy.Sync;
+
+    /// <summary>With <see cref="FlushPolicy.Async"/>: the longest time that something written stays not durable; 1 ms to 1 h.</summary>
+    public TimeSpan FlushInterval { get; init; } = TimeSpan.FromMilliseconds(100);
+
+    /// <summary>Bytes of a segment file after its header; 64 KiB to 2 GiB - 64 KiB. An entry never spans two.</summary>
+    public long SegmentSizeBytes { get; init; } = 512L << 20;
+
+    /// <summary>A segment older than this takes no more entries; 1 s to 30 days.</summary>
+    public TimeSpan SegmentMaxAge { get; init; } = TimeSpan.FromHours(1);
+
+    /// <summary>Memory that stages appends and serves readers of the newest bytes; 32 KiB to 1 GiB, used as the next power of two.</summary>
+    public long TailMemoryBytes { get; init; } = 32L << 20;
+
+    /// <summary>The largest batch in bytes: 1 KiB up to an eighth of <see cref="TailMemoryBytes"/> * 3 and less than a segment.</summary>
+    public int MaxBatchBytes { get; init; } = (4 << 20) + (64 << 10);
+
+    /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two segments and 64 MiB.</summary>
+    public long? ReserveBytes { get; init; }
+
+    /// <summary>The longest time between two snapshots while state changes; 1 s or more.</summary>
+    public TimeSpan SnapshotInterval { get; init; } = TimeSpan.FromSeconds(60);
+
+    /// <summary>Bytes of state records after which a snapshot is taken at once; 64 KiB or more.</summary>
+    public long SnapshotStateBytes { get; init; } = 64L << 20;
+
+    /// <summary>Producers remembered for duplicate detection; beyond, the longest silent one is forgotten; 1 or more.</summary>
+    public int MaxProducers { get; init; } = 100_000;
+
+    /// <summary>Queues that may exist at once; 1 or more.</summary>
+    public int MaxQueues { get; init; } = 1_000_000;
+
+    /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
+    public int ReaderThreads { get; init; } = 2;
+
+    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that state.</summary>
+    public bool AcceptLostState { get; init; }
+
+    /// <summary>The files; <see langword="null"/>: those of this system.</summary>
+    public IDisk? Disk { get; init; }
+
+    /// <summary>Free bytes below which the store takes no messages.</summary>
+    internal long EffectiveReserveBytes => ReserveBytes ?? (2 * SegmentSizeBytes) + (64L << 20);
+
+    /// <summary>Throws when a setting is out of its range.</summary>
+    /// <exception cref="ArgumentException">Names the setting, its range and what was found.</exception>
+    public void Validate()
+    {
+        Require(!string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
+        Require(Enum.IsDefined(FlushPolicy), nameof(FlushPolicy), "Sync or Async", FlushPolicy);
+        Require(
+            FlushInterval >= TimeSpan.FromMilliseconds(1) && FlushInterval <= TimeSpan.FromHours(1),
+            nameof(FlushInterval), "1 ms to 1 h", FlushInterval);
+        Require(
+            SegmentSizeBytes >= SmallestSegmentBytes && SegmentSizeBytes <= int.MaxValue - (64 << 10),
+            nameof(SegmentSizeBytes), "64 KiB to 2 GiB - 64 KiB", SegmentSizeBytes);
+        Require(
+            SegmentMaxAge >= TimeSpan.FromSeconds(1) && SegmentMaxAge <= TimeSpan.FromDays(30),
+            nameof(SegmentMaxAge), "1 s to 30 days", SegmentMaxAge);
+        Require(
+            TailMemoryBytes is >= 32 << 10 and <= 1 << 30, nameof(TailMemoryBytes), "32 KiB to 1 GiB", TailMemoryBytes);
+        long largest = Math.Min(TailMemoryBytes / 8 * 3, SegmentSizeBytes) - 1024;
+        Require(
+            MaxBatchBytes >= 1024 && MaxBatchBytes <= largest,
+            nameof(MaxBatchBytes), $"1 KiB to {largest} bytes (three eighths of TailMemoryBytes, less than a segment)",
+            MaxBatchBytes);
+        Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
+        Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
+        Require(
+            SnapshotStateBytes >= 64 << 10, nameof(SnapshotStateBytes), "64 KiB or more", SnapshotStateBytes);
+        Require(MaxProducers >= 1, nameof(MaxProducers), "1 or more", MaxProducers);
+        Require(MaxQueues >= 1, nameof(MaxQueues), "1 or more", MaxQueues);
+        Require(ReaderThreads is >= 1 and <= 16, nameof(ReaderThreads), "1 to 16", ReaderThreads);
+    }
+
+    private static void Require(bool holds, string setting, string range, object? found)
+    {
+        if (!holds)
+        {
+            throw new ArgumentException($"{setting} must be {range}; found {found ?? "nothing"}.", setting);
+        }
+    }
+}
