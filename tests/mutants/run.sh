@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Plants each defect of this folder in a copy of the tree, one at a time, and shows which test turns red.
+# usage: tests/mutants/run.sh [NAME...]     without names: all, and the table is written to tests/mutants/RESULT.md
+# A patch starts with two lines of words: "Defect: ..." and "Test: PROJECT [runner arguments]".
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+copy=$(mktemp -d)
+cleanup() { git -C "$root" worktree remove --force "$copy/tree" 2>/dev/null || true; rm -rf "$copy"; }
+trap cleanup EXIT
+git -C "$root" worktree add --quiet --detach "$copy/tree" HEAD
+cd "$copy/tree"
+
+rows=""
+survivors=0
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+    for patch in "$root"/tests/mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
+fi
+for name in "${names[@]}"; do
+    patch="$root/tests/mutants/$name.patch"
+    defect=$(sed -n 's/^Defect: //p' "$patch")
+    read -r project arguments < <(sed -n 's/^Test: //p' "$patch")
+    git apply "$patch"
+    log="$copy/$name.log"
+    verdict="SURVIVED"
+    if ! dotnet build "tests/$project" -c Release -v q -clp:ErrorsOnly -p:RunAnalyzers=false >"$log" 2>&1; then
+        verdict="DOES NOT BUILD"
+    else
+        # shellcheck disable=SC2086
+        timeout 300 "artifacts/bin/$project/release/EQueue.$project" $arguments >>"$log" 2>&1 || {
+            red=$(sed -n 's/\x1b\[[0-9;]*m//g; s/^ *\([A-Za-z0-9_.]*\.\)\([A-Za-z0-9]*\.[A-Za-z0-9_]*\).*\[FAIL\].*/\2/p' "$log" | sort -u | head -3 | paste -sd' ' -)
+            verdict="${red:-the run did not end}"
+        }
+    fi
+    case "$verdict" in SURVIVED | "DOES NOT BUILD") survivors=$((survivors + 1)) ;; esac
+    echo "$name: $verdict"
+    rows+="| $name | $defect | ${verdict// /<br>} |"$'\n'
+    git checkout --quiet -- .
+done
+
+if [ $# -eq 0 ]; then
+    {
+        echo "# Planted defects and the tests that turn red"
+        echo
+        echo "Written by \`tests/mutants/run.sh\` at commit $(git rev-parse --short HEAD)."
+        echo
+        echo "| patch | defect | red |"
+        echo "|---|---|---|"
+        printf '%s' "$rows"
+    } >"$root/tests/mutants/RESULT.md"
+fi
+[ "$survivors" -eq 0 ] || { echo "$survivors without a red test"; exit 1; }
