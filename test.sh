@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds with warnings as errors, checks the format and runs every test project.
+# Prints the seconds of each project; the last line is "N passed, N failed, N skipped". ./test.sh Tidy Cli runs those alone.
+set -euo pipefail
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+results="$root/artifacts/test-results"
+
+die() { echo "test.sh: $*" >&2; exit 1; }
+
+# Debian packages that tests read: a dictionary, a book in UTF-8, an independent implementation of the record batch.
+packages=(wamerican debian-reference-fr python3-kafka)
+
+missing_packages() {
+    for package in "${packages[@]}"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || echo "$package"
+    done
+}
+
+install_packages() {
+    command -v apt-get >/dev/null || { echo "test.sh: no apt-get; needed: ${packages[*]}" >&2; return; }
+    local missing as_root=()
+    mapfile -t missing < <(missing_packages)
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    echo "installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    { "${as_root[@]}" apt-get update && "${as_root[@]}" apt-get install --yes --no-install-recommends "${missing[@]}"; } \
+        > "$results/apt.log" 2>&1 || { cat "$results/apt.log" >&2; die "could not install ${missing[*]}"; }
+}
+
+# counter TRX NAME: the value of one attribute of the <Counters> element, 0 when it is not there.
+counter() {
+    { grep -o '<Counters [^>]*>' "$1" | grep -o " $2=\"[0-9]*\"" | grep -o '[0-9]*' || echo 0; } | head -n 1
+}
+
+# timed NAME COMMAND...: runs the command and says how long it took.
+timed() {
+    local name=$1 start=$SECONDS code=0
+    shift
+    "$@" || code=$?
+    printf '%-28s %4d s\n' "$name" $((SECONDS - start))
+    return "$code"
+}
+
+command -v dotnet >/dev/null || die "the .NET 10 SDK is needed (dotnet was not found)"
+rm -rf "$results"
+mkdir -p "$results"
+cd "$root"
+
+mapfile -t projects < <(find tests -mindepth 2 -maxdepth 2 -name '*.Tests.csproj' -printf '%f\n' | sed 's/\.csproj$//' | sort)
+[ "${#projects[@]}" -gt 0 ] || die "no test project found"
+if [ "$#" -gt 0 ]; then
+    projects=("${@/%/.Tests}")
+fi
+
+timed packages install_packages
+timed restore dotnet restore EQueue.sln --verbosity quiet
+timed build dotnet build EQueue.sln --no-restore --configuration Release --verbosity quiet -nologo \
+    -consoleLoggerParameters:NoSummary -warnaserror
+timed programs ./build.sh
+timed format dotnet format EQueue.sln --verify-no-changes --no-restore
+
+failed_runs=()
+passed=0 failed=0 skipped=0
+for project in "${projects[@]}"; do
+    log="$results/$project.log" trx="$results/$project.trx"
+    timed "$project" "artifacts/bin/$project/release/EQueue.$project" --results-directory "$results" \
+        --report-xunit-trx --report-xunit-trx-filename "$project.trx" --no-progress --no-ansi > "$log" 2>&1 \
+        || { failed_runs+=("$project"); cat "$log"; }
+    tail -n 1 "$log"
+    if [ ! -s "$trx" ]; then
+        echo "$project left no result file"
+        failed_runs+=("$project")
+        continue
+    fi
+    if [ "$(counter "$trx" total)" -eq 0 ]; then
+        echo "$project ran no test"
+        failed_runs+=("$project")
+    fi
+    passed=$((passed + $(counter "$trx" passed)))
+    failed=$((failed + $(counter "$trx" failed) + $(counter "$trx" error) + $(counter "$trx" timeout)))
+    skipped=$((skipped + $(counter "$trx" notExecuted)))
+done
+
+echo "whole run                    $(printf '%4d' "$SECONDS") s"
+code=0
+if [ "${#failed_runs[@]}" -gt 0 ]; then
+    echo "failed: ${failed_runs[*]}"
+    code=1
+fi
+[ "$failed" -eq 0 ] || code=1
+# A runner that broke before its tests counted nothing: never let that read as a pass.
+[ "$code" -eq 0 ] || [ "$failed" -gt 0 ] || failed=${#failed_runs[@]}
+echo "$passed passed, $failed failed, $skipped skipped"
+exit "$code"
