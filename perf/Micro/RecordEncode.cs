@@ -3,7 +3,8 @@ using EQueue.Protocol;
 
 namespace EQueue.Micro;
 
-/// <summary>Cost of one record in a batch that is being filled; the batch's header and CRC are not part of it.</summary>
+/// <summary>Cost of one record in a batch that is being filled; the batch's header and CRC are not part of
+/// it.</summary>
 [MemoryDiagnoser]
 public class RecordEncode
 {

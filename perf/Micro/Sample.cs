@@ -14,7 +14,8 @@ internal static class Sample
 
     public static byte[] Batch(int records, RecordContent record)
     {
-        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + (records * (int)RecordBatchBuilder.SizeOf(record, records, 0))];
+        int recordSize = (int)RecordBatchBuilder.SizeOf(record, records, 0);
+        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + (records * recordSize)];
         var builder = new RecordBatchBuilder();
         builder.Reset(buffer, 0);
         for (int i = 0; i < records; i++)

@@ -7,7 +7,8 @@ using Arm = System.Runtime.Intrinsics.Arm;
 namespace EQueue.Protocol;
 
 /// <summary>CRC-32C (Castagnoli, RFC 3720 appendix B.4): the checksum of batches, entries and files.</summary>
-/// <remarks>Pure functions, safe on any thread. Uses the processor's CRC instruction where there is one, three streams at a
+/// <remarks>Pure functions, safe on any thread. Uses the processor's CRC instruction where there is one, three
+/// streams at a
 /// time on x64, and tables elsewhere; every path gives the same value.</remarks>
 public static class Crc32C
 {
@@ -30,7 +31,8 @@ public static class Crc32C
         return Arm.Crc32.Arm64.IsSupported ? AppendArm(crc, bytes) : AppendSoftware(crc, bytes);
     }
 
-    /// <summary>x64 with carry-less multiplication: hides the instruction's latency behind three independent streams.</summary>
+    /// <summary>x64 with carry-less multiplication: hides the instruction's latency behind three independent
+    /// streams.</summary>
     internal static uint AppendInterleaved(uint crc, ReadOnlySpan<byte> bytes)
     {
         uint register = ~crc;
@@ -87,7 +89,8 @@ public static class Crc32C
         return ~register;
     }
 
-    /// <summary>Runs three adjacent stretches side by side, then moves the first two registers over the bytes behind them.</summary>
+    /// <summary>Runs three adjacent stretches side by side, then moves the first two registers over the bytes behind
+    /// them.</summary>
     private static uint FoldThree(uint register, ReadOnlySpan<byte> bytes, int stride, Shift shift)
     {
         ReadOnlySpan<ulong> first = MemoryMarshal.Cast<byte, ulong>(bytes[..stride]);
@@ -139,7 +142,8 @@ public static class Crc32C
     /// <summary>Multiplies by x modulo the polynomial; bit 31 is the coefficient of x^0.</summary>
     private static uint TimesX(uint value) => (value >> 1) ^ ((value & 1) != 0 ? ReflectedPolynomial : 0);
 
-    /// <summary>Factors that move a register over zero bytes. A carry-less product of two reflected registers followed by one
+    /// <summary>Factors that move a register over zero bytes. A carry-less product of two reflected registers
+    /// followed by one
     /// CRC step multiplies by x^33 on its own, so the factor for n bytes is x^(8n - 33).</summary>
     private readonly record struct Shift(uint OneStride, uint TwoStrides)
     {

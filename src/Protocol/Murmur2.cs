@@ -2,7 +2,8 @@ using System.Buffers.Binary;
 
 namespace EQueue.Protocol;
 
-/// <summary>Murmur2, 32 bits, with the seed that Kafka's Java client uses: the same key meets the same queue in both.</summary>
+/// <summary>Murmur2, 32 bits, with the seed that Kafka's Java client uses: the same key meets the same queue in
+/// both.</summary>
 /// <remarks>Algorithm: Austin Appleby, MurmurHash2 (public domain). Pure functions, safe on any thread.</remarks>
 public static class Murmur2
 {

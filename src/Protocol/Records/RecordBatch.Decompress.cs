@@ -9,12 +9,14 @@ public static partial class RecordBatch
 {
     private const int CodecMask = 0x07;
 
-    /// <summary>Turns a compressed batch into the same batch uncompressed: header (codec bits cleared, length and CRC made
+    /// <summary>Turns a compressed batch into the same batch uncompressed: header (codec bits cleared, length and CRC
+    /// made
     /// to fit) and records.</summary>
     /// <param name="batch">Exactly one batch whose CRC was checked.</param>
     /// <param name="maxSizeBytes">The most bytes that the result may have.</param>
     /// <param name="plain">The result; <paramref name="batch"/> itself if it was not compressed.</param>
-    /// <returns>None; InvalidBatch: header or compressed bytes are bad; UnsupportedCodec: not gzip; MessageTooLarge: longer than
+    /// <returns>None; InvalidBatch: header or compressed bytes are bad; UnsupportedCodec: not gzip; MessageTooLarge:
+    /// longer than
     /// the limit.</returns>
     public static ErrorCode Decompress(ReadOnlyMemory<byte> batch, int maxSizeBytes, out ReadOnlyMemory<byte> plain)
     {
@@ -78,7 +80,9 @@ public static partial class RecordBatch
 
     private static MemoryStream OpenStream(ReadOnlyMemory<byte> bytes)
     {
-        ArraySegment<byte> segment = MemoryMarshal.TryGetArray(bytes, out ArraySegment<byte> array) ? array : bytes.ToArray();
+        ArraySegment<byte> segment = MemoryMarshal.TryGetArray(bytes, out ArraySegment<byte> array)
+            ? array
+            : bytes.ToArray();
         return new MemoryStream(segment.Array!, segment.Offset, segment.Count, writable: false);
     }
 }

@@ -34,7 +34,8 @@ public static partial class RecordBatch
     /// <summary>Applies the rules for a batch that comes from a producer.</summary>
     /// <param name="batch">Exactly one batch.</param>
     /// <param name="header">May be used when None or CorruptBatch is returned.</param>
-    /// <returns>None; CorruptBatch: the CRC differs; InvalidBatch: not exactly one batch, other magic, records count other than
+    /// <returns>None; CorruptBatch: the CRC differs; InvalidBatch: not exactly one batch, other magic, records count
+    /// other than
     /// last offset delta + 1 or more than the bytes can hold, or a control batch.</returns>
     public static ErrorCode Check(ReadOnlySpan<byte> batch, out RecordBatchHeader header)
     {
@@ -52,7 +53,8 @@ public static partial class RecordBatch
     public static bool HasValidCrc(ReadOnlySpan<byte> batch) =>
         batch.Length >= At.HeaderSize && ReadUInt32BigEndian(batch[At.Crc..]) == Crc32C.Compute(batch[At.Attributes..]);
 
-    /// <summary>Writes what the broker decides: base offset (bytes 0-7) and epoch (12-15). Neither is covered by the CRC.</summary>
+    /// <summary>Writes what the broker decides: base offset (bytes 0-7) and epoch (12-15). Neither is covered by the
+    /// CRC.</summary>
     /// <param name="batch">At least a header.</param>
     /// <param name="baseOffset">Offset of the first record.</param>
     /// <param name="epoch">Epoch of the log: 0 or more.</param>
@@ -62,10 +64,12 @@ public static partial class RecordBatch
         WriteInt32BigEndian(batch[At.LeaderEpoch..], epoch);
     }
 
-    /// <summary>Gives a finished batch another sender: for a producer whose session was renewed before the batch was stored.</summary>
+    /// <summary>Gives a finished batch another sender: for a producer whose session was renewed before the batch was
+    /// stored.</summary>
     /// <param name="batch">Exactly one batch; its CRC is computed anew.</param>
     /// <param name="producer">The new session.</param>
-    /// <param name="baseSequence">Sequence of the first record in that session; -1 with <see cref="ProducerSession.None"/>.</param>
+    /// <param name="baseSequence">Sequence of the first record in that session; -1 with <see
+    /// cref="ProducerSession.None"/>.</param>
     public static void SetProducer(Span<byte> batch, ProducerSession producer, int baseSequence)
     {
         WriteInt64BigEndian(batch[At.ProducerId..], producer.Id);

@@ -7,9 +7,12 @@ namespace EQueue.Protocol;
 
 /// <summary>Encodes messages into one batch, each once and straight into the caller's buffer. Reusable.</summary>
 /// <remarks>
-/// Not thread-safe; allocates nothing. The buffer is lent from <see cref="Reset"/> until the caller has taken the bytes that
-/// <see cref="Complete"/> counted. Record layout, all numbers zigzag varints: length, attributes (one byte, 0), timestamp delta,
-/// offset delta, key length (-1: null), key, body length (-1: null), body, headers count, headers (name length, name, value
+/// Not thread-safe; allocates nothing. The buffer is lent from <see cref="Reset"/> until the caller has taken the
+/// bytes that
+/// <see cref="Complete"/> counted. Record layout, all numbers zigzag varints: length, attributes (one byte, 0),
+/// timestamp delta,
+/// offset delta, key length (-1: null), key, body length (-1: null), body, headers count, headers (name length, name,
+/// value
 /// length (-1: null), value).
 /// </remarks>
 public sealed class RecordBatchBuilder
@@ -19,7 +22,8 @@ public sealed class RecordBatchBuilder
 
     private const int MaxShortDelta = 8192;
 
-    /// <summary>Bytes beside the body that must be free: the longest short form and the overhang of its 8-byte write.</summary>
+    /// <summary>Bytes beside the body that must be free: the longest short form and the overhang of its 8-byte
+    /// write.</summary>
     private const int ShortRoom = 16;
 
     private byte[] _array = [];
@@ -46,7 +50,7 @@ public sealed class RecordBatchBuilder
     public void Reset(Memory<byte> buffer, long baseTimestampMs)
     {
         if (buffer.Length < At.HeaderSize)
-            throw new ArgumentException($"A batch needs at least {At.HeaderSize} bytes, got {buffer.Length}.", nameof(buffer));
+            throw new ArgumentException($"A batch needs {At.HeaderSize} bytes or more, got {buffer.Length}.", nameof(buffer));
         if (!MemoryMarshal.TryGetArray(buffer, out ArraySegment<byte> segment))
             throw new ArgumentException("The buffer is not backed by an array.", nameof(buffer));
 
@@ -162,10 +166,12 @@ public sealed class RecordBatchBuilder
     }
 
     private static long SizeBehindLength(in RecordContent record, int offsetDelta, long timestampDelta) =>
-        1L + VarInt.SizeOf(timestampDelta) + VarInt.SizeOf(offsetDelta) + SizeOfBytes(record.Key) + SizeOfBytes(record.Body)
+        1L + VarInt.SizeOf(timestampDelta) + VarInt.SizeOf(offsetDelta)
+        + SizeOfBytes(record.Key) + SizeOfBytes(record.Body)
         + VarInt.SizeOf(record.HeadersCount) + record.HeadersSize;
 
-    private static long SizeOfBytes(OptionalBytes bytes) => (long)VarInt.SizeOf(bytes.CountedLength) + bytes.Value.Length;
+    private static long SizeOfBytes(OptionalBytes bytes) =>
+        (long)VarInt.SizeOf(bytes.CountedLength) + bytes.Value.Length;
 
     private static int WriteBytes(Span<byte> target, int at, OptionalBytes bytes)
     {
@@ -184,8 +190,10 @@ public sealed class RecordBatchBuilder
         PrepareMiddle();
     }
 
-    /// <summary>Lays out the bytes between a record's length and its body length, ready for the next record without a key:
-    /// attributes 0, room for a one-byte timestamp delta, the offset delta, key length -1. Size 0: no short form.</summary>
+    /// <summary>Lays out the bytes between a record's length and its body length, ready for the next record without a
+    /// key:
+    /// attributes 0, room for a one-byte timestamp delta, the offset delta, key length -1. Size 0: no short
+    /// form.</summary>
     private void PrepareMiddle()
     {
         uint raw = (uint)RecordCount << 1;

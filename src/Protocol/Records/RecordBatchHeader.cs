@@ -3,7 +3,8 @@ using At = EQueue.Protocol.RecordBatchLayout;
 
 namespace EQueue.Protocol;
 
-/// <summary>The 61 bytes before a batch's records, read in place. Got from <see cref="RecordBatch.TryReadHeader"/>.</summary>
+/// <summary>The 61 bytes before a batch's records, read in place. Got from <see
+/// cref="RecordBatch.TryReadHeader"/>.</summary>
 /// <remarks>Layout: <see cref="RecordBatchLayout"/>. Valid as long as the bytes it was read from.</remarks>
 public readonly ref struct RecordBatchHeader
 {

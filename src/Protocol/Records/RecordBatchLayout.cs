@@ -41,7 +41,8 @@ public static class RecordBatchLayout
     /// <summary>i16: flags; the first byte that the CRC covers.</summary>
     public const int Attributes = 21;
 
-    /// <summary>i32: offset of the last record minus the base offset; also counts records that compaction removed.</summary>
+    /// <summary>i32: offset of the last record minus the base offset; also counts records that compaction
+    /// removed.</summary>
     public const int LastOffsetDelta = 23;
 
     /// <summary>i64: the time that records' timestamp deltas count from.</summary>

@@ -6,7 +6,8 @@ namespace EQueue.Protocol;
 
 /// <summary>A place in the records of a batch that can be stored: the bytes are handed in at each step.</summary>
 /// <remarks>
-/// Every length is checked before it is used: bytes of any content give records or an error, never an exception. Offset deltas
+/// Every length is checked before it is used: bytes of any content give records or an error, never an exception.
+/// Offset deltas
 /// must rise and stay within the header's last offset delta; gaps are allowed. The record's attribute byte is ignored.
 /// </remarks>
 [StructLayout(LayoutKind.Auto)]
@@ -21,7 +22,8 @@ public struct RecordCursor
     private int _remaining;
     private int _nextDelta;
 
-    /// <summary>Begins at the first record. Does not check the CRC; a bad header shows as <see cref="Error"/>.</summary>
+    /// <summary>Begins at the first record. Does not check the CRC; a bad header shows as <see
+    /// cref="Error"/>.</summary>
     /// <param name="batch">The batch, uncompressed; bytes behind it are ignored.</param>
     public RecordCursor(ReadOnlySpan<byte> batch)
     {
@@ -134,7 +136,8 @@ public struct RecordCursor
 
         ReadOnlySpan<byte> bytes = batch[..(at + size)];
         at++;
-        if (!VarInt.TryRead(bytes, ref at, out long timestampDelta) || !VarInt.TryRead(bytes, ref at, out int offsetDelta)
+        if (!VarInt.TryRead(bytes, ref at, out long timestampDelta)
+            || !VarInt.TryRead(bytes, ref at, out int offsetDelta)
             || !TrySkip(bytes, ref at, out int keyStart, out int keyLength)
             || !TrySkip(bytes, ref at, out int bodyStart, out int bodyLength)
             || !VarInt.TryRead(bytes, ref at, out int headersCount) || headersCount < 0)

@@ -2,8 +2,10 @@ using System.Text;
 
 namespace EQueue.Protocol;
 
-/// <summary>Name-value pairs of a message, kept as the record headers they become. Names may repeat, values may be null.</summary>
-/// <remarks>Not thread-safe. <see cref="Clear"/> makes it ready for the next message without giving memory back.</remarks>
+/// <summary>Name-value pairs of a message, kept as the record headers they become. Names may repeat, values may be
+/// null.</summary>
+/// <remarks>Not thread-safe. <see cref="Clear"/> makes it ready for the next message without giving memory
+/// back.</remarks>
 public sealed class RecordProperties
 {
     private byte[] _bytes = [];
@@ -12,7 +14,8 @@ public sealed class RecordProperties
     /// <summary>Pairs added since the last <see cref="Clear"/>.</summary>
     public int Count { get; private set; }
 
-    /// <summary>The pairs one after another: name length, name, value length (-1 for null), value; lengths as varints.</summary>
+    /// <summary>The pairs one after another: name length, name, value length (-1 for null), value; lengths as
+    /// varints.</summary>
     internal ReadOnlySpan<byte> Encoded => _bytes.AsSpan(0, _size);
 
     /// <summary>Adds a text value, stored as UTF-8; null stays null.</summary>

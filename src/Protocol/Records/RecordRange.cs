@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace EQueue.Protocol;
 
-/// <summary>Where the parts of one record stand in the bytes of its batch: keeps no bytes, so it can be stored and read later.</summary>
+/// <summary>Where the parts of one record stand in the bytes of its batch: keeps no bytes, so it can be stored and
+/// read later.</summary>
 /// <remarks>Starts count from the first byte of the batch; a length of -1 means null.</remarks>
 [StructLayout(LayoutKind.Auto)]
 public readonly struct RecordRange

@@ -7,13 +7,15 @@ namespace EQueue.Protocol;
 ///     Use(record.Key, record.Body);
 /// if (reader.Error != ErrorCode.None) ...
 /// </code></example>
-/// <remarks>To keep records beyond the call, store <see cref="RecordRange"/> from a <see cref="RecordCursor"/>.</remarks>
+/// <remarks>To keep records beyond the call, store <see cref="RecordRange"/> from a <see
+/// cref="RecordCursor"/>.</remarks>
 public ref struct RecordReader
 {
     private readonly ReadOnlySpan<byte> _batch;
     private RecordCursor _cursor;
 
-    /// <summary>Begins at the first record. Does not check the CRC; a bad header shows as <see cref="Error"/>.</summary>
+    /// <summary>Begins at the first record. Does not check the CRC; a bad header shows as <see
+    /// cref="Error"/>.</summary>
     /// <param name="batch">The batch, uncompressed; bytes behind it are ignored.</param>
     public RecordReader(ReadOnlySpan<byte> batch)
     {

@@ -2,7 +2,8 @@ using System.Numerics;
 
 namespace EQueue.Protocol;
 
-/// <summary>Zigzag variable-length integers as records use them: 7 bits a byte, least significant first, top bit = more.</summary>
+/// <summary>Zigzag variable-length integers as records use them: 7 bits a byte, least significant first, top bit =
+/// more.</summary>
 internal static class VarInt
 {
     /// <summary>The most bytes that 32 bits take.</summary>
@@ -38,7 +39,8 @@ internal static class VarInt
         return at + 1;
     }
 
-    /// <summary>Reads 32 bits at <paramref name="at"/> and moves it on; false if the bytes end or the number is too long.</summary>
+    /// <summary>Reads 32 bits at <paramref name="at"/> and moves it on; false if the bytes end or the number is too
+    /// long.</summary>
     public static bool TryRead(ReadOnlySpan<byte> source, ref int at, out int value)
     {
         if ((uint)at < (uint)source.Length && source[at] < 0x80)
@@ -48,12 +50,14 @@ internal static class VarInt
             return true;
         }
 
-        bool read = TryReadLong(source, ref at, MaxSize32, out long wide) && wide is >= int.MinValue and <= int.MaxValue;
+        bool read = TryReadLong(source, ref at, MaxSize32, out long wide)
+            && wide is >= int.MinValue and <= int.MaxValue;
         value = read ? (int)wide : 0;
         return read;
     }
 
-    /// <summary>Reads 64 bits at <paramref name="at"/> and moves it on; false if the bytes end or the number is too long.</summary>
+    /// <summary>Reads 64 bits at <paramref name="at"/> and moves it on; false if the bytes end or the number is too
+    /// long.</summary>
     public static bool TryRead(ReadOnlySpan<byte> source, ref int at, out long value) =>
         TryReadLong(source, ref at, MaxSize64, out value);
 

@@ -1,0 +1,64 @@
+using static EQueue.Protocol.Tests.Records.Batches;
+
+namespace EQueue.Protocol.Tests.Records;
+
+public class RecordPropertiesTests
+{
+    [Fact]
+    public void GivenTextBytesAndNull_WhenAddedAndRead_ThenTheyComeBackInOrder()
+    {
+        var properties = new RecordProperties();
+        properties.Add("text", "grün");
+        properties.Add("bytes", new byte[] { 0, 1 });
+        properties.Add("null", default(string));
+        properties.Add("text", "");
+
+        Assert.Equal(4, properties.Count);
+        Assert.Equal(
+            ["text=x6772C3BC6E", "bytes=x0001", "null=-", "text=x"],
+            RoundTrip(properties));
+    }
+
+    [Fact]
+    public void GivenUsedProperties_WhenCleared_ThenNothingOfTheLastMessageStays()
+    {
+        var properties = new RecordProperties();
+        properties.Add("a", new string('x', 500));
+        properties.Clear();
+        Assert.Empty(RoundTrip(properties));
+        properties.Add("b", "2");
+        Assert.Equal(["b=x32"], RoundTrip(properties));
+    }
+
+    [Fact]
+    public void GivenTheTagsName_WhenAdded_ThenItIsRefused() =>
+        Assert.Throws<ArgumentException>(() => new RecordProperties().Add(RecordContent.TagHeaderName, "x"));
+
+    [Fact]
+    public void GivenNoName_WhenAdded_ThenItIsRefused()
+    {
+        Assert.Throws<ArgumentException>(() => new RecordProperties().Add("", "x"));
+        Assert.Throws<ArgumentNullException>(() => new RecordProperties().Add(null!, "x"));
+    }
+
+    [Fact]
+    public void GivenAThousandProperties_WhenRead_ThenAllAreThere()
+    {
+        var properties = new RecordProperties();
+        for (int i = 0; i < 1_000; i++)
+            properties.Add($"n{i}", $"{i}");
+        Assert.Equal(1_000, RoundTrip(properties).Count);
+    }
+
+    private static List<string> RoundTrip(RecordProperties properties)
+    {
+        byte[] buffer = new byte[20_000];
+        var builder = new RecordBatchBuilder();
+        builder.Reset(buffer, BaseTimestampMs);
+        Assert.True(builder.TryAppend(new RecordContent { Tag = "t"u8, Properties = properties }, BaseTimestampMs));
+        SampleRecord record = Assert.Single(Read(buffer.AsSpan(0, builder.Complete(ProducerSession.None, -1))));
+        return [.. record.Properties.Select(p => $"{p.Name}={Text(p.Value)}")];
+    }
+
+    private static string Text(byte[]? value) => value is null ? "-" : "x" + Convert.ToHexString(value);
+}
