@@ -1,0 +1,58 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace EQueue.Client;
+
+/// <summary>How an <see cref="EQueueClient"/> reaches its brokers.</summary>
+public sealed record ClientOptions
+{
+    /// <summary>One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.</summary>
+    public string Addresses { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>What people read in the broker's log and lists; at most 255 characters.</summary>
+    public string ClientName { get; init; } = Environment.MachineName + "/" + Environment.ProcessId;
+
+    /// <summary>How long one attempt to connect may take; 1 ms or more.</summary>
+    public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(5);
+
+    /// <summary>How long an administrative request may take in all, waiting for a connection included; 1 ms or more.</summary>
+    public TimeSpan RequestTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>A connection on which nothing arrived for this long is asked whether it lives; 10 ms or more.</summary>
+    public TimeSpan KeepAliveInterval { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>A connection that gives no sign of life for this long after the question is dropped; 10 ms or more.</summary>
+    public TimeSpan KeepAliveTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>The shortest pause before connecting again; 1 ms or more.</summary>
+    public TimeSpan ReconnectBackoffMin { get; init; } = TimeSpan.FromMilliseconds(50);
+
+    /// <summary>The longest pause before connecting again; not below <see cref="ReconnectBackoffMin"/>.</summary>
+    public TimeSpan ReconnectBackoffMax { get; init; } = TimeSpan.FromSeconds(2);
+
+    /// <summary>The longest frame taken from a broker, in bytes; 64 KiB or more, and above what one fetch asks for.</summary>
+    public int MaxFrameBytes { get; init; } = 64 * 1024 * 1024;
+
+    /// <summary>Where the library logs; nowhere unless set.</summary>
+    public ILoggerFactory LoggerFactory { get; init; } = NullLoggerFactory.Instance;
+
+    /// <summary>The clock and the timers.</summary>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    /// <summary>Checks every value.</summary>
+    /// <exception cref="ArgumentException">A setting is outside its range; the message names it.</exception>
+    public void Validate()
+    {
+        ServerAddress.ParseList(Addresses);
+        Option.Require(ClientName is { Length: <= 255 }, nameof(ClientName), ClientName, "at most 255 characters");
+        Option.RequireAtLeast(ConnectTimeout, TimeSpan.FromMilliseconds(1), nameof(ConnectTimeout));
+        Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));
+        Option.RequireAtLeast(KeepAliveInterval, TimeSpan.FromMilliseconds(10), nameof(KeepAliveInterval));
+        Option.RequireAtLeast(KeepAliveTimeout, TimeSpan.FromMilliseconds(10), nameof(KeepAliveTimeout));
+        Option.RequireAtLeast(ReconnectBackoffMin, TimeSpan.FromMilliseconds(1), nameof(ReconnectBackoffMin));
+        Option.RequireAtLeast(ReconnectBackoffMax, ReconnectBackoffMin, nameof(ReconnectBackoffMax));
+        Option.Require(MaxFrameBytes >= 64 * 1024, nameof(MaxFrameBytes), MaxFrameBytes, "64 KiB or more");
+        Option.Require(LoggerFactory is not null, nameof(LoggerFactory), "null", "a factory");
+        Option.Require(TimeProvider is not null, nameof(TimeProvider), "null", "a clock");
+    }
+}

@@ -1,0 +1,34 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>A received message with memory of its own: made by <see cref="ReceivedMessage.Detach"/>, valid for ever.</summary>
+public sealed record DetachedMessage
+{
+    /// <summary>The topic.</summary>
+    public required string Topic { get; init; }
+
+    /// <summary>The queue's number in the topic.</summary>
+    public required int Queue { get; init; }
+
+    /// <summary>Its place in the queue.</summary>
+    public required QueueOffset Offset { get; init; }
+
+    /// <summary>The key's bytes; null for none.</summary>
+    public byte[]? Key { get; init; }
+
+    /// <summary>The message itself; null when it was sent as null.</summary>
+    public byte[]? Body { get; init; }
+
+    /// <summary>The tag; null for none.</summary>
+    public string? Tag { get; init; }
+
+    /// <summary>Name-value pairs in order; names may repeat, values may be null.</summary>
+    public IReadOnlyList<KeyValuePair<string, byte[]?>> Properties { get; init; } = [];
+
+    /// <summary>When the sender made it.</summary>
+    public DateTimeOffset CreateTime { get; init; }
+
+    /// <summary>When the broker stored it.</summary>
+    public DateTimeOffset StoredTime { get; init; }
+}

@@ -1,0 +1,5 @@
+namespace EQueue.Client;
+
+internal sealed class FetchSession
+{
+}

@@ -1,0 +1,91 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>The one place at which a reader stands: a batch in received memory and a record in it.</summary>
+/// <remarks>
+/// Owned by one enumeration and moved on its thread alone. Every step raises <see cref="Generation"/>, by which messages that were
+/// handed out earlier know that they are over.
+/// </remarks>
+internal sealed class MessageCursor(TagFilter filter)
+{
+    private RecordCursor _records;
+    private RecordRange _record;
+    private long _generation;
+
+    public TagFilter Filter { get; } = filter;
+
+    public long Generation => Volatile.Read(ref _generation);
+
+    public QueueCursor Queue { get; private set; } = null!;
+
+    /// <summary>The batch, uncompressed.</summary>
+    public ReadOnlyMemory<byte> Batch { get; private set; }
+
+    public QueueOffset BaseOffset { get; private set; }
+
+    /// <summary>Messages before this offset were not asked for.</summary>
+    public QueueOffset FirstWanted { get; private set; }
+
+    /// <summary>Offset behind the batch.</summary>
+    public QueueOffset BatchEnd { get; private set; }
+
+    public long StoredTimeMs { get; private set; }
+
+    public RecordRange Record => _record;
+
+    public RecordView View => _record.In(Batch.Span);
+
+    public QueueOffset Offset => new(BaseOffset.Value + _record.OffsetDelta);
+
+    /// <summary>Stands before the first record of a batch whose header and CRC are good.</summary>
+    public void Open(QueueCursor queue, ReadOnlyMemory<byte> batch, in EntryView entry, QueueOffset baseOffset, QueueOffset end)
+    {
+        Queue = queue;
+        Batch = batch;
+        BaseOffset = baseOffset;
+        BatchEnd = end;
+        FirstWanted = new QueueOffset(Math.Max(queue.Delivered, baseOffset.Value));
+        StoredTimeMs = entry.StoredTimeMs;
+        _records = new RecordCursor(batch.Span);
+    }
+
+    /// <summary>Goes to the next wanted record; false at the end of the batch.</summary>
+    /// <exception cref="EQueueException">InvalidBatch: the records are not what the header says.</exception>
+    public bool MoveNext()
+    {
+        var batch = Batch.Span;
+        var firstWanted = FirstWanted.Value - BaseOffset.Value;
+        while (_records.TryRead(batch, out _record))
+        {
+            if (_record.OffsetDelta >= firstWanted && (Filter.IsOpen || Filter.Matches(_record.In(batch))))
+                return true;
+        }
+
+        if (_records.Error != ErrorCode.None)
+        {
+            throw new EQueueException(
+                _records.Error, $"The batch at offset {BaseOffset} of {Queue.Topic}/{Queue.Number} cannot be read.");
+        }
+
+        return false;
+    }
+
+    /// <summary>Ends what was handed out.</summary>
+    /// <returns>The generation of what is handed out next.</returns>
+    public long Advance()
+    {
+        var generation = _generation + 1;
+        Volatile.Write(ref _generation, generation);
+        return generation;
+    }
+
+    /// <summary>Forgets the batch, whose memory goes back.</summary>
+    public void Close()
+    {
+        Batch = default;
+        _records = default;
+    }
+
+    public ReadOnlyMemory<byte> Part(int start, int length) => length > 0 ? Batch.Slice(start, length) : default;
+}

@@ -1,0 +1,80 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>A queue that a reader reads, and the four places it keeps there: fetched, delivered, processed, committed.</summary>
+/// <remarks>
+/// Fetch fields belong to the <see cref="FetchSession"/> and are used under its lock; the delivered offset belongs to the reader's
+/// thread; processed, committed and end are written by one thread and read by any.
+/// </remarks>
+internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)
+{
+    private long _processed = start.Value;
+    private long _committed = -1;
+    private long _visibleEnd = -1;
+    private volatile bool _isRemoved;
+
+    public string Topic { get; } = topic;
+
+    public int Number { get; } = number;
+
+    public FetchQueueKey Key { get; } = key;
+
+    /// <summary>The next offset to ask for.</summary>
+    public QueueOffset FetchNext { get; set; } = start;
+
+    /// <summary>Whether the broker's session holds the queue at <see cref="FetchNext"/>.</summary>
+    public bool IsInSession { get; set; }
+
+    /// <summary>Not asked for, for now.</summary>
+    public bool IsPaused { get; set; }
+
+    /// <summary>Rises with each seek: what was fetched before it is dropped.</summary>
+    public int Version { get; set; }
+
+    /// <summary>Fetches in a row whose bytes did not match their CRC.</summary>
+    public int CorruptCount { get; set; }
+
+    /// <summary>The broker's epoch of the last entry read; -1 before the first.</summary>
+    public int LastEpoch { get; set; } = -1;
+
+    /// <summary>The next offset to hand to the application.</summary>
+    public long Delivered { get; set; } = start.Value;
+
+    /// <summary>Reading ends here; -1 for never.</summary>
+    public long StopAt { get; set; } = -1;
+
+    /// <summary>No longer this reader's.</summary>
+    public bool IsRemoved
+    {
+        get => _isRemoved;
+        set => _isRemoved = value;
+    }
+
+    /// <summary>Messages before this one are done with.</summary>
+    public long Processed
+    {
+        get => Volatile.Read(ref _processed);
+        set => Volatile.Write(ref _processed, value);
+    }
+
+    /// <summary>What the group has committed; -1 for nothing.</summary>
+    public long Committed
+    {
+        get => Volatile.Read(ref _committed);
+        set => Volatile.Write(ref _committed, value);
+    }
+
+    /// <summary>The queue's end when last heard of; -1 before.</summary>
+    public long VisibleEnd
+    {
+        get => Volatile.Read(ref _visibleEnd);
+        set => Volatile.Write(ref _visibleEnd, value);
+    }
+
+    /// <summary>Whether nothing is left before <see cref="StopAt"/>.</summary>
+    public bool HasStopped => StopAt >= 0 && Delivered >= StopAt;
+
+    public QueueProgress ToProgress() =>
+        new(Topic, Number, new QueueOffset(Processed), new QueueOffset(Committed), new QueueOffset(VisibleEnd));
+}

@@ -1,0 +1,129 @@
+using System.Text;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>A message in the memory it was received into: valid until the reader goes to the next one.</summary>
+/// <remarks>
+/// Reading it later throws <see cref="ObjectDisposedException"/>. What <see cref="Body"/> and <see cref="Key"/> gave must not be
+/// kept either; <see cref="Detach"/> makes a copy that may.
+/// </remarks>
+public readonly struct ReceivedMessage
+{
+    private readonly MessageCursor _cursor;
+    private readonly long _generation;
+
+    internal ReceivedMessage(MessageCursor cursor, long generation)
+    {
+        _cursor = cursor;
+        _generation = generation;
+    }
+
+    /// <summary>The topic.</summary>
+    public string Topic => Current.Queue.Topic;
+
+    /// <summary>The queue's number in the topic.</summary>
+    public int Queue => Current.Queue.Number;
+
+    /// <summary>Its place in the queue.</summary>
+    public QueueOffset Offset => Current.Offset;
+
+    /// <summary>Whether there is a body; it may be empty.</summary>
+    public bool HasBody => Current.Record.BodyLength >= 0;
+
+    /// <summary>The message itself; empty when there is none.</summary>
+    public ReadOnlyMemory<byte> Body
+    {
+        get
+        {
+            var current = Current;
+            return current.Part(current.Record.BodyStart, current.Record.BodyLength);
+        }
+    }
+
+    /// <summary>Whether there is a key; it may be empty.</summary>
+    public bool HasKey => Current.Record.KeyLength >= 0;
+
+    /// <summary>The key's bytes; empty when there is none.</summary>
+    public ReadOnlyMemory<byte> Key
+    {
+        get
+        {
+            var current = Current;
+            return current.Part(current.Record.KeyStart, current.Record.KeyLength);
+        }
+    }
+
+    /// <summary>The key as text, made anew at each call; null when there is none.</summary>
+    public string? KeyText => HasKey ? Encoding.UTF8.GetString(Key.Span) : null;
+
+    /// <summary>The tag, made anew at each call; null when there is none.</summary>
+    public string? Tag
+    {
+        get
+        {
+            var current = Current;
+            return current.Record.TagLength < 0
+                ? null
+                : Encoding.UTF8.GetString(current.Part(current.Record.TagStart, current.Record.TagLength).Span);
+        }
+    }
+
+    /// <summary>Name-value pairs in order, read in place.</summary>
+    public RecordPropertyReader Properties => Current.View.Properties;
+
+    /// <summary>When the sender made it.</summary>
+    public DateTimeOffset CreateTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.View.TimestampMs);
+
+    /// <summary>When the broker stored it.</summary>
+    public DateTimeOffset StoredTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.StoredTimeMs);
+
+    private MessageCursor Current
+    {
+        get
+        {
+            if (_cursor is null || _cursor.Generation != _generation)
+                ThrowGone();
+            return _cursor!;
+        }
+    }
+
+    /// <summary>A copy that stays valid.</summary>
+    public DetachedMessage Detach()
+    {
+        var view = Current.View;
+        List<KeyValuePair<string, byte[]?>>? properties = null;
+        foreach (var property in view.Properties)
+        {
+            properties ??= [];
+            properties.Add(new(
+                Encoding.UTF8.GetString(property.Name), property.Value.HasValue ? property.Value.Value.ToArray() : null));
+        }
+
+        return new DetachedMessage
+        {
+            Topic = Topic,
+            Queue = Queue,
+            Offset = Offset,
+            Key = view.HasKey ? view.Key.ToArray() : null,
+            Body = view.HasBody ? view.Body.ToArray() : null,
+            Tag = Tag,
+            Properties = (IReadOnlyList<KeyValuePair<string, byte[]?>>?)properties ?? [],
+            CreateTime = CreateTime,
+            StoredTime = StoredTime,
+        };
+    }
+
+    /// <summary>What commits need, checked to be current.</summary>
+    internal (QueueCursor Queue, QueueOffset Offset) Place
+    {
+        get
+        {
+            var current = Current;
+            return (current.Queue, current.Offset);
+        }
+    }
+
+    private static void ThrowGone() => throw new ObjectDisposedException(
+        nameof(ReceivedMessage), "The reader has gone on: Detach() the message within its own step to keep it.");
+}

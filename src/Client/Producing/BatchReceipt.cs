@@ -1,0 +1,57 @@
+using System.Collections;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>Where the messages of one <c>SendBatchAsync</c> are: one receipt per message, in the order they were given.</summary>
+/// <remarks>Kept as runs of neighbours, so that a batch of thousands of messages costs a few entries.</remarks>
+public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
+{
+    private readonly Run[] _runs;
+
+    internal BatchReceipt(Run[] runs, int count)
+    {
+        _runs = runs;
+        Count = count;
+    }
+
+    /// <summary>Messages.</summary>
+    public int Count { get; }
+
+    /// <summary>The receipt of a message.</summary>
+    public SendReceipt this[int index]
+    {
+        get
+        {
+            ArgumentOutOfRangeException.ThrowIfNegative(index);
+            ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual(index, Count);
+            int low = 0, high = _runs.Length - 1;
+            while (low < high)
+            {
+                var middle = (low + high + 1) >>> 1;
+                if (_runs[middle].FirstIndex <= index)
+                    low = middle;
+                else
+                    high = middle - 1;
+            }
+
+            return _runs[low].At(index);
+        }
+    }
+
+    /// <inheritdoc/>
+    public IEnumerator<SendReceipt> GetEnumerator()
+    {
+        for (var i = 0; i < Count; i++)
+            yield return this[i];
+    }
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>Neighbours in the call that are neighbours in a queue.</summary>
+    internal readonly record struct Run(int FirstIndex, SendReceipt First)
+    {
+        public SendReceipt At(int index) =>
+            First with { Offset = new QueueOffset(First.Offset.Value + index - FirstIndex) };
+    }
+}
