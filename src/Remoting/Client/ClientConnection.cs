@@ -1,0 +1,196 @@
+using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
+using System.Net;
+using System.Net.Sockets;
+
+namespace EQueue.Remoting;
+
+/// <summary>One TCP connection of a client, from connect to close; never used again.</summary>
+/// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on it.</remarks>
+[SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
+internal sealed class ClientConnection : IHandshakeChannel
+{
+    private readonly Socket _socket;
+    private readonly RemotingClientOptions _options;
+    private readonly InFlightRing _ring;
+    private readonly TimeProvider _time;
+    private readonly FrameReader _reader;
+    private Task _loop = Task.CompletedTask;
+    private long _lastReceived;
+    private long _pingSent;
+    private int _isClosed;
+
+    private ClientConnection(
+        Socket socket, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
+    {
+        _socket = socket;
+        _options = options;
+        _ring = ring;
+        _time = time;
+        RemoteEndPoint = remote;
+        Sender = new FrameSender(socket, options.MaxQueuedSendBytes, time, Close);
+        _reader = new FrameReader(new SocketPipeReader(socket, options.ReceiveBufferBytes), options.MaxFrameBytes);
+        _lastReceived = time.GetTimestamp();
+    }
+
+    /// <inheritdoc/>
+    public EndPoint RemoteEndPoint { get; }
+
+    /// <summary>Where requests go out.</summary>
+    public FrameSender Sender { get; }
+
+    /// <summary>Why the connection closed; <see langword="null"/> while it is open, or when the peer ended it in an orderly way.</summary>
+    public Exception? Cause { get; private set; }
+
+    /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
+    public Task Completion => _loop;
+
+    /// <summary>Connects to the first address of <paramref name="endPoint"/> that answers, and starts to receive.</summary>
+    public static async Task<ClientConnection> ConnectAsync(
+        EndPoint endPoint,
+        RemotingClientOptions options,
+        InFlightRing ring,
+        TimeProvider time,
+        CancellationToken cancellationToken)
+    {
+        Exception? failure = null;
+        foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
+        {
+            var socket = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+            try
+            {
+                if (options.SocketBufferBytes > 0)
+                {
+                    socket.SendBufferSize = options.SocketBufferBytes;
+                    socket.ReceiveBufferSize = options.SocketBufferBytes;
+                }
+
+                await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
+                var connection = new ClientConnection(socket, address, options, ring, time);
+                connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
+                return connection;
+            }
+            catch (Exception exception)
+            {
+                socket.Dispose();
+                if (exception is not SocketException) throw;
+                failure = exception;
+            }
+        }
+
+        throw failure ?? new SocketException((int)SocketError.HostNotFound);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<ResponseFrame> InvokeAsync(
+        FrameBuffer request, byte opcode, byte version, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(request);
+        if (request.FrameBytes > _options.MaxFrameBytes)
+        {
+            int bytes = request.FrameBytes;
+            request.Dispose();
+            return ValueTask.FromException<ResponseFrame>(Failures.TooLarge(bytes, _options.MaxFrameBytes));
+        }
+
+        if (!_ring.TryTake(null, 0, this, long.MaxValue, out uint id, out PendingCall? call))
+        {
+            request.Dispose();
+            return ValueTask.FromException<ResponseFrame>(Failures.TimedOut("too many requests wait for answers"));
+        }
+
+        ValueTask<ResponseFrame> response = call!.Watch(id, cancellationToken);
+        Send(request, opcode, version, id, inline: true);
+        return response;
+    }
+
+    /// <summary>Sends the request of an armed slot; fails its call when the connection is closed.</summary>
+    public void Send(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
+    {
+        request.Seal(opcode, version, FrameFlags.None, id, 0);
+        if (!Sender.Enqueue(request, inline)) _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
+    }
+
+    /// <summary>Called by the client's timer: pings a silent peer, and closes when nothing follows.</summary>
+    public void Watch()
+    {
+        TimeSpan silent = _time.GetElapsedTime(Volatile.Read(ref _lastReceived));
+        if (silent < _options.KeepAliveInterval)
+        {
+            _pingSent = 0;
+        }
+        else if (_pingSent == 0)
+        {
+            _pingSent = _time.GetTimestamp();
+            SendPing(0, FrameFlags.None, inline: false);
+        }
+        else if (_time.GetElapsedTime(_pingSent) >= _options.KeepAliveTimeout)
+        {
+            Close(Failures.TimedOut($"the peer was silent for {silent} and did not answer a ping"));
+        }
+    }
+
+    /// <summary>Closes at once and fails the calls that wait for answers. Thread-safe; the first cause counts.</summary>
+    public void Close(Exception? cause)
+    {
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
+        Cause = cause;
+        Sender.Close();
+        _socket.Dispose();
+        _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
+            ? Failures.Disposed()
+            : Failures.ConnectionLost(RemoteEndPoint, cause));
+    }
+
+    private async Task RunAsync()
+    {
+        try
+        {
+            await ProcessAsync().ConfigureAwait(false);
+            Close(null);
+        }
+        catch (Exception exception)
+        {
+            Close(exception);
+        }
+
+        await Sender.WhenIdle().ConfigureAwait(false);
+        _reader.Dispose();
+    }
+
+    private async Task ProcessAsync()
+    {
+        while (await _reader.FillAsync().ConfigureAwait(false))
+        {
+            Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+            while (_reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
+                Dispatch(header, payload);
+        }
+    }
+
+    private void Dispatch(FrameHeader header, ReadOnlySequence<byte> payload)
+    {
+        if (header.Opcode == FrameHeader.PingOpcode)
+        {
+            if (!header.IsResponse) SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
+        }
+        else if (header.IsResponse)
+        {
+            // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
+            if (_ring.TryEnd(header.CorrelationId, out InFlightRing.Ending ending))
+                _ring.Answer(ending, _reader.Lease(header, payload));
+        }
+        else if (!header.IsOneway)
+        {
+            throw new RemotingException(
+                RemotingError.ProtocolViolation, $"The server sent a request (opcode {header.Opcode}) to a client.");
+        }
+    }
+
+    private void SendPing(uint correlationId, FrameFlags flags, bool inline)
+    {
+        FrameBuffer ping = FrameBuffer.Rent();
+        ping.Seal(FrameHeader.PingOpcode, 0, flags, correlationId, 0);
+        Sender.Enqueue(ping, inline);
+    }
+}

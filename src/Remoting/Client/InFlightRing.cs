@@ -1,0 +1,247 @@
+using System.Diagnostics;
+using System.Numerics;
+
+namespace EQueue.Remoting;
+
+/// <summary>The requests of one client that wait for answers.</summary>
+/// <remarks>
+/// <para>A correlation id is a slot's index in the low bits and the slot's use count above: an answer that comes late finds another
+/// count there and is dropped. Slots are used in turn, so a count comes round after as many calls as fit into 32 bits, or into the
+/// slots in use so far times the counts.</para>
+/// <para>A call has several would-be enders (answer, timeout, cancellation, lost connection); the one that swaps the armed id for 0 ends
+/// it and calls its sink. Thread-safe.</para>
+/// </remarks>
+internal sealed class InFlightRing
+{
+    private const int FirstSlotCount = 256;
+
+    private readonly Lock _lock = new();
+    private readonly Queue<int> _free = new();
+    private readonly Queue<TaskCompletionSource> _waiters = new();
+    private readonly Action<Exception> _onSinkFailed;
+    private readonly int _maxSlots;
+    private readonly int _indexBits;
+    private Slot[] _slots = [];
+    private int _inFlight;
+
+    /// <param name="maxSlots">Requests at a time: a power of two.</param>
+    /// <param name="onSinkFailed">Told when a sink throws.</param>
+    public InFlightRing(int maxSlots, Action<Exception> onSinkFailed)
+    {
+        _maxSlots = maxSlots;
+        _indexBits = BitOperations.Log2((uint)maxSlots);
+        _onSinkFailed = onSinkFailed;
+    }
+
+    /// <summary>Requests that wait for answers now.</summary>
+    public int InFlight => Volatile.Read(ref _inFlight);
+
+    private bool HasFree => _free.Count > 0 || _slots.Length < _maxSlots;
+
+    /// <summary>Arms a slot for a request that is about to be sent.</summary>
+    /// <param name="sink">Told of the outcome; <see langword="null"/> = the slot's own <see cref="PendingCall"/>.</param>
+    /// <param name="token">Handed to the sink.</param>
+    /// <param name="owner">The connection on which it goes out.</param>
+    /// <param name="deadline">When it is overdue, in the client's timestamps.</param>
+    /// <param name="id">The correlation id, never 0.</param>
+    /// <param name="call">The slot's own sink when none was given.</param>
+    /// <returns><see langword="false"/> when all slots are armed.</returns>
+    public bool TryTake(IResponseSink? sink, long token, object owner, long deadline, out uint id, out PendingCall? call)
+    {
+        id = 0;
+        call = null;
+        lock (_lock)
+        {
+            if (_free.Count == 0 && !TryGrow()) return false;
+            int index = _free.Dequeue();
+            Slot slot = _slots[index];
+            slot.UseCount = NextUse(slot.UseCount);
+            id = (slot.UseCount << _indexBits) | (uint)index;
+            if (sink is null)
+            {
+                if (slot.Call is null || !slot.Call.TryTake())
+                {
+                    slot.Call = new PendingCall(this);
+                    slot.Call.TryTake();
+                }
+
+                call = slot.Call;
+            }
+
+            slot.Sink = sink ?? slot.Call;
+            slot.Token = token;
+            slot.Owner = owner;
+            slot.Deadline = deadline;
+            _inFlight++;
+            Volatile.Write(ref slot.ArmedId, id);
+            return true;
+        }
+    }
+
+    /// <summary>Ends the call of this id and hands its sink over; only one caller per call succeeds.</summary>
+    public bool TryEnd(uint id, out Ending ending)
+    {
+        Slot[] slots = Volatile.Read(ref _slots);
+        int index = (int)(id & ((1u << _indexBits) - 1));
+        if (id == 0 || index >= slots.Length || !slots[index].TryDisarm(id))
+        {
+            ending = default;
+            return false;
+        }
+
+        Slot slot = slots[index];
+        ending = new Ending(slot.Sink!, slot.Token);
+        slot.Sink = null;
+        slot.Owner = null;
+        Free(index);
+        return true;
+    }
+
+    /// <summary>Ends the call of this id, if it is not over, with an error.</summary>
+    public void Fail(uint id, RemotingException exception)
+    {
+        if (TryEnd(id, out Ending ending)) Tell(ending.Sink, ending.Token, exception);
+    }
+
+    /// <summary>Tells a sink of a failure.</summary>
+    public void Tell(IResponseSink sink, long token, RemotingException exception)
+    {
+        try
+        {
+            sink.OnFailure(token, exception);
+        }
+        catch (Exception thrown)
+        {
+            _onSinkFailed(thrown);
+        }
+    }
+
+    /// <summary>Ends the call of this id with its answer.</summary>
+    public void Answer(in Ending ending, ResponseFrame response)
+    {
+        try
+        {
+            ending.Sink.OnResponse(ending.Token, response);
+        }
+        catch (Exception thrown)
+        {
+            _onSinkFailed(thrown);
+        }
+    }
+
+    /// <summary>Fails all calls that went out on this connection; <see langword="null"/> = all calls.</summary>
+    public void FailAll(object? owner, Func<RemotingException> makeException)
+    {
+        if (InFlight == 0) return;
+        foreach (Slot slot in Volatile.Read(ref _slots))
+        {
+            uint id = Volatile.Read(ref slot.ArmedId);
+            if (id != 0 && (owner is null || ReferenceEquals(slot.Owner, owner))) Fail(id, makeException());
+        }
+    }
+
+    /// <summary>Fails all calls whose deadline is over.</summary>
+    public void FailOverdue(long now)
+    {
+        if (InFlight == 0) return;
+        foreach (Slot slot in Volatile.Read(ref _slots))
+        {
+            uint id = Volatile.Read(ref slot.ArmedId);
+            if (id != 0 && Volatile.Read(ref slot.Deadline) <= now)
+                Fail(id, Failures.TimedOut("no answer before the request's deadline"));
+        }
+    }
+
+    /// <summary>Waits until a slot may be free. A waiter that does not take it afterwards calls <see cref="WakeNext"/>.</summary>
+    /// <exception cref="TimeoutException">None was in time.</exception>
+    public async Task WaitFreeAsync(TimeSpan timeout, TimeProvider time, CancellationToken cancellationToken)
+    {
+        TaskCompletionSource waiter;
+        lock (_lock)
+        {
+            if (HasFree) return;
+            waiter = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            _waiters.Enqueue(waiter);
+        }
+
+        try
+        {
+            await waiter.Task.WaitAsync(timeout, time, cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            if (!waiter.TrySetCanceled(CancellationToken.None)) WakeNext();
+            throw;
+        }
+    }
+
+    /// <summary>Wakes one waiter if there is a slot for it.</summary>
+    public void WakeNext()
+    {
+        lock (_lock)
+        {
+            if (!HasFree) return;
+            while (_waiters.TryDequeue(out TaskCompletionSource? waiter) && !waiter.TrySetResult())
+            {
+                // Gave up waiting: the next one, then.
+            }
+        }
+    }
+
+    private void Free(int index)
+    {
+        bool isAwaited;
+        lock (_lock)
+        {
+            _free.Enqueue(index);
+            _inFlight--;
+            isAwaited = _waiters.Count > 0;
+        }
+
+        if (isAwaited) WakeNext();
+    }
+
+    private bool TryGrow()
+    {
+        int old = _slots.Length;
+        int count = Math.Min(Math.Max(old * 2, FirstSlotCount), _maxSlots);
+        if (count == old) return false;
+
+        var grown = new Slot[count];
+        _slots.CopyTo(grown, 0);
+        for (int i = old; i < count; i++)
+        {
+            grown[i] = new Slot();
+            _free.Enqueue(i);
+        }
+
+        Volatile.Write(ref _slots, grown);
+        return true;
+    }
+
+    private uint NextUse(uint useCount)
+    {
+        uint next = (useCount + 1) & (uint.MaxValue >> _indexBits);
+        return next == 0 ? 1 : next;
+    }
+
+    /// <summary>Whom to tell that a call is over.</summary>
+    internal readonly record struct Ending(IResponseSink Sink, long Token);
+
+    private sealed class Slot
+    {
+        public uint ArmedId;
+        public uint UseCount;
+        public long Token;
+        public long Deadline;
+        public object? Owner;
+        public IResponseSink? Sink;
+        public PendingCall? Call;
+
+        public bool TryDisarm(uint id)
+        {
+            Debug.Assert(id != 0, "0 is not armed.");
+            return Interlocked.CompareExchange(ref ArmedId, 0, id) == id;
+        }
+    }
+}

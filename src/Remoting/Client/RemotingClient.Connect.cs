@@ -1,0 +1,165 @@
+using System.Security.Cryptography;
+
+namespace EQueue.Remoting;
+
+/// <content>The connect loop: connect, handshake, publish, wait for the end, back off, again.</content>
+public sealed partial class RemotingClient
+{
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
+
+    private TaskCompletionSource<ClientConnection?> _ready = NewReady();
+    private ClientConnection? _connection;
+    private Exception? _lastConnectError;
+    private volatile Exception? _permanentFailure;
+    private long _generation;
+
+    private static TaskCompletionSource<ClientConnection?> NewReady() =>
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private async Task RunAsync()
+    {
+        int failures = 0;
+        while (!_stopping.IsCancellationRequested && _permanentFailure is null)
+        {
+            ClientConnection? connection = await TryConnectAsync(failures).ConfigureAwait(false);
+            failures++;
+            if (connection is not null)
+            {
+                long since = _time.GetTimestamp();
+                await ServeAsync(connection).ConfigureAwait(false);
+
+                // A server that accepts and then throws everybody out is not to be hammered.
+                if (_time.GetElapsedTime(since) >= _options.MaxReconnectDelay) failures = 0;
+            }
+
+            if (_permanentFailure is null) await BackOffAsync(failures).ConfigureAwait(false);
+        }
+
+        Volatile.Read(ref _ready).TrySetResult(null);
+    }
+
+    private async Task<ClientConnection?> TryConnectAsync(int failures)
+    {
+        ClientConnection? connection = null;
+        try
+        {
+            connection = await ConnectAsync().ConfigureAwait(false);
+            await HandshakeAsync(connection).ConfigureAwait(false);
+            return connection;
+        }
+        catch (Exception exception)
+        {
+            connection?.Close(exception);
+            if (connection is not null) await connection.Completion.ConfigureAwait(false);
+            if (!_stopping.IsCancellationRequested) NoteFailure(exception, failures);
+            return null;
+        }
+    }
+
+    private async Task<ClientConnection> ConnectAsync()
+    {
+        using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, _stopping.Token);
+        try
+        {
+            return await ClientConnection.ConnectAsync(_endPoint, _options, _ring, _time, either.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException exception) when (timeout.IsCancellationRequested)
+        {
+            throw new TimeoutException($"No connection to {_endPoint} within {_options.ConnectTimeout}.", exception);
+        }
+    }
+
+    private async Task HandshakeAsync(ClientConnection connection)
+    {
+        if (_options.HandshakeAsync is null) return;
+        using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, _stopping.Token);
+        try
+        {
+            await _options.HandshakeAsync(connection, either.Token).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (timeout.IsCancellationRequested && exception is not PermanentFailureException)
+        {
+            throw new TimeoutException($"No handshake with {_endPoint} within {_options.ConnectTimeout}.", exception);
+        }
+    }
+
+    private async Task ServeAsync(ClientConnection connection)
+    {
+        long generation = Interlocked.Increment(ref _generation);
+        _lastConnectError = null;
+        Volatile.Write(ref _connection, connection);
+        Volatile.Read(ref _ready).TrySetResult(connection);
+        Log.Connected(_logger, _endPoint, generation);
+        if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
+
+        await connection.Completion.ConfigureAwait(false);
+        Volatile.Write(ref _ready, NewReady());
+        Volatile.Write(ref _connection, null);
+        if (_stopping.IsCancellationRequested) return;
+        _lastConnectError = connection.Cause;
+        Log.ConnectionLost(_logger, _endPoint, connection.Cause?.Message ?? "the peer closed it.");
+    }
+
+    private void NoteFailure(Exception exception, int failures)
+    {
+        _lastConnectError = exception;
+        if (exception is PermanentFailureException)
+        {
+            _permanentFailure = exception;
+            Log.RefusedForGood(_logger, _endPoint, exception.Message);
+        }
+        else if (failures == 0)
+        {
+            Log.Unreachable(_logger, _endPoint, exception.Message);
+        }
+        else
+        {
+            Log.AttemptFailed(_logger, failures + 1, _endPoint, exception.Message);
+        }
+    }
+
+    /// <summary>Full jitter: a random time up to a bound that doubles, so that a crowd of clients does not return as one.</summary>
+    private async Task BackOffAsync(int failures)
+    {
+        double bound = _options.ReconnectDelay.TotalMilliseconds * Math.Pow(2, Math.Min(Math.Max(failures - 1, 0), 30));
+        int boundMs = (int)Math.Min(bound, _options.MaxReconnectDelay.TotalMilliseconds);
+        TimeSpan delay = TimeSpan.FromMilliseconds(RandomNumberGenerator.GetInt32(boundMs + 1));
+        try
+        {
+            await Task.Delay(delay, _time, _stopping.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // Disposed while waiting: the loop sees it.
+        }
+    }
+
+    private async ValueTask<ClientConnection> WaitReadyAsync(long deadline, CancellationToken cancellationToken)
+    {
+        EnsureStarted();
+        TaskCompletionSource<ClientConnection?> ready = Volatile.Read(ref _ready);
+        if (_isDisposed) throw Failures.Disposed();
+        if (_permanentFailure is not null) throw Failures.Unreachable(_endPoint, _permanentFailure);
+        try
+        {
+            TimeSpan left = TimeLeft(deadline);
+            ClientConnection? connection =
+                await ready.Task.WaitAsync(left, _time, cancellationToken).ConfigureAwait(false);
+            return connection ?? throw Ended();
+        }
+        catch (TimeoutException)
+        {
+            Exception? cause = _lastConnectError;
+            throw cause is null ? Failures.TimedOut($"no connection to {_endPoint}") : Failures.Unreachable(_endPoint, cause);
+        }
+        catch (OperationCanceledException)
+        {
+            throw Failures.Cancelled(cancellationToken);
+        }
+    }
+
+    private RemotingException Ended() =>
+        _isDisposed ? Failures.Disposed() : Failures.Unreachable(_endPoint, _permanentFailure);
+}

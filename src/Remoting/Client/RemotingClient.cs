@@ -1,0 +1,101 @@
+using System.Net;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Remoting;
+
+/// <summary>One logical connection to one endpoint: connects at first use, reconnects by itself, carries calls in three modes.</summary>
+/// <remarks>
+/// <para>Thread-safe. Every request's buffer belongs to the client from the call on, whatever the outcome.</para>
+/// <para>While there is no connection, calls wait for one until their timeout and then fail with <see cref="RemotingError.Unreachable"/> (or
+/// <see cref="RemotingError.Timeout"/> when no attempt has failed yet). A request whose connection drops fails at once with
+/// <see cref="RemotingError.ConnectionLost"/> and is never sent again: trying again is the caller's decision.</para>
+/// </remarks>
+public sealed partial class RemotingClient : IAsyncDisposable
+{
+    private readonly EndPoint _endPoint;
+    private readonly RemotingClientOptions _options;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly InFlightRing _ring;
+    private readonly CancellationTokenSource _stopping = new();
+    private readonly Lock _lifetime = new();
+    private Task _connectLoop = Task.CompletedTask;
+    private ITimer? _watch;
+    private bool _isStarted;
+    private volatile bool _isDisposed;
+
+    /// <summary>Makes a client; it connects when it is first used.</summary>
+    /// <param name="endPoint">An address, or a <see cref="DnsEndPoint"/>, of which every address is tried.</param>
+    /// <param name="options">How.</param>
+    /// <param name="loggerFactory">Where to log.</param>
+    /// <param name="timeProvider">Measures timeouts; the system's by default.</param>
+    /// <exception cref="ArgumentException">A setting is out of range.</exception>
+    public RemotingClient(
+        EndPoint endPoint, RemotingClientOptions options, ILoggerFactory loggerFactory, TimeProvider? timeProvider = null)
+    {
+        ArgumentNullException.ThrowIfNull(endPoint);
+        ArgumentNullException.ThrowIfNull(options);
+        ArgumentNullException.ThrowIfNull(loggerFactory);
+        options.Validate();
+        _endPoint = endPoint;
+        _options = options;
+        _logger = loggerFactory.CreateLogger("EQueue.Remoting.Client");
+        _time = timeProvider ?? TimeProvider.System;
+        _ring = new InFlightRing(options.MaxInFlight, thrown => Log.SinkFailed(_logger, _endPoint, thrown));
+    }
+
+    /// <summary>Where the client connects to.</summary>
+    public EndPoint EndPoint => _endPoint;
+
+    /// <summary>Whether there is a connection that has passed its handshake.</summary>
+    public bool IsConnected => Volatile.Read(ref _connection) is not null;
+
+    /// <summary>Rises by one with each connection that has passed its handshake; 0 = there was none yet.</summary>
+    public long ConnectionGeneration => Volatile.Read(ref _generation);
+
+    /// <summary>Requests that wait for answers now.</summary>
+    public int InFlight => _ring.InFlight;
+
+    /// <summary>Bytes that wait to be taken by the peer.</summary>
+    public long QueuedBytes => Volatile.Read(ref _connection)?.Sender.QueuedBytes ?? 0;
+
+    /// <summary>Waits until there is a connection. Starts connecting.</summary>
+    /// <exception cref="RemotingException">Cancelled, disposed, or the handshake failed for good.</exception>
+    public async ValueTask WaitConnectedAsync(CancellationToken cancellationToken) =>
+        await WaitReadyAsync(long.MaxValue, cancellationToken).ConfigureAwait(false);
+
+    /// <summary>Closes the connection; calls that wait fail with <see cref="RemotingError.Disposed"/>.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        lock (_lifetime)
+        {
+            if (_isDisposed) return;
+            _isDisposed = true;
+        }
+
+        await _stopping.CancelAsync().ConfigureAwait(false);
+        Volatile.Read(ref _connection)?.Close(Failures.Disposed());
+        await _connectLoop.ConfigureAwait(false);
+        _ring.FailAll(null, Failures.Disposed);
+        if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
+        _stopping.Dispose();
+    }
+
+    private void EnsureStarted()
+    {
+        if (Volatile.Read(ref _isStarted)) return;
+        lock (_lifetime)
+        {
+            if (_isStarted || _isDisposed) return;
+            _connectLoop = Task.Run(RunAsync, CancellationToken.None);
+            _watch = _time.CreateTimer(static client => ((RemotingClient)client!).Watch(), this, WatchPeriod, WatchPeriod);
+            Volatile.Write(ref _isStarted, true);
+        }
+    }
+
+    private void Watch()
+    {
+        _ring.FailOverdue(_time.GetTimestamp());
+        Volatile.Read(ref _connection)?.Watch();
+    }
+}

@@ -1,0 +1,130 @@
+using System.Buffers;
+
+namespace EQueue.Remoting;
+
+/// <summary>A pooled, pinned, growing buffer into which one frame's payload is encoded.</summary>
+/// <remarks>
+/// <para>The header's bytes are reserved in front, so that header and payload leave as one piece. All indexes here count payload
+/// bytes.</para>
+/// <para>Has one owner, who fills it and then either hands it to a connection or client (which owns it from then on, even when the call
+/// fails) or disposes it. Not thread-safe.</para>
+/// </remarks>
+public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
+{
+    private static readonly SizeClassPool<FrameBuffer> Pool = new(
+        bytes => new FrameBuffer(bytes), PinnedMemory.MinBytes, PinnedMemory.MaxBytes, PinnedMemory.MaxKeptBytes);
+
+    private byte[] _array;
+    private int _end;
+    private int _rented;
+
+    private FrameBuffer(int bytes) => _array = PinnedMemory.Allocate(bytes);
+
+    /// <summary>Payload bytes written so far.</summary>
+    public int WrittenCount => _end - FrameHeader.Size;
+
+    /// <summary>The payload written so far; valid until the next growth.</summary>
+    public ReadOnlyMemory<byte> WrittenMemory => _array.AsMemory(FrameHeader.Size, WrittenCount);
+
+    /// <summary>The payload written so far; valid until the next growth.</summary>
+    public ReadOnlySpan<byte> WrittenSpan => _array.AsSpan(FrameHeader.Size, WrittenCount);
+
+    /// <summary>Header and payload.</summary>
+    internal ReadOnlyMemory<byte> Frame => _array.AsMemory(0, _end);
+
+    /// <summary>Bytes of header and payload.</summary>
+    internal int FrameBytes => _end;
+
+    /// <summary>An empty buffer.</summary>
+    /// <param name="sizeHint">Payload bytes that are expected; it grows beyond by itself.</param>
+    public static FrameBuffer Rent(int sizeHint = 0)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        FrameBuffer buffer = Pool.Rent(checked(sizeHint + FrameHeader.Size));
+        buffer._end = FrameHeader.Size;
+        Volatile.Write(ref buffer._rented, 1);
+        return buffer;
+    }
+
+    /// <inheritdoc/>
+    public Span<byte> GetSpan(int sizeHint = 0)
+    {
+        EnsureRoom(sizeHint);
+        return _array.AsSpan(_end);
+    }
+
+    /// <inheritdoc/>
+    public Memory<byte> GetMemory(int sizeHint = 0)
+    {
+        EnsureRoom(sizeHint);
+        return _array.AsMemory(_end);
+    }
+
+    /// <inheritdoc/>
+    public void Advance(int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _array.Length - _end);
+        _end += count;
+    }
+
+    /// <summary>Takes so many bytes to be filled by the caller: now, or later through <see cref="Slice"/>.</summary>
+    /// <returns>The bytes, with arbitrary content; valid until the next growth.</returns>
+    public Span<byte> Reserve(int count)
+    {
+        EnsureRoom(count);
+        Span<byte> reserved = _array.AsSpan(_end, count);
+        _end += count;
+        return reserved;
+    }
+
+    /// <summary>Written payload bytes by their absolute index, to fill in a count or a length that is known late.</summary>
+    /// <returns>The bytes; valid until the next growth.</returns>
+    public Span<byte> Slice(int index, int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(index);
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(index, WrittenCount - count);
+        return _array.AsSpan(FrameHeader.Size + index, count);
+    }
+
+    /// <summary>Forgets what was written at and after <paramref name="writtenCount"/>.</summary>
+    public void Truncate(int writtenCount)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(writtenCount);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(writtenCount, WrittenCount);
+        _end = FrameHeader.Size + writtenCount;
+    }
+
+    /// <summary>Gives the memory back. A second call while it waits in the pool does nothing.</summary>
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _rented, 0) == 0) return;
+        PinnedMemory.Poison(_array);
+        Pool.Return(this, _array.Length);
+    }
+
+    /// <summary>Writes the header; the buffer is ready to leave.</summary>
+    internal void Seal(byte opcode, byte version, FrameFlags flags, uint correlationId, ushort error) =>
+        new FrameHeader((uint)_end, opcode, version, flags, correlationId, error).Write(_array);
+
+    private void EnsureRoom(int sizeHint)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        int needed = Math.Max(sizeHint, 1);
+        if (needed > _array.Length - _end) Grow(needed);
+    }
+
+    private void Grow(int needed)
+    {
+        long wanted = Math.Max((long)_array.Length * 2, (long)_end + needed);
+        FrameBuffer larger = Pool.Rent((int)Math.Min(Math.Max(wanted, _end + (long)needed), Array.MaxLength));
+        if (larger._array.Length - _end < needed)
+            throw new InvalidOperationException($"A frame of {_end + (long)needed} bytes does not fit into one array.");
+
+        _array.AsSpan(0, _end).CopyTo(larger._array);
+        (_array, larger._array) = (larger._array, _array);
+        PinnedMemory.Poison(larger._array);
+        Pool.Return(larger, larger._array.Length);
+    }
+}

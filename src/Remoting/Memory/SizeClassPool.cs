@@ -1,0 +1,84 @@
+using System.Numerics;
+
+namespace EQueue.Remoting;
+
+/// <summary>Keeps returned objects by the size class (power of two) of the memory that they hold.</summary>
+/// <remarks>
+/// Thread-safe. Bounded: what would lift the kept bytes above the bound is left to the garbage collector, and so is what
+/// is larger than the largest class.
+/// </remarks>
+internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int maxBytes, long maxKeptBytes)
+    where T : class
+{
+    private readonly Shelf[] _shelves = CreateShelves(minBytes, maxBytes);
+    private long _keptBytes;
+
+    /// <summary>Bytes that wait to be rented again.</summary>
+    public long KeptBytes => Volatile.Read(ref _keptBytes);
+
+    /// <summary>The capacity that a request for so many bytes gets.</summary>
+    public int CapacityOf(int bytes)
+    {
+        if (bytes <= minBytes) return minBytes;
+        return bytes > maxBytes ? bytes : (int)BitOperations.RoundUpToPowerOf2((uint)bytes);
+    }
+
+    /// <summary>An object of at least so many bytes; its content is arbitrary.</summary>
+    public T Rent(int bytes)
+    {
+        int capacity = CapacityOf(bytes);
+        if (capacity > maxBytes) return create(capacity);
+
+        T? kept = _shelves[IndexOf(capacity)].Take();
+        if (kept is null) return create(capacity);
+        Interlocked.Add(ref _keptBytes, -capacity);
+        return kept;
+    }
+
+    /// <summary>Gives an object of this capacity back.</summary>
+    public void Return(T item, int capacity)
+    {
+        if (capacity > maxBytes || capacity != CapacityOf(capacity)) return;
+        if (Interlocked.Add(ref _keptBytes, capacity) > maxKeptBytes || !_shelves[IndexOf(capacity)].Put(item))
+            Interlocked.Add(ref _keptBytes, -capacity);
+    }
+
+    private static Shelf[] CreateShelves(int minBytes, int maxBytes)
+    {
+        var shelves = new Shelf[BitOperations.Log2((uint)maxBytes) - BitOperations.Log2((uint)minBytes) + 1];
+        for (int i = 0; i < shelves.Length; i++) shelves[i] = new Shelf();
+        return shelves;
+    }
+
+    private int IndexOf(int capacity) => BitOperations.Log2((uint)capacity) - BitOperations.Log2((uint)minBytes);
+
+    private sealed class Shelf
+    {
+        private const int MaxCount = 4096;
+        private readonly Lock _lock = new();
+        private T?[] _items = new T?[8];
+        private int _count;
+
+        public T? Take()
+        {
+            lock (_lock)
+            {
+                if (_count == 0) return null;
+                T? item = _items[--_count];
+                _items[_count] = null;
+                return item;
+            }
+        }
+
+        public bool Put(T item)
+        {
+            lock (_lock)
+            {
+                if (_count == MaxCount) return false;
+                if (_count == _items.Length) Array.Resize(ref _items, _count * 2);
+                _items[_count++] = item;
+                return true;
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+using System.Net;
+using System.Net.Sockets;
+
+namespace EQueue.Remoting;
+
+/// <content>Listening, accepting, and watching what was accepted.</content>
+public sealed partial class RemotingServer
+{
+    private static readonly TimeSpan AcceptBackOff = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan LogInterval = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _logGate = new();
+    private long _lastId;
+    private int _connectionCount;
+    private int _refusedCount;
+    private long _lastLogged;
+
+    private TimeSpan WatchPeriod
+    {
+        get
+        {
+            TimeSpan shortest = _options.SendTimeout < _options.IdleTimeout ? _options.SendTimeout : _options.IdleTimeout;
+            return TimeSpan.FromMilliseconds(Math.Clamp(shortest.TotalMilliseconds / 8, 20, 1000));
+        }
+    }
+
+    private async Task ListenAsync(EndPoint endPoint, CancellationToken cancellationToken)
+    {
+        SocketException? refused = null;
+        int port = 0;
+        int before = _listeners.Count;
+        foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
+        {
+            var local = (IPEndPoint)address;
+            try
+            {
+                Socket listener = Listen(local.Port == 0 ? new IPEndPoint(local.Address, port) : local);
+                _listeners.Add(listener);
+                port = ((IPEndPoint)listener.LocalEndPoint!).Port;
+                Log.Listening(_logger, listener.LocalEndPoint);
+            }
+            catch (SocketException exception) when (
+                exception.SocketErrorCode is SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported)
+            {
+                // One of a name's addresses may belong to a protocol that this machine does not run.
+                refused = exception;
+            }
+        }
+
+        if (_listeners.Count == before) throw refused ?? new SocketException((int)SocketError.HostNotFound);
+    }
+
+    private Socket Listen(IPEndPoint local)
+    {
+        var listener = new Socket(local.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            if (local.Address.Equals(IPAddress.IPv6Any)) listener.DualMode = true;
+            listener.Bind(local);
+            listener.Listen(_options.Backlog);
+            return listener;
+        }
+        catch
+        {
+            listener.Dispose();
+            throw;
+        }
+    }
+
+    private async Task RunAcceptAsync(Socket listener)
+    {
+        await Task.Yield();
+        while (!_stopping.IsCancellationRequested)
+        {
+            try
+            {
+                await AcceptAsync(listener).ConfigureAwait(false);
+            }
+            catch (Exception) when (_stopping.IsCancellationRequested)
+            {
+                return;
+            }
+            catch (Exception exception)
+            {
+                // Out of descriptors, or a connection that died before it was accepted: the next one deserves a try.
+                if (MayLog(out _)) Log.AcceptFailed(_logger, LocalEndPoint, exception);
+                await Task.Delay(AcceptBackOff, _time, CancellationToken.None).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async Task AcceptAsync(Socket listener)
+    {
+        while (true)
+        {
+            Socket socket = await listener.AcceptAsync(_stopping.Token).ConfigureAwait(false);
+            if (ConnectionCount >= _options.MaxConnections)
+            {
+                socket.Dispose();
+                Interlocked.Increment(ref _refusedCount);
+                if (MayLog(out int refused)) Log.ConnectionRefused(_logger, _options.MaxConnections, refused);
+            }
+            else
+            {
+                Begin(socket);
+            }
+        }
+    }
+
+    private void Begin(Socket socket)
+    {
+        ServerConnection connection;
+        try
+        {
+            socket.NoDelay = true;
+            if (_options.SocketBufferBytes > 0)
+            {
+                socket.SendBufferSize = _options.SocketBufferBytes;
+                socket.ReceiveBufferSize = _options.SocketBufferBytes;
+            }
+
+            connection = new ServerConnection(Interlocked.Increment(ref _lastId), socket, _options, _handler, _logger, _time);
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+
+        Interlocked.Increment(ref _connectionCount);
+        _connections[connection.Id] = connection;
+        connection.Start(End);
+    }
+
+    private void End(ServerConnection connection)
+    {
+        if (_connections.TryRemove(connection.Id, out _)) Interlocked.Decrement(ref _connectionCount);
+    }
+
+    private void WatchAll()
+    {
+        foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch();
+    }
+
+    /// <summary>At most one line per second about trouble with accepting.</summary>
+    private bool MayLog(out int refused)
+    {
+        lock (_logGate)
+        {
+            refused = 0;
+            if (_lastLogged != 0 && _time.GetElapsedTime(_lastLogged) < LogInterval) return false;
+            _lastLogged = _time.GetTimestamp();
+            refused = Interlocked.Exchange(ref _refusedCount, 0);
+            return true;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+using System.Buffers;
+using System.Net.Sockets;
+
+namespace EQueue.Remoting;
+
+/// <content>The receive loop: reads frames and hands them to the handler, one after the other.</content>
+public sealed partial class ServerConnection
+{
+    private const int ReceivesPerTurn = 64;
+    private bool _isHandlerConnected;
+    private bool _isInHandler;
+
+    /// <summary>Completes when the connection has ended and the handler was told.</summary>
+    internal Task Completion => _loop;
+
+    /// <summary>Starts the loop on the thread pool; <paramref name="onEnded"/> is called last.</summary>
+    internal void Start(Action<ServerConnection> onEnded) => _loop = Task.Run(() => RunAsync(onEnded));
+
+    private async Task RunAsync(Action<ServerConnection> onEnded)
+    {
+        try
+        {
+            await ProcessAsync().ConfigureAwait(false);
+            Close(null);
+        }
+        catch (Exception exception) when (_isInHandler)
+        {
+            if (exception is not OperationCanceledException || Volatile.Read(ref _isClosed) == 0)
+                Log.HandlerFailed(_logger, Id, RemoteEndPoint, exception);
+            Close(exception);
+        }
+        catch (RemotingException exception)
+        {
+            if (Volatile.Read(ref _isClosed) == 0) Log.BadFrame(_logger, Id, RemoteEndPoint, exception.Message);
+            Close(exception);
+        }
+        catch (Exception exception)
+        {
+            if (exception is not (SocketException or ObjectDisposedException))
+                Log.LoopFailed(_logger, Id, RemoteEndPoint, exception);
+            Close(exception);
+        }
+
+        await _sender.WhenIdle().ConfigureAwait(false);
+        _reader.Dispose();
+        TellHandler();
+        onEnded(this);
+    }
+
+    private async Task ProcessAsync()
+    {
+        _isInHandler = true;
+        _handler.OnConnected(this);
+        _isHandlerConnected = true;
+        _isInHandler = false;
+        int receives = 0;
+        while (await _reader.FillAsync().ConfigureAwait(false))
+        {
+            Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+            BeginBurst();
+            try
+            {
+                while (_reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
+                {
+                    if (IsDraining) continue;
+                    ValueTask handling = DispatchAsync(header, payload);
+                    if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
+                    await PauseAsync(handling).ConfigureAwait(false);
+                }
+            }
+            finally
+            {
+                EndBurst();
+            }
+
+            // A peer that is always faster than this loop must not keep a pool thread for itself.
+            if (++receives % ReceivesPerTurn == 0) await Task.Yield();
+        }
+    }
+
+    private ValueTask DispatchAsync(FrameHeader header, ReadOnlySequence<byte> payload)
+    {
+        if (header.Opcode == FrameHeader.PingOpcode)
+        {
+            if (!header.IsResponse) SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
+            return ValueTask.CompletedTask;
+        }
+
+        if (!header.IsOneway && !header.IsResponse) Interlocked.Increment(ref _unanswered);
+        ReadOnlyMemory<byte> lent = _reader.Lend(payload);
+        _isInHandler = true;
+        ValueTask handling = _handler.OnFrameAsync(this, header, lent);
+        if (handling.IsCompletedSuccessfully) _isInHandler = false;
+        return handling;
+    }
+
+    /// <summary>Back-pressure: nothing more is read until the handler is done and the peer has taken its answers.</summary>
+    private async ValueTask PauseAsync(ValueTask handling)
+    {
+        _sender.Uncork();
+        Volatile.Write(ref _pausedSince, _time.GetTimestamp());
+        await handling.ConfigureAwait(false);
+        _isInHandler = false;
+        await _sender.WhenWritable().ConfigureAwait(false);
+        Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+        Volatile.Write(ref _pausedSince, 0);
+        _sender.Cork();
+    }
+
+    private void SendPing(uint correlationId, FrameFlags flags, bool inline)
+    {
+        FrameBuffer ping = FrameBuffer.Rent();
+        ping.Seal(FrameHeader.PingOpcode, 0, flags, correlationId, 0);
+        _sender.Enqueue(ping, inline);
+    }
+
+    private void TellHandler()
+    {
+        if (!_isHandlerConnected) return;
+        try
+        {
+            _handler.OnDisconnected(this, _cause);
+        }
+        catch (Exception exception)
+        {
+            Log.HandlerFailed(_logger, Id, RemoteEndPoint, exception);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+using System.Net.Sockets;
+
+namespace EQueue.Remoting;
+
+/// <content>What the server's timer and its orderly stop need to know about the connection.</content>
+public sealed partial class ServerConnection
+{
+    private static readonly TimeSpan PausedPingInterval = TimeSpan.FromSeconds(5);
+
+    private readonly TaskCompletionSource _drained = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private long _lastReceived;
+    private long _lastPing;
+    private long _pausedSince;
+    private int _unanswered;
+    private int _isHandling;
+    private int _isDraining;
+
+    private bool IsDraining => Volatile.Read(ref _isDraining) != 0;
+
+    /// <summary>Called by the server's timer: closes a peer that is gone or takes nothing, pings one that is silent.</summary>
+    internal void Watch()
+    {
+        if (Volatile.Read(ref _isClosed) != 0) return;
+        TimeSpan stalled = _sender.StalledFor;
+        if (stalled >= _options.SendTimeout)
+        {
+            Log.PeerStalled(_logger, Id, RemoteEndPoint, stalled, QueuedBytes);
+            Close(new RemotingException(RemotingError.Timeout, $"The peer took nothing for {stalled}."));
+        }
+        else if (Volatile.Read(ref _pausedSince) != 0)
+        {
+            // The peer cannot know that its ping waits behind a paused handler: a sign of life tells it.
+            PingEvery(PausedPingInterval);
+        }
+        else
+        {
+            WatchSilence();
+        }
+    }
+
+    /// <summary>Handles no further frame. The task completes when every request that was handled has its answer queued.</summary>
+    internal Task BeginDrain()
+    {
+        Interlocked.Exchange(ref _isDraining, 1);
+        CheckDrained();
+        return _drained.Task;
+    }
+
+    /// <summary>Ends the stream behind the queued answers; the loop ends when the peer ends its side.</summary>
+    internal async Task FlushAndShutdownAsync()
+    {
+        await _sender.WhenIdle().ConfigureAwait(false);
+        try
+        {
+            _socket.Shutdown(SocketShutdown.Send);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            Close(exception);
+        }
+
+        await _loop.ConfigureAwait(false);
+    }
+
+    private void WatchSilence()
+    {
+        TimeSpan silent = _time.GetElapsedTime(Volatile.Read(ref _lastReceived));
+        if (silent >= _options.IdleTimeout)
+        {
+            Log.PeerSilent(_logger, Id, RemoteEndPoint, silent);
+            Close(new RemotingException(RemotingError.Timeout, $"The peer was silent for {silent}."));
+        }
+        else if (silent >= _options.IdleTimeout / 2)
+        {
+            PingEvery(_options.IdleTimeout / 2);
+        }
+    }
+
+    private void PingEvery(TimeSpan interval)
+    {
+        if (_lastPing != 0 && _time.GetElapsedTime(_lastPing) < interval) return;
+        _lastPing = _time.GetTimestamp();
+        SendPing(0, FrameFlags.None, inline: false);
+    }
+
+    private void CountAnswer()
+    {
+        Interlocked.Decrement(ref _unanswered);
+        if (IsDraining) CheckDrained();
+    }
+
+    private void BeginBurst()
+    {
+        Interlocked.Exchange(ref _isHandling, 1);
+        _sender.Cork();
+    }
+
+    private void EndBurst()
+    {
+        _sender.Uncork();
+        Interlocked.Exchange(ref _isHandling, 0);
+        if (IsDraining) CheckDrained();
+    }
+
+    private void CheckDrained()
+    {
+        if (Volatile.Read(ref _isHandling) == 0 && Volatile.Read(ref _unanswered) <= 0) _drained.TrySetResult();
+    }
+}

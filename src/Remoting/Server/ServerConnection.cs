@@ -1,0 +1,113 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Remoting;
+
+/// <summary>One accepted connection. Made by the server; answered through <see cref="Send"/> from any thread.</summary>
+[SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader; the token outlives the connection.")]
+public sealed partial class ServerConnection
+{
+    private readonly Socket _socket;
+    private readonly RemotingServerOptions _options;
+    private readonly IConnectionHandler _handler;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly FrameSender _sender;
+    private readonly FrameReader _reader;
+    private readonly CancellationTokenSource _closed = new();
+    private Task _loop = Task.CompletedTask;
+    private Exception? _cause;
+    private int _isClosed;
+
+    internal ServerConnection(
+        long id, Socket socket, RemotingServerOptions options, IConnectionHandler handler, ILogger logger, TimeProvider time)
+    {
+        Id = id;
+        _socket = socket;
+        _options = options;
+        _handler = handler;
+        _logger = logger;
+        _time = time;
+        RemoteEndPoint = socket.RemoteEndPoint ?? new IPEndPoint(IPAddress.None, 0);
+        Closed = _closed.Token;
+        _sender = new FrameSender(socket, options.MaxQueuedSendBytes, time, Close);
+        _reader = new FrameReader(new SocketPipeReader(socket, options.ReceiveBufferBytes), options.MaxFrameBytes);
+        _lastReceived = time.GetTimestamp();
+    }
+
+    /// <summary>The connection's number in its server, from 1, never reused.</summary>
+    public long Id { get; }
+
+    /// <summary>The peer's address.</summary>
+    public EndPoint RemoteEndPoint { get; }
+
+    /// <summary>Whatever the handler wants to keep with the connection.</summary>
+    public object? State { get; set; }
+
+    /// <summary>Cancelled when the connection closes. Valid for ever.</summary>
+    public CancellationToken Closed { get; }
+
+    /// <summary>Bytes that wait to be taken by the peer.</summary>
+    public int QueuedBytes => (int)Math.Min(_sender.QueuedBytes, int.MaxValue);
+
+    /// <summary>Queues a frame; never blocks. On a closed connection the frame is dropped.</summary>
+    /// <param name="frame">Owned by the connection from here on.</param>
+    /// <param name="opcode">1..255; an answer carries its request's.</param>
+    /// <param name="version">The version of the opcode's payload.</param>
+    /// <param name="flags">With <see cref="FrameFlags.Response"/> for an answer.</param>
+    /// <param name="correlationId">An answer carries its request's.</param>
+    /// <param name="error">0 or the user's error code.</param>
+    /// <param name="inlineAllowed">
+    /// Lets the receive loop send the frame itself when it is through with the frames at hand. Pass <see langword="true"/> only from
+    /// within <see cref="IConnectionHandler.OnFrameAsync"/>; elsewhere this thread may do the system call. Otherwise one work item
+    /// of the thread pool sends whatever is queued by then.
+    /// </param>
+    /// <exception cref="RemotingException">The frame is larger than <see cref="RemotingServerOptions.MaxFrameBytes"/>; it is dropped.</exception>
+    /// <remarks>Thread-safe. Frames leave in the order of the calls.</remarks>
+    public void Send(
+        FrameBuffer frame,
+        byte opcode,
+        byte version,
+        FrameFlags flags,
+        uint correlationId,
+        ushort error,
+        bool inlineAllowed = false)
+    {
+        ArgumentNullException.ThrowIfNull(frame);
+        int bytes = frame.FrameBytes;
+        if (bytes > _options.MaxFrameBytes)
+        {
+            frame.Dispose();
+            throw new RemotingException(
+                RemotingError.TooLarge, $"A frame of {bytes} bytes exceeds the maximum of {_options.MaxFrameBytes}.");
+        }
+
+        frame.Seal(opcode, version, flags, correlationId, error);
+        _sender.Enqueue(frame, inlineAllowed);
+        if ((flags & FrameFlags.Response) != FrameFlags.None) CountAnswer();
+    }
+
+    /// <summary>Completes when no more than the allowed bytes wait for the peer, or when the connection closes.</summary>
+    public ValueTask WhenWritable() => _sender.WhenWritable();
+
+    /// <summary>Closes at once: what is queued is dropped. Thread-safe; the first cause counts.</summary>
+    /// <param name="cause">Handed to <see cref="IConnectionHandler.OnDisconnected"/>.</param>
+    public void Close(Exception? cause)
+    {
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
+        _cause = cause;
+        _sender.Close();
+        _socket.Dispose();
+        _drained.TrySetResult();
+        try
+        {
+            _closed.Cancel();
+        }
+        catch (AggregateException exception)
+        {
+            Log.HandlerFailed(_logger, Id, RemoteEndPoint, exception);
+        }
+    }
+}

@@ -1,0 +1,319 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+
+namespace EQueue.Remoting;
+
+/// <summary>Queues frames and writes them to a socket: whoever sends takes along everything that is queued.</summary>
+/// <remarks>
+/// Thread-safe. One drain runs at a time, on the thread that started it until the socket is full, on the thread pool afterwards. Small
+/// frames leave together in one system call. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
+/// </remarks>
+internal sealed class FrameSender : IThreadPoolWorkItem
+{
+    private const int SmallFrameBytes = 32 * 1024;
+    private const int CoalescedBytes = 128 * 1024;
+    private const int SliceBytes = 256 * 1024;
+    private const int MaxInlineRounds = 2;
+
+    private readonly Socket _socket;
+    private readonly int _maxQueuedBytes;
+    private readonly TimeProvider _time;
+    private readonly Action<Exception> _onFailed;
+    private readonly Lock _lock = new();
+    private List<FrameBuffer> _queued = [];
+    private List<FrameBuffer> _batch = [];
+    private TaskCompletionSource? _writable;
+    private TaskCompletionSource? _idle;
+    private long _queuedBytes;
+    private long _stalledSince;
+    private bool _isCorked;
+    private bool _isSending;
+    private bool _isClosed;
+
+    /// <param name="socket">Connected; closed by its owner, which ends a pending send.</param>
+    /// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
+    /// <param name="time">Measures how long the socket has taken nothing.</param>
+    /// <param name="onFailed">Called once when the socket refuses; must close the connection.</param>
+    public FrameSender(Socket socket, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed)
+    {
+        _socket = socket;
+        _maxQueuedBytes = maxQueuedBytes;
+        _time = time;
+        _onFailed = onFailed;
+    }
+
+    /// <summary>Bytes that are accepted and not yet taken by the socket.</summary>
+    public long QueuedBytes => Volatile.Read(ref _queuedBytes);
+
+    /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
+    public bool IsWritable => QueuedBytes <= _maxQueuedBytes || Volatile.Read(ref _isClosed);
+
+    /// <summary>How long the socket has taken nothing although there is something to send.</summary>
+    public TimeSpan StalledFor
+    {
+        get
+        {
+            long since = Volatile.Read(ref _stalledSince);
+            return since == 0 ? TimeSpan.Zero : _time.GetElapsedTime(since);
+        }
+    }
+
+    /// <summary>Takes over a sealed frame.</summary>
+    /// <param name="frame">Owned by the sender from here on, also when it is closed.</param>
+    /// <param name="inline">Send on this thread if nobody is sending; while corked, leave it to the one who uncorks.</param>
+    /// <returns><see langword="false"/> when the sender is closed and the frame was dropped.</returns>
+    public bool Enqueue(FrameBuffer frame, bool inline)
+    {
+        lock (_lock)
+        {
+            if (_isClosed)
+            {
+                frame.Dispose();
+                return false;
+            }
+
+            _queued.Add(frame);
+            _queuedBytes += frame.FrameBytes;
+            if (_isSending || (inline && _isCorked)) return true;
+            _isSending = true;
+        }
+
+        Start(inline);
+        return true;
+    }
+
+    /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
+    public void Cork()
+    {
+        lock (_lock) _isCorked = true;
+    }
+
+    /// <summary>Sends what was held back, on this thread.</summary>
+    public void Uncork()
+    {
+        lock (_lock)
+        {
+            _isCorked = false;
+            if (_isSending || _isClosed || _queued.Count == 0) return;
+            _isSending = true;
+        }
+
+        Start(inline: true);
+    }
+
+    /// <summary>Completes when more may be queued, or when the sender is closed.</summary>
+    public ValueTask WhenWritable()
+    {
+        if (IsWritable) return ValueTask.CompletedTask;
+        lock (_lock)
+        {
+            if (_isClosed || _queuedBytes <= _maxQueuedBytes) return ValueTask.CompletedTask;
+            _writable ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return new ValueTask(_writable.Task);
+        }
+    }
+
+    /// <summary>Completes when everything has been taken by the socket or dropped, and no buffer is in use.</summary>
+    public Task WhenIdle()
+    {
+        lock (_lock)
+        {
+            if (!_isSending) return Task.CompletedTask;
+            _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return _idle.Task;
+        }
+    }
+
+    /// <summary>Drops what is queued and refuses the rest. The socket's owner closes the socket as well.</summary>
+    public void Close()
+    {
+        lock (_lock)
+        {
+            _isClosed = true;
+            DropQueued();
+            SignalWritable();
+        }
+    }
+
+    /// <summary>Drains on the thread pool.</summary>
+    void IThreadPoolWorkItem.Execute() => Observe(DrainAsync(inline: false));
+
+    /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
+    private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
+
+    private void Start(bool inline)
+    {
+        if (inline) Observe(DrainAsync(inline: true));
+        else ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
+
+    private async Task DrainAsync(bool inline)
+    {
+        try
+        {
+            int rounds = 0;
+            while (TakeBatch())
+            {
+                await SendBatchAsync(_batch).ConfigureAwait(false);
+                if (!inline || ++rounds < MaxInlineRounds) continue;
+
+                // A thread that came to send one frame must not serve the others for ever.
+                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+                return;
+            }
+        }
+        catch (Exception exception)
+        {
+            Fail(exception);
+        }
+    }
+
+    /// <summary>Takes what is queued, or ends the drain.</summary>
+    private bool TakeBatch()
+    {
+        lock (_lock)
+        {
+            _batch.Clear();
+            (_queued, _batch) = (_batch, _queued);
+            if (_batch.Count > 0) return true;
+            EndDrain();
+            return false;
+        }
+    }
+
+    private void Fail(Exception exception)
+    {
+        long unsentBytes = 0;
+        foreach (FrameBuffer frame in _batch)
+        {
+            unsentBytes += frame.FrameBytes;
+            frame.Dispose();
+        }
+
+        lock (_lock)
+        {
+            _isClosed = true;
+            _batch.Clear();
+            _queuedBytes -= unsentBytes;
+            DropQueued();
+            SignalWritable();
+            EndDrain();
+        }
+
+        _onFailed(exception);
+    }
+
+    /// <summary>Sends the frames in order; a frame that was sent is taken out of the list's accounting and disposed.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
+    private async ValueTask SendBatchAsync(List<FrameBuffer> batch)
+    {
+        int sent = 0;
+        FrameBuffer? joined = null;
+        try
+        {
+            while (sent < batch.Count)
+            {
+                int run = CountOfRun(batch, sent);
+                if (run > 1)
+                {
+                    joined ??= FrameBuffer.Rent(CoalescedBytes);
+                    Join(batch, sent, run, joined);
+                    await SendAsync(joined.WrittenMemory).ConfigureAwait(false);
+                }
+                else
+                {
+                    await SendAsync(batch[sent].Frame).ConfigureAwait(false);
+                }
+
+                Release(batch, sent, run);
+                sent += run;
+            }
+        }
+        finally
+        {
+            joined?.Dispose();
+            batch.RemoveRange(0, sent);
+        }
+    }
+
+    /// <summary>How many frames from here on leave together.</summary>
+    private static int CountOfRun(List<FrameBuffer> batch, int first)
+    {
+        int bytes = 0;
+        int end = first;
+        while (end < batch.Count)
+        {
+            int frameBytes = batch[end].FrameBytes;
+            bytes += frameBytes;
+            if (frameBytes > SmallFrameBytes || bytes > CoalescedBytes) break;
+            end++;
+        }
+
+        return Math.Max(end - first, 1);
+    }
+
+    private static void Join(List<FrameBuffer> batch, int first, int count, FrameBuffer joined)
+    {
+        joined.Truncate(0);
+        for (int i = first; i < first + count; i++)
+        {
+            ReadOnlySpan<byte> frame = batch[i].Frame.Span;
+            frame.CopyTo(joined.Reserve(frame.Length));
+        }
+    }
+
+    private void Release(List<FrameBuffer> batch, int first, int count)
+    {
+        long bytes = 0;
+        for (int i = first; i < first + count; i++)
+        {
+            bytes += batch[i].FrameBytes;
+            batch[i].Dispose();
+        }
+
+        lock (_lock)
+        {
+            _queuedBytes -= bytes;
+            if (_queuedBytes <= _maxQueuedBytes / 2) SignalWritable();
+        }
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
+    private async ValueTask SendAsync(ReadOnlyMemory<byte> bytes)
+    {
+        while (!bytes.IsEmpty)
+        {
+            ReadOnlyMemory<byte> slice = bytes[..Math.Min(bytes.Length, SliceBytes)];
+            ValueTask<int> sending = _socket.SendAsync(slice, SocketFlags.None);
+            if (!sending.IsCompleted) Volatile.Write(ref _stalledSince, _time.GetTimestamp());
+            int taken = await sending.ConfigureAwait(false);
+            Volatile.Write(ref _stalledSince, 0);
+            bytes = bytes[taken..];
+        }
+    }
+
+    private void DropQueued()
+    {
+        foreach (FrameBuffer frame in _queued)
+        {
+            _queuedBytes -= frame.FrameBytes;
+            frame.Dispose();
+        }
+
+        _queued.Clear();
+    }
+
+    private void SignalWritable()
+    {
+        _writable?.TrySetResult();
+        _writable = null;
+    }
+
+    private void EndDrain()
+    {
+        _isSending = false;
+        _idle?.TrySetResult();
+        _idle = null;
+    }
+}
