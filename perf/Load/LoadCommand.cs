@@ -1,0 +1,107 @@
+using System.CommandLine;
+using System.Runtime.InteropServices;
+using System.Text.Json;
+using EQueue.Load.Reporting;
+using EQueue.Load.Scenarios;
+
+namespace EQueue.Load;
+
+/// <summary>The command line: reads it, runs a scenario, writes the reports, turns outcomes into exit codes.</summary>
+internal static class LoadCommand
+{
+    public static async Task<int> RunAsync(string[] args)
+    {
+        var line = new LoadCommandLine();
+        var parsed = line.Root.Parse(args);
+        if (parsed.Errors.Count > 0)
+        {
+            foreach (var error in parsed.Errors)
+                await Console.Error.WriteLineAsync(error.Message);
+            return LoadExit.Usage;
+        }
+
+        line.Root.SetAction((result, _) => ExecuteAsync(line.ScenarioOf(result), line.Read(result)));
+        return await parsed.InvokeAsync(new InvocationConfiguration
+        {
+            EnableDefaultExceptionHandler = false,
+            ProcessTerminationTimeout = null,
+        });
+    }
+
+    private static async Task<int> ExecuteAsync(string name, LoadOptions options)
+    {
+        if (name == "list")
+        {
+            foreach (var each in ScenarioList.All)
+                Console.WriteLine($"{each.Name,-12} {each.Summary}");
+            return LoadExit.Ok;
+        }
+
+        if (ScenarioList.Find(name) is not { } scenario)
+        {
+            await Console.Error.WriteLineAsync($"unknown scenario '{name}'; 'list' names them");
+            return LoadExit.Usage;
+        }
+
+        using var interrupted = new CancellationTokenSource();
+        using var onInterrupt = Register(PosixSignal.SIGINT, interrupted);
+        using var onTerminate = Register(PosixSignal.SIGTERM, interrupted);
+        using var onHangUp = Register(PosixSignal.SIGHUP, interrupted);
+        return await MeasureAsync(scenario, options, interrupted.Token);
+    }
+
+    private static async Task<int> MeasureAsync(IScenario scenario, LoadOptions options, CancellationToken interrupted)
+    {
+        var report = new LoadReport(scenario.Name);
+        var exitCode = LoadExit.Ok;
+        try
+        {
+            if (options.WarmMemoryGB > 0)
+                MemoryWarmer.Warm(options.WarmMemoryGB, interrupted);
+            await using var session = new LoadSession(options, report);
+            await scenario.RunAsync(session, interrupted);
+        }
+        catch (OperationCanceledException) when (interrupted.IsCancellationRequested)
+        {
+            LoadSession.Say("interrupted");
+            exitCode = LoadExit.Failed;
+        }
+        catch (LoadException exception)
+        {
+            LoadSession.Say(exception.Message);
+            exitCode = exception.ExitCode;
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or JsonException)
+        {
+            LoadSession.Say(exception.ToString());
+            exitCode = LoadExit.Failed;
+        }
+
+        return Publish(report, options) ? exitCode : Math.Max(exitCode, LoadExit.Failed);
+    }
+
+    private static bool Publish(LoadReport report, LoadOptions options)
+    {
+        new ReportTable(report).Print();
+        try
+        {
+            if (options.JsonFile is { } json)
+                File.WriteAllText(json, JsonReport.Write(report));
+            if (options.ReportFile is { } page)
+                File.WriteAllText(page, MarkdownReport.Write(report));
+            return true;
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            LoadSession.Say($"the report cannot be written: {exception.Message}");
+            return false;
+        }
+    }
+
+    private static PosixSignalRegistration Register(PosixSignal signal, CancellationTokenSource interrupted) =>
+        PosixSignalRegistration.Create(signal, context =>
+        {
+            context.Cancel = true;
+            interrupted.Cancel();
+        });
+}

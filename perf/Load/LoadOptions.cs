@@ -1,0 +1,60 @@
+namespace EQueue.Load;
+
+/// <summary>What the command line asked for. Null means not given: the scenario has its own default.</summary>
+internal sealed record LoadOptions
+{
+    /// <summary>The smallest body that holds the checker's stamp, bytes.</summary>
+    public const int MinBodySize = 16;
+
+    /// <summary>The largest body that a broker with its own defaults takes, bytes.</summary>
+    public const int MaxBodySize = 4 << 20;
+
+    public IReadOnlyList<int>? Sizes { get; init; }
+
+    public int? Producers { get; init; }
+
+    public int Consumers { get; init; } = 1;
+
+    public int Queues { get; init; } = 4;
+
+    public int Topics { get; init; } = 1;
+
+    /// <summary>Seconds of sending in a measured run.</summary>
+    public double? Seconds { get; init; }
+
+    /// <summary>Messages of a measured run, all producers together; takes the place of <see cref="Seconds"/>.</summary>
+    public long? Messages { get; init; }
+
+    public int? Repeat { get; init; }
+
+    /// <summary>Seconds of the same load before each measured run.</summary>
+    public double? Warmup { get; init; }
+
+    public SendApi Api { get; init; } = SendApi.Message;
+
+    public FlushMode? Flush { get; init; }
+
+    public IReadOnlyList<int>? InFlight { get; init; }
+
+    public IReadOnlyList<int>? Rates { get; init; }
+
+    public string? DataDirectory { get; init; }
+
+    public string? Server { get; init; }
+
+    public bool NoLimit { get; init; }
+
+    public int Seed { get; init; } = 1;
+
+    public string? JsonFile { get; init; }
+
+    public string? ReportFile { get; init; }
+
+    public Plant Plant { get; init; } = Plant.None;
+
+    public int WarmMemoryGB { get; init; }
+
+    public int LimitBlockKB { get; init; } = 256;
+
+    public int LimitTotalMB { get; init; } = 2048;
+}

@@ -1,0 +1,64 @@
+namespace EQueue.Load.Reporting;
+
+/// <summary>
+/// The figures of a row or run, by the path that they have in the JSON. Additions go to the end; none is ever removed.
+/// </summary>
+internal static class FigureNames
+{
+    public const string SendPerSecond = "sendPerSecond";
+    public const string ConsumePerSecond = "consumePerSecond";
+    public const string SendMBps = "sendMBps";
+    public const string ConsumeMBps = "consumeMBps";
+    public const string DiskWriteMBps = "diskWriteMBps";
+    public const string Spread = "spread";
+    public const string CpuPercent = "cpuPercent";
+    public const string ResidentBytes = "rssBytes";
+    public const string AllocatedBytesPerMessage = "allocatedBytesPerMessage";
+    public const string Broker = "broker";
+    public const string Producer = "producer";
+    public const string Consumer = "consumer";
+    public const string Fdatasyncs = "fdatasyncs";
+    public const string BytesWritten = "bytesWritten";
+    public const string AckLatency = "latencyUs.ack";
+    public const string EndToEndLatency = "latencyUs.endToEnd";
+    public const string LimitMBps = "limitMBps";
+    public const string RatioToLimit = "ratioToLimit";
+    public const string Missing = "missing";
+    public const string Duplicated = "duplicated";
+    public const string Reordered = "reordered";
+    public const string Damaged = "damaged";
+    public const string ReferenceValue = "reference.value";
+    public const string Messages = "messages";
+    public const string ElapsedSeconds = "elapsedSeconds";
+    public const string FdatasyncsPerSecond = "fdatasyncsPerSecond";
+    public const string MessagesPerFdatasync = "messagesPerFdatasync";
+
+    /// <summary>The percentiles of a latency, with their names.</summary>
+    public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
+        [("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)];
+
+    /// <summary>Figures that are rates: none of them is told of a run that delivered wrong messages.</summary>
+    public static readonly IReadOnlyList<string> Rates =
+    [
+        SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
+        FdatasyncsPerSecond, MessagesPerFdatasync,
+    ];
+
+    /// <summary>Every figure, in the order in which it is written.</summary>
+    public static readonly IReadOnlyList<string> All =
+    [
+        SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread,
+        .. Process(Broker), .. Process(Producer), .. Process(Consumer),
+        Fdatasyncs, BytesWritten,
+        .. Latency(AckLatency), .. Latency(EndToEndLatency),
+        LimitMBps, RatioToLimit, Missing, Duplicated, Reordered, ReferenceValue,
+        Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync,
+    ];
+
+    public static string Of(string group, string name) => $"{group}.{name}";
+
+    private static IEnumerable<string> Process(string role) =>
+        new[] { CpuPercent, ResidentBytes, AllocatedBytesPerMessage }.Select(name => Of(role, name));
+
+    private static IEnumerable<string> Latency(string group) => Percentiles.Select(each => Of(group, each.Name));
+}

@@ -1,0 +1,111 @@
+using EQueue.Load.Measuring;
+
+namespace EQueue.Load.Reporting;
+
+/// <summary>The figures of one run, or the medians of a row. A figure that was not measured is absent, with a note.</summary>
+internal sealed class Figures
+{
+    private readonly Dictionary<string, double> _values = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, string> _notes = new(StringComparer.Ordinal);
+
+    /// <summary>What <see cref="FigureNames.ReferenceValue"/> was measured on; null when there is none.</summary>
+    public string? ReferenceSystem { get; private set; }
+
+    /// <summary>Why figures are absent, by name of the figure or of its group.</summary>
+    public IReadOnlyDictionary<string, string> Notes => _notes;
+
+    /// <summary>One of <see cref="FigureNames.All"/>; null = not measured.</summary>
+    public double? this[string name]
+    {
+        get => _values.TryGetValue(name, out var value) ? value : null;
+        set
+        {
+            if (!FigureNames.All.Contains(name))
+                throw new ArgumentException($"no figure is called {name}", nameof(name));
+            if (value is { } known && double.IsFinite(known))
+                _values[name] = known;
+            else
+                _values.Remove(name);
+        }
+    }
+
+    /// <summary>Says why a figure or a whole group of figures is absent.</summary>
+    public void Note(string nameOrGroup, string text) => _notes[nameOrGroup] = text;
+
+    public void SetReference(string system, double value)
+    {
+        ReferenceSystem = system;
+        this[FigureNames.ReferenceValue] = value;
+    }
+
+    public void SetLatency(string group, LatencyHistogram histogram)
+    {
+        if (histogram.Count == 0)
+            return;
+        foreach (var (name, percent) in FigureNames.Percentiles)
+        {
+            var durationNs = name == "max" ? histogram.MaxNs : histogram.PercentileNs(percent);
+            this[FigureNames.Of(group, name)] = durationNs / 1000.0;
+        }
+    }
+
+    /// <summary>Sets what a role's process used between two moments.</summary>
+    public void SetProcess(string role, ProcessFigures start, ProcessFigures end, long messages)
+    {
+        this[FigureNames.Of(role, FigureNames.CpuPercent)] = end.CpuPercentSince(start);
+        this[FigureNames.Of(role, FigureNames.ResidentBytes)] = end.ResidentBytes;
+        this[FigureNames.Of(role, FigureNames.AllocatedBytesPerMessage)] =
+            messages == 0 ? null : (double)(end.AllocatedBytes - start.AllocatedBytes) / messages;
+    }
+
+    public void SetCheck(CheckResult check)
+    {
+        this[FigureNames.Missing] = check.Missing;
+        this[FigureNames.Duplicated] = check.Duplicated;
+        this[FigureNames.Reordered] = check.Reordered;
+        this[FigureNames.Damaged] = check.Damaged;
+    }
+
+    /// <summary>Takes every rate and latency away, because the messages were wrong.</summary>
+    public void Discredit()
+    {
+        const string note = "wrong data: no rate is given";
+        foreach (var name in FigureNames.All)
+        {
+            if (FigureNames.Rates.Contains(name) || name.StartsWith("latencyUs", StringComparison.Ordinal))
+                this[name] = null;
+        }
+
+        foreach (var name in FigureNames.Rates)
+            Note(name, note);
+        Note("latencyUs", note);
+    }
+
+    /// <summary>Medians over runs; counts of wrong messages are summed, the spread is that of the first rate.</summary>
+    public static Figures Over(IReadOnlyList<Figures> runs)
+    {
+        var row = new Figures { ReferenceSystem = runs[0].ReferenceSystem };
+        foreach (var name in FigureNames.All)
+        {
+            var values = runs.Select(run => run[name]).OfType<double>().ToArray();
+            if (values.Length == 0)
+                continue;
+            var isCount = name is FigureNames.Missing or FigureNames.Duplicated or FigureNames.Reordered
+                or FigureNames.Damaged;
+            row[name] = isCount ? values.Sum() : Statistics.Median(values);
+        }
+
+        foreach (var name in new[] { FigureNames.ConsumePerSecond, FigureNames.SendPerSecond, FigureNames.ConsumeMBps })
+        {
+            var values = runs.Select(run => run[name]).OfType<double>().ToArray();
+            if (values.Length == 0)
+                continue;
+            row[FigureNames.Spread] = Statistics.Spread(values);
+            break;
+        }
+
+        foreach (var note in runs.SelectMany(run => run.Notes))
+            row.Note(note.Key, note.Value);
+        return row;
+    }
+}

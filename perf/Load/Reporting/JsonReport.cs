@@ -1,0 +1,84 @@
+using System.Text.Json;
+using System.Text.Json.Nodes;
+
+namespace EQueue.Load.Reporting;
+
+/// <summary>The report as JSON: every key always present, null with a note where nothing was measured.</summary>
+internal static class JsonReport
+{
+    private const int SchemaVersion = 1;
+
+    private static readonly JsonSerializerOptions Indented = new() { WriteIndented = true };
+
+    public static string Write(LoadReport report)
+    {
+        var root = new JsonObject
+        {
+            ["schema"] = SchemaVersion,
+            ["scenario"] = report.Scenario,
+            ["commit"] = report.Commit,
+            ["machine"] = new JsonObject
+            {
+                ["cpus"] = report.CpuCount,
+                ["memoryBytes"] = report.MemoryBytes,
+                ["kernel"] = report.Kernel,
+            },
+            ["rows"] = new JsonArray([.. report.Rows.Select(Row)]),
+        };
+        if (report.Commit is null)
+            root["notes"] = new JsonObject { ["commit"] = "not built in a git checkout" };
+        return root.ToJsonString(Indented);
+    }
+
+    private static JsonObject Row(ReportRow row)
+    {
+        var parameters = new JsonObject();
+        foreach (var (name, value) in row.Parameters)
+            parameters[name] = JsonSerializer.SerializeToNode(value);
+        var json = new JsonObject
+        {
+            ["params"] = parameters,
+            ["runs"] = new JsonArray([.. row.Runs.Select(run => Measured(run, row.RestNote))]),
+        };
+        foreach (var (name, value) in Measured(row.Medians, row.RestNote).ToArray())
+            json[name] = value?.DeepClone();
+        return json;
+    }
+
+    private static JsonObject Measured(Figures figures, string restNote)
+    {
+        var json = new JsonObject();
+        var notes = new JsonObject();
+        foreach (var name in FigureNames.All)
+        {
+            var path = name.Split('.');
+            var place = json;
+            foreach (var group in path[..^1])
+                place = (JsonObject)(place[group] ??= new JsonObject());
+            if (name == FigureNames.ReferenceValue)
+                place["system"] = figures.ReferenceSystem;
+            place[path[^1]] = figures[name] is { } value ? Number(value) : null;
+            if (figures[name] is null)
+                notes[name] = NoteOf(figures, name) ?? restNote;
+        }
+
+        json["notes"] = notes;
+        return json;
+    }
+
+    /// <summary>The note of the figure itself, else of the nearest group that has one.</summary>
+    private static string? NoteOf(Figures figures, string name)
+    {
+        for (var path = name; ; path = path[..path.LastIndexOf('.')])
+        {
+            if (figures.Notes.TryGetValue(path, out var note))
+                return note;
+            if (!path.Contains('.'))
+                return null;
+        }
+    }
+
+    private static JsonValue Number(double value) => value == Math.Floor(value) && Math.Abs(value) < 1e15
+        ? JsonValue.Create((long)value)
+        : JsonValue.Create(Math.Round(value, 4));
+}

@@ -1,0 +1,12 @@
+namespace EQueue.Load.Scenarios;
+
+/// <summary>The scenarios, in the order in which they are listed.</summary>
+internal static class ScenarioList
+{
+    public static IReadOnlyList<IScenario> All { get; } =
+    [
+        new LimitScenario(),
+    ];
+
+    public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
+}

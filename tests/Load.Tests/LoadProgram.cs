@@ -1,0 +1,66 @@
+using System.Diagnostics;
+using System.Text.Json;
+
+namespace EQueue.Load.Tests;
+
+/// <summary>Runs the real load program as a process, in a directory of its own that is removed afterwards.</summary>
+internal sealed class LoadProgram : IDisposable
+{
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(120);
+
+    public LoadProgram() => WorkingDirectory = Directory.CreateTempSubdirectory("equeue-load-tests-").FullName;
+
+    public string WorkingDirectory { get; }
+
+    public string PathOf(string file) => Path.Combine(WorkingDirectory, file);
+
+    public Process Start(params string[] arguments)
+    {
+        var program = Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll");
+        return Process.Start(new ProcessStartInfo("dotnet", [program, .. arguments])
+        {
+            WorkingDirectory = WorkingDirectory,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            UseShellExecute = false,
+        })!;
+    }
+
+    public async Task<Outcome> RunAsync(params string[] arguments)
+    {
+        using var process = Start(arguments);
+        return await FinishAsync(process);
+    }
+
+    /// <summary>Waits for the end, and kills the program when the end does not come.</summary>
+    public static async Task<Outcome> FinishAsync(Process process)
+    {
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(TestContext.Current.CancellationToken);
+        timeout.CancelAfter(Deadline);
+        try
+        {
+            var output = process.StandardOutput.ReadToEndAsync(timeout.Token);
+            var errors = process.StandardError.ReadToEndAsync(timeout.Token);
+            await process.WaitForExitAsync(timeout.Token);
+            return new Outcome(process.ExitCode, await output, await errors);
+        }
+        catch (OperationCanceledException)
+        {
+            process.Kill(entireProcessTree: true);
+            throw;
+        }
+    }
+
+    public JsonElement ReadJson(string file)
+    {
+        using var document = JsonDocument.Parse(File.ReadAllText(PathOf(file)));
+        return document.RootElement.Clone();
+    }
+
+    public void Dispose() => Directory.Delete(WorkingDirectory, recursive: true);
+
+    internal sealed record Outcome(int ExitCode, string Output, string Errors)
+    {
+        public override string ToString() => $"exit {ExitCode}\n{Output}\n{Errors}";
+    }
+}
