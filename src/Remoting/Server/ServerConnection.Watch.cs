@@ -14,8 +14,17 @@ public sealed partial class ServerConnection
     private int _unanswered;
     private int _isHandling;
     private int _isDraining;
+    private Task? _farewell;
 
     private bool IsDraining => Volatile.Read(ref _isDraining) != 0;
+
+    /// <summary>Closes in order: handles no further frame, sends what is queued, ends the stream. Thread-safe.</summary>
+    /// <remarks>The connection is gone when the peer has ended its side, or after the idle timeout.</remarks>
+    public void CloseAfterFlush()
+    {
+        if (Interlocked.CompareExchange(ref _farewell, Task.CompletedTask, null) is null)
+            Volatile.Write(ref _farewell, FarewellAsync());
+    }
 
     /// <summary>Called by the server's timer: closes a peer that is gone or takes nothing, pings one that is silent.</summary>
     internal void Watch()
@@ -60,6 +69,12 @@ public sealed partial class ServerConnection
         }
 
         await _loop.ConfigureAwait(false);
+    }
+
+    private async Task FarewellAsync()
+    {
+        await BeginDrain().ConfigureAwait(false);
+        await FlushAndShutdownAsync().ConfigureAwait(false);
     }
 
     private void WatchSilence()
