@@ -1,0 +1,17 @@
+namespace EQueue.Broker;
+
+/// <summary>What the broker has counted since it started. Fields, because they are counted up with Interlocked.</summary>
+internal sealed class BrokerCounters
+{
+    public long Connections;
+    public long Requests;
+    public long RefusedRequests;
+    public long ProduceRequests;
+    public long AppendedMessages;
+    public long RefusedBatches;
+    public long FetchRequests;
+    public long FetchedBytes;
+    public long ParkedFetches;
+    public long FetchSessions;
+    public long Commits;
+}

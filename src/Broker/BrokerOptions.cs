@@ -1,0 +1,57 @@
+using EQueue.MessageStore;
+
+namespace EQueue.Broker;
+
+/// <summary>How a broker runs. Checked by <see cref="Validate"/> when it starts.</summary>
+public sealed record BrokerOptions
+{
+    /// <summary>Where clients connect: <c>HOST:PORT</c>; port 0 takes any free one.</summary>
+    public string Listen { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>The folder of the broker's store, for this broker alone; replaces the one that <see cref="Store"/> names.</summary>
+    public string DataDirectory { get; init; } = "./data";
+
+    /// <summary>How messages are kept.</summary>
+    public StoreOptions Store { get; init; } = new() { DataDirectory = "./data" };
+
+    /// <summary>What the broker allows.</summary>
+    public LimitOptions Limits { get; init; } = new();
+
+    /// <summary>What a topic is made of when its maker does not say.</summary>
+    public TopicOptions Topics { get; init; } = new();
+
+    /// <summary>How long a stop waits for answers that are under way; 0 to 10 min.</summary>
+    public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>The store's settings with the broker's folder.</summary>
+    internal StoreOptions EffectiveStore => Store with { DataDirectory = DataDirectory };
+
+    /// <summary>Longest frame the broker takes: a batch and its heads, and never less than 8 MiB.</summary>
+    internal int MaxFrameBytes => Math.Max(8 << 20, Store.MaxBatchBytes + (64 << 10));
+
+    /// <summary>Throws when a setting is out of its range.</summary>
+    /// <exception cref="ArgumentException">Names the setting, its range and what was found.</exception>
+    public void Validate()
+    {
+        OptionRules.Require(IsHostPort(Listen), nameof(Listen), "HOST:PORT with a port of 0 to 65535", Listen);
+        OptionRules.Require(!string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
+        OptionRules.Require(
+            DrainTimeout >= TimeSpan.Zero && DrainTimeout <= TimeSpan.FromMinutes(10),
+            nameof(DrainTimeout), "0 to 10 minutes", DrainTimeout);
+        EffectiveStore.Validate();
+        Limits.Validate();
+        Topics.Validate(Limits);
+        int smallestBatch = Limits.MaxMessageBytes + LimitOptions.BatchOverheadBytes;
+        OptionRules.Require(
+            Store.MaxBatchBytes >= smallestBatch,
+            "Store.MaxBatchBytes", $"{smallestBatch} or more (Limits.MaxMessageBytes and 64 KiB)", Store.MaxBatchBytes);
+    }
+
+    private static bool IsHostPort(string? text)
+    {
+        if (text is null)
+            return false;
+        int colon = text.LastIndexOf(':');
+        return colon > 0 && ushort.TryParse(text.AsSpan(colon + 1), out _);
+    }
+}

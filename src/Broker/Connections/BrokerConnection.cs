@@ -1,0 +1,102 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Broker;
+
+/// <summary>What the broker keeps with a connection: who is there, its fetch sessions, its unanswered requests.</summary>
+/// <remarks>Frames come on the connection's receive loop alone; answers leave from any thread.</remarks>
+internal sealed class BrokerConnection(ServerConnection transport, int maxRequestsInFlight)
+{
+    private readonly Lock _gate = new();
+    private TaskCompletionSource? _room;
+    private int _inFlight;
+
+    public ServerConnection Transport { get; } = transport;
+
+    /// <summary>Null until the handshake is done.</summary>
+    public HelloRequest? Hello { get; set; }
+
+    /// <summary>Longest frame that both sides take.</summary>
+    public int MaxFrameBytes { get; set; }
+
+    /// <summary>Sessions by id; the receive loop's own.</summary>
+    public Dictionary<uint, FetchSession> FetchSessions { get; } = [];
+
+    public uint LastFetchSessionId { get; set; }
+
+    public bool IsClosed => Transport.Closed.IsCancellationRequested;
+
+    public CancellationToken Closed => Transport.Closed;
+
+    public long Id => Transport.Id;
+
+    /// <summary>How messages for people name the peer.</summary>
+    public string Peer => $"'{Hello?.ClientName}' at {Transport.RemoteEndPoint}";
+
+    /// <summary>Counts a request whose answer comes later. At the limit the receive loop waits for the task.</summary>
+    public ValueTask BeginRequestAsync()
+    {
+        if (Interlocked.Increment(ref _inFlight) <= maxRequestsInFlight)
+            return ValueTask.CompletedTask;
+        lock (_gate)
+        {
+            if (Volatile.Read(ref _inFlight) <= maxRequestsInFlight)
+                return ValueTask.CompletedTask;
+            _room ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return new ValueTask(_room.Task.WaitAsync(Closed));
+        }
+    }
+
+    /// <summary>Counts an answer.</summary>
+    public void EndRequest()
+    {
+        if (Interlocked.Decrement(ref _inFlight) != maxRequestsInFlight)
+            return;
+        lock (_gate)
+        {
+            _room?.TrySetResult();
+            _room = null;
+        }
+    }
+
+    /// <summary>Answers a request; the frame is the connection's from here on.</summary>
+    public void Answer(in FrameHeader request, FrameBuffer body, bool isOnReceiveLoop) => Transport.Send(
+        body, request.Opcode, request.Version, FrameFlags.Response, request.CorrelationId, 0, isOnReceiveLoop);
+
+    /// <summary>Answers a request with an encoded value, or with LimitReached when it does not fit into a frame.</summary>
+    public void Answer<T>(in FrameHeader request, T value)
+        where T : IPayload<T>
+    {
+        FrameBuffer body = FrameBuffer.Rent();
+        try
+        {
+            value.Write(new PayloadWriter(body));
+        }
+        catch
+        {
+            body.Dispose();
+            throw;
+        }
+
+        int frameBytes = FrameHeader.Size + body.WrittenCount;
+        if (frameBytes <= MaxFrameBytes)
+        {
+            Answer(request, body, isOnReceiveLoop: false);
+            return;
+        }
+
+        body.Dispose();
+        Refuse(request, ErrorCode.LimitReached, $"The answer of {frameBytes} bytes is longer than a frame of {MaxFrameBytes}: ask for less.");
+    }
+
+    /// <summary>Answers a request with an error; a oneway request gets none.</summary>
+    public void Refuse(in FrameHeader request, ErrorCode error, string? message, TimeSpan retryAfter = default)
+    {
+        if (request.IsOneway)
+            return;
+        FrameBuffer body = FrameBuffer.Rent();
+        new ErrorDetail(message, retryAfter).Write(new PayloadWriter(body));
+        Transport.Send(
+            body, request.Opcode, request.Version, FrameFlags.Response, request.CorrelationId, (ushort)error);
+    }
+}

@@ -1,0 +1,165 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>Leads each frame to its operation, and each failure of an operation to its answer.</summary>
+/// <remarks>Called by the receive loops of all connections. Owns nothing but the counts of what came.</remarks>
+internal sealed class Dispatcher(
+    HelloHandler hello,
+    TopicHandler topics,
+    ProduceHandler produce,
+    FetchHandler fetch,
+    OffsetHandler offsets,
+    GroupHandler groups,
+    StatsHandler stats,
+    BrokerCounters counters,
+    BrokerOptions options,
+    ILogger logger) : IConnectionHandler
+{
+    /// <inheritdoc/>
+    public void OnConnected(ServerConnection connection)
+    {
+        connection.State = new BrokerConnection(connection, options.Limits.MaxRequestsInFlight)
+        {
+            MaxFrameBytes = options.MaxFrameBytes,
+        };
+        Interlocked.Increment(ref counters.Connections);
+        logger.ConnectionOpened(connection.Id, connection.RemoteEndPoint);
+    }
+
+    /// <inheritdoc/>
+    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    {
+        Interlocked.Decrement(ref counters.Connections);
+        fetch.EndSessions((BrokerConnection)connection.State!);
+        logger.ConnectionClosed(connection.Id, connection.RemoteEndPoint, cause?.Message);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        var peer = (BrokerConnection)connection.State!;
+        Interlocked.Increment(ref counters.Requests);
+        if (peer.Hello is null && header.Opcode != (byte)Opcode.Hello)
+            return RefuseAndClose(peer, header, ErrorCode.HelloRequired, null);
+        if (header.IsResponse)
+            return RefuseAndClose(peer, header, ErrorCode.MalformedRequest, "The broker asked nothing: an answer came.");
+        if (header.Version != 0)
+            return RefuseVersion(peer, header);
+
+        switch ((Opcode)header.Opcode)
+        {
+            case Opcode.Produce:
+                return produce.HandleAsync(peer, header, payload);
+            case Opcode.Fetch:
+                return fetch.HandleAsync(peer, header, payload);
+            case Opcode.CommitOffsets:
+                return groups.CommitAsync(peer, header, payload);
+            case Opcode.Hello:
+                return GreetAsync(peer, header, payload);
+            case Opcode.CreateTopic:
+                return HandleAsync<CreateTopicRequest, TopicDescription>(peer, header, payload, topics.CreateAsync);
+            case Opcode.AlterTopic:
+                return HandleAsync<AlterTopicRequest, TopicDescription>(peer, header, payload, topics.AlterAsync);
+            case Opcode.DeleteTopic:
+                return HandleAsync<DeleteTopicRequest, Done>(peer, header, payload, topics.DeleteAsync);
+            case Opcode.ListTopics:
+                return HandleAsync<ListTopicsRequest, ListTopicsResponse>(peer, header, payload, topics.ListAsync);
+            case Opcode.DescribeTopic:
+                return HandleAsync<DescribeTopicRequest, TopicDescription>(peer, header, payload, topics.DescribeAsync);
+            case Opcode.Route:
+                return HandleAsync<RouteRequest, RouteResponse>(peer, header, payload, topics.RouteAsync);
+            case Opcode.InitProducer:
+                return HandleAsync<InitProducerRequest, InitProducerResponse>(peer, header, payload, produce.InitProducerAsync);
+            case Opcode.FindOffsets:
+                return HandleAsync<FindOffsetsRequest, FindOffsetsResponse>(peer, header, payload, offsets.FindAsync);
+            case Opcode.ReadOffsets:
+                return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, groups.ReadAsync);
+            case Opcode.GroupHeartbeat:
+                return HandleAsync<GroupHeartbeatRequest, GroupHeartbeatResponse>(peer, header, payload, groups.HeartbeatAsync);
+            case Opcode.GroupLeave:
+                return HandleAsync<GroupLeaveRequest, Done>(peer, header, payload, groups.LeaveAsync);
+            case Opcode.Stats:
+                return HandleAsync<StatsRequest, StatsResponse>(peer, header, payload, stats.HandleAsync);
+            default:
+                Interlocked.Increment(ref counters.RefusedRequests);
+                peer.Refuse(header, ErrorCode.UnknownOperation, $"There is no operation {header.Opcode}.");
+                return ValueTask.CompletedTask;
+        }
+    }
+
+    private async ValueTask GreetAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        await HandleAsync<HelloRequest, HelloResponse>(peer, header, payload, hello.HandleAsync);
+        if (peer.Hello is null)
+            peer.Transport.CloseAfterFlush();
+    }
+
+    private ValueTask RefuseVersion(BrokerConnection peer, in FrameHeader header)
+    {
+        Interlocked.Increment(ref counters.RefusedRequests);
+        bool isKnown = Enum.IsDefined((Opcode)header.Opcode);
+        peer.Refuse(
+            header,
+            isKnown ? ErrorCode.UnsupportedVersion : ErrorCode.UnknownOperation,
+            isKnown
+                ? $"Version {header.Version} of {(Opcode)header.Opcode} came; this broker speaks version 0."
+                : $"There is no operation {header.Opcode}.");
+        if (peer.Hello is null)
+            peer.Transport.CloseAfterFlush();
+        return ValueTask.CompletedTask;
+    }
+
+    private ValueTask RefuseAndClose(BrokerConnection peer, in FrameHeader header, ErrorCode error, string? message)
+    {
+        Interlocked.Increment(ref counters.RefusedRequests);
+        logger.ConnectionRefused(peer.Id, peer.Transport.RemoteEndPoint, error);
+        peer.Refuse(header, error, message);
+        peer.Transport.CloseAfterFlush();
+        return ValueTask.CompletedTask;
+    }
+
+    /// <summary>An operation that is not on the hot path: whole request in, whole answer out, exceptions to typed answers.</summary>
+    private async ValueTask HandleAsync<TRequest, TResponse>(
+        BrokerConnection peer,
+        FrameHeader header,
+        ReadOnlyMemory<byte> payload,
+        Func<BrokerConnection, TRequest, CancellationToken, ValueTask<TResponse>> handler)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
+    {
+        try
+        {
+            if (!Payload.TryRead(payload.Span, out TRequest request))
+                throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a {TRequest.Opcode} request.");
+            TResponse response = await handler(peer, request, peer.Closed);
+            if (!header.IsOneway)
+                peer.Answer(header, response);
+        }
+        catch (OperationCanceledException) when (peer.IsClosed)
+        {
+            // Nobody is left to be answered.
+        }
+        catch (Exception exception)
+        {
+            Fail(peer, header, exception);
+        }
+    }
+
+    /// <summary>Answers an exception of an operation; what has no code of its own is logged here, once.</summary>
+    private void Fail(BrokerConnection peer, in FrameHeader header, Exception exception)
+    {
+        Interlocked.Increment(ref counters.RefusedRequests);
+        if (exception is EQueueException known)
+        {
+            logger.RequestRefused((Opcode)header.Opcode, peer.Id, known.Code, known.Message);
+            peer.Refuse(header, known.Code, known.Message, known is BusyException busy ? busy.RetryAfter : TimeSpan.Zero);
+            return;
+        }
+
+        logger.RequestFailed((Opcode)header.Opcode, peer.Id, exception);
+        peer.Refuse(header, ErrorCode.InternalError, "The operation failed; the broker's log says why.");
+    }
+}

@@ -1,0 +1,179 @@
+using System.Net;
+using System.Net.Sockets;
+using EQueue.MessageStore;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace EQueue.Broker;
+
+/// <summary>A broker inside this process: a store, a port, and what leads from one to the other.</summary>
+/// <remarks>Thread-safe. Several brokers may live in one process, each with a data directory of its own.</remarks>
+public sealed class EQueueBroker : IAsyncDisposable
+{
+    private readonly BrokerOptions _options;
+    private readonly ILogger _logger;
+    private readonly QueueStore _store;
+    private readonly TopicCatalogue _catalogue;
+    private readonly FetchHandler _fetch;
+    private readonly RemotingServer _server;
+    private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _lifetime = new();
+    private readonly Task _watch;
+    private Task? _stop;
+
+    private EQueueBroker(
+        BrokerOptions options,
+        ILogger logger,
+        QueueStore store,
+        TopicCatalogue catalogue,
+        FetchHandler fetch,
+        RemotingServer server)
+    {
+        _options = options;
+        _logger = logger;
+        _store = store;
+        _catalogue = catalogue;
+        _fetch = fetch;
+        _server = server;
+        EndPoint = server.LocalEndPoint;
+        StoreId = store.StoreId;
+        _watch = WatchStoreAsync();
+    }
+
+    /// <summary>Where clients connect, with the real port.</summary>
+    public EndPoint EndPoint { get; }
+
+    /// <summary>The data directory, for ever. It also names the broker.</summary>
+    public Guid StoreId { get; }
+
+    /// <summary>
+    /// Completes when the broker has stopped. Faults, while the broker still serves what can be read, when the store met a fault and takes
+    /// no more messages: stop the broker and start it anew.
+    /// </summary>
+    public Task Completion => _completion.Task;
+
+    /// <summary>Opens the store, brings its state back, and serves.</summary>
+    /// <param name="options">How the broker runs.</param>
+    /// <param name="loggerFactory">Where it logs; null = nowhere.</param>
+    /// <param name="cancellationToken">Gives up; the directory is as it was.</param>
+    /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>
+    /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or written.</exception>
+    /// <exception cref="InvalidDataException">The directory was written by a later version, or its state is damaged.</exception>
+    /// <exception cref="SocketException">The address cannot be listened on: in use, not this machine's, no such name.</exception>
+    public static Task<EQueueBroker> StartAsync(
+        BrokerOptions options, ILoggerFactory? loggerFactory = null, CancellationToken cancellationToken = default) =>
+        StartAsync(options, loggerFactory ?? NullLoggerFactory.Instance, TimeProvider.System, cancellationToken);
+
+    /// <summary>
+    /// Stops in order: accepts no more, answers what was read, makes everything durable, takes a snapshot and marks the directory as clean.
+    /// </summary>
+    /// <param name="cancellationToken">Ends the wait for answers and slow peers at once; the store is closed in order all the same.</param>
+    /// <remarks>Later calls wait for the first one.</remarks>
+    public Task StopAsync(CancellationToken cancellationToken)
+    {
+        lock (_lifetime)
+            return _stop ??= StopOnceAsync(cancellationToken);
+    }
+
+    /// <summary>Stops as <see cref="StopAsync"/> does.</summary>
+    public async ValueTask DisposeAsync() => await StopAsync(CancellationToken.None);
+
+    internal static async Task<EQueueBroker> StartAsync(
+        BrokerOptions options, ILoggerFactory loggers, TimeProvider time, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        options.Validate();
+        ILogger logger = loggers.CreateLogger("EQueue.Broker");
+        var state = new BrokerState();
+        QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
+        TopicCatalogue? catalogue = null;
+        FetchHandler? fetch = null;
+        RemotingServer? server = null;
+        try
+        {
+            var counters = new BrokerCounters();
+            catalogue = new TopicCatalogue(store, state, options, time, logger);
+            catalogue.Load();
+            var groups = new GroupTable(state, options.Limits, time);
+            int forgotten = groups.Load(catalogue);
+            if (forgotten > 0)
+                logger.OffsetsForgotten(forgotten);
+            fetch = new FetchHandler(store, catalogue, counters, options.Limits, time, logger);
+            var dispatcher = new Dispatcher(
+                new HelloHandler(store, options, time),
+                new TopicHandler(store, catalogue, groups, fetch, options),
+                new ProduceHandler(store, catalogue, counters, options, time),
+                fetch,
+                new OffsetHandler(store, catalogue),
+                new GroupHandler(store, catalogue, groups, counters, time, logger),
+                new StatsHandler(store, catalogue, groups, counters, time),
+                counters,
+                options,
+                logger);
+            server = new RemotingServer(ToRemoting(options), dispatcher, loggers);
+            await server.StartAsync(cancellationToken);
+            logger.Started(
+                store.StoreId,
+                Path.GetFullPath(options.DataDirectory),
+                server.LocalEndPoint,
+                store.Epoch,
+                catalogue.Count,
+                catalogue.QueueCount,
+                groups.Count);
+            return new EQueueBroker(options, logger, store, catalogue, fetch, server);
+        }
+        catch
+        {
+            if (server is not null)
+                await server.DisposeAsync();
+            fetch?.Dispose();
+            catalogue?.Dispose();
+            await store.DisposeAsync();
+            throw;
+        }
+    }
+
+    private static RemotingServerOptions ToRemoting(BrokerOptions options) => new()
+    {
+        Listen = [options.Listen],
+        MaxConnections = options.Limits.MaxConnections,
+        MaxFrameBytes = options.MaxFrameBytes,
+        MaxQueuedSendBytes = options.MaxFrameBytes,
+    };
+
+    private async Task StopOnceAsync(CancellationToken cancellationToken)
+    {
+        // Returns to the caller first, so that the lock is not held over the stop.
+        await Task.Yield();
+        try
+        {
+            _fetch.Stop();
+            await _server.StopAsync(_options.DrainTimeout, cancellationToken);
+            await _server.DisposeAsync();
+        }
+        finally
+        {
+            await _store.DisposeAsync();
+            await _watch;
+            _fetch.Dispose();
+            _catalogue.Dispose();
+        }
+
+        _logger.Stopped(StoreId);
+        _completion.TrySetResult();
+    }
+
+    private async Task WatchStoreAsync()
+    {
+        try
+        {
+            await _store.Completion;
+        }
+        catch (Exception exception)
+        {
+            _logger.StoreFaulted(StoreId, exception);
+            _completion.TrySetException(exception);
+        }
+    }
+}

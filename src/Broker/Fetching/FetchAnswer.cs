@@ -1,0 +1,21 @@
+using EQueue.Remoting;
+
+namespace EQueue.Broker;
+
+/// <summary>A fetch answer under construction.</summary>
+internal sealed class FetchAnswer(FrameBuffer frame, int limit)
+{
+    /// <summary>Owned until it is sent; null afterwards.</summary>
+    public FrameBuffer? Frame { get; set; } = frame;
+
+    /// <summary>Entry bytes that it may carry; a single larger entry is carried all the same.</summary>
+    public int Limit { get; set; } = limit;
+
+    public int EntryBytes { get; set; }
+
+    public int QueueCount { get; set; }
+
+    public int DiskReads { get; set; }
+
+    public bool HasErrors { get; set; }
+}

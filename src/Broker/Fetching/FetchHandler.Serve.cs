@@ -1,0 +1,273 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Broker;
+
+/// <content>Answers a request: gathers entries from the session's ready queues, then sends them or parks.</content>
+internal sealed partial class FetchHandler
+{
+    private const int DiskReadsPerAnswer = 4;
+    private const int SmallestBuffer = 4 << 10;
+    private const int FrameMargin = 4 << 10;
+
+    /// <summary>Serves a session that the caller has taken; what needs the disk goes on without the caller.</summary>
+    private void Start(FetchSession session, bool isOnReceiveLoop)
+    {
+        Task serving = ServeAsync(session, isOnReceiveLoop);
+        System.Diagnostics.Debug.Assert(!serving.IsFaulted, "Serving a fetch handles its own errors.");
+    }
+
+    private async Task ServeAsync(FetchSession session, bool isOnReceiveLoop)
+    {
+        try
+        {
+            while (!await TryServeAsync(session, isOnReceiveLoop))
+            {
+                isOnReceiveLoop = false;
+            }
+        }
+        catch (Exception exception)
+        {
+            Fail(session, exception);
+        }
+    }
+
+    /// <summary>Answers or parks.</summary>
+    /// <returns>False when something came while it parked: serve again.</returns>
+    private async ValueTask<bool> TryServeAsync(FetchSession session, bool isOnReceiveLoop)
+    {
+        session.TakeNotes(_catalogue);
+        FetchRequest request = session.Request;
+        int size = Math.Clamp(session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
+        var answer = new FetchAnswer(FrameBuffer.Rent(size), Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
+        try
+        {
+            answer.Limit = _budget.Grant(answer.Limit);
+            ValueTask gathering = GatherAsync(session, answer);
+            isOnReceiveLoop &= gathering.IsCompleted;
+            await gathering;
+            if (session.IsDue || _isStopping || IsEnough(session, answer))
+            {
+                Send(session, answer, isOnReceiveLoop);
+                return true;
+            }
+
+            return Park(session);
+        }
+        finally
+        {
+            answer.Frame?.Dispose();
+        }
+    }
+
+    private static bool IsEnough(FetchSession session, FetchAnswer answer)
+    {
+        if (answer.HasErrors || answer.EntryBytes >= Math.Min(Math.Max(1, session.Request.MinBytes), answer.Limit))
+            return true;
+
+        // Fewer bytes than wanted, and the answer's own bounds kept queues out of it: waiting would not bring more.
+        return answer.EntryBytes > 0 && session.ReadyCount > session.Served.Count;
+    }
+
+    private async ValueTask GatherAsync(FetchSession session, FetchAnswer answer)
+    {
+        session.Served.Clear();
+        answer.Frame!.Reserve(FetchResponseHeader.Size);
+        int turns = session.ReadyCount;
+        int longest = session.Peer.MaxFrameBytes - FrameHeader.Size;
+        while (turns-- > 0
+            && answer.EntryBytes < answer.Limit
+            && answer.Frame.WrittenCount + FrameMargin < longest
+            && session.TakeReady() is { } queue)
+        {
+            if (queue.IsGone)
+                continue;
+            if (queue.Refusal != ErrorCode.None)
+            {
+                AddError(session, queue, answer, queue.Refusal);
+                continue;
+            }
+
+            int start = answer.Frame.WrittenCount;
+            answer.Frame.Reserve(FetchedQueueHeader.Size);
+            int maxBytes = Math.Max(1, Math.Min(queue.MaxBytes, answer.Limit - answer.EntryBytes));
+            ReadResult read = Read(session, queue, maxBytes, answer.Frame);
+            if (read.NeedsDisk)
+            {
+                if (answer.DiskReads++ >= DiskReadsPerAnswer)
+                {
+                    answer.Frame.Truncate(start);
+                    session.Ready.Enqueue(queue);
+                    continue;
+                }
+
+                read = await _store.ReadFromDiskAsync(
+                    queue.Key.Id, queue.Next, maxBytes, answer.Frame, session.Peer.Closed);
+            }
+
+            if (!TryTake(session, queue, answer, read, start, longest))
+                break;
+        }
+    }
+
+    /// <summary>Reads from memory; a queue with nothing to give leaves the ready list and is watched from then on.</summary>
+    private ReadResult Read(FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame)
+    {
+        ReadResult read = _store.Read(queue.Key.Id, queue.Next, maxBytes, frame);
+        if (read.Error != ErrorCode.None || read.Size > 0 || read.NeedsDisk || queue.IsWatched)
+            return read;
+        queue.IsWatched = _store.Watch(queue.Key.Id, queue.Next, session);
+        return queue.IsWatched ? read : _store.Read(queue.Key.Id, queue.Next, maxBytes, frame);
+    }
+
+    /// <summary>Takes what was read for a queue into the answer.</summary>
+    /// <returns>False when the frame is full: the queue's turn comes first in the next answer.</returns>
+    private bool TryTake(
+        FetchSession session, SessionQueue queue, FetchAnswer answer, in ReadResult read, int start, int longest)
+    {
+        FrameBuffer frame = answer.Frame!;
+        if (read.Error != ErrorCode.None)
+        {
+            frame.Truncate(start);
+            AddError(session, queue, answer, read.Error, read);
+            return true;
+        }
+
+        if (read.Size == 0)
+        {
+            frame.Truncate(start);
+            queue.IsReady = false;
+            if (!queue.IsWatched)
+                session.MakeReady(queue);
+            return true;
+        }
+
+        if (frame.WrittenCount > longest)
+        {
+            frame.Truncate(start);
+            if (answer.QueueCount > 0)
+            {
+                session.HeldBack = queue;
+                return false;
+            }
+
+            AddError(session, queue, answer, ErrorCode.MessageTooLarge, read);
+            return true;
+        }
+
+        new FetchedQueueHeader(
+            queue.Key.Id, queue.Key.Log, ErrorCode.None, read.Start, read.VisibleEnd, read.NextOffset, -1, read.Size)
+            .Write(frame.Slice(start, FetchedQueueHeader.Size));
+        queue.NextAfterAnswer = read.NextOffset;
+        session.Served.Add(queue);
+        session.Ready.Enqueue(queue);
+        answer.EntryBytes += read.Size;
+        answer.QueueCount++;
+        return true;
+    }
+
+    private void AddError(
+        FetchSession session, SessionQueue queue, FetchAnswer answer, ErrorCode error, in ReadResult read = default)
+    {
+        QueueOffset start = read.Start;
+        QueueOffset end = read.VisibleEnd;
+        if (_store.TryGetQueue(queue.Key.Id, out QueueView view) && error != ErrorCode.UnknownQueue)
+            (start, end) = (view.Start, view.End);
+        QueueOffset next = error == ErrorCode.DamagedData ? read.NextOffset : queue.Next;
+        int epoch = error == ErrorCode.DivergingEpoch ? _store.Epoch : -1;
+        new FetchedQueueHeader(queue.Key.Id, queue.Key.Log, error, start, end, next, epoch, 0)
+            .Write(answer.Frame!.Reserve(FetchedQueueHeader.Size));
+        answer.QueueCount++;
+        answer.HasErrors = true;
+        Leave(session, queue);
+    }
+
+    private void Send(FetchSession session, FetchAnswer answer, bool isOnReceiveLoop)
+    {
+        foreach (SessionQueue queue in session.Served)
+            queue.Next = queue.NextAfterAnswer;
+        FrameBuffer frame = answer.Frame!;
+        new FetchResponseHeader(session.Id, session.Request.Sequence, 0, answer.QueueCount)
+            .Write(frame.Slice(0, FetchResponseHeader.Size));
+        session.LastAnswerBytes = frame.WrittenCount;
+        _budget.Charge(session, frame.WrittenCount);
+        Interlocked.Add(ref _counters.FetchedBytes, answer.EntryBytes);
+        BrokerConnection peer = session.Peer;
+        FrameHeader header = session.Header;
+
+        // The next request may come as soon as the answer leaves: the session must rest before.
+        if (session.TryMove(FetchPhase.Serving, FetchPhase.Idle))
+        {
+            answer.Frame = null;
+            peer.Answer(header, frame, isOnReceiveLoop);
+        }
+        else
+        {
+            CleanUp(session);
+            peer.Refuse(header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
+        }
+    }
+
+    /// <summary>Lets the request wait.</summary>
+    /// <returns>False when something came meanwhile and the session is the caller's again.</returns>
+    private bool Park(FetchSession session)
+    {
+        foreach (SessionQueue queue in session.Served)
+        {
+            // Fewer bytes than wanted: the queue stays ready, and what comes after them takes the request up again.
+            if (!queue.IsWatched)
+                queue.IsWatched = _store.Watch(queue.Key.Id, queue.NextAfterAnswer, session);
+            if (!queue.IsWatched)
+                return false;
+        }
+
+        if (session.ReadyCount > session.Served.Count)
+            return false;
+        if (Interlocked.Increment(ref _counters.ParkedFetches) > _limits.MaxParkedFetches)
+        {
+            Interlocked.Decrement(ref _counters.ParkedFetches);
+            Fail(session, new BusyException(
+                ErrorCode.LimitReached, $"{_limits.MaxParkedFetches} fetches wait (Limits.MaxParkedFetches).", RetryAfter));
+            return true;
+        }
+
+        TimeSpan wait = TimeSpan.FromMilliseconds(session.Request.MaxWaitMs);
+        _wheel.Add(session, wait < _limits.MaxFetchWait ? wait : _limits.MaxFetchWait);
+        if (!session.TryMove(FetchPhase.Serving, FetchPhase.Parked))
+        {
+            Unpark(session);
+            CleanUp(session);
+            session.Peer.Refuse(session.Header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
+            return true;
+        }
+
+        if (!session.HasNotes && !session.IsDue && !_isStopping)
+            return true;
+        if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
+            return true;
+        Unpark(session);
+        return false;
+    }
+
+    /// <summary>Answers a request that cannot be served; its session is over.</summary>
+    private void Fail(FetchSession session, Exception exception)
+    {
+        BrokerConnection peer = session.Peer;
+        FrameHeader header = session.Header;
+        session.End();
+        CleanUp(session);
+        if (peer.IsClosed)
+            return;
+        if (exception is EQueueException known)
+        {
+            _logger.RequestRefused(Opcode.Fetch, peer.Id, known.Code, known.Message);
+            peer.Refuse(header, known.Code, known.Message, (known as BusyException)?.RetryAfter ?? TimeSpan.Zero);
+        }
+        else
+        {
+            _logger.RequestFailed(Opcode.Fetch, peer.Id, exception);
+            peer.Refuse(header, ErrorCode.InternalError, "The fetch failed; the broker's log says why.");
+        }
+    }
+}

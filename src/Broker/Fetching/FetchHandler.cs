@@ -1,0 +1,263 @@
+using System.Collections.Concurrent;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>Takes fetch requests and keeps their sessions; how a session is answered stands beside (Serve).</summary>
+/// <remarks>
+/// A request that finds something is answered on the receive loop. One that finds nothing is parked without a thread: the store's signal or
+/// the wheel takes it up again on a thread of the pool.
+/// </remarks>
+internal sealed partial class FetchHandler : IDisposable
+{
+    private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
+
+    private readonly QueueStore _store;
+    private readonly TopicCatalogue _catalogue;
+    private readonly BrokerCounters _counters;
+    private readonly LimitOptions _limits;
+    private readonly TimeProvider _time;
+    private readonly ILogger _logger;
+    private readonly DeadlineWheel _wheel;
+    private readonly AnswerBudget _budget;
+    private readonly ConcurrentDictionary<FetchSession, bool> _sessions = new();
+    private volatile bool _isStopping;
+
+    public FetchHandler(
+        QueueStore store,
+        TopicCatalogue catalogue,
+        BrokerCounters counters,
+        LimitOptions limits,
+        TimeProvider time,
+        ILogger logger)
+    {
+        _store = store;
+        _catalogue = catalogue;
+        _counters = counters;
+        _limits = limits;
+        _time = time;
+        _logger = logger;
+        _wheel = new DeadlineWheel(time, OnDue);
+        _budget = new AnswerBudget(limits.MemoryBytes, _sessions, time);
+    }
+
+    public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        Interlocked.Increment(ref _counters.FetchRequests);
+        if (header.IsOneway || !Payload.TryRead(payload.Span, out FetchRequest request))
+        {
+            peer.Refuse(header, ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a fetch request that wants an answer.");
+            return ValueTask.CompletedTask;
+        }
+
+        if (request.Isolation != FetchIsolation.Visible)
+        {
+            peer.Refuse(header, ErrorCode.InvalidArgument, $"There is no isolation {(int)request.Isolation}.");
+            return ValueTask.CompletedTask;
+        }
+
+        FetchSession? session = request.SessionId == 0 ? Open(peer, header, request) : Find(peer, header, request);
+        if (session is null)
+            return ValueTask.CompletedTask;
+        if (session.Queues.Count + (long)request.Queues.Count > _limits.MaxQueues)
+        {
+            End(session);
+            peer.Refuse(header, ErrorCode.LimitReached, $"A session holds at most {_limits.MaxQueues} queues (Limits.MaxQueues).");
+            return ValueTask.CompletedTask;
+        }
+
+        Begin(session, header, request);
+        Start(session, isOnReceiveLoop: true);
+        return ValueTask.CompletedTask;
+    }
+
+    /// <summary>Has every session look for queues that are gone.</summary>
+    public void WakeForRemoval()
+    {
+        foreach (FetchSession session in _sessions.Keys)
+            session.NoteRemoval();
+    }
+
+    /// <summary>Ends the sessions of a connection that is gone.</summary>
+    public void EndSessions(BrokerConnection peer)
+    {
+        foreach (FetchSession session in peer.FetchSessions.Values)
+            EndQuietly(session);
+        peer.FetchSessions.Clear();
+    }
+
+    /// <summary>Answers what is parked and parks no more, so that connections can drain.</summary>
+    public void Stop()
+    {
+        _isStopping = true;
+        foreach (FetchSession session in _sessions.Keys)
+            ServeParked(session);
+    }
+
+    public void Dispose() => _wheel.Dispose();
+
+    /// <summary>Takes up a parked request; does nothing when somebody else has.</summary>
+    internal void ServeParked(FetchSession session)
+    {
+        if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
+            return;
+        Unpark(session);
+        Start(session, isOnReceiveLoop: false);
+    }
+
+    private FetchSession? Open(BrokerConnection peer, in FrameHeader header, FetchRequest request)
+    {
+        if (request.Sequence != 0)
+        {
+            peer.Refuse(header, ErrorCode.UnknownFetchSession, "A new session begins with sequence 0.");
+            return null;
+        }
+
+        if (peer.FetchSessions.Count >= _limits.MaxFetchSessionsPerConnection && !EndRestingSession(peer))
+        {
+            peer.Refuse(
+                header,
+                ErrorCode.LimitReached,
+                $"The connection has {peer.FetchSessions.Count} fetch sessions with a request under way (Limits.MaxFetchSessionsPerConnection).",
+                RetryAfter);
+            return null;
+        }
+
+        uint id = ++peer.LastFetchSessionId;
+        if (id == 0)
+            id = ++peer.LastFetchSessionId;
+        var session = new FetchSession(peer, id, this);
+        peer.FetchSessions[id] = session;
+        _sessions[session] = true;
+        Interlocked.Increment(ref _counters.FetchSessions);
+        return session;
+    }
+
+    private static bool IsExpected(FetchSession session, FetchRequest request) =>
+        session.Phase == FetchPhase.Idle && session.NextSequence == request.Sequence;
+
+    private FetchSession? Find(BrokerConnection peer, in FrameHeader header, FetchRequest request)
+    {
+        if (peer.FetchSessions.TryGetValue(request.SessionId, out FetchSession? session) && IsExpected(session, request))
+            return session;
+        string message = session is null
+            ? $"This connection has no fetch session {request.SessionId}."
+            : session.Phase == FetchPhase.Idle
+                ? $"Sequence {session.NextSequence} of fetch session {session.Id} is due; {request.Sequence} came."
+                : $"Fetch session {session.Id} has a request under way; {request.Sequence} came.";
+        if (session is not null)
+            End(session);
+        peer.Refuse(header, ErrorCode.UnknownFetchSession, message);
+        return null;
+    }
+
+    private bool EndRestingSession(BrokerConnection peer)
+    {
+        FetchSession? longest = null;
+        foreach (FetchSession session in peer.FetchSessions.Values)
+        {
+            if (session.Phase == FetchPhase.Idle && (longest is null || session.LastUsed < longest.LastUsed))
+                longest = session;
+        }
+
+        if (longest is null)
+            return false;
+        _logger.FetchSessionDropped(peer.Id, longest.Id, _limits.MaxFetchSessionsPerConnection);
+        End(longest);
+        return true;
+    }
+
+    /// <summary>Takes the request and its changes of the list into the session, which is the caller's from here on.</summary>
+    private void Begin(FetchSession session, in FrameHeader header, FetchRequest request)
+    {
+        _budget.Release(session);
+        session.LastUsed = _time.GetTimestamp();
+        session.NextSequence = request.Sequence + 1;
+        session.IsDue = request.MaxWaitMs == 0 || request.MinBytes == 0;
+        session.Header = header;
+        session.Request = request;
+        bool isOurs = session.TryMove(FetchPhase.Idle, FetchPhase.Serving);
+        System.Diagnostics.Debug.Assert(isOurs, "Only the receive loop takes a session out of rest.");
+        foreach (FetchQueueKey removed in request.Removed)
+        {
+            if (session.Queues.TryGetValue(removed, out SessionQueue? queue))
+                Leave(session, queue);
+        }
+
+        foreach (FetchQueue wanted in request.Queues)
+        {
+            if (!session.Queues.TryGetValue(wanted.Queue, out SessionQueue? queue))
+                session.Queues[wanted.Queue] = queue = new SessionQueue(wanted.Queue);
+            queue.Next = wanted.Offset;
+            queue.MaxBytes = wanted.MaxBytes;
+            queue.Refusal = Judge(wanted);
+            session.MakeReady(queue);
+        }
+    }
+
+    private ErrorCode Judge(in FetchQueue wanted)
+    {
+        if (wanted.Queue.Log != 0 || !_catalogue.TryFindByQueue(wanted.Queue.Id, out _))
+            return ErrorCode.UnknownQueue;
+        if (wanted.Offset.Value < 0)
+            return ErrorCode.OffsetOutOfRange;
+        return wanted.LastEpoch > _store.Epoch ? ErrorCode.DivergingEpoch : ErrorCode.None;
+    }
+
+    /// <summary>Takes a queue out of the session it belongs to.</summary>
+    private void Leave(FetchSession session, SessionQueue queue)
+    {
+        queue.IsGone = true;
+        session.Queues.Remove(queue.Key);
+        if (queue.IsWatched)
+            _store.Unwatch(queue.Key.Id, session);
+    }
+
+    /// <summary>Ends a session that the peer cannot use any more; a request under way gets its error. On the receive loop.</summary>
+    private void End(FetchSession session)
+    {
+        session.Peer.FetchSessions.Remove(session.Id);
+        FrameHeader header = session.Header;
+        if (EndQuietly(session) is FetchPhase.Parked)
+            session.Peer.Refuse(header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
+    }
+
+    private FetchPhase EndQuietly(FetchSession session)
+    {
+        FetchPhase before = session.End();
+        if (before == FetchPhase.Parked)
+            Unpark(session);
+        if (before is FetchPhase.Parked or FetchPhase.Idle)
+            CleanUp(session);
+        return before;
+    }
+
+    /// <summary>Gives back what an ended session holds; called once, by whoever owned it last.</summary>
+    private void CleanUp(FetchSession session)
+    {
+        foreach (SessionQueue queue in session.Queues.Values)
+        {
+            if (queue.IsWatched)
+                _store.Unwatch(queue.Key.Id, session);
+        }
+
+        _budget.Release(session);
+        _sessions.TryRemove(session, out _);
+        Interlocked.Decrement(ref _counters.FetchSessions);
+    }
+
+    private void OnDue(FetchSession session)
+    {
+        session.IsDue = true;
+        ServeParked(session);
+    }
+
+    private void Unpark(FetchSession session)
+    {
+        _wheel.Remove(session);
+        Interlocked.Decrement(ref _counters.ParkedFetches);
+    }
+}

@@ -1,0 +1,152 @@
+using System.Collections.Concurrent;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Broker;
+
+/// <summary>Who may touch a fetch session now.</summary>
+internal enum FetchPhase
+{
+    /// <summary>Between two requests: the receive loop.</summary>
+    Idle,
+
+    /// <summary>A request is being answered: whoever took it into this phase.</summary>
+    Serving,
+
+    /// <summary>A request waits: whoever takes it out of this phase.</summary>
+    Parked,
+
+    /// <summary>Over.</summary>
+    Ended,
+}
+
+/// <summary>The queues that one reader follows, and its request while there is one.</summary>
+/// <remarks>
+/// <see cref="Phase"/> changes by compare-and-swap and says who owns everything else, so that serving needs no lock. The store's signals
+/// come at any time and only leave a note.
+/// </remarks>
+internal sealed class FetchSession(BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem
+{
+    private readonly ConcurrentQueue<QueueId> _woken = new();
+    private int _phase;
+    private int _isScheduled;
+    private bool _isDue;
+
+    public BrokerConnection Peer { get; } = peer;
+
+    public uint Id { get; } = id;
+
+    public Dictionary<FetchQueueKey, SessionQueue> Queues { get; } = [];
+
+    /// <summary>Queues that may have something to give, in the order in which they get their turn.</summary>
+    public Queue<SessionQueue> Ready { get; } = new();
+
+    /// <summary>A ready queue whose turn comes before the ready list's: it did not fit into the last answer.</summary>
+    public SessionQueue? HeldBack { get; set; }
+
+    /// <summary>Queues in the answer under construction.</summary>
+    public List<SessionQueue> Served { get; } = [];
+
+    public FetchRequest Request { get; set; } = new();
+
+    public FrameHeader Header { get; set; }
+
+    /// <summary>The sequence of the next request.</summary>
+    public uint NextSequence { get; set; }
+
+    /// <summary>When the session was used last, to find the one that rests longest.</summary>
+    public long LastUsed { get; set; }
+
+    /// <summary>Bytes of the last answer: the reader will want about as many again.</summary>
+    public int LastAnswerBytes { get; set; }
+
+    /// <summary>Bytes of the last answer that count as not taken by the reader yet.</summary>
+    public long UntakenBytes;
+
+    /// <summary>Set by the wheel: the request has waited long enough.</summary>
+    public bool IsDue
+    {
+        get => Volatile.Read(ref _isDue);
+        set => Volatile.Write(ref _isDue, value);
+    }
+
+    /// <summary>The wheel's own: where the session stands in it.</summary>
+    public DeadlineWheel.Place Place { get; } = new();
+
+    public FetchPhase Phase => (FetchPhase)Volatile.Read(ref _phase);
+
+    public int ReadyCount => Ready.Count + (HeldBack is null ? 0 : 1);
+
+    public bool HasNotes => !_woken.IsEmpty;
+
+    /// <summary>Changes the phase if it is <paramref name="from"/>.</summary>
+    public bool TryMove(FetchPhase from, FetchPhase to) =>
+        Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
+
+    /// <summary>Ends the session.</summary>
+    /// <returns>The phase it was in.</returns>
+    public FetchPhase End() => (FetchPhase)Interlocked.Exchange(ref _phase, (int)FetchPhase.Ended);
+
+    /// <summary>Leaves a note that a queue is worth a look, and has a parked request served.</summary>
+    public void Note(QueueId queue)
+    {
+        _woken.Enqueue(queue);
+        Interlocked.MemoryBarrier();
+        if (Phase == FetchPhase.Parked && Interlocked.Exchange(ref _isScheduled, 1) == 0)
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
+
+    /// <summary>Leaves a note that queues were removed.</summary>
+    public void NoteRemoval() => Note(QueueId.State);
+
+    /// <summary>Moves the queues that were noted to the ready list.</summary>
+    public void TakeNotes(TopicCatalogue catalogue)
+    {
+        while (_woken.TryDequeue(out QueueId queue))
+        {
+            if (queue == QueueId.State)
+            {
+                foreach (SessionQueue one in Queues.Values)
+                {
+                    if (!catalogue.TryFindByQueue(one.Key.Id, out _))
+                        MakeReady(one);
+                }
+            }
+            else if (Queues.TryGetValue(new FetchQueueKey(0, queue), out SessionQueue? noted))
+            {
+                noted.IsWatched = false;
+                MakeReady(noted);
+            }
+        }
+    }
+
+    public void MakeReady(SessionQueue queue)
+    {
+        if (queue.IsReady)
+            return;
+        queue.IsReady = true;
+        Ready.Enqueue(queue);
+    }
+
+    /// <summary>The next queue whose turn it is.</summary>
+    public SessionQueue? TakeReady()
+    {
+        if (HeldBack is { } first)
+        {
+            HeldBack = null;
+            return first;
+        }
+
+        return Ready.TryDequeue(out SessionQueue? queue) ? queue : null;
+    }
+
+    /// <inheritdoc/>
+    protected override void OnReady(QueueId queue) => Note(queue);
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        Volatile.Write(ref _isScheduled, 0);
+        handler.ServeParked(this);
+    }
+}

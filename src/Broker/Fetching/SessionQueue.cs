@@ -1,0 +1,29 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>A queue of a fetch session. Belongs to whoever serves the session.</summary>
+internal sealed class SessionQueue(FetchQueueKey key)
+{
+    public FetchQueueKey Key { get; } = key;
+
+    /// <summary>The first message that the reader has not been given.</summary>
+    public QueueOffset Next { get; set; }
+
+    /// <summary>What <see cref="Next"/> becomes when the answer under construction leaves.</summary>
+    public QueueOffset NextAfterAnswer { get; set; }
+
+    public int MaxBytes { get; set; }
+
+    /// <summary>An error known before anything was read.</summary>
+    public ErrorCode Refusal { get; set; }
+
+    /// <summary>Whether it stands in the session's ready list.</summary>
+    public bool IsReady { get; set; }
+
+    /// <summary>Whether the store will tell when there is something to read.</summary>
+    public bool IsWatched { get; set; }
+
+    /// <summary>Whether it has left the session and is only still in its lists.</summary>
+    public bool IsGone { get; set; }
+}

@@ -1,0 +1,46 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Broker;
+
+/// <summary>A commit on its way into the log: makes its offsets visible and answers when the log says so.</summary>
+internal sealed class CommitWaiter(
+    BrokerConnection peer, FrameHeader request, Group group, ErrorCode[] results, CommitWaiter.Change[] changes) : AppendWaiter
+{
+    /// <summary>The place of this commit among those of its group; set under the group's gate before it is appended.</summary>
+    public long Commit { get; set; }
+
+    /// <summary>Answers a commit of which nothing entered the log.</summary>
+    public void Fail(ErrorCode error)
+    {
+        foreach (Change change in changes)
+            results[change.Index] = error;
+        Complete();
+    }
+
+    /// <inheritdoc/>
+    protected override void OnCompleted(Exception? fault)
+    {
+        if (fault is not null)
+        {
+            group.EndCommit();
+            Fail(ErrorCode.StoreFaulted);
+            return;
+        }
+
+        foreach (Change change in changes)
+            group.Publish(change.Queue, change.Offset, Commit);
+        group.EndCommit();
+        Complete();
+    }
+
+    private void Complete()
+    {
+        if (!request.IsOneway)
+            peer.Answer(request, new CommitOffsetsResponse(results));
+        peer.EndRequest();
+    }
+
+    internal readonly record struct Change(int Index, FetchQueueKey Queue, GroupOffset Offset);
+}

@@ -1,0 +1,57 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>Greets connections: versions, limits, who is who.</summary>
+internal sealed class HelloHandler(QueueStore store, BrokerOptions options, TimeProvider time)
+{
+    /// <summary>Batches per producer and queue that the store remembers.</summary>
+    public const ushort SequenceWindow = 16;
+
+    private const uint SmallestFrameBytes = 64 << 10;
+
+    private static readonly string SoftwareVersion =
+        "EQueue.Broker/" + (typeof(HelloHandler).Assembly.GetName().Version?.ToString(3) ?? "0");
+
+    public ValueTask<HelloResponse> HandleAsync(
+        BrokerConnection peer, HelloRequest request, CancellationToken cancellationToken)
+    {
+        if (peer.Hello is not null)
+            throw new EQueueException(ErrorCode.MalformedRequest, "This connection said Hello before.");
+        if (request.MinVersion > HelloRequest.ProtocolVersion || request.MaxVersion < HelloRequest.ProtocolVersion)
+        {
+            throw new EQueueException(
+                ErrorCode.UnsupportedVersion,
+                $"The client speaks protocol {request.MinVersion} to {request.MaxVersion}, this broker {HelloRequest.ProtocolVersion}.");
+        }
+
+        if (request.Mechanism.Length != 0)
+            throw new EQueueException(ErrorCode.AuthenticationFailed, $"This broker does not know the mechanism '{Shorten(request.Mechanism)}'.");
+        if (request.Tenant.Length != 0)
+            throw new EQueueException(ErrorCode.NotAuthorized, $"This broker has no tenant '{Shorten(request.Tenant)}'.");
+        if (request.ClientName.Length > NameRules.MaxLength || request.ClientVersion.Length > NameRules.MaxLength)
+            throw TopicRules.Invalid($"A client's name and version have at most {NameRules.MaxLength} characters.");
+        if (request.MaxFrameBytes < SmallestFrameBytes)
+            throw TopicRules.Invalid($"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
+
+        peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
+        peer.Hello = request;
+        return ValueTask.FromResult(new HelloResponse
+        {
+            Version = HelloRequest.ProtocolVersion,
+            Operations = OperationVersions.All,
+            StoreId = store.StoreId,
+            BrokerId = store.StoreId,
+            Incarnation = (ulong)store.Epoch,
+            BrokerVersion = SoftwareVersion,
+            MaxFrameBytes = (uint)options.MaxFrameBytes,
+            MaxMessageBytes = (uint)options.Limits.MaxMessageBytes,
+            MaxBatchBytes = (uint)options.Store.MaxBatchBytes,
+            SequenceWindow = SequenceWindow,
+            ServerTimeMs = time.GetUtcNow().ToUnixTimeMilliseconds(),
+        });
+    }
+
+    private static string Shorten(string text) => text.Length <= 64 ? text : text[..64];
+}

@@ -1,0 +1,72 @@
+namespace EQueue.Broker;
+
+/// <summary>What a broker allows. At a limit the answer is a typed error or the asker waits; nothing grows without bound.</summary>
+public sealed record LimitOptions
+{
+    /// <summary>Room in a batch beside the body of a single message.</summary>
+    internal const int BatchOverheadBytes = 64 << 10;
+
+    /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less.</summary>
+    public int MaxMessageBytes { get; init; } = 4 << 20;
+
+    /// <summary>Connections at once; 1 to 1,000,000.</summary>
+    public int MaxConnections { get; init; } = 18_000;
+
+    /// <summary>
+    /// Memory for fetch answers that their readers have not taken yet, over all connections; 16 MiB or more. Beyond it
+    /// answers carry 64 KiB or a single entry.
+    /// </summary>
+    public long MemoryBytes { get; init; } = 512L << 20;
+
+    /// <summary>Topics that may exist at once; 1 to 1,000,000.</summary>
+    public int MaxTopics { get; init; } = 50_000;
+
+    /// <summary>Queues of all topics; 1 to 10,000,000.</summary>
+    public int MaxQueues { get; init; } = 200_000;
+
+    /// <summary>Queues of one topic; 1 to 100,000.</summary>
+    public int MaxQueuesPerTopic { get; init; } = 10_000;
+
+    /// <summary>Consumer groups with a member or progress; 1 to 1,000,000.</summary>
+    public int MaxGroups { get; init; } = 100_000;
+
+    /// <summary>Fetches that wait at once; 1 to 1,000,000. Beyond it a fetch that would wait gets LimitReached.</summary>
+    public int MaxParkedFetches { get; init; } = 100_000;
+
+    /// <summary>Fetch sessions of one connection; 1 to 1,000. Beyond it the one that rested longest ends.</summary>
+    public int MaxFetchSessionsPerConnection { get; init; } = 16;
+
+    /// <summary>Entry bytes of one fetch answer; 64 KiB to 256 MiB. A single larger entry is given whole.</summary>
+    public int MaxFetchBytes { get; init; } = 8 << 20;
+
+    /// <summary>Longest wait of a fetch; 1 s to 1 h. Longer wishes are cut.</summary>
+    public TimeSpan MaxFetchWait { get; init; } = TimeSpan.FromMinutes(1);
+
+    /// <summary>Requests of one connection that are not answered yet; 16 to 1,000,000. Beyond it the connection is not read.</summary>
+    public int MaxRequestsInFlight { get; init; } = 8_192;
+
+    /// <summary>Longest time that a produce request waits for room in the store; 1 ms to 1 h.</summary>
+    public TimeSpan MaxProduceWait { get; init; } = TimeSpan.FromSeconds(30);
+
+    internal void Validate()
+    {
+        Range(MaxMessageBytes, nameof(MaxMessageBytes), 1 << 10, 256 << 20);
+        Range(MaxConnections, nameof(MaxConnections), 1, 1_000_000);
+        Range(MemoryBytes, nameof(MemoryBytes), 16 << 20, long.MaxValue);
+        Range(MaxTopics, nameof(MaxTopics), 1, 1_000_000);
+        Range(MaxQueues, nameof(MaxQueues), 1, 10_000_000);
+        Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 100_000);
+        Range(MaxGroups, nameof(MaxGroups), 1, 1_000_000);
+        Range(MaxParkedFetches, nameof(MaxParkedFetches), 1, 1_000_000);
+        Range(MaxFetchSessionsPerConnection, nameof(MaxFetchSessionsPerConnection), 1, 1_000);
+        Range(MaxFetchBytes, nameof(MaxFetchBytes), 64 << 10, 256 << 20);
+        Range(MaxRequestsInFlight, nameof(MaxRequestsInFlight), 16, 1_000_000);
+        Range(MaxFetchWait, nameof(MaxFetchWait), TimeSpan.FromSeconds(1), TimeSpan.FromHours(1));
+        Range(MaxProduceWait, nameof(MaxProduceWait), TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1));
+    }
+
+    private static void Range<T>(T value, string setting, T from, T to)
+        where T : IComparable<T> =>
+        OptionRules.Require(
+            value.CompareTo(from) >= 0 && value.CompareTo(to) <= 0, "Limits." + setting, $"{from} to {to}", value);
+}

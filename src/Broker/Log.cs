@@ -1,0 +1,62 @@
+using System.Net;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>Everything that the broker logs. Ids 3000 to 3999, never reused.</summary>
+internal static partial class Log
+{
+    [LoggerMessage(3000, LogLevel.Information,
+        "Broker {BrokerId} serves {Directory} on {EndPoint}: epoch {Epoch}, {Topics} topics, {Queues} queues, {Groups} groups")]
+    public static partial void Started(
+        this ILogger logger, Guid brokerId, string directory, EndPoint endPoint, int epoch, int topics, int queues, int groups);
+
+    [LoggerMessage(3001, LogLevel.Information, "Broker {BrokerId} stopped")]
+    public static partial void Stopped(this ILogger logger, Guid brokerId);
+
+    [LoggerMessage(3002, LogLevel.Critical, "Broker {BrokerId} can take no more messages: its store met a fault")]
+    public static partial void StoreFaulted(this ILogger logger, Guid brokerId, Exception exception);
+
+    [LoggerMessage(3003, LogLevel.Information, "{Count} offsets of groups were forgotten: their queues do not exist any more")]
+    public static partial void OffsetsForgotten(this ILogger logger, int count);
+
+    [LoggerMessage(3010, LogLevel.Debug, "Connection {Connection} from {Peer} opened")]
+    public static partial void ConnectionOpened(this ILogger logger, long connection, EndPoint peer);
+
+    [LoggerMessage(3011, LogLevel.Debug, "Connection {Connection} from {Peer} ended: {Cause}")]
+    public static partial void ConnectionClosed(this ILogger logger, long connection, EndPoint peer, string? cause);
+
+    [LoggerMessage(3012, LogLevel.Warning, "Connection {Connection} from {Peer} is closed: {Error}")]
+    public static partial void ConnectionRefused(this ILogger logger, long connection, EndPoint peer, ErrorCode error);
+
+    [LoggerMessage(3020, LogLevel.Debug, "{Operation} of connection {Connection} was refused with {Error}: {Message}")]
+    public static partial void RequestRefused(
+        this ILogger logger, Opcode operation, long connection, ErrorCode error, string message);
+
+    [LoggerMessage(3021, LogLevel.Error, "{Operation} of connection {Connection} failed")]
+    public static partial void RequestFailed(
+        this ILogger logger, Opcode operation, long connection, Exception exception);
+
+    [LoggerMessage(3030, LogLevel.Information, "Topic {Topic} ({Id}) was made with {Queues} queues")]
+    public static partial void TopicCreated(this ILogger logger, string topic, TopicId id, int queues);
+
+    [LoggerMessage(3031, LogLevel.Information, "Topic {Topic} was changed; it has {Queues} queues")]
+    public static partial void TopicAltered(this ILogger logger, string topic, int queues);
+
+    [LoggerMessage(3032, LogLevel.Information, "Topic {Topic} ({Id}) was removed with its {Queues} queues")]
+    public static partial void TopicDeleted(this ILogger logger, string topic, TopicId id, int queues);
+
+    [LoggerMessage(3040, LogLevel.Information, "{Member} of {Peer} joined group {Group}: generation {Generation}")]
+    public static partial void MemberJoined(this ILogger logger, string group, Guid member, string peer, int generation);
+
+    [LoggerMessage(3041, LogLevel.Information, "{Member} of {Peer} left group {Group}")]
+    public static partial void MemberLeft(this ILogger logger, string group, Guid member, EndPoint peer);
+
+    [LoggerMessage(3042, LogLevel.Information, "{Member} of {Peer} is out of group {Group}: silent too long or disconnected")]
+    public static partial void MemberReplaced(this ILogger logger, string group, Guid member, string peer);
+
+    [LoggerMessage(3050, LogLevel.Information,
+        "Connection {Connection} has more than {Limit} fetch sessions: session {Session} rested longest and was ended")]
+    public static partial void FetchSessionDropped(this ILogger logger, long connection, uint session, int limit);
+}

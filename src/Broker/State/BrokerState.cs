@@ -1,0 +1,67 @@
+using System.Collections.Concurrent;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>The broker's state as the log has it: topics and group offsets, staged ones included.</summary>
+/// <remarks>
+/// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the groups once, when the
+/// broker starts. What clients are answered comes from those two, who learn of a change when it is visible.
+/// </remarks>
+internal sealed class BrokerState : IStateMachine
+{
+    private readonly ConcurrentDictionary<string, TopicRecord> _topics = new();
+    private readonly ConcurrentDictionary<GroupOffsetKey, GroupOffset> _offsets = new();
+
+    public IEnumerable<TopicRecord> Topics => _topics.Values;
+
+    public IEnumerable<KeyValuePair<GroupOffsetKey, GroupOffset>> Offsets => _offsets;
+
+    /// <inheritdoc/>
+    public void Apply(in StateRecord record)
+    {
+        switch (record.Kind)
+        {
+            case TopicRecord.Kind when record.IsDeleted:
+                _topics.TryRemove(TopicRecord.ReadKey(record), out _);
+                break;
+            case TopicRecord.Kind:
+                TopicRecord topic = TopicRecord.Read(record);
+                _topics[topic.Name] = topic;
+                break;
+            case GroupOffset.Kind when record.IsDeleted:
+                _offsets.TryRemove(GroupOffset.ReadKey(record), out _);
+                break;
+            case GroupOffset.Kind:
+                _offsets[GroupOffset.ReadKey(record)] = GroupOffset.Read(record);
+                break;
+            default:
+                throw new InvalidDataException(
+                    $"State record of kind {record.Kind}: the data directory was written by a later version.");
+        }
+    }
+
+    /// <inheritdoc/>
+    public IEnumerable<StateEntry> Capture()
+    {
+        foreach (TopicRecord topic in _topics.Values)
+            yield return topic.ToEntry();
+        foreach ((GroupOffsetKey key, GroupOffset offset) in _offsets)
+            yield return offset.ToEntry(key);
+    }
+
+    /// <summary>Forgets the progress in queues that do not exist (any more), so that snapshots do not carry it on.</summary>
+    /// <returns>Offsets forgotten.</returns>
+    public int ForgetOffsets(Predicate<FetchQueueKey> isGone)
+    {
+        int forgotten = 0;
+        foreach (GroupOffsetKey key in _offsets.Keys)
+        {
+            if (isGone(key.Queue) && _offsets.TryRemove(key, out _))
+                forgotten++;
+        }
+
+        return forgotten;
+    }
+}

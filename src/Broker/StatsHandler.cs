@@ -1,0 +1,65 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>Tells the broker's own figures. The list with meanings stands in docs/protocol.md.</summary>
+internal sealed class StatsHandler(
+    QueueStore store, TopicCatalogue catalogue, GroupTable groups, BrokerCounters counters, TimeProvider time)
+{
+    private readonly long _started = time.GetTimestamp();
+
+    public ValueTask<StatsResponse> HandleAsync(
+        BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
+        ValueTask.FromResult(new StatsResponse(Collect()));
+
+    private StatsFigure[] Collect()
+    {
+        StoreFigures figures = store.Figures;
+        LogWatermarks marks = store.Watermarks;
+        return
+        [
+            new("process.cpuMicroseconds", CpuMicroseconds()),
+            new("process.residentBytes", Environment.WorkingSet),
+            new("process.allocatedBytes", GC.GetTotalAllocatedBytes()),
+            new("process.collections", GC.CollectionCount(0)),
+            new("process.uptimeMilliseconds", (long)time.GetElapsedTime(_started).TotalMilliseconds),
+            new("store.bytesWritten", figures.BytesWritten),
+            new("store.writes", figures.Writes),
+            new("store.fdatasyncs", figures.Syncs),
+            new("store.appends", figures.Appends),
+            new("store.appendedBatches", figures.Batches),
+            new("store.appendedMessages", Volatile.Read(ref counters.AppendedMessages)),
+            new("store.duplicateBatches", figures.DuplicateBatches),
+            new("store.memoryReads", figures.MemoryReads),
+            new("store.diskReads", figures.DiskReads),
+            new("store.segments", figures.Segments),
+            new("store.snapshots", figures.Snapshots),
+            new("store.freeBytes", figures.FreeBytes),
+            new("store.isReadOnly", figures.IsReadOnly ? 1 : 0),
+            new("store.beginPosition", marks.Begin.Value),
+            new("store.stagedPosition", marks.Staged.Value),
+            new("store.writtenPosition", marks.Written.Value),
+            new("store.durablePosition", marks.Durable.Value),
+            new("store.visiblePosition", marks.Visible.Value),
+            new("broker.connections", Volatile.Read(ref counters.Connections)),
+            new("broker.requests", Volatile.Read(ref counters.Requests)),
+            new("broker.refusedRequests", Volatile.Read(ref counters.RefusedRequests)),
+            new("broker.produceRequests", Volatile.Read(ref counters.ProduceRequests)),
+            new("broker.refusedBatches", Volatile.Read(ref counters.RefusedBatches)),
+            new("broker.fetchRequests", Volatile.Read(ref counters.FetchRequests)),
+            new("broker.fetchedBytes", Volatile.Read(ref counters.FetchedBytes)),
+            new("broker.fetchSessions", Volatile.Read(ref counters.FetchSessions)),
+            new("broker.parkedFetches", Volatile.Read(ref counters.ParkedFetches)),
+            new("broker.commits", Volatile.Read(ref counters.Commits)),
+            new("broker.topics", catalogue.Count),
+            new("broker.queues", catalogue.QueueCount),
+            new("broker.groups", groups.Count),
+        ];
+    }
+
+    private static long CpuMicroseconds() =>
+        OperatingSystem.IsIOS() || OperatingSystem.IsTvOS() || OperatingSystem.IsBrowser()
+            ? 0
+            : (long)Environment.CpuUsage.TotalTime.TotalMicroseconds;
+}

@@ -1,0 +1,41 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>What a topic is made of when its maker does not say.</summary>
+public sealed record TopicOptions
+{
+    /// <summary>Whether a topic that a client routes to is made when it does not exist and the client wants that.</summary>
+    public bool AutoCreate { get; init; } = true;
+
+    /// <summary>Queues of a new topic; 1 to <see cref="LimitOptions.MaxQueuesPerTopic"/>.</summary>
+    public int QueueCount { get; init; } = 4;
+
+    /// <summary>Messages older than this may be removed; zero keeps them for ever.</summary>
+    public TimeSpan RetentionAge { get; init; } = TimeSpan.FromDays(7);
+
+    /// <summary>Bytes that a topic keeps; <see langword="null"/> or 0: no bound of its own.</summary>
+    public long? RetentionBytes { get; init; }
+
+    internal void Validate(LimitOptions limits)
+    {
+        int mostQueues = Math.Min(limits.MaxQueuesPerTopic, limits.MaxQueues);
+        OptionRules.Require(
+            QueueCount >= 1 && QueueCount <= mostQueues, "Topics.QueueCount", $"1 to {mostQueues}", QueueCount);
+        OptionRules.Require(RetentionAge >= TimeSpan.Zero, "Topics.RetentionAge", "zero or more", RetentionAge);
+        OptionRules.Require(RetentionBytes is null or >= 0, "Topics.RetentionBytes", "0 or more", RetentionBytes);
+    }
+
+    /// <summary>Every setting of a topic whose maker named none.</summary>
+    internal TopicSettings ToSettings(LimitOptions limits) => new()
+    {
+        QueueCount = QueueCount,
+        RetentionAge = RetentionAge,
+        RetentionBytes = RetentionBytes ?? 0,
+        RetentionCount = 0,
+        MaxMessageBytes = limits.MaxMessageBytes,
+        MaxBacklogMessages = 0,
+        MaxBacklogBytes = 0,
+        BacklogPolicy = BacklogPolicy.Block,
+    };
+}

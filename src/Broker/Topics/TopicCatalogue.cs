@@ -1,0 +1,231 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Collections.Concurrent;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>The topics that clients can see, by name and by queue. A topic appears here when its record is visible in the log.</summary>
+/// <remarks>Look-ups are free of locks; changes go one at a time.</remarks>
+internal sealed class TopicCatalogue(
+    QueueStore store, BrokerState state, BrokerOptions options, TimeProvider time, ILogger logger) : IDisposable
+{
+    private readonly SemaphoreSlim _changes = new(1, 1);
+    private readonly ConcurrentDictionary<string, Topic> _topics = new();
+    private readonly ConcurrentDictionary<uint, Topic> _topicOfQueue = new();
+    private long _version = 1;
+    private Listing _sorted = new(0, []);
+
+    /// <summary>Rises with each change.</summary>
+    public long Version => Volatile.Read(ref _version);
+
+    public int Count => _topics.Count;
+
+    public int QueueCount => _topicOfQueue.Count;
+
+    /// <summary>Takes over what the log holds; before the broker serves.</summary>
+    public void Load()
+    {
+        ILookup<TopicId, QueueView> queues = store.Queues.ToLookup(queue => queue.TopicId);
+        foreach (TopicRecord record in state.Topics)
+            Publish(new Topic(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]));
+    }
+
+    public bool TryFind(string name, [NotNullWhen(true)] out Topic? topic) => _topics.TryGetValue(name, out topic);
+
+    public bool TryFindByQueue(QueueId queue, [NotNullWhen(true)] out Topic? topic) =>
+        _topicOfQueue.TryGetValue(queue.Value, out topic);
+
+    /// <exception cref="EQueueException">UnknownTopic.</exception>
+    public Topic Find(string name) =>
+        TryFind(name, out Topic? topic)
+            ? topic
+            : throw new EQueueException(
+                ErrorCode.UnknownTopic,
+                NameRules.IsValid(name) ? $"There is no topic '{name}'." : "There is no topic of that name.");
+
+    /// <summary>Topics after a name, in ordinal order.</summary>
+    public ArraySegment<Topic> List(string? after, int limit)
+    {
+        Listing listing = Volatile.Read(ref _sorted);
+        if (listing.Version != Version)
+        {
+            long version = Version;
+            listing = new Listing(version, [.. _topics.Values.OrderBy(topic => topic.Name, StringComparer.Ordinal)]);
+            Volatile.Write(ref _sorted, listing);
+        }
+
+        int first = 0;
+        if (after is not null)
+        {
+            int last = listing.Topics.Length;
+            while (first < last)
+            {
+                int middle = first + ((last - first) / 2);
+                if (string.CompareOrdinal(listing.Topics[middle].Name, after) <= 0)
+                    first = middle + 1;
+                else
+                    last = middle;
+            }
+        }
+
+        return new ArraySegment<Topic>(listing.Topics, first, Math.Min(limit, listing.Topics.Length - first));
+    }
+
+    /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues.</exception>
+    public async Task<Topic> CreateAsync(string name, TopicSettings settings, CancellationToken cancellationToken)
+    {
+        TopicRules.CheckName(name, "topic");
+        TopicRules.CheckSettings(settings, options.Limits);
+        await _changes.WaitAsync(cancellationToken);
+        try
+        {
+            if (_topics.ContainsKey(name))
+                throw new EQueueException(ErrorCode.TopicExists, $"The topic '{name}' exists.");
+            return await MakeAsync(name, settings);
+        }
+        finally
+        {
+            _changes.Release();
+        }
+    }
+
+    /// <summary>The topic, made now if need be; askers at the same time get the same one.</summary>
+    /// <exception cref="EQueueException">InvalidName, TooManyQueues.</exception>
+    public async Task<Topic> FindOrCreateAsync(string name, CancellationToken cancellationToken)
+    {
+        TopicRules.CheckName(name, "topic");
+        await _changes.WaitAsync(cancellationToken);
+        try
+        {
+            return _topics.TryGetValue(name, out Topic? topic) ? topic : await MakeAsync(name, TopicSettings.None);
+        }
+        finally
+        {
+            _changes.Release();
+        }
+    }
+
+    /// <exception cref="EQueueException">UnknownTopic, InvalidArgument, TooManyQueues.</exception>
+    public async Task<Topic> AlterAsync(string name, TopicSettings changes, CancellationToken cancellationToken)
+    {
+        TopicRules.CheckSettings(changes, options.Limits);
+        await _changes.WaitAsync(cancellationToken);
+        try
+        {
+            Topic topic = Find(name);
+            int queueCount = changes.QueueCount ?? topic.Queues.Length;
+            if (queueCount < topic.Queues.Length)
+            {
+                throw TopicRules.Invalid(
+                    $"The queues of a topic only grow: '{name}' has {topic.Queues.Length}, asked for {queueCount}.");
+            }
+
+            TopicRecord record = topic.Record with { Settings = changes.Or(topic.Record.Settings) };
+            Topic altered = await StoreAsync(record, topic.Queues, queueCount);
+            logger.TopicAltered(name, altered.Queues.Length);
+            return altered;
+        }
+        finally
+        {
+            _changes.Release();
+        }
+    }
+
+    /// <summary>Removes a topic.</summary>
+    /// <param name="name">Its name.</param>
+    /// <param name="whenHidden">Called when the topic cannot be found any more and before its removal is stored.</param>
+    /// <param name="cancellationToken">Ends the wait for other changes, not the removal.</param>
+    /// <returns>The topic that is gone.</returns>
+    /// <exception cref="EQueueException">UnknownTopic.</exception>
+    public async Task<Topic> DeleteAsync(string name, Action whenHidden, CancellationToken cancellationToken)
+    {
+        await _changes.WaitAsync(cancellationToken);
+        try
+        {
+            Topic topic = Find(name);
+            Hide(topic);
+            whenHidden();
+            try
+            {
+                await store.RemoveQueuesAsync(topic.Queues, [TopicRecord.Removed(name)], CancellationToken.None);
+            }
+            catch
+            {
+                Publish(topic);
+                throw;
+            }
+
+            var gone = topic.Queues.ToHashSet();
+            state.ForgetOffsets(queue => gone.Contains(queue.Id));
+            logger.TopicDeleted(name, topic.Id, topic.Queues.Length);
+            return topic;
+        }
+        finally
+        {
+            _changes.Release();
+        }
+    }
+
+    public void Dispose() => _changes.Dispose();
+
+    private async Task<Topic> MakeAsync(string name, TopicSettings settings)
+    {
+        if (_topics.Count >= options.Limits.MaxTopics)
+        {
+            throw new EQueueException(
+                ErrorCode.TooManyQueues, $"The broker has {_topics.Count} topics, its limit (Limits.MaxTopics).");
+        }
+
+        TopicSettings whole = settings.Or(options.Topics.ToSettings(options.Limits));
+        var record = new TopicRecord(name, TopicId.NewId(), time.GetUtcNow().ToUnixTimeMilliseconds(), whole);
+        Topic topic = await StoreAsync(record, [], whole.QueueCount ?? options.Topics.QueueCount);
+        logger.TopicCreated(name, topic.Id, topic.Queues.Length);
+        return topic;
+    }
+
+    private async Task<Topic> StoreAsync(TopicRecord record, QueueId[] queues, int queueCount)
+    {
+        int added = queueCount - queues.Length;
+        if (QueueCount + (long)added > options.Limits.MaxQueues)
+        {
+            throw new EQueueException(
+                ErrorCode.TooManyQueues,
+                $"The broker has {QueueCount} queues; {added} more are beyond its limit of {options.Limits.MaxQueues} (Limits.MaxQueues).");
+        }
+
+        if (added == 0)
+        {
+            await store.AppendStateAsync([record.ToEntry()], CancellationToken.None);
+        }
+        else
+        {
+            QueueId[] opened = await store.OpenQueuesAsync(
+                record.Id, queues.Length, added, [record.ToEntry()], CancellationToken.None);
+            queues = [.. queues, .. opened];
+        }
+
+        var topic = new Topic(record, queues);
+        Publish(topic);
+        return topic;
+    }
+
+    private void Publish(Topic topic)
+    {
+        foreach (QueueId queue in topic.Queues)
+            _topicOfQueue[queue.Value] = topic;
+        _topics[topic.Name] = topic;
+        Interlocked.Increment(ref _version);
+    }
+
+    private void Hide(Topic topic)
+    {
+        _topics.TryRemove(topic.Name, out _);
+        foreach (QueueId queue in topic.Queues)
+            _topicOfQueue.TryRemove(queue.Value, out _);
+        Interlocked.Increment(ref _version);
+    }
+
+    private sealed record Listing(long Version, Topic[] Topics);
+}

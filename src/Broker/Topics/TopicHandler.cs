@@ -1,0 +1,104 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>The operations on topics: create, alter, delete, list, describe, route.</summary>
+internal sealed class TopicHandler(
+    QueueStore store, TopicCatalogue catalogue, GroupTable groups, FetchHandler fetch, BrokerOptions options)
+{
+    private const int MaxListed = 1_000;
+    private const int MaxRouted = 1_000;
+
+    public async ValueTask<TopicDescription> CreateAsync(
+        BrokerConnection peer, CreateTopicRequest request, CancellationToken cancellationToken) =>
+        Describe(await catalogue.CreateAsync(request.Topic, request.Settings, cancellationToken));
+
+    public async ValueTask<TopicDescription> AlterAsync(
+        BrokerConnection peer, AlterTopicRequest request, CancellationToken cancellationToken) =>
+        Describe(await catalogue.AlterAsync(request.Topic, request.Settings, cancellationToken));
+
+    public async ValueTask<Done> DeleteAsync(
+        BrokerConnection peer, DeleteTopicRequest request, CancellationToken cancellationToken)
+    {
+        Topic topic = await catalogue.DeleteAsync(request.Topic, groups.WaitForCommits, cancellationToken);
+        groups.Forget(topic.Queues);
+        fetch.WakeForRemoval();
+        return Done.Value;
+    }
+
+    public ValueTask<ListTopicsResponse> ListAsync(
+        BrokerConnection peer, ListTopicsRequest request, CancellationToken cancellationToken)
+    {
+        if (request.Limit < 1)
+            throw TopicRules.Invalid($"A page has 1 or more topics; asked for {request.Limit}.");
+        int limit = Math.Min(request.Limit, MaxListed);
+        ArraySegment<Topic> found = catalogue.List(request.After, limit + 1);
+        bool hasMore = found.Count > limit;
+        return ValueTask.FromResult(new ListTopicsResponse(
+            [.. found.Take(limit).Select(topic => new TopicListing(topic.Name, topic.Id, topic.Queues.Length))], hasMore));
+    }
+
+    public ValueTask<TopicDescription> DescribeAsync(
+        BrokerConnection peer, DescribeTopicRequest request, CancellationToken cancellationToken) =>
+        ValueTask.FromResult(Describe(catalogue.Find(request.Topic)));
+
+    public async ValueTask<RouteResponse> RouteAsync(
+        BrokerConnection peer, RouteRequest request, CancellationToken cancellationToken)
+    {
+        if (request.Topics.Count > MaxRouted)
+            throw TopicRules.Invalid($"At most {MaxRouted} topics are routed at once; asked for {request.Topics.Count}.");
+        var routes = new TopicRoute[request.Topics.Count];
+        for (int i = 0; i < routes.Length; i++)
+            routes[i] = await RouteAsync(request.Topics[i], request.AutoCreate, cancellationToken);
+        return new RouteResponse([new BrokerAddress(store.StoreId, "", 0)], routes);
+    }
+
+    private async ValueTask<TopicRoute> RouteAsync(string name, bool autoCreate, CancellationToken cancellationToken)
+    {
+        if (!catalogue.TryFind(name, out Topic? topic))
+        {
+            if (!NameRules.IsValid(name))
+                return new TopicRoute(ErrorCode.InvalidName, name, default, 0, []);
+            if (!autoCreate || !options.Topics.AutoCreate)
+                return new TopicRoute(ErrorCode.UnknownTopic, name, default, 0, []);
+            try
+            {
+                topic = await catalogue.FindOrCreateAsync(name, cancellationToken);
+            }
+            catch (EQueueException exception)
+            {
+                return new TopicRoute(exception.Code, name, default, 0, []);
+            }
+        }
+
+        int epoch = store.Epoch;
+        QueueId[] queues = topic.Queues;
+        var routes = new QueueRoute[queues.Length];
+        for (int number = 0; number < queues.Length; number++)
+            routes[number] = new QueueRoute(number, 0, QueueState.Writable | QueueState.Readable, queues[number], epoch, 0);
+        return new TopicRoute(ErrorCode.None, name, topic.Id, (uint)topic.MaxMessageBytes, routes);
+    }
+
+    private TopicDescription Describe(Topic topic)
+    {
+        var queues = new List<QueueDescription>(topic.Queues.Length);
+        for (int number = 0; number < topic.Queues.Length; number++)
+        {
+            if (store.TryGetQueue(topic.Queues[number], out QueueView view))
+            {
+                queues.Add(new QueueDescription(
+                    number,
+                    0,
+                    view.Id,
+                    QueueState.Writable | QueueState.Readable,
+                    view.Start,
+                    view.End,
+                    view.Bytes,
+                    view.LastStoredTimeMs));
+            }
+        }
+
+        return new TopicDescription(topic.Name, topic.Id, topic.Record.CreatedMs, topic.Record.Settings, queues);
+    }
+}
