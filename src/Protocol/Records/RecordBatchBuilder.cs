@@ -15,25 +15,14 @@ namespace EQueue.Protocol;
 /// value
 /// length (-1: null), value).
 /// </remarks>
-public sealed class RecordBatchBuilder
+public sealed partial class RecordBatchBuilder
 {
-    /// <summary>Records of at most this body size have lengths of one or two bytes.</summary>
-    private const int MaxShortBody = 8192 - 16;
-
-    private const int MaxShortDelta = 8192;
-
-    /// <summary>Bytes beside the body that must be free: the longest short form and the overhang of its 8-byte
-    /// write.</summary>
-    private const int ShortRoom = 16;
-
     private byte[] _array = [];
     private int _start;
     private int _position;
     private int _end;
     private long _baseTimestamp;
     private long _maxTimestamp;
-    private ulong _middle;
-    private int _middleSize;
 
     /// <summary>Records in the batch; also the offset delta of the next one.</summary>
     public int RecordCount { get; private set; }
@@ -50,7 +39,7 @@ public sealed class RecordBatchBuilder
     public void Reset(Memory<byte> buffer, long baseTimestampMs)
     {
         if (buffer.Length < At.HeaderSize)
-            throw new ArgumentException($"A batch needs {At.HeaderSize} bytes or more, got {buffer.Length}.", nameof(buffer));
+            throw new ArgumentException($"A batch needs {At.HeaderSize} bytes, got {buffer.Length}.", nameof(buffer));
         if (!MemoryMarshal.TryGetArray(buffer, out ArraySegment<byte> segment))
             throw new ArgumentException("The buffer is not backed by an array.", nameof(buffer));
 
@@ -62,7 +51,7 @@ public sealed class RecordBatchBuilder
         _maxTimestamp = long.MinValue;
         RecordCount = 0;
         TagBits = 0;
-        PrepareMiddle();
+        PrepareDelta();
     }
 
     /// <summary>The exact bytes of a record at a place in a batch.</summary>
@@ -74,42 +63,16 @@ public sealed class RecordBatchBuilder
 
     /// <summary>Appends a message that has a body and nothing else.</summary>
     /// <returns>False, with nothing changed, if the room left is too small.</returns>
-    public bool TryAppend(ReadOnlySpan<byte> body, long timestampMs)
-    {
-        ulong timestampDelta = VarInt.ZigZag(timestampMs - _baseTimestamp);
-        int bodySize = body.Length;
-        int middleSize = _middleSize;
-        int size = middleSize + bodySize + (bodySize < 64 ? 2 : 3);
-        bool hasTwoByteLengths = bodySize >= 64;
-        if (timestampDelta > 0x7F || middleSize == 0 || bodySize > MaxShortBody || _end - _position < bodySize + ShortRoom
-            || (!hasTwoByteLengths && size >= 64))
-            return TryAppend(new RecordContent { Body = body }, timestampMs);
-
-        Span<byte> target = _array.AsSpan(_position, bodySize + ShortRoom);
-        ulong middle = _middle | (timestampDelta << 8);
-        int at;
-        if (hasTwoByteLengths)
-        {
-            WriteUInt64LittleEndian(target, VarInt.TwoBytes((uint)size << 1) | (middle << 16));
-            WriteUInt16LittleEndian(target[(middleSize + 2)..], (ushort)VarInt.TwoBytes((uint)bodySize << 1));
-            at = middleSize + 4;
-        }
-        else
-        {
-            ulong bodyLength = (ulong)((uint)bodySize << 1) << (8 * (middleSize + 1));
-            WriteUInt64LittleEndian(target, ((uint)size << 1) | (middle << 8) | bodyLength);
-            at = middleSize + 2;
-        }
-
-        body.CopyTo(target[at..]);
-        target[at + bodySize] = 0;
-        Advance(at + bodySize + 1, Protocol.TagBits.Untagged, timestampMs);
-        return true;
-    }
+    public bool TryAppend(ReadOnlySpan<byte> body, long timestampMs) =>
+        TryAppendShort(body, timestampMs) || TryAppendAny(new RecordContent { Body = body }, timestampMs);
 
     /// <summary>Appends a message.</summary>
     /// <returns>False, with nothing changed, if the room left is too small.</returns>
-    public bool TryAppend(in RecordContent record, long timestampMs)
+    public bool TryAppend(in RecordContent record, long timestampMs) =>
+        TryAppendShort(record, timestampMs) || TryAppendAny(record, timestampMs);
+
+    /// <summary>Appends by the general rules, in exactly the room that the record needs.</summary>
+    internal bool TryAppendAny(in RecordContent record, long timestampMs)
     {
         long timestampDelta = timestampMs - _baseTimestamp;
         long size = SizeBehindLength(record, RecordCount, timestampDelta);
@@ -178,34 +141,5 @@ public sealed class RecordBatchBuilder
         at = VarInt.Write(target, at, bytes.CountedLength);
         bytes.Value.CopyTo(target[at..]);
         return at + bytes.Value.Length;
-    }
-
-    private void Advance(int size, uint tagBits, long timestampMs)
-    {
-        _position += size;
-        RecordCount++;
-        TagBits |= tagBits;
-        if (timestampMs > _maxTimestamp)
-            _maxTimestamp = timestampMs;
-        PrepareMiddle();
-    }
-
-    /// <summary>Lays out the bytes between a record's length and its body length, ready for the next record without a
-    /// key:
-    /// attributes 0, room for a one-byte timestamp delta, the offset delta, key length -1. Size 0: no short
-    /// form.</summary>
-    private void PrepareMiddle()
-    {
-        uint raw = (uint)RecordCount << 1;
-        if (raw < 0x80)
-        {
-            _middle = (raw << 16) | (1UL << 24);
-            _middleSize = 4;
-        }
-        else
-        {
-            _middle = ((ulong)VarInt.TwoBytes(raw) << 16) | (1UL << 32);
-            _middleSize = RecordCount < MaxShortDelta ? 5 : 0;
-        }
     }
 }

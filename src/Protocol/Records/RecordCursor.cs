@@ -1,5 +1,5 @@
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using static System.Buffers.Binary.BinaryPrimitives;
 using At = EQueue.Protocol.RecordBatchLayout;
 
 namespace EQueue.Protocol;
@@ -13,8 +13,14 @@ namespace EQueue.Protocol;
 [StructLayout(LayoutKind.Auto)]
 public struct RecordCursor
 {
-    /// <summary>Bytes that must follow for the short form to be tried: its 8-byte and 2-byte loads.</summary>
-    private const int ShortRoom = 16;
+    /// <summary>Bytes that must follow for the short form to be tried: its 8-byte load.</summary>
+    private const int ShortRoom = sizeof(ulong);
+
+    /// <summary>The largest offset delta of two bytes.</summary>
+    private const int MaxShortDelta = 8191;
+
+    /// <summary>Bits that a length of one or two bytes does not have: the sign and "more bytes follow".</summary>
+    private const uint NotShort = 0x4001;
 
     private readonly int _end;
     private readonly int _lastOffsetDelta;
@@ -70,60 +76,104 @@ public struct RecordCursor
         return false;
     }
 
-    /// <summary>The form that the builder writes for a body alone, recognised by one masked compare.</summary>
+    /// <summary>The form of nearly all records: lengths of one or two bytes, the offset delta expected next, no
+    /// header or
+    /// the tag alone. Anything else is left to <see cref="TryReadAny"/>.</summary>
+    /// <remarks>Reads by reference: no load goes beyond <c>_end</c>, which is within the batch. Bounds checks in
+    /// their place
+    /// cost a third of the time (perf/Micro, RecordDecode).</remarks>
     private bool TryReadShort(ReadOnlySpan<byte> batch, out RecordRange record)
     {
-        record = default;
-        if (_end - _position < ShortRoom)
+        Unsafe.SkipInit(out record);
+        int at = _position;
+        int nextDelta = _nextDelta;
+        if (!BitConverter.IsLittleEndian || _end - at < ShortRoom || batch.Length < _end || nextDelta > MaxShortDelta)
             return false;
 
-        // Behind the length: attributes 0, a one-byte timestamp delta, the offset delta expected next, key length -1.
-        uint rawDelta = (uint)_nextDelta << 1;
-        (ulong middle, ulong mask, int middleSize) = rawDelta < 0x80
-            ? ((rawDelta << 16) | (1UL << 24), 0xFFFF_80FFUL, 4)
-            : (((ulong)VarInt.TwoBytes(rawDelta) << 16) | (1UL << 32), 0xFF_FFFF_80FFUL, 5);
-
-        ulong word = ReadUInt64LittleEndian(batch[_position..]);
-        int lengthSize = (word & 0x80) == 0 ? 1 : 2;
-        ulong behindLength = word >> (8 * lengthSize);
-        if (((behindLength ^ middle) & mask) != 0 || rawDelta >= 0x4000)
-            return false;
-
-        int bodyLengthAt = _position + lengthSize + middleSize;
-        int rawSize;
-        int rawBody;
-        if (lengthSize == 1)
+        ref byte origin = ref MemoryMarshal.GetReference(batch);
+        ulong word = Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref origin, at));
+        uint rawSize = (uint)word & 0x7F;
+        at++;
+        if ((word & 0x80) != 0)
         {
-            rawSize = (int)(word & 0xFF);
-            rawBody = batch[bodyLengthAt];
+            rawSize = VarInt.FromTwoBytes((uint)word & 0xFFFF);
+            word >>= 8;
+            at++;
+        }
+
+        // Behind the length: attributes 0, a one-byte timestamp delta, the offset delta; all compared at once.
+        uint found = (uint)(word >> 8);
+        int recordEnd = at + (int)(rawSize >> 1);
+        uint rawDelta = (uint)nextDelta << 1;
+        if (rawDelta < 0x80)
+        {
+            if (((found ^ (rawDelta << 16)) & 0x00FF_80FF) != 0)
+                return false;
+            at += 3;
         }
         else
         {
-            uint bodyLength = ReadUInt16LittleEndian(batch[bodyLengthAt..]);
-            if ((word & 0x8000) != 0 || (bodyLength & 0x8080) != 0x80)
+            if (((found ^ (VarInt.TwoBytes(rawDelta) << 16)) & 0xFFFF_80FF) != 0)
                 return false;
-            rawSize = (int)VarInt.FromTwoBytes((uint)word & 0x7FFF);
-            rawBody = (int)VarInt.FromTwoBytes(bodyLength);
+            at += 4;
         }
 
-        int size = rawSize >> 1;
-        int bodySize = rawBody >> 1;
-        int recordEnd = _position + lengthSize + size;
-        if (((rawSize | rawBody) & 1) != 0 || size != middleSize + lengthSize + bodySize + 1 || recordEnd > _end
-            || batch[recordEnd - 1] != 0)
+        if ((rawSize & NotShort) != 0 || recordEnd > _end)
             return false;
 
-        int rawTimestamp = (int)(behindLength >> 8) & 0x7F;
-        record = new RecordRange
+        int keyLength = VarInt.FromOneByte(Unsafe.Add(ref origin, at++));
+        record.KeyStart = at;
+        record.KeyLength = keyLength;
+        if (keyLength > 0)
+            at += keyLength;
+        if (keyLength < -1 || recordEnd - at < 2)
+            return false;
+
+        uint rawBody = Unsafe.ReadUnaligned<ushort>(ref Unsafe.Add(ref origin, at++));
+        if ((rawBody & 0x80) != 0)
         {
-            OffsetDelta = _nextDelta,
-            TimestampDelta = (rawTimestamp >> 1) ^ -(rawTimestamp & 1),
-            KeyLength = -1,
-            BodyStart = bodyLengthAt + lengthSize,
-            BodyLength = bodySize,
-            TagLength = -1,
-        };
-        return TryAdvance(recordEnd, _nextDelta);
+            rawBody = VarInt.FromTwoBytes(rawBody);
+            at++;
+        }
+        else
+        {
+            rawBody &= 0x7F;
+        }
+
+        int bodyLength = (int)(rawBody >> 1);
+        record.BodyStart = at;
+        record.BodyLength = bodyLength;
+        at += bodyLength;
+        if ((rawBody & NotShort) != 0 || !TryReadShortEnd(ref origin, at, recordEnd, ref record))
+            return false;
+
+        int rawTimestamp = (int)(found >> 8) & 0x7F;
+        record.OffsetDelta = nextDelta;
+        record.TimestampDelta = (rawTimestamp >> 1) ^ -(rawTimestamp & 1);
+        record.HeadersStart = at + 1;
+        return TryAdvance(recordEnd, nextDelta);
+    }
+
+    /// <summary>What follows the body: headers count 0, or the tag as the only header.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool TryReadShortEnd(ref byte origin, int at, int recordEnd, ref RecordRange record)
+    {
+        int size = recordEnd - at;
+        if (size == 1)
+        {
+            record.TagStart = 0;
+            record.TagLength = -1;
+            record.HeadersCount = 0;
+            return Unsafe.Add(ref origin, at) == 0;
+        }
+
+        if (size <= sizeof(ulong)
+            || Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref origin, at)) != RecordContent.LoneTagPrefix)
+            return false;
+        record.TagStart = at + sizeof(ulong) + 1;
+        record.TagLength = VarInt.FromOneByte(Unsafe.Add(ref origin, at + sizeof(ulong)));
+        record.HeadersCount = 1;
+        return record.TagLength >= 0 && record.TagStart + record.TagLength == recordEnd;
     }
 
     /// <summary>Any record; the bytes end with the batch.</summary>
@@ -181,6 +231,7 @@ public struct RecordCursor
         return read;
     }
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private bool TryAdvance(int recordEnd, int offsetDelta)
     {
         bool isLast = _remaining == 1;

@@ -6,38 +6,38 @@ namespace EQueue.Protocol;
 /// read later.</summary>
 /// <remarks>Starts count from the first byte of the batch; a length of -1 means null.</remarks>
 [StructLayout(LayoutKind.Auto)]
-public readonly struct RecordRange
+public struct RecordRange
 {
     /// <summary>Offset minus the batch's base offset.</summary>
-    public int OffsetDelta { get; init; }
+    public int OffsetDelta { readonly get; internal set; }
 
     /// <summary>Timestamp minus the batch's base timestamp; ms.</summary>
-    public long TimestampDelta { get; init; }
+    public long TimestampDelta { readonly get; internal set; }
 
     /// <summary>First byte of the key.</summary>
-    public int KeyStart { get; init; }
+    public int KeyStart { readonly get; internal set; }
 
     /// <summary>Bytes of the key; -1: null.</summary>
-    public int KeyLength { get; init; }
+    public int KeyLength { readonly get; internal set; }
 
     /// <summary>First byte of the body.</summary>
-    public int BodyStart { get; init; }
+    public int BodyStart { readonly get; internal set; }
 
     /// <summary>Bytes of the body; -1: null.</summary>
-    public int BodyLength { get; init; }
+    public int BodyLength { readonly get; internal set; }
 
     /// <summary>First byte of the tag.</summary>
-    public int TagStart { get; init; }
+    public int TagStart { readonly get; internal set; }
 
     /// <summary>Bytes of the tag; -1: none.</summary>
-    public int TagLength { get; init; }
+    public int TagLength { readonly get; internal set; }
 
     /// <summary>First byte of the headers.</summary>
-    public int HeadersStart { get; init; }
+    public int HeadersStart { readonly get; internal set; }
 
     /// <summary>Headers of the record, the tag included.</summary>
-    public int HeadersCount { get; init; }
+    public int HeadersCount { readonly get; internal set; }
 
     /// <summary>The record over the batch it was read from.</summary>
-    public RecordView In(ReadOnlySpan<byte> batch) => new(batch, this);
+    public readonly RecordView In(ReadOnlySpan<byte> batch) => new(batch, this);
 }

@@ -27,10 +27,5 @@ public ref struct RecordReader
     public readonly ErrorCode Error => _cursor.Error;
 
     /// <summary>Reads the next record; false at the end and at an error.</summary>
-    public bool TryRead(out RecordView record)
-    {
-        bool found = _cursor.TryRead(_batch, out RecordRange range);
-        record = new RecordView(_batch, range);
-        return found;
-    }
+    public bool TryRead(out RecordView record) => RecordView.TryRead(_batch, ref _cursor, out record);
 }

@@ -1,4 +1,5 @@
 using System.Numerics;
+using System.Runtime.CompilerServices;
 
 namespace EQueue.Protocol;
 
@@ -22,7 +23,11 @@ internal static class VarInt
     public static uint TwoBytes(uint raw) => (raw & 0x7F) | 0x80 | ((raw >> 7) << 8);
 
     /// <summary>Reverses <see cref="TwoBytes"/>.</summary>
-    public static uint FromTwoBytes(uint bytes) => (bytes & 0x7F) | ((bytes >> 1) & 0x3F80);
+    /// <remarks>A second byte with its top bit set, more to come, shows in the result's bit 14.</remarks>
+    public static uint FromTwoBytes(uint bytes) => (bytes & 0x7F) | ((bytes >> 1) & 0x7F80);
+
+    /// <summary>The number of a one-byte zigzag value: -64 to 63; below -64 if more bytes follow.</summary>
+    public static int FromOneByte(byte raw) => raw < 0x80 ? (raw >> 1) ^ -(raw & 1) : int.MinValue;
 
     /// <summary>Writes at <paramref name="at"/>.</summary>
     /// <returns>The place behind.</returns>
@@ -41,6 +46,7 @@ internal static class VarInt
 
     /// <summary>Reads 32 bits at <paramref name="at"/> and moves it on; false if the bytes end or the number is too
     /// long.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool TryRead(ReadOnlySpan<byte> source, ref int at, out int value)
     {
         if ((uint)at < (uint)source.Length && source[at] < 0x80)
@@ -61,6 +67,7 @@ internal static class VarInt
     public static bool TryRead(ReadOnlySpan<byte> source, ref int at, out long value) =>
         TryReadLong(source, ref at, MaxSize64, out value);
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool TryReadLong(ReadOnlySpan<byte> source, ref int at, int maxSize, out long value)
     {
         ulong raw = 0;

@@ -29,6 +29,32 @@ public class RecordBatchBuilderTests
     }
 
     [Fact]
+    public void GivenKeysBodiesAndTagsAtTheBoundaries_WhenAppended_ThenShortAndGeneralFormGiveTheSameBytes()
+    {
+        foreach (int keySize in (int[])[-1, 0, 1, 62, 63, 64, 65])
+        {
+            foreach (int tagSize in (int[])[-1, 0, 1, 62, 63, 64, 65])
+            {
+                foreach (int bodySize in (int[])[-1, 0, 1, 30, 50, 56, 60, 63, 64, 65, 7_999, 8_000, 8_001, 8_192])
+                    AssertSameForms(keySize, tagSize, bodySize);
+            }
+        }
+    }
+
+    [Fact]
+    public void GivenEveryBufferSize_WhenAKeyedRecordIsAppended_ThenItIsTakenExactlyIfItFits()
+    {
+        var record = new RecordContent { Key = "customer"u8, Tag = "paid"u8, Body = new byte[70] };
+        long recordSize = RecordBatchBuilder.SizeOf(record, 0, 0);
+        for (int room = 0; room <= recordSize + 40; room++)
+        {
+            var builder = new RecordBatchBuilder();
+            builder.Reset(new byte[RecordBatchLayout.HeaderSize + room], BaseTimestampMs);
+            Assert.Equal(room >= recordSize, builder.TryAppend(record, BaseTimestampMs));
+        }
+    }
+
+    [Fact]
     public void GivenEveryBufferSize_WhenRecordsAreAppended_ThenExactlyThoseThatFitAreTaken()
     {
         byte[] body = new byte[64];
@@ -176,12 +202,62 @@ public class RecordBatchBuilderTests
             RecordBatchBuilder.SizeOf(default, 0, 0));
     }
 
+    private static void AssertSameForms(int keySize, int tagSize, int bodySize)
+    {
+        byte[]? key = keySize < 0 ? null : Fill(keySize);
+        byte[]? tag = tagSize < 0 ? null : Fill(tagSize);
+        byte[]? body = bodySize < 0 ? null : Fill(bodySize);
+        var record = new RecordContent { Key = key, Tag = tag, Body = body };
+        byte[] first = new byte[9_000];
+        byte[] second = new byte[9_000];
+        var builder = new RecordBatchBuilder();
+        builder.Reset(first, BaseTimestampMs);
+        while (builder.RecordCount < 66 && builder.TryAppend(record, BaseTimestampMs + 5))
+        {
+        }
+
+        (int count, uint tagBits) = (builder.RecordCount, builder.TagBits);
+        builder.Complete(ProducerSession.None, -1);
+        builder.Reset(second, BaseTimestampMs);
+        while (builder.RecordCount < 66 && builder.TryAppendAny(record, BaseTimestampMs + 5))
+        {
+        }
+
+        Assert.Equal((count, tagBits), (builder.RecordCount, builder.TagBits));
+        int total = builder.Complete(ProducerSession.None, -1);
+        Assert.True(second.AsSpan(0, total).SequenceEqual(first.AsSpan(0, total)), $"{keySize} {tagSize} {bodySize}");
+
+        var reader = new RecordReader(first.AsSpan(0, total));
+        while (reader.TryRead(out RecordView view))
+        {
+            count--;
+            Assert.Equal((keySize >= 0, tagSize >= 0, bodySize >= 0), (view.HasKey, view.HasTag, view.HasBody));
+            Assert.True(view.Key.SequenceEqual(key) && view.Tag.SequenceEqual(tag) && view.Body.SequenceEqual(body));
+            Assert.False(view.Properties.MoveNext());
+        }
+
+        Assert.Equal((0, ErrorCode.None), (count, reader.Error));
+    }
+
+    private static byte[] Fill(int size)
+    {
+        byte[] bytes = new byte[size];
+        new Random(size).NextBytes(bytes);
+        return bytes;
+    }
+
     private static void AssertSameForms(byte[] body, long timestampMs, int recordsBefore)
     {
         byte[] first = BuildForm(body, timestampMs, recordsBefore, (b, t, builder) => builder.TryAppend(b, t));
         byte[] second = BuildForm(
             body, timestampMs, recordsBefore, (b, t, builder) => builder.TryAppend(new RecordContent { Body = b }, t));
-        Assert.Equal(second, first);
+        byte[] general = BuildForm(
+            body,
+            timestampMs,
+            recordsBefore,
+            (b, t, builder) => builder.TryAppendAny(new RecordContent { Body = b }, t));
+        Assert.Equal(general, first);
+        Assert.Equal(general, second);
 
         List<SampleRecord> records = Read(first);
         Assert.Equal(recordsBefore + 1, records.Count);
