@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using EQueue.MessageStore;
+using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -16,6 +17,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly QueueStore _store;
     private readonly TopicCatalogue _catalogue;
     private readonly FetchHandler _fetch;
+    private readonly StatsHandler _stats;
     private readonly RemotingServer _server;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lifetime = new();
@@ -28,6 +30,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         QueueStore store,
         TopicCatalogue catalogue,
         FetchHandler fetch,
+        StatsHandler stats,
         RemotingServer server)
     {
         _options = options;
@@ -35,6 +38,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _store = store;
         _catalogue = catalogue;
         _fetch = fetch;
+        _stats = stats;
         _server = server;
         EndPoint = server.LocalEndPoint;
         StoreId = store.StoreId;
@@ -64,6 +68,9 @@ public sealed class EQueueBroker : IAsyncDisposable
     public static Task<EQueueBroker> StartAsync(
         BrokerOptions options, ILoggerFactory? loggerFactory = null, CancellationToken cancellationToken = default) =>
         StartAsync(options, loggerFactory ?? NullLoggerFactory.Instance, TimeProvider.System, cancellationToken);
+
+    /// <summary>The broker's own figures, as the Stats operation gives them; docs/protocol.md lists their names.</summary>
+    public StatsResponse CollectStats() => new(_stats.Collect());
 
     /// <summary>
     /// Stops in order: accepts no more, answers what was read, makes everything durable, takes a snapshot and marks the directory as clean.
@@ -100,6 +107,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             if (forgotten > 0)
                 logger.OffsetsForgotten(forgotten);
             fetch = new FetchHandler(store, catalogue, counters, options.Limits, time, logger);
+            var stats = new StatsHandler(store, catalogue, groups, counters, time);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, fetch, options),
@@ -107,7 +115,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 fetch,
                 new OffsetHandler(store, catalogue),
                 new GroupHandler(store, catalogue, groups, counters, time, logger),
-                new StatsHandler(store, catalogue, groups, counters, time),
+                stats,
                 counters,
                 options,
                 logger);
@@ -121,7 +129,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 catalogue.Count,
                 catalogue.QueueCount,
                 groups.Count);
-            return new EQueueBroker(options, logger, store, catalogue, fetch, server);
+            return new EQueueBroker(options, logger, store, catalogue, fetch, stats, server);
         }
         catch
         {

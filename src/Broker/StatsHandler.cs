@@ -13,7 +13,7 @@ internal sealed class StatsHandler(
         BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
         ValueTask.FromResult(new StatsResponse(Collect()));
 
-    private StatsFigure[] Collect()
+    public StatsFigure[] Collect()
     {
         StoreFigures figures = store.Figures;
         LogWatermarks marks = store.Watermarks;
