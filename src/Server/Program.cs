@@ -1,1 +1,63 @@
-return 0;
+using System.Reflection;
+using EQueue.Server;
+using EQueue.Server.Configuration;
+using EQueue.Server.Hosting;
+using Serilog;
+using Serilog.Events;
+
+try
+{
+    CommandLine commandLine = CommandLine.Parse(args);
+    switch (commandLine.Mode)
+    {
+        case CommandMode.Help:
+            Console.WriteLine(CommandLine.Usage);
+            return ExitCode.Clean;
+        case CommandMode.Version:
+            Console.WriteLine($"equeue-server {ReadVersion()}");
+            return ExitCode.Clean;
+    }
+
+    IConfigurationRoot configuration = SettingsSource.Load(commandLine);
+    ServerOptions options = SettingsSource.Read(configuration);
+    if (commandLine.Mode == CommandMode.CheckConfiguration)
+    {
+        foreach (Setting setting in Settings.All) Console.WriteLine($"{setting.Key} = {setting.Show(options)}");
+        return ExitCode.Clean;
+    }
+
+    return await ServerHost.RunAsync(options, configuration, logging => AddSerilog(logging, configuration));
+}
+catch (ConfigurationException exception)
+{
+    await Console.Error.WriteLineAsync($"equeue-server: {exception.Message}");
+    return ExitCode.Configuration;
+}
+
+static string ReadVersion()
+    => Assembly.GetExecutingAssembly().GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion;
+
+// The log goes to standard error; section Serilog of the configuration sets levels and adds files.
+static void AddSerilog(ILoggingBuilder logging, IConfiguration configuration)
+{
+    try
+    {
+        Serilog.ILogger logger = new LoggerConfiguration()
+            .MinimumLevel.Information()
+            .MinimumLevel.Override("Microsoft", LogEventLevel.Warning)
+            // A failed start is told once, by ServerHost.
+            .MinimumLevel.Override("Microsoft.Extensions.Hosting.Internal.Host", LogEventLevel.Fatal)
+            .WriteTo.Console(
+                outputTemplate: "{Timestamp:yyyy-MM-dd HH:mm:ss.fff zzz} {Level:u3} {SourceContext} {Message:lj}{NewLine}{Exception}",
+                standardErrorFromLevel: LevelAlias.Minimum)
+            .ReadFrom.Configuration(configuration)
+            .CreateLogger();
+        logging.ClearProviders();
+        logging.SetMinimumLevel(LogLevel.Trace);
+        logging.AddSerilog(logger, dispose: true);
+    }
+    catch (Exception exception) when (exception is InvalidOperationException or ArgumentException or FormatException)
+    {
+        throw new ConfigurationException($"Section Serilog cannot be used: {exception.Message}", exception);
+    }
+}

@@ -1,0 +1,29 @@
+using EQueue.Broker;
+using EQueue.MessageStore;
+
+namespace EQueue.Server.Configuration;
+
+/// <summary>Everything that can be set: the broker's options, and where the admin pages are.</summary>
+internal sealed record ServerOptions
+{
+    /// <summary>The word that turns the admin pages off.</summary>
+    public const string NoAdmin = "none";
+
+    /// <summary>Where <c>/health</c> and <c>/stats</c> are: HOST:PORT, port 0 for any free one, or <see cref="NoAdmin"/>.</summary>
+    public string AdminListen { get; init; } = "127.0.0.1:9491";
+
+    /// <summary>How the broker runs.</summary>
+    public BrokerOptions Broker { get; init; } = new();
+
+    /// <summary>Whether there are admin pages.</summary>
+    public bool HasAdmin => AdminListen != NoAdmin;
+
+    public ServerOptions WithStore(Func<StoreOptions, StoreOptions> change)
+        => this with { Broker = Broker with { Store = change(Broker.Store) } };
+
+    public ServerOptions WithLimits(Func<LimitOptions, LimitOptions> change)
+        => this with { Broker = Broker with { Limits = change(Broker.Limits) } };
+
+    public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
+        => this with { Broker = Broker with { Topics = change(Broker.Topics) } };
+}

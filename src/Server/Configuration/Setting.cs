@@ -1,0 +1,12 @@
+namespace EQueue.Server.Configuration;
+
+/// <summary>One thing that can be set.</summary>
+/// <param name="Key">Its place in the configuration, below <c>EQueue</c>: <c>Store:FlushPolicy</c>.</param>
+/// <param name="Allowed">The values it may have, for people.</param>
+/// <param name="Read">The options with the value set, or <see langword="null"/> when the value is not allowed.</param>
+/// <param name="Show">The value as the options hold it.</param>
+internal sealed record Setting(
+    string Key,
+    string Allowed,
+    Func<ServerOptions, string, ServerOptions?> Read,
+    Func<ServerOptions, string> Show);

@@ -1,0 +1,130 @@
+using System.Globalization;
+using EQueue.MessageStore;
+
+namespace EQueue.Server.Configuration;
+
+/// <summary>The settings that exist. What is not in this list is refused.</summary>
+internal static class Settings
+{
+    private const string Address = "HOST:PORT with a port of 0 to 65535";
+
+    /// <summary>Every setting, in the order that people read them.</summary>
+    public static IReadOnlyList<Setting> All { get; } =
+    [
+        new("Server:Listen", Address,
+            (options, text) => IsAddress(text) ? options with { Broker = options.Broker with { Listen = text } } : null,
+            options => options.Broker.Listen),
+        new("Server:AdminListen", $"{Address}, or {ServerOptions.NoAdmin}",
+            (options, text) => text == ServerOptions.NoAdmin || IsAddress(text)
+                ? options with { AdminListen = text } : null,
+            options => options.AdminListen),
+        new("Server:DataDirectory", "the path of a directory",
+            (options, text) => options with { Broker = options.Broker with { DataDirectory = Path.GetFullPath(text) } },
+            options => options.Broker.DataDirectory),
+
+        new("Store:FlushPolicy", "sync or async",
+            (options, text) => ReadFlushPolicy(text) is { } policy
+                ? options.WithStore(store => store with { FlushPolicy = policy }) : null,
+            options => options.Broker.Store.FlushPolicy == FlushPolicy.Sync ? "sync" : "async"),
+        Duration("Store:FlushInterval", TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1),
+            (options, value) => options.WithStore(store => store with { FlushInterval = value }),
+            options => options.Broker.Store.FlushInterval),
+        Number("Store:SegmentSizeBytes", StoreOptions.SmallestSegmentBytes, int.MaxValue - (64 << 10),
+            (options, value) => options.WithStore(store => store with { SegmentSizeBytes = value }),
+            options => options.Broker.Store.SegmentSizeBytes),
+        Number("Store:TailMemoryBytes", 32 << 10, 1 << 30,
+            (options, value) => options.WithStore(store => store with { TailMemoryBytes = value }),
+            options => options.Broker.Store.TailMemoryBytes),
+        new("Store:Memory", "false (a broker that keeps messages in memory only is not part of this version)",
+            (options, text) => bool.TryParse(text, out bool on) && !on ? options : null,
+            _ => "false"),
+        Number("Store:Logs", 1, 1, (options, _) => options, _ => 1),
+
+        Number("Limits:MaxMessageBytes", 1 << 10, 256 << 20,
+            (options, value) => options.WithLimits(limits => limits with { MaxMessageBytes = (int)value }),
+            options => options.Broker.Limits.MaxMessageBytes),
+        Number("Limits:MaxConnections", 1, 1_000_000,
+            (options, value) => options.WithLimits(limits => limits with { MaxConnections = (int)value }),
+            options => options.Broker.Limits.MaxConnections),
+        Number("Limits:MemoryBytes", 16 << 20, long.MaxValue,
+            (options, value) => options.WithLimits(limits => limits with { MemoryBytes = value }),
+            options => options.Broker.Limits.MemoryBytes),
+
+        new("Topics:AutoCreate", "true or false",
+            (options, text) => bool.TryParse(text, out bool on)
+                ? options.WithTopics(topics => topics with { AutoCreate = on }) : null,
+            options => options.Broker.Topics.AutoCreate ? "true" : "false"),
+        Number("Topics:QueueCount", 1, 10_000,
+            (options, value) => options.WithTopics(topics => topics with { QueueCount = (int)value }),
+            options => options.Broker.Topics.QueueCount),
+        Duration("Topics:RetentionAge", TimeSpan.Zero, TimeSpan.FromDays(36_500),
+            (options, value) => options.WithTopics(topics => topics with { RetentionAge = value }),
+            options => options.Broker.Topics.RetentionAge),
+        Number("Topics:RetentionBytes", 0, long.MaxValue,
+            (options, value) => options.WithTopics(topics => topics with { RetentionBytes = value }),
+            options => options.Broker.Topics.RetentionBytes ?? 0),
+    ];
+
+    /// <summary>The setting of that key, letter case aside.</summary>
+    public static Setting? Find(string key)
+        => All.FirstOrDefault(setting => string.Equals(setting.Key, key, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>Reads <c>500ms</c>, <c>10s</c>, <c>5m</c>, <c>2h</c>, <c>7d</c> or <c>[d.]hh:mm:ss[.fff]</c>.</summary>
+    public static bool TryReadDuration(string text, out TimeSpan value)
+    {
+        (string suffix, double milliseconds)[] units =
+            [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+        foreach ((string suffix, double milliseconds) in units)
+        {
+            if (!text.EndsWith(suffix, StringComparison.Ordinal)) continue;
+            if (!double.TryParse(
+                text.AsSpan(0, text.Length - suffix.Length), NumberStyles.AllowDecimalPoint, null, out double count))
+            {
+                continue;
+            }
+
+            double total = count * milliseconds;
+            value = total < TimeSpan.MaxValue.TotalMilliseconds ? TimeSpan.FromMilliseconds(total) : TimeSpan.MaxValue;
+            return true;
+        }
+
+        value = default;
+        return text.Contains(':', StringComparison.Ordinal) && TimeSpan.TryParse(text, null, out value);
+    }
+
+    private static Setting Number(
+        string key, long least, long most, Func<ServerOptions, long, ServerOptions> set, Func<ServerOptions, long> get)
+        => new(
+            key,
+            least == most ? $"{least}" : most == long.MaxValue ? $"{least} or more" : $"{least} to {most}",
+            (options, text) => long.TryParse(text, NumberStyles.None, null, out long value)
+                && value >= least && value <= most ? set(options, value) : null,
+            options => get(options).ToString(CultureInfo.InvariantCulture));
+
+    private static Setting Duration(
+        string key,
+        TimeSpan least,
+        TimeSpan most,
+        Func<ServerOptions, TimeSpan, ServerOptions> set,
+        Func<ServerOptions, TimeSpan> get)
+        => new(
+            key,
+            $"{least} to {most}, written like 100ms, 10s, 5m, 2h, 7d or hh:mm:ss",
+            (options, text) => TryReadDuration(text, out TimeSpan value) && value >= least && value <= most
+                ? set(options, value) : null,
+            options => get(options).ToString());
+
+    private static FlushPolicy? ReadFlushPolicy(string text)
+    {
+        if (text.Equals("sync", StringComparison.OrdinalIgnoreCase)) return FlushPolicy.Sync;
+        return text.Equals("async", StringComparison.OrdinalIgnoreCase) ? FlushPolicy.Async : null;
+    }
+
+    private static bool IsAddress(string text)
+    {
+        int colon = text.LastIndexOf(':');
+        return colon > 0
+            && ushort.TryParse(text.AsSpan(colon + 1), NumberStyles.None, null, out _)
+            && (text[0] == '[' || text.IndexOf(':', StringComparison.Ordinal) == colon);
+    }
+}

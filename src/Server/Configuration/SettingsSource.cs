@@ -1,0 +1,81 @@
+namespace EQueue.Server.Configuration;
+
+/// <summary>Gathers settings from files, environment and command line, and turns them into options.</summary>
+internal static class SettingsSource
+{
+    /// <summary>The section of EQueue's own settings.</summary>
+    public const string Section = "EQueue";
+
+    private const string FileName = "appsettings.json";
+
+    /// <summary>Reads every source; the last one wins.</summary>
+    /// <exception cref="ConfigurationException">A file is no JSON.</exception>
+    public static IConfigurationRoot Load(CommandLine commandLine)
+    {
+        try
+        {
+            return new ConfigurationBuilder()
+                .AddJsonFile(Path.Combine(AppContext.BaseDirectory, FileName), optional: true)
+                .AddJsonFile(Path.Combine(Directory.GetCurrentDirectory(), FileName), optional: true)
+                .AddEnvironmentVariables()
+                .AddInMemoryCollection(commandLine.Values)
+                .Build();
+        }
+        catch (Exception exception) when (exception is InvalidDataException or FormatException)
+        {
+            string cause = (exception.InnerException ?? exception).Message;
+            throw new ConfigurationException($"{exception.Message} {cause}", exception);
+        }
+    }
+
+    /// <summary>Makes the options; every value is checked, every key is known.</summary>
+    /// <exception cref="ConfigurationException">Names the setting, its value and what is allowed.</exception>
+    public static ServerOptions Read(IConfiguration configuration)
+    {
+        var options = new ServerOptions();
+        options = options with
+        {
+            Broker = options.Broker with { DataDirectory = Path.GetFullPath(options.Broker.DataDirectory) },
+        };
+        foreach ((string key, string? text) in configuration.GetSection(Section).AsEnumerable(makePathsRelative: true))
+        {
+            if (text is null) continue;
+            Setting setting = Settings.Find(key)
+                ?? throw new ConfigurationException($"{Section}:{key} is not a setting; --check-config lists them all.");
+            options = (text.Length > 0 ? setting.Read(options, text) : null)
+                ?? throw new ConfigurationException($"{setting.Key} is '{text}': allowed is {setting.Allowed}.");
+        }
+
+        options = WithBatchLimit(options);
+        try
+        {
+            options.Broker.Validate();
+        }
+        catch (ArgumentException exception)
+        {
+            throw new ConfigurationException(exception.Message, exception);
+        }
+
+        return options;
+    }
+
+    /// <summary>A batch holds at least one message, so its limit follows the message's and what the store can take.</summary>
+    private static ServerOptions WithBatchLimit(ServerOptions options)
+    {
+        const int Overhead = 64 << 10;
+        (long tail, long segment) = (options.Broker.Store.TailMemoryBytes, options.Broker.Store.SegmentSizeBytes);
+        int largest = (int)Math.Min(tail / 8 * 3, segment) - 1024;
+        int message = options.Broker.Limits.MaxMessageBytes;
+        if (message > largest - Overhead)
+        {
+            throw new ConfigurationException(
+                $"Limits:MaxMessageBytes is '{message}': allowed is at most {largest - Overhead} while "
+                + $"Store:TailMemoryBytes is {tail} and Store:SegmentSizeBytes is {segment}.");
+        }
+
+        return options.WithStore(store => store with
+        {
+            MaxBatchBytes = Math.Max(message + Overhead, Math.Min(store.MaxBatchBytes, largest)),
+        });
+    }
+}

@@ -1,0 +1,18 @@
+using EQueue.Server.Configuration;
+
+namespace EQueue.Server.Hosting;
+
+/// <summary>Says on standard output, once, that the server has recovered and serves. Nothing else is written there.</summary>
+internal sealed class ReadyLine(ServerOptions options, BrokerService broker, AdminService admin) : IHostedService
+{
+    public async Task StartAsync(CancellationToken cancellationToken)
+    {
+        if (broker.Serving is not { } serving) return;
+        string line = $"ready data={serving.EndPoint} admin={admin.EndPoint ?? ServerOptions.NoAdmin} "
+            + $"pid={Environment.ProcessId} dir={options.Broker.DataDirectory}";
+        await Console.Out.WriteLineAsync(line.AsMemory(), cancellationToken);
+        await Console.Out.FlushAsync(cancellationToken);
+    }
+
+    public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+}

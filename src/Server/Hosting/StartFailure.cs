@@ -1,0 +1,39 @@
+using System.Net.Sockets;
+using EQueue.MessageStore;
+using EQueue.Server.Configuration;
+
+namespace EQueue.Server.Hosting;
+
+/// <summary>Tells from an exception at start which exit code it is and what to say.</summary>
+internal static class StartFailure
+{
+    public static (int ExitCode, string Reason) Explain(Exception failure)
+    {
+        for (Exception? cause = failure; cause is not null; cause = cause.InnerException)
+        {
+            if (CodeOf(cause) is { } code) return (code, Describe(cause));
+        }
+
+        return (ExitCode.Other, failure.Message);
+    }
+
+    private static int? CodeOf(Exception cause) => cause switch
+    {
+        ConfigurationException => ExitCode.Configuration,
+        StoreFormatException or InvalidDataException => ExitCode.DataDirectory,
+        DiskException { Fault: DiskFault.Io or DiskFault.Full } => ExitCode.StoreFault,
+        DiskException => ExitCode.DataDirectory,
+        UnauthorizedAccessException => ExitCode.DataDirectory,
+        SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } => ExitCode.PortInUse,
+        SocketException => ExitCode.Configuration,
+        _ => null,
+    };
+
+    private static string Describe(Exception cause) => cause switch
+    {
+        DiskException { Fault: DiskFault.Locked } locked => $"{locked.Path} is locked: another process uses this data directory.",
+        SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } => "The address to listen on is in use.",
+        SocketException socket => $"The address to listen on cannot be used: {socket.Message}.",
+        _ => cause.Message,
+    };
+}

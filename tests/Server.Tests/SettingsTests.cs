@@ -1,0 +1,143 @@
+using EQueue.MessageStore;
+using EQueue.Server.Configuration;
+using Microsoft.Extensions.Configuration;
+
+namespace EQueue.Server.Tests;
+
+public sealed class SettingsTests
+{
+    [Fact]
+    public void GivenNoSettings_WhenRead_ThenTheContractsDefaultsHold()
+    {
+        ServerOptions options = Read();
+        Assert.Equal("127.0.0.1:9490", options.Broker.Listen);
+        Assert.Equal("127.0.0.1:9491", options.AdminListen);
+        Assert.Equal(Path.GetFullPath("data"), options.Broker.DataDirectory);
+        Assert.Equal(FlushPolicy.Sync, options.Broker.Store.FlushPolicy);
+        Assert.Equal(TimeSpan.FromMilliseconds(100), options.Broker.Store.FlushInterval);
+        Assert.Equal(4 << 20, options.Broker.Limits.MaxMessageBytes);
+        Assert.True(options.Broker.Topics.AutoCreate);
+        Assert.Equal(4, options.Broker.Topics.QueueCount);
+        Assert.Equal(TimeSpan.FromDays(7), options.Broker.Topics.RetentionAge);
+    }
+
+    [Fact]
+    public void GivenEverySetting_WhenRead_ThenEachReachesItsOption()
+    {
+        ServerOptions options = Read(
+            ("Server:Listen", "[::1]:0"), ("Server:AdminListen", "none"), ("Server:DataDirectory", "/tmp/x"),
+            ("Store:FlushPolicy", "ASYNC"), ("Store:FlushInterval", "50ms"), ("Store:SegmentSizeBytes", "134217728"),
+            ("Store:TailMemoryBytes", "67108864"), ("Store:Memory", "false"), ("Store:Logs", "1"),
+            ("Limits:MaxMessageBytes", "8388608"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
+            ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
+            ("Topics:RetentionBytes", "123"));
+        Assert.Equal("[::1]:0", options.Broker.Listen);
+        Assert.False(options.HasAdmin);
+        Assert.Equal("/tmp/x", options.Broker.DataDirectory);
+        Assert.Equal(FlushPolicy.Async, options.Broker.Store.FlushPolicy);
+        Assert.Equal(TimeSpan.FromMilliseconds(50), options.Broker.Store.FlushInterval);
+        Assert.Equal(134217728, options.Broker.Store.SegmentSizeBytes);
+        Assert.Equal(67108864, options.Broker.Store.TailMemoryBytes);
+        Assert.Equal(8388608, options.Broker.Limits.MaxMessageBytes);
+        Assert.InRange(options.Broker.Store.MaxBatchBytes, 8388608 + (64 << 10), int.MaxValue);
+        Assert.Equal(7, options.Broker.Limits.MaxConnections);
+        Assert.Equal(33554432, options.Broker.Limits.MemoryBytes);
+        Assert.False(options.Broker.Topics.AutoCreate);
+        Assert.Equal(9, options.Broker.Topics.QueueCount);
+        Assert.Equal(TimeSpan.FromDays(2), options.Broker.Topics.RetentionAge);
+        Assert.Equal(123, options.Broker.Topics.RetentionBytes);
+    }
+
+    [Theory]
+    [InlineData("Server:Listen", "9490")]
+    [InlineData("Server:Listen", "localhost:65536")]
+    [InlineData("Server:Listen", "::1:9490")]
+    [InlineData("Server:AdminListen", "off")]
+    [InlineData("Store:FlushPolicy", "sometimes")]
+    [InlineData("Store:FlushInterval", "0ms")]
+    [InlineData("Store:FlushInterval", "100")]
+    [InlineData("Store:FlushInterval", "-5s")]
+    [InlineData("Store:SegmentSizeBytes", "1024")]
+    [InlineData("Store:TailMemoryBytes", "2147483648")]
+    [InlineData("Store:Memory", "true")]
+    [InlineData("Store:Logs", "2")]
+    [InlineData("Limits:MaxMessageBytes", "12")]
+    [InlineData("Limits:MaxMessageBytes", "1e6")]
+    [InlineData("Limits:MaxConnections", "0")]
+    [InlineData("Topics:AutoCreate", "yes")]
+    [InlineData("Topics:QueueCount", "0")]
+    [InlineData("Topics:RetentionAge", "long")]
+    [InlineData("Topics:RetentionBytes", "-1")]
+    public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));
+        Assert.Contains(key, refused.Message, StringComparison.Ordinal);
+        Assert.Contains($"'{value}'", refused.Message, StringComparison.Ordinal);
+        Assert.Contains($"allowed is {Settings.Find(key)!.Allowed}", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("Store:FlushPolicie")]
+    [InlineData("Listen")]
+    [InlineData("Limits:MaxMessageBytes:Extra")]
+    public void GivenAKeyThatDoesNotExist_WhenRead_ThenItIsRefusedByName(string key)
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read((key, "1")));
+        Assert.Contains($"EQueue:{key}", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void GivenAMessageLimitBeyondTheTailMemory_WhenRead_ThenTheMessageNamesBothSettings()
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read(("Store:TailMemoryBytes", "1048576")));
+        Assert.Contains("Limits:MaxMessageBytes is '4194304'", refused.Message, StringComparison.Ordinal);
+        Assert.Contains("Store:TailMemoryBytes is 1048576", refused.Message, StringComparison.Ordinal);
+        ServerOptions smaller = Read(("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", "65536"));
+        smaller.Broker.Validate();
+    }
+
+    [Theory]
+    [InlineData("500ms", 500)]
+    [InlineData("1.5s", 1_500)]
+    [InlineData("2m", 120_000)]
+    [InlineData("3h", 10_800_000)]
+    [InlineData("1d", 86_400_000)]
+    [InlineData("00:00:02.5", 2_500)]
+    public void GivenADuration_WhenRead_ThenItsUnitIsUnderstood(string text, long milliseconds)
+    {
+        Assert.True(Settings.TryReadDuration(text, out TimeSpan value));
+        Assert.Equal(milliseconds, value.TotalMilliseconds);
+    }
+
+    [Fact]
+    public void GivenTheSettings_WhenListed_ThenEachShowsWhatItReads()
+    {
+        ServerOptions options = Read();
+        Assert.All(Settings.All, setting => Assert.NotNull(setting.Read(options, setting.Show(options))));
+    }
+
+    [Fact]
+    public void GivenFileEnvironmentAndCommandLine_WhenLoaded_ThenTheLastOneWins()
+    {
+        const string Variable = "EQUEUE__Topics__QueueCount";
+        string? before = Environment.GetEnvironmentVariable(Variable);
+        try
+        {
+            Environment.SetEnvironmentVariable(Variable, "6");
+            Assert.Equal(6, Load().Broker.Topics.QueueCount);
+            Assert.Equal(8, Load("--Topics:QueueCount", "8").Broker.Topics.QueueCount);
+        }
+        finally
+        {
+            Environment.SetEnvironmentVariable(Variable, before);
+        }
+    }
+
+    private static ServerOptions Load(params string[] arguments)
+        => SettingsSource.Read(SettingsSource.Load(CommandLine.Parse(arguments)));
+
+    private static ServerOptions Read(params (string Key, string Value)[] settings)
+        => SettingsSource.Read(new ConfigurationBuilder()
+            .AddInMemoryCollection(settings.ToDictionary(s => $"EQueue:{s.Key}", s => (string?)s.Value))
+            .Build());
+}
