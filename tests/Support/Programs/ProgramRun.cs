@@ -1,0 +1,138 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+using System.Text;
+
+namespace EQueue.Support;
+
+/// <summary>A program of the product in a process of its own, started with <c>dotnet</c>; killed when disposed.</summary>
+public sealed class ProgramRun : IAsyncDisposable
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromMinutes(5);
+
+    private readonly Process _process;
+    private readonly StringBuilder _error = new();
+    private readonly Task _errorReader;
+    private Task<byte[]>? _output;
+
+    private ProgramRun(Process process)
+    {
+        _process = process;
+        _errorReader = ReadErrorAsync();
+    }
+
+    public int ProcessId => _process.Id;
+
+    public bool HasExited => _process.HasExited;
+
+    /// <summary>What the program wrote to standard error so far.</summary>
+    public string Error
+    {
+        get
+        {
+            lock (_error) return _error.ToString();
+        }
+    }
+
+    /// <summary>The program's standard output, for a caller that reads it line by line.</summary>
+    public StreamReader OutputReader => _process.StandardOutput;
+
+    public Stream Input => _process.StandardInput.BaseStream;
+
+    public static ProgramRun Start(
+        string project,
+        IEnumerable<string> arguments,
+        string? workingDirectory = null,
+        IReadOnlyDictionary<string, string>? environment = null)
+    {
+        var start = new ProcessStartInfo("dotnet")
+        {
+            UseShellExecute = false,
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            StandardOutputEncoding = Encoding.UTF8,
+            StandardErrorEncoding = Encoding.UTF8,
+            WorkingDirectory = workingDirectory ?? Path.GetTempPath(),
+        };
+        start.ArgumentList.Add(ProgramFiles.AssemblyOf(project));
+        foreach (string argument in arguments) start.ArgumentList.Add(argument);
+        foreach ((string name, string value) in environment ?? new Dictionary<string, string>(StringComparer.Ordinal))
+            start.Environment[name] = value;
+        return new ProgramRun(Process.Start(start)!);
+    }
+
+    /// <summary>Runs the program to its end.</summary>
+    public static async Task<ProgramResult> RunAsync(string project, params string[] arguments)
+    {
+        await using ProgramRun run = Start(project, arguments);
+        return await run.FinishAsync();
+    }
+
+    /// <summary>Gives the program its input, if any, and waits for its end.</summary>
+    public async Task<ProgramResult> FinishAsync(byte[]? input = null)
+    {
+        Task<byte[]> output = CollectOutput();
+        try
+        {
+            if (input is not null) await Input.WriteAsync(input);
+            _process.StandardInput.Close();
+        }
+        catch (IOException)
+        {
+            // The program ended without reading all of it; its exit code says why.
+        }
+
+        int exitCode = await WaitForExitAsync();
+        return new ProgramResult(exitCode, await output, Error);
+    }
+
+    /// <summary>Reads everything that the program writes to standard output.</summary>
+    public Task<byte[]> CollectOutput() => _output ??= Task.Run(async () =>
+    {
+        var bytes = new MemoryStream();
+        await _process.StandardOutput.BaseStream.CopyToAsync(bytes);
+        return bytes.ToArray();
+    });
+
+    public async Task<int> WaitForExitAsync()
+    {
+        using var late = new CancellationTokenSource(Patience);
+        await _process.WaitForExitAsync(late.Token);
+        await _errorReader;
+        return _process.ExitCode;
+    }
+
+    /// <summary>Ends the process as <c>kill -9</c> does.</summary>
+    public async Task KillAsync()
+    {
+        if (!_process.HasExited) _process.Kill();
+        await WaitForExitAsync();
+    }
+
+    /// <summary>Sends SIGTERM or SIGINT.</summary>
+    public void Signal(PosixSignal signal)
+    {
+        int number = signal switch
+        {
+            PosixSignal.SIGTERM => 15,
+            PosixSignal.SIGINT => 2,
+            _ => throw new ArgumentOutOfRangeException(nameof(signal)),
+        };
+        using var kill = Process.Start("kill", ["-s", $"{number}", $"{_process.Id}"]);
+        kill.WaitForExit();
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await KillAsync();
+        _process.Dispose();
+    }
+
+    private async Task ReadErrorAsync()
+    {
+        while (await _process.StandardError.ReadLineAsync() is { } line)
+        {
+            lock (_error) _error.AppendLine(line);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+using System.Runtime.InteropServices;
+using System.Text.RegularExpressions;
+
+namespace EQueue.Support;
+
+/// <summary><c>equeue-server</c> in a process of its own, ready to serve; it can be killed and started again in place.</summary>
+public sealed partial class ServerProcess : IAsyncDisposable
+{
+    private readonly string[] _arguments;
+    private ProgramRun _run;
+
+    private ServerProcess(ProgramRun run, Match ready, string[] arguments)
+    {
+        _run = run;
+        _arguments = arguments;
+        ReadyLine = ready.Value;
+        Address = ready.Groups["data"].Value;
+        Admin = ready.Groups["admin"].Value;
+        Directory = ready.Groups["dir"].Value;
+        ProcessId = int.Parse(ready.Groups["pid"].Value);
+    }
+
+    public string ReadyLine { get; }
+
+    /// <summary>Where clients connect; the same after a restart.</summary>
+    public string Address { get; }
+
+    public string Admin { get; }
+
+    public string Directory { get; }
+
+    public int ProcessId { get; private set; }
+
+    public string Error => _run.Error;
+
+    /// <summary>Starts a server on a free port, without admin pages unless the arguments ask for them.</summary>
+    public static async Task<ServerProcess> StartAsync(string dataDirectory, params string[] arguments)
+    {
+        string[] all = ["--data", dataDirectory, "--listen", "127.0.0.1:0", .. arguments];
+        if (!arguments.Contains("--admin")) all = [.. all, "--admin", "none"];
+        (ProgramRun run, Match ready) = await StartOnceAsync(all);
+        return new ServerProcess(run, ready, all);
+    }
+
+    /// <summary>Ends the server as <c>kill -9</c> does.</summary>
+    public Task KillAsync() => _run.KillAsync();
+
+    /// <summary>Starts the server again on the same directory and port.</summary>
+    public async Task RestartAsync()
+    {
+        await _run.DisposeAsync();
+        string[] again = [.. _arguments];
+        again[Array.IndexOf(again, "--listen") + 1] = Address;
+        (_run, Match ready) = await StartOnceAsync(again);
+        ProcessId = int.Parse(ready.Groups["pid"].Value);
+    }
+
+    /// <summary>Asks the server to stop, and gives its exit code.</summary>
+    public Task<int> StopAsync(PosixSignal signal = PosixSignal.SIGTERM)
+    {
+        _run.Signal(signal);
+        return _run.WaitForExitAsync();
+    }
+
+    /// <summary>Waits for the server to end by itself, and gives its exit code.</summary>
+    public Task<int> WaitForExitAsync() => _run.WaitForExitAsync();
+
+    public ValueTask DisposeAsync() => _run.DisposeAsync();
+
+    private static async Task<(ProgramRun Run, Match Ready)> StartOnceAsync(string[] arguments)
+    {
+        ProgramRun run = ProgramRun.Start("Server", arguments);
+        string? line = await run.OutputReader.ReadLineAsync();
+        Match ready = ReadyPattern().Match(line ?? "");
+        if (ready.Success) return (run, ready);
+        int exitCode = line is null ? await run.WaitForExitAsync() : -1;
+        string error = run.Error;
+        await run.DisposeAsync();
+        throw new InvalidOperationException($"The server wrote '{line}' instead of its ready line ({exitCode}): {error}");
+    }
+
+    [GeneratedRegex(@"^ready data=(?<data>\S+:\d+) admin=(?<admin>none|\S+:\d+) pid=(?<pid>\d+) dir=(?<dir>/.+)$")]
+    private static partial Regex ReadyPattern();
+}
