@@ -1,0 +1,8 @@
+namespace EQueue.Cli;
+
+/// <summary>Where a command reads and writes: results on output, everything else on error.</summary>
+/// <param name="Input">Lines to send, with <c>--lines -</c>.</param>
+/// <param name="Output">Results as bytes.</param>
+/// <param name="Error">Errors and remarks for people.</param>
+/// <param name="IsTerminal">Whether a person reads the output directly.</param>
+internal sealed record CliStreams(Stream Input, Stream Output, TextWriter Error, bool IsTerminal);

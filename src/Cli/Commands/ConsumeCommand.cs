@@ -1,0 +1,60 @@
+using System.CommandLine;
+using EQueue.Cli.Consuming;
+using EQueue.Client;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary><c>consume</c>: prints messages, as a member of a group or of one queue.</summary>
+internal static class ConsumeCommand
+{
+    public static Command Create(GlobalOptions options, CliStreams streams)
+    {
+        var consume = new ConsumeOptions();
+        var command = new Command(
+            "consume", "Prints messages: those that are there when it starts, or with --follow all that come.");
+        consume.AddTo(command);
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            ConsumeRequest request = consume.Read(parsed, options.IsJson(parsed));
+            await using EQueueClient client = options.CreateClient(parsed);
+            await client.Admin.DescribeTopicAsync(request.Topic, cancellationToken);
+            await using var output = new BufferedStream(streams.Output, 64 << 10);
+            return request.Group is null
+                ? await ReadQueueAsync(client, request, output, cancellationToken)
+                : await ReadGroupAsync(client, request, output, cancellationToken);
+        });
+        return command;
+    }
+
+    private static async Task<int> ReadGroupAsync(
+        EQueueClient client, ConsumeRequest request, Stream output, CancellationToken cancellationToken)
+    {
+        await using Consumer consumer = client.CreateConsumer(request.Group!, [request.Topic], new ConsumerOptions
+        {
+            StartAt = request.From,
+            Tags = request.Tags,
+            StopAtEnd = !request.Follow,
+            AutoCommit = false,
+            AutoCreateTopics = false,
+        });
+        var printer = new MessagePrinter(output, request, TimeProvider.System)
+        {
+            CommitAsync = token => consumer.CommitAsync(token),
+            CommitLastAsync = (message, token) => consumer.CommitAsync(message, token),
+        };
+        return await printer.RunAsync(consumer.ReadAllAsync, cancellationToken);
+    }
+
+    private static async Task<int> ReadQueueAsync(
+        EQueueClient client, ConsumeRequest request, Stream output, CancellationToken cancellationToken)
+    {
+        await using QueueReader reader = client.CreateReader(new ReaderOptions
+        {
+            Tags = request.Tags,
+            StopAtEnd = !request.Follow,
+        });
+        await reader.AssignAsync(request.Topic, request.Queue, request.From, cancellationToken);
+        return await new MessagePrinter(output, request, TimeProvider.System).RunAsync(
+            reader.ReadAllAsync, cancellationToken);
+    }
+}

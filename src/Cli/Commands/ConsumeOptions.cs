@@ -1,0 +1,93 @@
+using System.CommandLine;
+using EQueue.Cli.Consuming;
+using EQueue.Cli.Input;
+using EQueue.Cli.Output;
+using EQueue.Client;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary>The arguments and options of <c>consume</c>, and the request that they make.</summary>
+internal sealed class ConsumeOptions
+{
+    private readonly Argument<string> _topic = new("topic") { Description = "The topic's name." };
+
+    private readonly Option<string?> _group = new("--group")
+    {
+        Description = "Reads all queues as a member of this group and commits what was printed.",
+        HelpName = "G",
+    };
+
+    private readonly Option<int?> _queue = new("--queue")
+    {
+        Description = "Reads one queue, by number, and commits nothing.",
+        HelpName = "N",
+    };
+
+    private readonly Option<StartPosition> _from = new("--from")
+    {
+        Description = "Where to start; with --group only where the group has committed nothing.",
+        HelpName = "begin|end|offset:N|time:ISO",
+        DefaultValueFactory = _ => StartPosition.Begin,
+        CustomParser = StartText.Parse,
+    };
+
+    private readonly Option<string?> _tag = new("--tag") { Description = "Only messages with this tag.", HelpName = "X" };
+
+    private readonly Option<long?> _count = new("--count") { Description = "Ends after so many messages.", HelpName = "N" };
+
+    private readonly Option<bool> _follow = new("--follow") { Description = "Goes on with messages that come later." };
+
+    private readonly Option<TimeSpan?> _idleExit = new("--idle-exit")
+    {
+        Description = "Ends when no message came for so long: 500ms, 5s, 1m.",
+        HelpName = "TIME",
+        CustomParser = result => DurationText.Parse(result),
+    };
+
+    private readonly Option<string?> _format = new("--format")
+    {
+        Description = "raw: body and line feed (the default); text: for people; json: everything, the body in base64.",
+        HelpName = "raw|text|json",
+    };
+
+    public ConsumeOptions()
+    {
+        _format.AcceptOnlyFromAmong("raw", "text", "json");
+    }
+
+    public void AddTo(Command command)
+    {
+        command.Arguments.Add(_topic);
+        foreach (Option option in new Option[] { _group, _queue, _from, _tag, _count, _follow, _idleExit, _format })
+            command.Options.Add(option);
+    }
+
+    /// <exception cref="UsageException">The options contradict each other.</exception>
+    public ConsumeRequest Read(ParseResult parsed, bool isJson)
+    {
+        string? group = parsed.GetValue(_group);
+        int? queue = parsed.GetValue(_queue);
+        if (group is null == queue is null) throw new UsageException("Give exactly one of --group and --queue.");
+        if (group is "") throw new UsageException("--group must not be empty.");
+        if (queue is < 0) throw new UsageException("--queue must be 0 or more.");
+        if (parsed.GetValue(_count) is < 1) throw new UsageException("--count must be 1 or more.");
+        return new ConsumeRequest
+        {
+            Topic = parsed.GetRequiredValue(_topic),
+            Group = group,
+            Queue = queue ?? 0,
+            From = parsed.GetValue(_from),
+            Tags = parsed.GetValue(_tag) is { } tag ? [tag] : [],
+            Count = parsed.GetValue(_count),
+            Follow = parsed.GetValue(_follow),
+            IdleExit = parsed.GetValue(_idleExit),
+            Format = parsed.GetValue(_format) switch
+            {
+                "raw" => MessageFormat.Raw,
+                "text" => MessageFormat.Text,
+                "json" => MessageFormat.Json,
+                _ => isJson ? MessageFormat.Json : MessageFormat.Raw,
+            },
+        };
+    }
+}

@@ -1,0 +1,64 @@
+using System.CommandLine;
+using EQueue.Cli.Input;
+using EQueue.Client;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary>The options that every command takes.</summary>
+internal sealed class GlobalOptions
+{
+    private readonly Option<string> _server = new("--server")
+    {
+        Description = "The brokers' addresses, separated by commas.",
+        HelpName = "HOST:PORT[,HOST:PORT]",
+        DefaultValueFactory = _ => "127.0.0.1:9490",
+        Recursive = true,
+    };
+
+    private readonly Option<TimeSpan> _timeout = new("--timeout")
+    {
+        Description = "How long one request may take, waiting for a connection included: 500ms, 30s, 2m.",
+        HelpName = "TIME",
+        DefaultValueFactory = _ => TimeSpan.FromSeconds(30),
+        CustomParser = DurationText.Parse,
+        Recursive = true,
+    };
+
+    private readonly Option<bool> _json = new("--json")
+    {
+        Description = "Results and errors as JSON, one object a line.",
+        Recursive = true,
+    };
+
+    public void AddTo(RootCommand root)
+    {
+        root.Options.Add(_server);
+        root.Options.Add(_timeout);
+        root.Options.Add(_json);
+    }
+
+    public bool IsJson(ParseResult parsed) => parsed.GetValue(_json);
+
+    public TimeSpan Timeout(ParseResult parsed) => parsed.GetValue(_timeout);
+
+    /// <summary>A client of the servers that were named.</summary>
+    /// <exception cref="UsageException">An address cannot be read.</exception>
+    public EQueueClient CreateClient(ParseResult parsed)
+    {
+        TimeSpan timeout = Timeout(parsed);
+        try
+        {
+            return new EQueueClient(new ClientOptions
+            {
+                Addresses = parsed.GetValue(_server)!,
+                ClientName = $"equeue/{Environment.ProcessId}",
+                RequestTimeout = timeout,
+                ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),
+            });
+        }
+        catch (ArgumentException exception)
+        {
+            throw new UsageException(exception.Message);
+        }
+    }
+}

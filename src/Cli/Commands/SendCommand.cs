@@ -1,0 +1,100 @@
+using System.CommandLine;
+using System.Diagnostics;
+using EQueue.Cli.Output;
+using EQueue.Cli.Sending;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary><c>send</c>: one message, a file, or every line of a file or of standard input.</summary>
+internal static class SendCommand
+{
+    /// <summary>Lines under way at once; the producer's memory bounds their bytes.</summary>
+    private const int WindowSize = 20_000;
+
+    public static Command Create(GlobalOptions options, CliStreams streams)
+    {
+        var sendOptions = new SendOptions();
+        var command = new Command("send", "Sends messages and ends when every one is acknowledged.");
+        sendOptions.AddTo(command);
+        command.SetAction((parsed, cancellationToken) =>
+            RunAsync(new SendJob(options, sendOptions, parsed, streams), cancellationToken));
+        return command;
+    }
+
+    private static async Task<int> RunAsync(SendJob job, CancellationToken cancellationToken)
+    {
+        (GlobalOptions options, SendOptions sendOptions, ParseResult parsed, CliStreams streams) = job;
+        SendRequest request = sendOptions.Read(parsed);
+        await using Stream? lines = OpenLines(sendOptions.Lines(parsed), streams);
+        byte[] body = lines is null ? await sendOptions.ReadBodyAsync(parsed, cancellationToken) : [];
+        await using EQueueClient client = options.CreateClient(parsed);
+        // A broker that was never there is told apart, soon, from one that restarts while messages are under way.
+        await client.Admin.HelloAsync(cancellationToken);
+        await using var output = new BufferedStream(streams.Output, 64 << 10);
+        var window = new SendWindow(
+            WindowSize, sendOptions.HasReceipts(parsed) ? new ReceiptWriter(output, options.IsJson(parsed)) : null);
+        long started = Stopwatch.GetTimestamp();
+        try
+        {
+            await using Producer producer = client.CreateProducer(new ProducerOptions
+            {
+                Durability = sendOptions.Durability(parsed),
+                DeliveryTimeout = sendOptions.DeliveryTimeout(parsed),
+            });
+            if (lines is null)
+            {
+                await window.AddAsync(SendOne(producer, request, body));
+                await window.CompleteAsync();
+            }
+            else
+            {
+                await new LineSender(producer, request, window, TimeProvider.System).RunAsync(lines, cancellationToken);
+            }
+        }
+        finally
+        {
+            await output.FlushAsync(CancellationToken.None);
+        }
+
+        return await ReportAsync(window, request, streams, Stopwatch.GetElapsedTime(started));
+    }
+
+    private static Stream? OpenLines(string? path, CliStreams streams) => path switch
+    {
+        null => null,
+        "-" => streams.Input,
+        _ => new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, 1, FileOptions.Asynchronous),
+    };
+
+    private static ValueTask<SendReceipt> SendOne(Producer producer, SendRequest request, ReadOnlySpan<byte> body)
+    {
+        var content = new RecordContent
+        {
+            Key = request.Key,
+            Body = body,
+            Tag = request.Tag,
+            Properties = request.Properties,
+        };
+        return producer.SendAsync(request.Topic, content, CancellationToken.None);
+    }
+
+    private static async Task<int> ReportAsync(
+        SendWindow window, SendRequest request, CliStreams streams, TimeSpan elapsed)
+    {
+        string messages = window.Stored == 1 ? "message" : "messages";
+        string done = $"sent {window.Stored} {messages} to {request.Topic} in {elapsed.TotalSeconds:0.0} s";
+        if (window.Failure is null)
+        {
+            await streams.Error.WriteLineAsync(done);
+            return ExitCode.Done;
+        }
+
+        throw window.Stored == 0
+            ? window.Failure
+            : new PartlyDoneException($"{done}; {window.Failed} failed: {window.Failure.Message}", window.Failure);
+    }
+
+    private sealed record SendJob(GlobalOptions Options, SendOptions SendOptions, ParseResult Parsed, CliStreams Streams);
+}

@@ -1,0 +1,157 @@
+using System.CommandLine;
+using System.Globalization;
+using EQueue.Cli.Output;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary><c>topic create | list | describe | delete</c>.</summary>
+internal static class TopicCommands
+{
+    public static Command Create(GlobalOptions options, CliStreams streams)
+    {
+        var topic = new Command("topic", "Creates, lists, describes and deletes topics.");
+        topic.Subcommands.Add(CreateCreate(options, streams));
+        topic.Subcommands.Add(CreateList(options, streams));
+        topic.Subcommands.Add(CreateDescribe(options, streams));
+        topic.Subcommands.Add(CreateDelete(options, streams));
+        return topic;
+    }
+
+    private static Argument<string> TopicArgument() => new("topic") { Description = "The topic's name." };
+
+    private static Command CreateCreate(GlobalOptions options, CliStreams streams)
+    {
+        Argument<string> name = TopicArgument();
+        var queues = new Option<int?>("--queues") { Description = "Queues; without it as many as the broker is set to.", HelpName = "N" };
+        var command = new Command("create", "Creates a topic.") { name, queues };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            if (parsed.GetValue(queues) is < 1) throw new UsageException("--queues must be 1 or more.");
+            await using EQueueClient client = options.CreateClient(parsed);
+            TopicDescription created = await client.Admin.CreateTopicAsync(
+                parsed.GetRequiredValue(name),
+                new TopicSettings { QueueCount = parsed.GetValue(queues) },
+                cancellationToken);
+            await WriteDescriptionAsync(streams, created, options.IsJson(parsed), cancellationToken);
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateList(GlobalOptions options, CliStreams streams)
+    {
+        var command = new Command("list", "Lists the topics by name.");
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            await using EQueueClient client = options.CreateClient(parsed);
+            var topics = new List<TopicListing>();
+            await foreach (TopicListing topic in client.Admin.ListTopicsAsync(cancellationToken)) topics.Add(topic);
+            if (!options.IsJson(parsed))
+            {
+                TableWriter.Write(
+                    streams, ["topic", "queues"], [.. topics.Select(topic => new[] { topic.Topic, Text(topic.QueueCount) })]);
+                return ExitCode.Done;
+            }
+
+            await using var output = new BufferedStream(streams.Output);
+            foreach (TopicListing topic in topics)
+            {
+                JsonLine.Write(output, json =>
+                {
+                    json.WriteString("topic", topic.Topic);
+                    json.WriteString("id", topic.Id.Value);
+                    json.WriteNumber("queueCount", topic.QueueCount);
+                });
+            }
+
+            await output.FlushAsync(cancellationToken);
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateDescribe(GlobalOptions options, CliStreams streams)
+    {
+        Argument<string> name = TopicArgument();
+        var command = new Command("describe", "Tells a topic's settings and where its queues begin and end.") { name };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            await using EQueueClient client = options.CreateClient(parsed);
+            TopicDescription topic = await client.Admin.DescribeTopicAsync(
+                parsed.GetRequiredValue(name), cancellationToken);
+            await WriteDescriptionAsync(streams, topic, options.IsJson(parsed), cancellationToken);
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateDelete(GlobalOptions options, CliStreams streams)
+    {
+        Argument<string> name = TopicArgument();
+        var yes = new Option<bool>("--yes") { Description = "Really: its messages and its groups' progress go too." };
+        var command = new Command("delete", "Deletes a topic with its messages.") { name, yes };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            string topic = parsed.GetRequiredValue(name);
+            if (!parsed.GetValue(yes)) throw new UsageException($"Deleting {topic} cannot be undone: add --yes.");
+            await using EQueueClient client = options.CreateClient(parsed);
+            await client.Admin.DeleteTopicAsync(topic, cancellationToken);
+            if (options.IsJson(parsed)) JsonLine.Write(streams.Output, json => json.WriteString("deleted", topic));
+            else await streams.Error.WriteLineAsync($"deleted {topic}");
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static async Task WriteDescriptionAsync(
+        CliStreams streams, TopicDescription topic, bool isJson, CancellationToken cancellationToken)
+    {
+        if (isJson) WriteJson(streams.Output, topic);
+        else WriteTable(streams, topic);
+        await streams.Output.FlushAsync(cancellationToken);
+    }
+
+    private static void WriteTable(CliStreams streams, TopicDescription topic) => TableWriter.Write(
+        streams,
+        ["topic", "queue", "start", "end", "bytes", "last stored"],
+        [
+            .. topic.Queues.Select(queue => new[]
+            {
+                topic.Topic,
+                Text(queue.Number),
+                Text(queue.Start.Value),
+                Text(queue.End.Value),
+                Text(queue.StoredBytes),
+                queue.LastStoredMs == 0 ? "-" : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs)),
+            }),
+        ]);
+
+    private static void WriteJson(Stream output, TopicDescription topic) => JsonLine.Write(output, json =>
+    {
+        json.WriteString("topic", topic.Topic);
+        json.WriteString("id", topic.Id.Value);
+        json.WriteString("createdTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
+        json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
+        json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
+        json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
+        json.WriteNumber("maxMessageBytes", topic.Settings.MaxMessageBytes ?? 0);
+        json.WriteStartArray("queues");
+        foreach (QueueDescription queue in topic.Queues)
+        {
+            json.WriteStartObject();
+            json.WriteNumber("queue", queue.Number);
+            json.WriteNumber("start", queue.Start.Value);
+            json.WriteNumber("end", queue.End.Value);
+            json.WriteNumber("storedBytes", queue.StoredBytes);
+            if (queue.LastStoredMs == 0) json.WriteNull("lastStoredTime");
+            else json.WriteString("lastStoredTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs)));
+            json.WriteEndObject();
+        }
+
+        json.WriteEndArray();
+    });
+
+    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
+}

@@ -1,0 +1,30 @@
+using EQueue.Cli.Output;
+using EQueue.Client;
+
+namespace EQueue.Cli.Consuming;
+
+/// <summary>What <c>consume</c> was asked for.</summary>
+internal sealed record ConsumeRequest
+{
+    public required string Topic { get; init; }
+
+    /// <summary>The group whose progress is read and committed; <see langword="null"/> to read one queue.</summary>
+    public string? Group { get; init; }
+
+    /// <summary>The queue to read without a group.</summary>
+    public int Queue { get; init; }
+
+    public StartPosition From { get; init; }
+
+    public IReadOnlyList<string> Tags { get; init; } = [];
+
+    /// <summary>Messages after which to end; <see langword="null"/> for no bound.</summary>
+    public long? Count { get; init; }
+
+    public bool Follow { get; init; }
+
+    /// <summary>How long to wait for the next message before ending; <see langword="null"/> for ever.</summary>
+    public TimeSpan? IdleExit { get; init; }
+
+    public MessageFormat Format { get; init; }
+}

@@ -1,0 +1,121 @@
+using EQueue.Cli.Output;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Consuming;
+
+/// <summary>Prints messages as they come, and commits only what the output has taken.</summary>
+internal sealed class MessagePrinter(Stream output, ConsumeRequest request, TimeProvider time)
+{
+    private static readonly TimeSpan CommitInterval = TimeSpan.FromSeconds(1);
+
+    private long _committedAt = time.GetTimestamp();
+    private long _printed;
+    private bool _hasUncommitted;
+
+    /// <summary>Commits every message whose step is over; without it nothing is committed.</summary>
+    public Func<CancellationToken, ValueTask>? CommitAsync { get; init; }
+
+    /// <summary>Commits up to the current message.</summary>
+    public Func<ReceivedMessage, CancellationToken, ValueTask>? CommitLastAsync { get; init; }
+
+    /// <returns>The exit code.</returns>
+    public async Task<int> RunAsync(
+        Func<CancellationToken, IAsyncEnumerable<ReceivedMessage>> read, CancellationToken cancellationToken)
+    {
+        using var writer = new MessageWriter(output, request.Format);
+        using var ending = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        await using IAsyncEnumerator<ReceivedMessage> messages = read(ending.Token).GetAsyncEnumerator(ending.Token);
+        try
+        {
+            while (await MoveNextAsync(messages, ending))
+            {
+                writer.Write(messages.Current);
+                _hasUncommitted = true;
+                if (++_printed == request.Count)
+                {
+                    await FinishAtAsync(messages.Current);
+                    return ExitCode.Done;
+                }
+            }
+        }
+        catch (OperationCanceledException) when (ending.IsCancellationRequested)
+        {
+            // Told to end, by a signal or by --idle-exit: what was printed is still committed below.
+        }
+
+        await output.FlushAsync(CancellationToken.None);
+        await CommitPrintedAsync();
+        return cancellationToken.IsCancellationRequested ? ExitCode.Interrupted : ExitCode.Done;
+    }
+
+    /// <summary>Goes to the next message; while there is none, shows what was printed, commits it, and watches the clock.</summary>
+    private async ValueTask<bool> MoveNextAsync(
+        IAsyncEnumerator<ReceivedMessage> messages, CancellationTokenSource ending)
+    {
+        if (IsCommitDue())
+        {
+            await output.FlushAsync(CancellationToken.None);
+            await TryCommitAsync();
+        }
+
+        ValueTask<bool> next = messages.MoveNextAsync();
+        if (next.IsCompleted) return await next;
+
+        await output.FlushAsync(CancellationToken.None);
+        Task<bool> waiting = next.AsTask();
+        long idleSince = time.GetTimestamp();
+        while (true)
+        {
+            try
+            {
+                return await waiting.WaitAsync(WaitFor(idleSince), time);
+            }
+            catch (TimeoutException) when (!waiting.IsCompleted)
+            {
+                await TryCommitAsync();
+                if (request.IdleExit is { } idle && time.GetElapsedTime(idleSince) >= idle)
+                    await ending.CancelAsync();
+            }
+        }
+    }
+
+    private TimeSpan WaitFor(long idleSince)
+    {
+        if (request.IdleExit is not { } idle) return CommitInterval;
+        TimeSpan left = idle - time.GetElapsedTime(idleSince);
+        TimeSpan least = TimeSpan.FromMilliseconds(1);
+        return left < least ? least : left < CommitInterval ? left : CommitInterval;
+    }
+
+    private bool IsCommitDue() => _hasUncommitted && time.GetElapsedTime(_committedAt) >= CommitInterval;
+
+    /// <summary>Commits on the way; a broker that is away for now is asked again a moment later.</summary>
+    private async ValueTask TryCommitAsync()
+    {
+        if (CommitAsync is null || !_hasUncommitted) return;
+        try
+        {
+            await CommitAsync(CancellationToken.None);
+            _hasUncommitted = false;
+        }
+        catch (EQueueException exception) when (exception.IsRetriable)
+        {
+            // The next round, or the last commit, which reports it, tries again.
+        }
+
+        _committedAt = time.GetTimestamp();
+    }
+
+    private async ValueTask FinishAtAsync(ReceivedMessage last)
+    {
+        await output.FlushAsync(CancellationToken.None);
+        if (CommitLastAsync is not null) await CommitLastAsync(last, CancellationToken.None);
+        await CommitPrintedAsync();
+    }
+
+    private async ValueTask CommitPrintedAsync()
+    {
+        if (CommitAsync is not null && _printed > 0) await CommitAsync(CancellationToken.None);
+    }
+}

@@ -1,0 +1,46 @@
+using System.Buffers;
+using System.Text;
+using System.Text.Json;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Output;
+
+/// <summary>Tells on standard error why a command failed: a sentence, or JSON with <c>--json</c>.</summary>
+internal sealed record ErrorReport(TextWriter Error, bool IsJson)
+{
+    public void Write(Exception exception)
+    {
+        if (!IsJson)
+        {
+            Error.WriteLine($"equeue: {exception.Message}");
+            return;
+        }
+
+        var failure = (exception is PartlyDoneException ? exception.InnerException : exception) as EQueueException;
+        var bytes = new ArrayBufferWriter<byte>();
+        using (var json = new Utf8JsonWriter(bytes, JsonText.Options))
+        {
+            json.WriteStartObject();
+            json.WriteStartObject("error");
+            json.WriteString("code", failure?.Code.ToString() ?? CodeOf(exception));
+            json.WriteString("message", exception.Message);
+            json.WriteBoolean("retriable", failure?.IsRetriable ?? false);
+            json.WriteEndObject();
+            json.WriteEndObject();
+        }
+
+        Error.WriteLine(Encoding.UTF8.GetString(bytes.WrittenSpan));
+    }
+
+    private static string CodeOf(Exception exception) => exception switch
+    {
+        UsageException => "Usage",
+        OperationCanceledException => nameof(ErrorCode.Cancelled),
+        _ => ExitCode.Of(exception) switch
+        {
+            ExitCode.NotFound => "NotFound",
+            ExitCode.Damaged => nameof(ErrorCode.DamagedData),
+            _ => "Failed",
+        },
+    };
+}

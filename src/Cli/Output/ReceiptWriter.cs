@@ -1,0 +1,31 @@
+using System.Text;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Output;
+
+/// <summary>Prints where sent messages are.</summary>
+internal sealed class ReceiptWriter(Stream output, bool isJson)
+{
+    public void Write(in SendReceipt receipt)
+    {
+        string durability = receipt.Durability == Durability.Durable ? "durable" : "written";
+        string time = JsonText.Time(receipt.StoredTime);
+        if (!isJson)
+        {
+            output.Write(Encoding.UTF8.GetBytes(
+                $"{receipt.Topic} {receipt.Queue} {receipt.Offset.Value} {time} {durability}\n"));
+            return;
+        }
+
+        SendReceipt stored = receipt;
+        JsonLine.Write(output, json =>
+        {
+            json.WriteString("topic", stored.Topic);
+            json.WriteNumber("queue", stored.Queue);
+            json.WriteNumber("offset", stored.Offset.Value);
+            json.WriteString("storedTime", time);
+            json.WriteString("durability", durability);
+        });
+    }
+}

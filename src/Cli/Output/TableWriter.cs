@@ -1,0 +1,24 @@
+using System.Text;
+using Spectre.Console;
+
+namespace EQueue.Cli.Output;
+
+/// <summary>Prints rows: a table on a terminal, tab-separated lines elsewhere.</summary>
+internal static class TableWriter
+{
+    public static void Write(CliStreams streams, IReadOnlyList<string> columns, IReadOnlyList<string[]> rows)
+    {
+        using var writer = new StreamWriter(streams.Output, new UTF8Encoding(false), leaveOpen: true) { NewLine = "\n" };
+        if (!streams.IsTerminal)
+        {
+            foreach (string[] row in rows) writer.WriteLine(string.Join('\t', row));
+            return;
+        }
+
+        var table = new Table().Border(TableBorder.Rounded);
+        foreach (string column in columns) table.AddColumn(new TableColumn(Markup.Escape(column)));
+        foreach (string[] row in rows) table.AddRow([.. row.Select(Markup.Escape)]);
+        IAnsiConsole console = AnsiConsole.Create(new AnsiConsoleSettings { Out = new AnsiConsoleOutput(writer) });
+        console.Write(table);
+    }
+}
