@@ -1,6 +1,5 @@
 using System.CommandLine;
 using System.Runtime.InteropServices;
-using System.Text.Json;
 using EQueue.Load.Reporting;
 using EQueue.Load.Scenarios;
 
@@ -71,7 +70,7 @@ internal static class LoadCommand
             LoadSession.Say(exception.Message);
             exitCode = exception.ExitCode;
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or JsonException)
+        catch (Exception exception) when (exception is not OutOfMemoryException)
         {
             LoadSession.Say(exception.ToString());
             exitCode = LoadExit.Failed;

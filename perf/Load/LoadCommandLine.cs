@@ -66,7 +66,7 @@ internal sealed class LoadCommandLine
         var standard = new LoadOptions();
         return new LoadOptions
         {
-            Sizes = result.GetValue(_sizes),
+            Sizes = NullIfNotGiven(result.GetValue(_sizes)),
             Producers = result.GetValue(_producers),
             Consumers = result.GetValue(_consumers) ?? standard.Consumers,
             Queues = result.GetValue(_queues) ?? standard.Queues,
@@ -77,8 +77,8 @@ internal sealed class LoadCommandLine
             Warmup = result.GetValue(_warmup),
             Api = result.GetValue(_api),
             Flush = result.GetValue(_flush),
-            InFlight = result.GetValue(_inFlight),
-            Rates = result.GetValue(_rates),
+            InFlight = NullIfNotGiven(result.GetValue(_inFlight)),
+            Rates = NullIfNotGiven(result.GetValue(_rates)),
             DataDirectory = result.GetValue(_data),
             Server = result.GetValue(_server),
             NoLimit = result.GetValue(_noLimit),
@@ -91,6 +91,8 @@ internal sealed class LoadCommandLine
             LimitTotalMB = result.GetValue(_limitTotal) ?? standard.LimitTotalMB,
         };
     }
+
+    private static int[]? NullIfNotGiven(int[]? values) => values is { Length: > 0 } ? values : null;
 
     private static Option<string?> Text(string name, string description) => new(name) { Description = description };
 

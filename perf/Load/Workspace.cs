@@ -37,7 +37,7 @@ internal sealed class Workspace : IDisposable
     {
         if (Directory.Exists(path))
             Directory.Delete(path, recursive: true);
-        else
+        else if (File.Exists(path))
             File.Delete(path);
     }
 

@@ -12,14 +12,14 @@ public sealed class BodyPoolTests
     public void GivenTheSameSeed_WhenBodiesAreCompared_ThenTheyMatchAndTheStampReadsBack(int size)
     {
         var sender = new BodyPool(3, 1, size, 5);
-        var reader = new BodyPool(3, 1, size, 5);
+        var reader = new BodyComparer(3, size, 5);
         for (var sequence = 0; sequence < 12; sequence++)
         {
             var stamp = new BodyStamp(sequence, 1, 9);
             var body = sender.Next(stamp, 123_456).Span;
             Assert.Equal(stamp, BodyStamp.Read(body));
             Assert.Equal(size >= BodyStamp.SizeWithTimestamp ? 123_456 : 0, BodyStamp.ReadTimestamp(body));
-            Assert.True(reader.Matches(sequence, body));
+            Assert.True(reader.Matches(stamp, body));
         }
     }
 
@@ -28,7 +28,9 @@ public sealed class BodyPoolTests
     {
         var body = new BodyPool(3, 1, 64, 5).Next(new BodyStamp(0, 1, 9), 0).Span;
 
-        Assert.False(new BodyPool(4, 1, 64, 5).Matches(0, body));
-        Assert.False(new BodyPool(3, 2, 64, 5).Matches(0, body));
+        Assert.True(new BodyComparer(3, 64, 5).Matches(new BodyStamp(0, 1, 9), body));
+        Assert.False(new BodyComparer(4, 64, 5).Matches(new BodyStamp(0, 1, 9), body));
+        Assert.False(new BodyComparer(3, 64, 5).Matches(new BodyStamp(0, 2, 9), body));
+        Assert.False(new BodyComparer(3, 64, 5).Matches(new BodyStamp(1, 1, 9), body));
     }
 }

@@ -33,6 +33,20 @@ internal static partial class LinuxCalls
             throw new Win32Exception();
     }
 
+    /// <summary>Blocks this thread for about that long, without the millisecond steps of <see cref="Thread.Sleep(int)"/>.</summary>
+    public static void Wait(long durationNs)
+    {
+        if (!OperatingSystem.IsLinux())
+        {
+            Thread.Sleep(durationNs > 2_000_000 ? (int)(durationNs / 1_000_000) - 1 : 0);
+            return;
+        }
+
+        // Cut short by a signal is as good: the caller looks at the clock.
+        var duration = new TimeSpec(durationNs / 1_000_000_000, durationNs % 1_000_000_000);
+        _ = Sleep(in duration, 0);
+    }
+
     private static void ThrowUnlessInterrupted(string call)
     {
         var error = Marshal.GetLastPInvokeError();
@@ -48,4 +62,10 @@ internal static partial class LinuxCalls
 
     [LibraryImport("libc", EntryPoint = "prctl", SetLastError = true)]
     private static partial int SetProcessOption(int option, nuint value, nuint unused3, nuint unused4, nuint unused5);
+
+    [LibraryImport("libc", EntryPoint = "nanosleep")]
+    private static partial int Sleep(in TimeSpec duration, nint remaining);
+
+    [StructLayout(LayoutKind.Sequential)]
+    private readonly record struct TimeSpec(long Seconds, long Nanoseconds);
 }

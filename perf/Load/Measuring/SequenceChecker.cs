@@ -11,26 +11,27 @@ internal sealed class SequenceChecker
     public const int SampleInterval = 1024;
 
     private readonly SequenceSet[] _seen;
-    private readonly BodyPool[] _bodies;
+    private readonly BodyComparer _bodies;
     private readonly long[] _lastSequences;
     private readonly int _queueCount;
     private readonly int _bodySize;
     private readonly uint _run;
 
-    /// <param name="bodies">Each producer's bodies, by producer number.</param>
+    /// <param name="bodies">What every body must look like.</param>
+    /// <param name="producerCount">Producers are numbered from 0.</param>
     /// <param name="queueCount">Queues of all topics together.</param>
     /// <param name="bodySize">Bytes of every body.</param>
     /// <param name="run">The run that every stamp must name.</param>
-    public SequenceChecker(BodyPool[] bodies, int queueCount, int bodySize, uint run)
+    public SequenceChecker(BodyComparer bodies, int producerCount, int queueCount, int bodySize, uint run)
     {
         _bodies = bodies;
         _queueCount = queueCount;
         _bodySize = bodySize;
         _run = run;
-        _seen = new SequenceSet[bodies.Length];
+        _seen = new SequenceSet[producerCount];
         foreach (ref var set in _seen.AsSpan())
             set = new SequenceSet();
-        _lastSequences = new long[bodies.Length * queueCount];
+        _lastSequences = new long[producerCount * queueCount];
         Array.Fill(_lastSequences, -1);
     }
 
@@ -72,7 +73,7 @@ internal sealed class SequenceChecker
             Reordered++;
         if (!IsSampled(stamp.Sequence))
             return false;
-        if (!_bodies[stamp.Producer].Matches(stamp.Sequence, body))
+        if (!_bodies.Matches(stamp, body))
             Damaged++;
         return true;
     }

@@ -28,6 +28,7 @@ internal static class FigureNames
     public const string Reordered = "reordered";
     public const string Damaged = "damaged";
     public const string ReferenceValue = "reference.value";
+    public const string ReferenceP99 = "reference.p99";
     public const string Messages = "messages";
     public const string ElapsedSeconds = "elapsedSeconds";
     public const string FdatasyncsPerSecond = "fdatasyncsPerSecond";
@@ -52,7 +53,7 @@ internal static class FigureNames
         Fdatasyncs, BytesWritten,
         .. Latency(AckLatency), .. Latency(EndToEndLatency),
         LimitMBps, RatioToLimit, Missing, Duplicated, Reordered, ReferenceValue,
-        Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync,
+        Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceP99,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -1,16 +1,32 @@
 using EQueue.Load.Limit;
+using EQueue.Load.Calls;
+using EQueue.Load.Sockets;
 
 namespace EQueue.Load.Roles;
 
 /// <summary>The roles by name.</summary>
 internal static class RoleList
 {
+    public const string Broker = "broker";
+    public const string Producer = "producer";
+    public const string Consumer = "consumer";
+    public const string SocketServer = "socket-server";
+    public const string SocketClient = "socket-client";
+    public const string RemotingServer = "remoting-server";
+    public const string RemotingClient = "remoting-client";
     public const string LimitProducer = "limit-producer";
     public const string LimitBroker = "limit-broker";
     public const string LimitConsumer = "limit-consumer";
 
     public static IRole? Create(string name) => name switch
     {
+        Broker => new BrokerRole(),
+        Producer => new ProducerRole(),
+        Consumer => new ConsumerRole(),
+        SocketServer => new SocketServerRole(),
+        SocketClient => new SocketClientRole(),
+        RemotingServer => new RemotingServerRole(),
+        RemotingClient => new RemotingClientRole(),
         LimitProducer => new LimitProducerRole(),
         LimitBroker => new LimitBrokerRole(),
         LimitConsumer => new LimitConsumerRole(),

@@ -6,6 +6,10 @@ internal static class ScenarioList
     public static IReadOnlyList<IScenario> All { get; } =
     [
         new LimitScenario(),
+        new ThroughputScenario(),
+        new SyncScenario(),
+        new LatencyScenario(),
+        new RemotingScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

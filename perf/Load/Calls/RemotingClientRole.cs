@@ -1,0 +1,134 @@
+using System.Buffers.Binary;
+using System.Net;
+using System.Text.Json;
+using EQueue.Load.Measuring;
+using EQueue.Load.Roles;
+using EQueue.Load.Sending;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace EQueue.Load.Calls;
+
+/// <summary>One client process with one connection: <c>call</c> with a <see cref="CallOrder"/>, as often as wanted.</summary>
+internal sealed class RemotingClientRole : IRole
+{
+    private const byte Opcode = 1;
+    private const byte Version = 1;
+    private const int SampleMask = 1023;
+    private const int ClockCheckMask = 63;
+
+    private static readonly TimeSpan Timeout = TimeSpan.FromSeconds(30);
+
+    private readonly LatencyHistogram _latency = new();
+    private RemotingClient? _client;
+    private byte[] _body = [];
+    private long _next;
+    private long _wrongAnswers;
+    private long _deadlineNs;
+
+    public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
+    {
+        var order = RoleJson.Read<CallOrder>(argument);
+        if (_client is null)
+        {
+            _body = new byte[order.Size];
+            BodyBytes.Fill(_body, order.Size, 0, 0);
+            _client = new RemotingClient(
+                new IPEndPoint(IPAddress.Loopback, order.Port), new RemotingClientOptions(), NullLoggerFactory.Instance);
+            await _client.WaitConnectedAsync(cancellationToken);
+        }
+
+        _latency.Clear();
+        var before = _next;
+        var start = ProcessFigures.Take();
+        var firstSentNs = Clock.NowNs;
+        _deadlineNs = firstSentNs + (long)(order.Seconds * 1e9);
+        await (order.Mode switch
+        {
+            CallMode.Oneway => Task.Run(() => SendOnewayAsync(_client, cancellationToken), cancellationToken),
+            CallMode.Async => Task.Run(() => InvokeManyAsync(_client, order.InFlight, cancellationToken), cancellationToken),
+            _ => BlockingLoop.RunAsync(() => InvokeInTurn(_client)),
+        });
+        var lastDoneNs = Clock.NowNs;
+        return new CallResult(
+            _next - before, _next, _wrongAnswers, firstSentNs, lastDoneNs, _latency.ToCounts(), start,
+            ProcessFigures.Take());
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_client is not null)
+            await _client.DisposeAsync();
+    }
+
+    private async Task SendOnewayAsync(RemotingClient client, CancellationToken cancellationToken)
+    {
+        while (TryNext(out var request))
+            await client.SendOnewayAsync(request, Opcode, Version, cancellationToken);
+    }
+
+    private async Task InvokeManyAsync(RemotingClient client, int inFlight, CancellationToken cancellationToken)
+    {
+        var calls = new ValueTask<ResponseFrame>[inFlight];
+        var first = _next;
+        var oldest = _next;
+        while (true)
+        {
+            var isSampled = (_next & SampleMask) == 0;
+            if (!TryNext(out var request))
+                break;
+            var call = client.InvokeAsync(request, Opcode, Version, Timeout, cancellationToken);
+            calls[(_next - 1 - first) % inFlight] = isSampled
+                ? new ValueTask<ResponseFrame>(TimeAsync(call, Clock.NowNs))
+                : call;
+            if (_next - oldest == inFlight)
+                Take(await calls[(oldest - first) % inFlight], oldest++);
+        }
+
+        while (oldest < _next)
+            Take(await calls[(oldest - first) % inFlight], oldest++);
+    }
+
+    private void InvokeInTurn(RemotingClient client)
+    {
+        while (TryNext(out var request))
+        {
+            var startNs = Clock.NowNs;
+            var answer = client.Invoke(request, Opcode, Version, Timeout);
+            _latency.Record(Clock.NowNs - startNs);
+            Take(answer, _next - 1);
+        }
+    }
+
+    private bool TryNext(out FrameBuffer request)
+    {
+        if ((_next & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs)
+        {
+            request = null!;
+            return false;
+        }
+
+        request = FrameBuffer.Rent(_body.Length);
+        var payload = request.Reserve(_body.Length);
+        _body.CopyTo(payload);
+        BinaryPrimitives.WriteInt64LittleEndian(payload, _next++);
+        return true;
+    }
+
+    private void Take(ResponseFrame answer, long number)
+    {
+        using (answer)
+        {
+            var payload = answer.Payload.Span;
+            if (payload.Length != sizeof(long) || BinaryPrimitives.ReadInt64LittleEndian(payload) != number)
+                _wrongAnswers++;
+        }
+    }
+
+    private async Task<ResponseFrame> TimeAsync(ValueTask<ResponseFrame> call, long startNs)
+    {
+        var answer = await call;
+        _latency.Record(Clock.NowNs - startNs);
+        return answer;
+    }
+}

@@ -1,0 +1,140 @@
+using EQueue.Client;
+using EQueue.Load.Measuring;
+
+namespace EQueue.Load.Consuming;
+
+/// <summary>One consumer with a connection of its own, and its checker.</summary>
+internal sealed class ConsumeLane : IAsyncDisposable
+{
+    private readonly ConsumerOrder _order;
+    private readonly EQueueClient _client;
+    private readonly Consumer? _member;
+    private readonly QueueReader? _reader;
+    private readonly LatencyHistogram _endToEnd;
+    private readonly PlantedDefect? _defect;
+    private string _lastTopic = string.Empty;
+    private int _lastTopicIndex;
+    private long _count;
+    private long _lastConsumedNs;
+
+    private ConsumeLane(ConsumerOrder order, LatencyHistogram endToEnd, int number)
+    {
+        _order = order;
+        _endToEnd = endToEnd;
+        _client = new EQueueClient(order.Server);
+        Checker = new SequenceChecker(
+            new BodyComparer(order.Seed, order.Size, order.SlotCount),
+            order.Producers,
+            order.Topics.Count * order.Queues,
+            order.Size,
+            order.Run);
+        if (order.Plant != Plant.None && number == 0)
+            _defect = new PlantedDefect(order.Plant, Checker);
+        if (order.Consumers == 1)
+            _member = _client.CreateConsumer(order.Group, order.Topics, new ConsumerOptions());
+        else
+            _reader = _client.CreateReader();
+    }
+
+    public SequenceChecker Checker { get; }
+
+    /// <summary>Messages looked at so far. Any thread may read it.</summary>
+    public long Count => Volatile.Read(ref _count);
+
+    /// <summary>When the consumer last ran out of messages. Any thread may read it.</summary>
+    public long LastConsumedNs => Volatile.Read(ref _lastConsumedNs);
+
+    /// <summary>Connects and learns its queues and positions; what is sent from now on will be read.</summary>
+    public static async Task<ConsumeLane> StartAsync(
+        ConsumerOrder order, int number, LatencyHistogram endToEnd, CancellationToken cancellationToken)
+    {
+        var lane = new ConsumeLane(order, endToEnd, number);
+        if (lane._member is { } member)
+        {
+            await member.JoinAsync(cancellationToken);
+            return lane;
+        }
+
+        for (var index = number; index < order.Topics.Count * order.Queues; index += order.Consumers)
+        {
+            var topic = order.Topics[index / order.Queues];
+            await lane._reader!.AssignAsync(topic, index % order.Queues, StartPosition.Begin, cancellationToken);
+        }
+
+        return lane;
+    }
+
+    /// <summary>Reads until cancelled.</summary>
+    public Task RunAsync(CancellationToken cancellationToken) => _order.Batches
+        ? ReadBatchesAsync(_member?.ReadBatchesAsync(cancellationToken) ?? _reader!.ReadBatchesAsync(cancellationToken))
+        : ReadMessagesAsync(_member?.ReadAllAsync(cancellationToken) ?? _reader!.ReadAllAsync(cancellationToken));
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_member is not null)
+            await _member.DisposeAsync();
+        if (_reader is not null)
+            await _reader.DisposeAsync();
+        await _client.DisposeAsync();
+    }
+
+    private async Task ReadMessagesAsync(IAsyncEnumerable<ReceivedMessage> source)
+    {
+        await using var messages = source.GetAsyncEnumerator(CancellationToken.None);
+        while (true)
+        {
+            var next = messages.MoveNextAsync();
+            if (!next.IsCompleted)
+                MarkIdle();
+            if (!await next)
+                return;
+            var message = messages.Current;
+            Observe(QueueIndex(message.Topic, message.Queue), message.Body.Span);
+        }
+    }
+
+    private async Task ReadBatchesAsync(IAsyncEnumerable<ReceivedBatch> source)
+    {
+        await using var batches = source.GetAsyncEnumerator(CancellationToken.None);
+        while (true)
+        {
+            var next = batches.MoveNextAsync();
+            if (!next.IsCompleted)
+                MarkIdle();
+            if (!await next)
+                return;
+            var batch = batches.Current;
+            var queue = QueueIndex(batch.Topic, batch.Queue);
+            foreach (var record in batch)
+                Observe(queue, record.Body);
+        }
+    }
+
+    private void MarkIdle() => Volatile.Write(ref _lastConsumedNs, Clock.NowNs);
+
+    private void Observe(int queue, ReadOnlySpan<byte> body)
+    {
+        var isSampled = _defect is null ? Checker.Observe(queue, body) : _defect.Observe(queue, body);
+        if (isSampled || _order.TimeAll)
+        {
+            var sentNs = BodyStamp.ReadTimestamp(body);
+            if (sentNs != 0)
+                _endToEnd.Record(Clock.NowNs - sentNs);
+        }
+
+        Volatile.Write(ref _count, _count + 1);
+    }
+
+    private int QueueIndex(string topic, int queue)
+    {
+        if (!ReferenceEquals(topic, _lastTopic))
+        {
+            _lastTopic = topic;
+            _lastTopicIndex = 0;
+            while (_order.Topics[_lastTopicIndex] != topic)
+                _lastTopicIndex++;
+        }
+
+        return (_lastTopicIndex * _order.Queues) + queue;
+    }
+}

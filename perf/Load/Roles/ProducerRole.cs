@@ -1,0 +1,62 @@
+using System.Text.Json;
+using EQueue.Load.Measuring;
+using EQueue.Load.Sending;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Roles;
+
+/// <summary>All producers of a run: <c>prepare</c> with a <see cref="ProducerOrder"/>, then <c>send</c> at will.</summary>
+internal sealed class ProducerRole : IRole
+{
+    private ProducerOrder? _order;
+    private SendLane[] _lanes = [];
+
+    public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
+    {
+        if (command == "send")
+            return await SendAsync(RoleJson.Read<SendOrder>(argument), cancellationToken);
+        _order = RoleJson.Read<ProducerOrder>(argument);
+        _lanes = [.. Enumerable.Range(0, _order.Producers).Select(number => new SendLane(_order, number))];
+        return null;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        foreach (var lane in _lanes)
+            await lane.DisposeAsync();
+    }
+
+    private async Task<SendResult> SendAsync(SendOrder order, CancellationToken cancellationToken)
+    {
+        var before = _lanes.Sum(lane => lane.Sequence);
+        for (var i = 0; i < _lanes.Length; i++)
+            _lanes[i].Begin(order.Seconds, order.MessagesPerProducer?[i]);
+        var start = ProcessFigures.Take();
+        var firstSentNs = Clock.NowNs;
+        try
+        {
+            await Task.WhenAll(_lanes.Select(lane => Task.Run(() => SendOneAsync(lane, order, cancellationToken))));
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
+        {
+            throw LoadException.MachineLimit("disk", exception.Message, exception);
+        }
+
+        var lastAckedNs = Clock.NowNs;
+        var ack = new LatencyHistogram();
+        foreach (var lane in _lanes)
+            ack.Add(lane.Ack.ToCounts());
+        var sent = _lanes.Select(lane => lane.Sequence).ToArray();
+        return new SendResult(
+            sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start, ProcessFigures.Take());
+    }
+
+    private async Task SendOneAsync(SendLane lane, SendOrder order, CancellationToken cancellationToken)
+    {
+        var sender = order.Rate is { } rate
+            ? new PacedSender((double)rate / _lanes.Length, order.Seconds)
+            : Senders.Create(_order!);
+        await sender.SendAsync(lane, cancellationToken);
+        await lane.Producer.FlushAsync(cancellationToken);
+    }
+}

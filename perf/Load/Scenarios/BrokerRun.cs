@@ -1,0 +1,239 @@
+using EQueue.Client;
+using EQueue.Load.Consuming;
+using EQueue.Load.Measuring;
+using EQueue.Load.Reporting;
+using EQueue.Load.Roles;
+using EQueue.Load.Sending;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>
+/// One measured run against a broker: fresh processes and a fresh data directory, consumers first, the same load for a
+/// while to warm up, then the stretch that counts, then the verdict on every message.
+/// </summary>
+internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDisposable
+{
+    /// <summary>Without a message for so long, no more will come.</summary>
+    private const double QuietSeconds = 15;
+
+    private readonly LoadOptions _options = session.Options;
+    private readonly uint _run = (uint)Random.Shared.Next();
+    private readonly List<string> _topics = [];
+    private readonly List<RoleProcess> _processes = [];
+    private string _server = string.Empty;
+    private string? _directory;
+    private EQueueClient? _client;
+
+    public async Task<Figures> RunAsync(CancellationToken cancellationToken)
+    {
+        _server = _options.Server ?? await StartBrokerAsync(cancellationToken);
+        _client = new EQueueClient(_server);
+        await CreateTopicsAsync(cancellationToken);
+        var consumer = plan.Consumers > 0 ? Start(RoleList.Consumer) : null;
+        if (consumer is not null)
+            await consumer.CallAsync("prepare", NewConsumerOrder(), cancellationToken);
+        var producer = Start(RoleList.Producer);
+        await producer.CallAsync("prepare", NewProducerOrder(), cancellationToken);
+        var figures = await MeasureAsync(producer, consumer, cancellationToken);
+        if (_options.Server is not null)
+            await DeleteTopicsAsync(cancellationToken);
+        return figures;
+    }
+
+    /// <summary>Stops the processes, clients before the broker, and gives the disk back.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        if (_client is not null)
+            await _client.DisposeAsync();
+        _processes.Reverse();
+        foreach (var process in _processes)
+            await process.DisposeAsync();
+        if (_directory is not null)
+            Workspace.Remove(_directory);
+    }
+
+    private RoleProcess Start(string role)
+    {
+        var process = session.Start(role);
+        _processes.Add(process);
+        return process;
+    }
+
+    private async Task<string> StartBrokerAsync(CancellationToken cancellationToken)
+    {
+        var broker = Start(RoleList.Broker);
+        _directory = session.Workspace.NewPath("broker");
+        var order = new BrokerOrder(_directory, plan.Flush);
+        return (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
+    }
+
+    private async Task CreateTopicsAsync(CancellationToken cancellationToken)
+    {
+        for (var number = 0; number < plan.Topics; number++)
+        {
+            var topic = $"load-{_run:x8}-{number}";
+            await _client!.Admin.CreateTopicAsync(
+                topic, new TopicSettings { QueueCount = plan.Queues }, cancellationToken);
+            _topics.Add(topic);
+        }
+    }
+
+    private async Task DeleteTopicsAsync(CancellationToken cancellationToken)
+    {
+        foreach (var topic in _topics)
+            await _client!.Admin.DeleteTopicAsync(topic, cancellationToken);
+    }
+
+    private async Task<Figures> MeasureAsync(
+        RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
+    {
+        if (plan.Warmup > 0)
+        {
+            var warm = await SendAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
+            await ExpectAsync(consumer, warm, cancellationToken);
+        }
+
+        var consumerStart = consumer is null
+            ? null
+            : await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
+        var brokerStart = await ReadStatsAsync(cancellationToken);
+        var sent = await SendAsync(producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
+        var consumed = await ExpectAsync(consumer, sent, cancellationToken);
+        var brokerEnd = await ReadStatsAsync(cancellationToken);
+
+        var figures = new Figures();
+        var endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
+        SetRates(figures, sent, endNs);
+        SetBroker(figures, brokerStart, brokerEnd, sent.Messages, (endNs - sent.FirstSentNs) / 1e9);
+        figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
+        if (consumer is null)
+        {
+            await CheckEndsAsync(figures, sent.SentInAll.Sum(), cancellationToken);
+        }
+        else
+        {
+            figures.SetProcess(FigureNames.Consumer, consumerStart!, consumed!.Figures, sent.Messages);
+            var order = new JudgeOrder(sent.SentInAll);
+            var verdict = await consumer.CallAsync<JudgeResult>("judge", order, cancellationToken);
+            figures.SetLatency(FigureNames.EndToEndLatency, Histogram(verdict.EndToEnd));
+            figures.SetCheck(verdict.Check);
+        }
+
+        AddNotes(figures);
+        return figures;
+    }
+
+    private static Task<SendResult> SendAsync(
+        RoleProcess producer, SendOrder order, CancellationToken cancellationToken) =>
+        producer.CallAsync<SendResult>("send", order, cancellationToken);
+
+    private static async Task<ExpectResult?> ExpectAsync(
+        RoleProcess? consumer, SendResult sent, CancellationToken cancellationToken)
+    {
+        if (consumer is null)
+            return null;
+        var order = new ExpectOrder(sent.SentInAll.Sum(), QuietSeconds);
+        return await consumer.CallAsync<ExpectResult>("expect", order, cancellationToken);
+    }
+
+    /// <summary>The messages of a counted run, split evenly over the producers.</summary>
+    private long[]? Shares()
+    {
+        if (plan.Messages is not { } messages || plan.Rate is not null)
+            return null;
+        var share = messages / plan.Producers;
+        return [.. Enumerable.Range(0, plan.Producers).Select(i => share + (i < messages % plan.Producers ? 1 : 0))];
+    }
+
+    private void SetRates(Figures figures, SendResult sent, long endNs)
+    {
+        var sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
+        var seconds = (endNs - sent.FirstSentNs) / 1e9;
+        figures[FigureNames.Messages] = sent.Messages;
+        figures[FigureNames.ElapsedSeconds] = seconds;
+        figures[FigureNames.SendPerSecond] = sent.Messages / sendSeconds;
+        figures[FigureNames.SendMBps] = sent.Messages * (double)plan.Size / sendSeconds / 1e6;
+        figures.SetLatency(FigureNames.AckLatency, Histogram(sent.Ack));
+        if (plan.Consumers == 0)
+            return;
+        figures[FigureNames.ConsumePerSecond] = sent.Messages / seconds;
+        figures[FigureNames.ConsumeMBps] = sent.Messages * (double)plan.Size / seconds / 1e6;
+    }
+
+    private static void SetBroker(
+        Figures figures, StatsResponse start, StatsResponse end, long messages, double seconds)
+    {
+        double? Rise(string name) => end.Find(name) - start.Find(name);
+        const string uptime = "process.uptimeMilliseconds";
+        var cpuPercent = Rise("process.cpuMicroseconds") / (Rise(uptime) * 1000) * 100;
+        figures[FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent)] = cpuPercent;
+        figures[FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes)] = end.Find("process.residentBytes");
+        figures[FigureNames.Of(FigureNames.Broker, FigureNames.AllocatedBytesPerMessage)] =
+            Rise("process.allocatedBytes") / messages;
+        figures[FigureNames.BytesWritten] = Rise("store.bytesWritten");
+        figures[FigureNames.DiskWriteMBps] = Rise("store.bytesWritten") / seconds / 1e6;
+        figures[FigureNames.Fdatasyncs] = Rise("store.fdatasyncs");
+        figures[FigureNames.FdatasyncsPerSecond] = Rise("store.fdatasyncs") / seconds;
+        figures[FigureNames.MessagesPerFdatasync] = messages / Rise("store.fdatasyncs");
+        figures.Note(FigureNames.Broker, "the broker did not tell this figure");
+    }
+
+    /// <summary>Without a consumer: as many messages must stand in the queues as were acknowledged.</summary>
+    private async Task CheckEndsAsync(Figures figures, long sent, CancellationToken cancellationToken)
+    {
+        long stored = 0;
+        foreach (var topic in _topics)
+        {
+            for (var queue = 0; queue < plan.Queues; queue++)
+            {
+                var admin = _client!.Admin;
+                var begin = await admin.FindOffsetAsync(topic, queue, StartPosition.Begin, cancellationToken);
+                var end = await admin.FindOffsetAsync(topic, queue, StartPosition.End, cancellationToken);
+                stored += end.Value - begin.Value;
+            }
+        }
+
+        figures[FigureNames.Missing] = Math.Max(0, sent - stored);
+        figures[FigureNames.Duplicated] = Math.Max(0, stored - sent);
+        figures.Note(FigureNames.Reordered, "nothing was consumed");
+        figures.Note(FigureNames.Damaged, "nothing was consumed");
+    }
+
+    private async Task<StatsResponse> ReadStatsAsync(CancellationToken cancellationToken) =>
+        await _client!.Admin.StatsAsync(cancellationToken);
+
+    private void AddNotes(Figures figures)
+    {
+        if (plan.Consumers == 0)
+        {
+            const string note = "nothing was consumed";
+            figures.Note(FigureNames.ConsumePerSecond, note);
+            figures.Note(FigureNames.ConsumeMBps, note);
+            figures.Note(FigureNames.Consumer, note);
+            figures.Note(FigureNames.EndToEndLatency, note);
+        }
+        else if (plan.Size < BodyStamp.SizeWithTimestamp)
+        {
+            figures.Note(FigureNames.EndToEndLatency, $"bodies under {BodyStamp.SizeWithTimestamp} bytes have no timestamp");
+        }
+
+        if (plan.Api == SendApi.Oneway)
+            figures.Note(FigureNames.AckLatency, "oneway: nothing is acknowledged");
+    }
+
+    private static LatencyHistogram Histogram(LatencyCounts counts)
+    {
+        var histogram = new LatencyHistogram();
+        histogram.Add(counts);
+        return histogram;
+    }
+
+    private ProducerOrder NewProducerOrder() => new(
+        _server, plan.Producers, _topics, plan.Size, _options.Seed, _run, plan.SlotCount, plan.Api, plan.InFlight,
+        plan.BatchCount, plan.SampleMask);
+
+    private ConsumerOrder NewConsumerOrder() => new(
+        _server, plan.Consumers, $"load-{_run:x8}", _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
+        _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, _options.Plant);
+}

@@ -1,0 +1,53 @@
+using EQueue.Load.Measuring;
+using EQueue.Load.Reporting;
+using EQueue.Load.Sockets;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>Messages sent when they are due, at rates far below the limit; beside each row a bare socket paced alike.</summary>
+internal sealed class LatencyScenario : IScenario
+{
+    private const int StandardSize = 128;
+
+    private static readonly int[] StandardRates = [100, 1000, 10_000, 100_000];
+
+    public string Name => "latency";
+
+    public string Summary => "open loop at fixed rates, from the time a message is due (128 B; 100,1000,10000,100000/s)";
+
+    public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
+    {
+        var options = session.Options;
+        if (options.Messages is not null)
+            throw LoadException.Usage("latency runs by --seconds at a --rate, not by --messages");
+        if (options.Api is not (SendApi.Message or SendApi.Callback))
+            throw LoadException.Usage("latency sends with --api callback");
+        if ((options.Sizes ?? []).Any(size => size < BodyStamp.SizeWithTimestamp))
+            throw LoadException.Usage($"latency needs bodies of at least {BodyStamp.SizeWithTimestamp} bytes");
+        FlushMode[] flushModes = options.Flush is { } flush ? [flush] : [FlushMode.Async, FlushMode.Sync];
+        var plans =
+            (from size in options.Sizes ?? [StandardSize]
+             from mode in flushModes
+             from rate in options.Rates ?? StandardRates
+             select RunPlan.From(options, size) with
+             {
+                 Flush = mode,
+                 Rate = rate,
+                 Api = SendApi.Callback,
+                 WithLimit = false,
+             }).ToList();
+        plans.ForEach(plan => plan.Validate(options.Plant));
+        foreach (var plan in plans)
+        {
+            await BrokerRuns.MeasureAsync(session, plan, AddReferenceAsync, cancellationToken);
+
+            async Task AddReferenceAsync(Figures figures)
+            {
+                var order = new EchoOrder(0, plan.Size, plan.Rate, plan.Seconds, plan.Warmup);
+                var echo = await SocketReference.EchoAsync(session, order, cancellationToken);
+                figures.SetReference("bare socket ping-pong paced alike, round trip p50 us", echo.P50Us);
+                figures[FigureNames.ReferenceP99] = echo.P99Us;
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+namespace EQueue.Load.Scenarios;
+
+/// <summary>Acknowledged when durable: how group commit grows with the messages in flight. Nothing is consumed.</summary>
+internal sealed class SyncScenario : IScenario
+{
+    private const int StandardSize = 128;
+    private const double StandardSeconds = 5;
+
+    private static readonly int[] StandardInFlight = [1, 16, 64, 256, 1000, 10_000];
+
+    public string Name => "sync";
+
+    public string Summary => "produce only, fdatasync before each receipt (128 B; 5 s; 1,16,64,256,1000,10000 in flight)";
+
+    public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
+    {
+        var options = session.Options;
+        var plans =
+            (from size in options.Sizes ?? [StandardSize]
+             from inFlight in options.InFlight ?? StandardInFlight
+             select RunPlan.From(options, size) with
+             {
+                 Consumers = 0,
+                 InFlight = inFlight,
+                 Flush = options.Flush ?? FlushMode.Sync,
+                 Seconds = options.Seconds ?? StandardSeconds,
+                 WithLimit = false,
+             }).ToList();
+        plans.ForEach(plan => plan.Validate(options.Plant));
+        foreach (var plan in plans)
+            await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);
+    }
+}

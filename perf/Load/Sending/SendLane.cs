@@ -1,0 +1,94 @@
+using System.Runtime.CompilerServices;
+using EQueue.Client;
+using EQueue.Load.Measuring;
+
+namespace EQueue.Load.Sending;
+
+/// <summary>
+/// One producer with a connection of its own: its bodies, its sequence, and when it has sent enough. Used by one
+/// <see cref="ISender"/> on one flow of control.
+/// </summary>
+internal sealed class SendLane : IAsyncDisposable
+{
+    private const int ClockCheckMask = 63;
+
+    private readonly EQueueClient _client;
+    private readonly BodyPool _bodies;
+    private readonly IReadOnlyList<string> _topics;
+    private readonly uint _run;
+    private readonly int _number;
+    private readonly long _sampleMask;
+    private readonly bool _hasTimestamp;
+    private long _endSequence;
+    private long _deadlineNs;
+
+    public SendLane(ProducerOrder order, int number)
+    {
+        _client = new EQueueClient(order.Server);
+        _bodies = new BodyPool(order.Seed, number, order.Size, order.SlotCount);
+        _topics = order.Topics;
+        _run = order.Run;
+        _number = number;
+        _sampleMask = order.SampleMask;
+        _hasTimestamp = order.Size >= BodyStamp.SizeWithTimestamp;
+        SlotCount = order.SlotCount;
+        Producer = _client.CreateProducer();
+    }
+
+    public Producer Producer { get; }
+
+    public int SlotCount { get; }
+
+    /// <summary>From send to receipt.</summary>
+    public LatencyHistogram Ack { get; } = new();
+
+    /// <summary>Messages sent since the lane was made; also the next sequence.</summary>
+    public long Sequence { get; private set; }
+
+    /// <summary>Begins a stretch of sending that ends after a time or a count.</summary>
+    public void Begin(double seconds, long? messages)
+    {
+        Ack.Clear();
+        _endSequence = messages is { } count ? Sequence + count : long.MaxValue;
+        _deadlineNs = messages is null ? Clock.NowNs + (long)(seconds * 1e9) : long.MaxValue;
+    }
+
+    /// <summary>The next message of the stretch, stamped; false at its end.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryNext(out Outgoing message)
+    {
+        var sequence = Sequence;
+        if (sequence == _endSequence || ((sequence & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs))
+        {
+            message = default;
+            return false;
+        }
+
+        var isSampled = (sequence & _sampleMask) == 0;
+        var stampNs = isSampled || (_hasTimestamp && SequenceChecker.IsSampled(sequence)) ? Clock.NowNs : 0;
+        message = Take(sequence, stampNs, isSampled);
+        return true;
+    }
+
+    /// <summary>The next message, stamped with the time at which it is due; the caller decides when to end.</summary>
+    public Outgoing NextDue(long dueNs) => Take(Sequence, dueNs, isSampled: true);
+
+    public async ValueTask DisposeAsync()
+    {
+        await Producer.DisposeAsync();
+        await _client.DisposeAsync();
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private Outgoing Take(long sequence, long stampNs, bool isSampled)
+    {
+        var body = _bodies.Next(new BodyStamp(sequence, _number, _run), stampNs);
+        var topic = _topics.Count == 1 ? _topics[0] : _topics[(int)(sequence % _topics.Count)];
+        Sequence = sequence + 1;
+        return new Outgoing(topic, body, isSampled ? stampNs : 0);
+    }
+}
+
+/// <summary>A message about to be sent.</summary>
+/// <param name="StartNs">When its send began, if it is to be timed; else 0.</param>
+internal readonly record struct Outgoing(string Topic, ReadOnlyMemory<byte> Body, long StartNs);

@@ -1,0 +1,48 @@
+using System.Text.Json;
+
+namespace EQueue.Load.Tests;
+
+public sealed class RemotingTests
+{
+    [Fact]
+    public async Task GivenTwoClients_WhenCallsRun_ThenEachModeIsReportedAndEveryRequestIsAccountedFor()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "remoting", "--size", "128", "--producers", "2", "--seconds", "0.3", "--warmup", "0.1", "--repeat", "2",
+            "--json", "remoting.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("remoting.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.Equal(["oneway", "async", "sync"], rows.Select(row => Parameter(row, "mode").GetString()));
+        Assert.All(rows, row =>
+        {
+            Assert.Equal(2, Parameter(row, "clients").GetInt32());
+            Assert.Equal(2, row.GetProperty("runs").GetArrayLength());
+            Assert.True(row.GetProperty("sendPerSecond").GetDouble() > 0);
+            Assert.Equal(0, row.GetProperty("missing").GetInt64());
+            Assert.Equal(0, row.GetProperty("reordered").GetInt64());
+            Assert.True(row.GetProperty("reference").GetProperty("value").GetDouble() > 0);
+        });
+        Assert.Equal(JsonValueKind.Null, Ack(rows[0]).ValueKind);
+        Assert.True(Ack(rows[2]).GetDouble() > 0);
+    }
+
+    [Theory]
+    [InlineData("--server", "127.0.0.1:1")]
+    [InlineData("--messages", "5")]
+    [InlineData("--plant", "missing")]
+    public async Task GivenAFlagThatRemotingDoesNotKnow_WhenRun_ThenItExitsWith2(string flag, string value)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync("remoting", flag, value);
+
+        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+    }
+
+    private static JsonElement Parameter(JsonElement row, string name) => row.GetProperty("params").GetProperty(name);
+
+    private static JsonElement Ack(JsonElement row) => row.GetProperty("latencyUs").GetProperty("ack").GetProperty("p50");
+}
