@@ -6,118 +6,229 @@ namespace EQueue.MessageStore;
 
 /// <summary>Queues kept in one append-only log on disk. Survives the death of its process and, with sync flush, a power cut.</summary>
 /// <remarks>
-/// Thread-safe. One process per data directory. Everything that blocks runs on threads of the store's own.
+/// Thread-safe. One process per data directory. Everything that blocks runs on threads of the store's own. Appends are acknowledged, and visible to
+/// readers, when the flush policy is met; nothing beyond that is ever given to a reader.
 /// </remarks>
-public sealed class QueueStore : IAsyncDisposable
+public sealed partial class QueueStore : IAsyncDisposable
 {
-    private QueueStore()
+    private readonly StoreOptions _options;
+    private readonly IDisk _disk;
+    private readonly IDisposable _directoryLock;
+    private readonly CommitLog _log;
+    private readonly LogKeeper _keeper;
+    private readonly TailReader _tailReader;
+    private readonly DiskReader _diskReader;
+    private readonly DiskThreads _diskThreads;
+    private readonly OpenSegments _openSegments;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly Lock _closeLock = new();
+    private Task? _closing;
+
+    private QueueStore(
+        StoreOptions options, IDisk disk, IDisposable directoryLock, RecoveredLog recovered, LogState state, ILogger logger, TimeProvider time)
     {
+        _options = options;
+        _disk = disk;
+        _directoryLock = directoryLock;
+        _logger = logger;
+        _time = time;
+        string directory = LogFiles.LogDirectory(options.DataDirectory);
+        _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
+        _openSegments = new OpenSegments(disk, recovered.LogId, directory);
+        _diskThreads = new DiskThreads(options.ReaderThreads);
+        _tailReader = new TailReader(_log);
+        _diskReader = new DiskReader(_log, _openSegments, _diskThreads, logger);
+        try
+        {
+            _log.Start();
+            _keeper = new LogKeeper(_log, options, disk, directory, _openSegments, logger, time);
+        }
+        catch
+        {
+            _log.Stop();
+            _log.Dispose();
+            throw;
+        }
+        Log.StoreOpened(
+            logger, options.DataDirectory, Epoch, recovered.EndPosition, recovered.Segments.Count, state.Queues.Count);
     }
 
     /// <summary>Random id of the data directory, made once.</summary>
-    public Guid StoreId => throw new NotSupportedException();
+    public Guid StoreId => _log.StoreId;
 
     /// <summary>Rises at each opening; stamped in every entry.</summary>
-    public int Epoch => throw new NotSupportedException();
+    public int Epoch => _log.Epoch;
 
     /// <summary>How far the log has come.</summary>
-    public LogWatermarks Watermarks => throw new NotSupportedException();
+    public LogWatermarks Watermarks => _log.Watermarks;
 
     /// <summary>What the store has done and what it is in.</summary>
-    public StoreFigures Figures => throw new NotSupportedException();
+    public StoreFigures Figures => _log.Figures with
+    {
+        MemoryReads = _tailReader.Reads,
+        DiskReads = _diskReader.Reads,
+        Snapshots = _keeper.SnapshotsTaken,
+    };
 
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
-    public int MaxRequestBytes => throw new NotSupportedException();
+    public int MaxRequestBytes => _log.MaxRequestBytes;
 
     /// <summary>Completes when the store is closed; faults when a write failed and the store takes no more.</summary>
-    public Task Completion => throw new NotSupportedException();
+    public Task Completion => _log.Completion;
 
     /// <summary>The queues that exist.</summary>
-    public IEnumerable<QueueView> Queues => throw new NotSupportedException();
+    public IEnumerable<QueueView> Queues => _log.State.Queues.All.Select(ViewOf);
 
     /// <summary>Opens (or makes) a store and brings everything back that it acknowledged.</summary>
     /// <param name="options">Where and how.</param>
     /// <param name="state">Is given its records before the task completes.</param>
     /// <param name="loggers">For the store's log lines.</param>
     /// <param name="timeProvider">Stored times and ages.</param>
-    /// <param name="cancellationToken">Gives up; the directory is as it was.</param>
+    /// <param name="cancellationToken">Gives up; the directory stays one that can be opened.</param>
     /// <exception cref="ArgumentException">A setting is out of its range.</exception>
     /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or written.</exception>
-    /// <exception cref="InvalidDataException">Written by a later version, or state is damaged beyond repair.</exception>
+    /// <exception cref="StoreFormatException">Written by another version, or damaged beyond repair.</exception>
     public static Task<QueueStore> OpenAsync(
         StoreOptions options,
         IStateMachine state,
         ILoggerFactory loggers,
         TimeProvider timeProvider,
-        CancellationToken cancellationToken) => throw new NotSupportedException();
+        CancellationToken cancellationToken)
+    {
+        options.Validate();
+        ILogger logger = loggers.CreateLogger("EQueue.MessageStore");
+        return Task.Factory.StartNew(
+            () => Open(options, state, logger, timeProvider, cancellationToken),
+            cancellationToken,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default);
+    }
 
     /// <summary>Appends the batches of one request. Each item says for itself what became of it.</summary>
-    /// <param name="items">At most <see cref="MaxRequestBytes"/>; more gives every item MessageTooLarge.</param>
+    /// <param name="items">At most <see cref="MaxRequestBytes"/>; more gives every item MessageTooLarge. Batches are lent until the call returns.</param>
     /// <param name="durability">The level that the waiter waits for.</param>
-    /// <param name="waiter">Called once when the level is reached, if the result is Accepted.</param>
+    /// <param name="waiter">Called once when the level is reached, if the result is Accepted; possibly before this returns.</param>
+    /// <remarks>Does not check the batches' CRC: that is the caller's (<see cref="RecordBatch.Check"/>).</remarks>
     public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter) =>
-        throw new NotSupportedException();
+        _log.Append(items, durability, waiter);
 
     /// <summary>Completes when an append that was answered NoRoom is worth another try.</summary>
-    public ValueTask WaitForRoomAsync(CancellationToken cancellationToken) => throw new NotSupportedException();
+    public ValueTask WaitForRoomAsync(CancellationToken cancellationToken) =>
+        new(_log.WaitForRoomAsync(cancellationToken));
 
-    /// <summary>Appends state records as one atomic batch; applied to the state machine before this returns Accepted.</summary>
-    public AppendStatus AppendState(ReadOnlySpan<StateEntry> records, AppendWaiter waiter) =>
-        throw new NotSupportedException();
+    /// <summary>One queue as it stands now; false when it never was or was removed.</summary>
+    public bool TryGetQueue(QueueId id, out QueueView view)
+    {
+        if (id != QueueId.State && _log.State.Queues.Find(id) is { } queue)
+        {
+            view = ViewOf(queue);
+            return true;
+        }
+        view = default;
+        return false;
+    }
 
-    /// <summary>Appends one batch, checked here, and completes when <paramref name="durability"/> is reached; waits for room.</summary>
-    /// <exception cref="EQueueException">With the code of what went wrong.</exception>
-    public ValueTask<AppendResult> AppendAsync(
-        QueueId queue, ReadOnlyMemory<byte> batch, Durability durability, CancellationToken cancellationToken) =>
-        throw new NotSupportedException();
-
-    /// <summary>Appends state records as one atomic batch; completes when the flush policy is met.</summary>
-    public Task AppendStateAsync(IReadOnlyList<StateEntry> records, CancellationToken cancellationToken) =>
-        throw new NotSupportedException();
-
-    /// <summary>Makes queues and appends the caller's records with them in one atomic batch; completes when the flush policy is met.</summary>
-    public Task<QueueId[]> OpenQueuesAsync(
-        TopicId topic,
-        int firstNumber,
-        int count,
-        IReadOnlyList<StateEntry> together,
-        CancellationToken cancellationToken) => throw new NotSupportedException();
-
-    /// <summary>Removes queues and appends the caller's records with them in one atomic batch; completes when the flush policy is met.</summary>
-    public Task RemoveQueuesAsync(
-        IReadOnlyList<QueueId> queues, IReadOnlyList<StateEntry> together, CancellationToken cancellationToken) =>
-        throw new NotSupportedException();
-
-    /// <summary>One queue as it stands now.</summary>
-    public bool TryGetQueue(QueueId id, out QueueView view) => throw new NotSupportedException();
-
-    /// <summary>Gives whole entries (48-byte header and batch) of a queue, back to back, from memory only; the first holds <paramref name="from"/>.</summary>
+    /// <summary>Gives entries of a queue from memory only: no system call, no lock.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="from">The first entry given holds it.</param>
+    /// <param name="maxBytes">Of all entries; a first entry larger than that is given all the same.</param>
+    /// <param name="destination">Gets whole entries back to back: 48-byte header (more when its byte 33 says so) and the batch.</param>
     public ReadResult Read(QueueId queue, QueueOffset from, int maxBytes, IBufferWriter<byte> destination) =>
-        throw new NotSupportedException();
+        _tailReader.Read(queue, from, maxBytes, destination);
 
-    /// <summary>The same from disk where needed, checked by CRC, on the store's reader threads.</summary>
+    /// <summary>The same as <see cref="Read"/> from disk, checked by CRC, on the store's reader threads.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="from">The first entry given holds it.</param>
+    /// <param name="maxBytes">Of all entries; a first entry larger than that is given all the same.</param>
+    /// <param name="destination">Lent until the task completes; written on a thread of the store.</param>
+    /// <param name="cancellationToken">Looked at before the read begins.</param>
     public ValueTask<ReadResult> ReadFromDiskAsync(
         QueueId queue,
         QueueOffset from,
         int maxBytes,
         IBufferWriter<byte> destination,
-        CancellationToken cancellationToken) => throw new NotSupportedException();
+        CancellationToken cancellationToken) =>
+        new(_diskReader.ReadAsync(queue, from, maxBytes, destination, cancellationToken));
 
-    /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible.</summary>
-    /// <returns>False when it is now (or the queue does not exist): the signal is not called.</returns>
-    public bool Watch(QueueId queue, QueueOffset from, ReadySignal signal) => throw new NotSupportedException();
+    /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible, or the queue is gone.</summary>
+    /// <returns>False when that is so now: the signal is not called.</returns>
+    public bool Watch(QueueId queue, QueueOffset from, ReadySignal signal) => _log.Watch(queue, from, signal);
 
     /// <summary>Takes a watch back; a call may be under way.</summary>
-    public void Unwatch(QueueId queue, ReadySignal signal) => throw new NotSupportedException();
+    public void Unwatch(QueueId queue, ReadySignal signal) => _log.Unwatch(queue, signal);
 
-    /// <summary>The first offset of the first batch stored at or after a time, else the visible end.</summary>
+    /// <summary>The first offset of the first batch stored at or after a time (Unix ms), else the visible end.</summary>
+    /// <exception cref="EQueueException">UnknownQueue.</exception>
     public ValueTask<QueueOffset> FindOffsetAsync(
-        QueueId queue, long storedTimeMs, CancellationToken cancellationToken) => throw new NotSupportedException();
-
-    /// <summary>Gives a new producer id, or the same id with the next epoch, which fences the older one. Durable before it is given out.</summary>
-    public ValueTask<ProducerSession> InitProducerAsync(ProducerSession known, CancellationToken cancellationToken) =>
-        throw new NotSupportedException();
+        QueueId queue, long storedTimeMs, CancellationToken cancellationToken) =>
+        new(_diskReader.FindOffsetAsync(queue, storedTimeMs, cancellationToken));
 
     /// <summary>Takes no more appends, finishes what was accepted, writes a snapshot and the clean marker, closes.</summary>
-    public ValueTask DisposeAsync() => throw new NotSupportedException();
+    public ValueTask DisposeAsync()
+    {
+        lock (_closeLock)
+        {
+            _closing ??= Task.Factory.StartNew(
+                Close, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+            return new ValueTask(_closing);
+        }
+    }
+
+    private static QueueStore Open(
+        StoreOptions options, IStateMachine machine, ILogger logger, TimeProvider time, CancellationToken cancellationToken)
+    {
+        IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
+        options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
+        disk.CreateDirectory(options.DataDirectory);
+        IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
+        try
+        {
+            RecoveredLog recovered = Recovery.Run(options, disk, machine, logger, time, cancellationToken);
+            var state = new LogState(recovered.Queues, recovered.Producers, machine);
+            return new QueueStore(options, disk, directoryLock, recovered, state, logger, time);
+        }
+        catch
+        {
+            directoryLock.Dispose();
+            throw;
+        }
+    }
+
+    private void Close()
+    {
+        _keeper.Dispose();
+        _log.Stop();
+        _diskThreads.Stop();
+        try
+        {
+            if (_log.Fault is null)
+            {
+                _keeper.Finish();
+                CleanMarker.Write(_disk, _options.DataDirectory, StoreId, Watermarks.Durable);
+                Log.StoreClosed(_logger, _options.DataDirectory, Watermarks.Durable.Value);
+            }
+        }
+        catch (DiskException exception)
+        {
+            // Without the marker the next opening does more work; nothing is lost.
+            Log.BackgroundFileFailed(_logger, exception, LogFiles.CleanFile(_options.DataDirectory));
+        }
+        finally
+        {
+            _openSegments.Dispose();
+            _log.Dispose();
+            _directoryLock.Dispose();
+        }
+    }
+
+    private QueueView ViewOf(Queue queue) => new(
+        queue.Id,
+        queue.TopicId,
+        queue.Number,
+        new QueueOffset(queue.Start),
+        new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
+        new QueueOffset(queue.NextOffset),
+        queue.LastStoredTimeMs,
+        queue.Bytes);
 }

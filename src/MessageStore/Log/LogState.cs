@@ -119,6 +119,9 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
         }
     }
 
+    /// <summary>The queue that a record of kinds 1 to 3 is about.</summary>
+    public static QueueId QueueOf(in StateRecord record) => new(BinaryPrimitives.ReadUInt32LittleEndian(record.Key));
+
     private static byte[] KeyOf(QueueId id)
     {
         byte[] key = new byte[QueueKeySize];
@@ -133,7 +136,6 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
         return key;
     }
 
-    private static QueueId QueueOf(in StateRecord record) => new(BinaryPrimitives.ReadUInt32LittleEndian(record.Key));
 
     private static long ProducerOf(in StateRecord record) => BinaryPrimitives.ReadInt64LittleEndian(record.Key);
 

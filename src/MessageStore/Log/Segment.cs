@@ -35,6 +35,12 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
     /// <summary>Its file, open for writing, from the preparer until it is sealed and durable; recovery leaves it open on the last one.</summary>
     public IDiskFile? File { get; set; }
 
+    /// <summary>The name under which the file was made ahead of need; null once it has its own name.</summary>
+    public string? PreparedPath { get; set; }
+
+    /// <summary>Whether the folder must be synced before anything in here may be called durable.</summary>
+    public bool NeedsDirectorySync { get; set; }
+
     /// <summary>The next of the chain; set with <see cref="EndPosition"/>.</summary>
     public Segment? Next
     {

@@ -13,6 +13,7 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
     private long _lastStoredTimeMs;
     private long _bytes;
     private long _appliedPosition;
+    private long _coldReadPosition;
     private IndexRun? _tail;
     private bool _isRemoved;
 
@@ -69,6 +70,13 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
     {
         get => Volatile.Read(ref _isRemoved);
         set => Volatile.Write(ref _isRemoved, value);
+    }
+
+    /// <summary>Where the last cold read of this queue ended: a guess at where the next one reads, to sort reads by.</summary>
+    public long ColdReadPosition
+    {
+        get => Volatile.Read(ref _coldReadPosition);
+        set => Volatile.Write(ref _coldReadPosition, value);
     }
 
     /// <summary>Whoever waits for something new; under the log's lock.</summary>

@@ -1,0 +1,450 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>The owner's part: who takes the lock checks, stamps and stages. No I/O, no allocation per batch.</summary>
+internal sealed partial class CommitLog
+{
+    /// <summary>Bytes kept free beside a request for seals and epoch starts.</summary>
+    private const int Slack = 1024;
+
+    private readonly List<TaskCompletionSource> _roomWaiters = [];
+    private WaiterQueue _writtenIncoming;
+    private WaiterQueue _durableIncoming;
+    private bool _durableWanted;
+    private bool _roomWanted;
+    private long _wantedBytes;
+    private long _appends;
+    private long _batches;
+    private long _duplicates;
+    private long _stateBytes;
+
+    /// <summary>Bytes of state records staged since the last snapshot began.</summary>
+    public long StateBytes => Volatile.Read(ref _stateBytes);
+
+    /// <inheritdoc cref="QueueStore.Append"/>
+    public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter)
+    {
+        long total = 0;
+        foreach (ref readonly AppendItem item in items)
+        {
+            total += EntryHeaderSize + item.Batch.Length;
+        }
+        if (items.IsEmpty || total > MaxRequestBytes)
+        {
+            return RefuseAll(items, ErrorCode.MessageTooLarge);
+        }
+        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        lock (_lock)
+        {
+            if (Refusal(IsReadOnly) is var refusal and not ErrorCode.None)
+            {
+                return RefuseAll(items, refusal);
+            }
+            nowMs = Math.Max(nowMs, _lastStoredTimeMs);
+            if (!TryMakeRoom(items, total, nowMs))
+            {
+                return AppendStatus.NoRoom;
+            }
+            Claim(total);
+            long target = -1;
+            foreach (ref AppendItem item in items)
+            {
+                long end = StageMessages(ref item, nowMs);
+                target = Math.Max(target, end);
+            }
+            Claim(0);
+            if (target < 0)
+            {
+                return AppendStatus.Nothing;
+            }
+            _appends++;
+            AddWaiter(durability, waiter, target);
+        }
+        _writerSignal.Raise();
+        return AppendStatus.Accepted;
+    }
+
+    /// <summary>Appends one batch of state records and applies them.</summary>
+    /// <param name="batch">The records, encoded.</param>
+    /// <param name="count">How many.</param>
+    /// <param name="records">The same, to be applied.</param>
+    /// <param name="durability">The level that the waiter waits for.</param>
+    /// <param name="waiter">Told when the level is reached.</param>
+    public AppendStatus AppendState(
+        ReadOnlySpan<byte> batch, int count, ReadOnlySpan<StateEntry> records, Durability durability, AppendWaiter waiter)
+    {
+        long total = EntryHeaderSize + batch.Length;
+        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        lock (_lock)
+        {
+            if (Refusal(isReadOnly: false) is var refusal and not ErrorCode.None)
+            {
+                throw Fault ?? new EQueueException(refusal);
+            }
+            nowMs = Math.Max(nowMs, _lastStoredTimeMs);
+            if (!TryMakeRoom([], total, nowMs))
+            {
+                return AppendStatus.NoRoom;
+            }
+            Claim(total);
+            Queue queue = _state.Queues.State;
+            long end = Stage(queue, EntryKind.State, batch, count, uint.MaxValue, nowMs);
+            Claim(0);
+            _stateBytes += total;
+            ApplyAll(records, end - 1);
+            _appends++;
+            AddWaiter(durability, waiter, end);
+        }
+        _writerSignal.Raise();
+        if (StateBytes >= _options.SnapshotStateBytes)
+        {
+            BackgroundWork?.Invoke();
+        }
+        return AppendStatus.Accepted;
+    }
+
+    /// <inheritdoc cref="QueueStore.WaitForRoomAsync"/>
+    public Task WaitForRoomAsync(CancellationToken cancellationToken)
+    {
+        TaskCompletionSource room;
+        lock (_lock)
+        {
+            if (HasRoom())
+            {
+                return Task.CompletedTask;
+            }
+            room = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            _roomWaiters.Add(room);
+            Volatile.Write(ref _roomWanted, true);
+        }
+        // The watermark may have moved between the look and the flag.
+        ReleaseRoomWaiters(force: false);
+        return room.Task.WaitAsync(cancellationToken);
+    }
+
+    private void ApplyAll(ReadOnlySpan<StateEntry> records, long position)
+    {
+        try
+        {
+            foreach (ref readonly StateEntry record in records)
+            {
+                StateRecord change = record.AsRecord();
+                if (change.Kind == LogState.QueueRemoved)
+                {
+                    MoveWatchers(change, position);
+                }
+                _state.Apply(change);
+            }
+        }
+        catch (Exception exception)
+        {
+            // The log has a record that the state machine does not take: memory and disk differ from here on.
+            Latch(exception);
+            throw;
+        }
+    }
+
+    private static AppendStatus RefuseAll(Span<AppendItem> items, ErrorCode error)
+    {
+        foreach (ref AppendItem item in items)
+        {
+            item.Error = error;
+        }
+        return AppendStatus.Nothing;
+    }
+
+    private ErrorCode Refusal(bool isReadOnly)
+    {
+        if (_fault is not null)
+        {
+            return ErrorCode.StoreFaulted;
+        }
+        return _isClosing ? ErrorCode.ShuttingDown : isReadOnly ? ErrorCode.StorageFull : ErrorCode.None;
+    }
+
+    /// <summary>Checks one batch and stages it.</summary>
+    /// <returns>The position that its acknowledgement waits for; -1 when it has an error.</returns>
+    private long StageMessages(ref AppendItem item, long nowMs)
+    {
+        ReadOnlySpan<byte> batch = item.Batch.Span;
+        Queue? queue = _state.Queues.Find(item.Queue);
+        if (queue is null || queue.Id == QueueId.State)
+        {
+            item.Error = ErrorCode.UnknownQueue;
+            return -1;
+        }
+        if (batch.Length > _options.MaxBatchBytes)
+        {
+            item.Error = ErrorCode.MessageTooLarge;
+            return -1;
+        }
+        if (!RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out ErrorCode error)
+            || header.TotalSize != batch.Length)
+        {
+            item.Error = error == ErrorCode.None ? ErrorCode.InvalidBatch : error;
+            return -1;
+        }
+        int count = header.LastOffsetDelta + 1;
+        ProducerSession producer = header.Producer;
+        if (producer.IsIdempotent)
+        {
+            item.Error = _state.Producers.Check(
+                producer, queue.Id, header.BaseSequence, count, out SequencedBatch original);
+            if (item.Error != ErrorCode.None)
+            {
+                return item.Error == ErrorCode.DuplicateSequence ? AnswerDuplicate(ref item, original) : -1;
+            }
+        }
+        long firstOffset = queue.NextOffset;
+        long end = Stage(queue, EntryKind.Messages, batch, count, item.TagBits, nowMs);
+        if (producer.IsIdempotent)
+        {
+            _state.Producers.Stored(producer, queue.Id, header.BaseSequence, count, firstOffset, end, nowMs);
+        }
+        _batches++;
+        item.Error = ErrorCode.None;
+        item.FirstOffset = new QueueOffset(firstOffset);
+        item.StoredTimeMs = nowMs;
+        item.Epoch = Epoch;
+        return end;
+    }
+
+    private long AnswerDuplicate(ref AppendItem item, in SequencedBatch original)
+    {
+        _duplicates++;
+        item.FirstOffset = new QueueOffset(original.FirstOffset);
+        item.StoredTimeMs = original.StoredTimeMs;
+        item.Epoch = Epoch;
+        return original.EndPosition;
+    }
+
+    /// <summary>Gives a batch its place, copies it once, and makes it findable (behind the visible watermark).</summary>
+    private long Stage(Queue queue, EntryKind kind, ReadOnlySpan<byte> batch, int count, uint tagBits, long nowMs)
+    {
+        int size = EntryHeaderSize + batch.Length;
+        if (_staged + size + EntryHeaderSize > _active.BasePosition + _active.Capacity)
+        {
+            Roll(nowMs);
+        }
+        long position = _staged;
+        long firstOffset = queue.NextOffset;
+        // Header and the stamped start of the batch are made beside, so that the ring's end may cut them anywhere.
+        Span<byte> start = stackalloc byte[EntryHeaderSize + EntryHeader.CoveredBatchSize];
+        batch[..EntryHeader.CoveredBatchSize].CopyTo(start[EntryHeaderSize..]);
+        RecordBatch.Stamp(start[EntryHeaderSize..], new QueueOffset(firstOffset), Epoch);
+        WriteHeader(start, queue.Id, kind, size, tagBits, nowMs, start[EntryHeaderSize..]);
+        _arena.Write(position, start);
+        _arena.Write(position + start.Length, batch[EntryHeader.CoveredBatchSize..]);
+        queue.AddEntry(_active, position, size, firstOffset, firstOffset + count, nowMs, tagBits);
+        if (queue.Watchers is { } watchers)
+        {
+            _ready.Add((queue.Id, position, watchers));
+            queue.Watchers = null;
+        }
+        _lastStoredTimeMs = nowMs;
+        Volatile.Write(ref _staged, position + size);
+        if (_staged >= _prepareAt)
+        {
+            _prepareAt = long.MaxValue;
+            _preparerSignal.Raise();
+        }
+        return position + size;
+    }
+
+    /// <summary>Stages an entry without a batch: a seal, an epoch start.</summary>
+    private long StageMark(EntryKind kind, long nowMs)
+    {
+        long position = _staged;
+        Span<byte> entry = stackalloc byte[EntryHeaderSize];
+        WriteHeader(entry, QueueId.State, kind, EntryHeaderSize, 0, nowMs, default);
+        _arena.Write(position, entry);
+        _lastStoredTimeMs = nowMs;
+        Volatile.Write(ref _staged, position + EntryHeaderSize);
+        return position + EntryHeaderSize;
+    }
+
+    private void WriteHeader(
+        Span<byte> destination, QueueId queue, EntryKind kind, int size, uint tagBits, long nowMs, ReadOnlySpan<byte> batchStart)
+    {
+        var position = new LogPosition(_staged);
+        var header = new EntryHeader
+        {
+            Size = size,
+            Position = position,
+            Queue = queue,
+            Epoch = Epoch,
+            StoredTimeMs = nowMs,
+            Kind = kind,
+            TagBits = tagBits,
+            DurableDistance = EntryHeader.DistanceOf(position, new LogPosition(Durable)),
+        };
+        EntryHeader.Write(destination, header, _logSeed, batchStart);
+    }
+
+    /// <summary>Ends the active segment and goes on in the prepared one, which <see cref="TryMakeRoom"/> has seen.</summary>
+    private void Roll(long nowMs)
+    {
+        PreparedFile prepared = _prepared[0];
+        _prepared.RemoveAt(0);
+        Segment old = _active;
+        long end = StageMark(EntryKind.Seal, nowMs);
+        var next = new Segment(SegmentPath(end), end, prepared.Capacity, nowMs) { File = prepared.File, PreparedPath = prepared.Path };
+        Volatile.Write(ref _segments, [.. _segments, next]);
+        old.Next = next;
+        old.EndPosition = end;
+        _active = next;
+        _prepareAt = PrepareAt(next);
+        _wantedBytes = 0;
+    }
+
+    /// <summary>Whether a request can be staged now; wakes the preparer when a segment is missing. Rolls a segment that is too old.</summary>
+    private bool TryMakeRoom(ReadOnlySpan<AppendItem> items, long total, long nowMs)
+    {
+        if (_staged + total + Slack - Visible > _maxUnseenBytes)
+        {
+            return false;
+        }
+        long age = nowMs - _active.CreatedTimeMs;
+        if (age > _options.SegmentMaxAge.TotalMilliseconds && _staged > _active.BasePosition)
+        {
+            if (_prepared.Count > 0)
+            {
+                Roll(nowMs);
+            }
+            else if (_prepareAt != long.MaxValue)
+            {
+                // The age is a wish: appends go on here until the next file is there.
+                _prepareAt = long.MaxValue;
+                _preparerSignal.Raise();
+            }
+        }
+        if (_staged + total + EntryHeaderSize <= _active.BasePosition + _active.Capacity)
+        {
+            return true;
+        }
+        if (FitsPrepared(items, total))
+        {
+            return true;
+        }
+        _wantedBytes = Math.Max(_wantedBytes, total);
+        _preparerSignal.Raise();
+        return false;
+    }
+
+    /// <summary>Whether a request fits into what is left of the active segment and the files made ahead, entry by entry.</summary>
+    private bool FitsPrepared(ReadOnlySpan<AppendItem> items, long total)
+    {
+        long room = _active.BasePosition + _active.Capacity - _staged;
+        int used = 0;
+        int count = Math.Max(1, items.Length);
+        for (int i = 0; i < count; i++)
+        {
+            long size = items.IsEmpty ? total : EntryHeaderSize + items[i].Batch.Length;
+            if (room < size + EntryHeaderSize)
+            {
+                if (used == _prepared.Count)
+                {
+                    return false;
+                }
+                room = _prepared[used++].Capacity;
+            }
+            room -= size;
+        }
+        return true;
+    }
+
+    private void AddWaiter(Durability durability, AppendWaiter waiter, long target)
+    {
+        bool durable = durability == Durability.Durable
+            || (durability == Durability.Policy && _options.FlushPolicy == FlushPolicy.Sync);
+        if (durable)
+        {
+            _durableIncoming.Add(waiter, target);
+            Volatile.Write(ref _durableWanted, true);
+        }
+        else
+        {
+            _writtenIncoming.Add(waiter, target);
+        }
+    }
+
+    /// <summary>Tells readers how far the ring will be overwritten, before it is: staged plus <paramref name="bytes"/>.</summary>
+    private void Claim(long bytes)
+    {
+        // Seals of rolls on the way are part of the slack that readers give.
+        Volatile.Write(ref _claimed, _staged + bytes + (bytes == 0 ? 0 : Slack));
+        Volatile.WriteBarrier();
+    }
+
+    /// <summary>Blocks until everything staged by now is durable.</summary>
+    public void MakeDurable()
+    {
+        using var durable = new BlockingWaiter();
+        lock (_lock)
+        {
+            if (_fault is not null)
+            {
+                throw _fault;
+            }
+            AddWaiter(Durability.Durable, durable, _staged);
+        }
+        _writerSignal.Raise();
+        durable.Wait();
+    }
+
+    private void StageEpochStart(AppendWaiter waiter)
+    {
+        lock (_lock)
+        {
+            long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
+            if (_staged + (2 * EntryHeaderSize) > _active.BasePosition + _active.Capacity)
+            {
+                _prepared.Add(Prepare());
+                Roll(nowMs);
+            }
+            Claim(EntryHeaderSize);
+            long end = StageMark(EntryKind.EpochStart, nowMs);
+            Claim(0);
+            AddWaiter(Durability.Durable, waiter, end);
+        }
+        _writerSignal.Raise();
+    }
+
+    private bool HasRoom()
+    {
+        if (_fault is not null || _isClosing)
+        {
+            return true;
+        }
+        long preparedBytes = 0;
+        foreach (PreparedFile prepared in _prepared)
+        {
+            preparedBytes += prepared.Capacity;
+        }
+        return _staged - Visible <= _maxUnseenBytes / 2 && (_wantedBytes == 0 || preparedBytes > _wantedBytes);
+    }
+
+    private void ReleaseRoomWaiters(bool force)
+    {
+        if (!Volatile.Read(ref _roomWanted) && !force)
+        {
+            return;
+        }
+        TaskCompletionSource[] released;
+        lock (_lock)
+        {
+            if (!force && !HasRoom())
+            {
+                return;
+            }
+            released = [.. _roomWaiters];
+            _roomWaiters.Clear();
+            Volatile.Write(ref _roomWanted, false);
+        }
+        foreach (TaskCompletionSource waiter in released)
+        {
+            waiter.TrySetResult();
+        }
+    }
+}

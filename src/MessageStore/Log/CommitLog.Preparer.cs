@@ -1,0 +1,178 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>A segment file made ahead of need: room reserved, without header, position and final name.</summary>
+internal sealed record PreparedFile(string Path, IDiskFile File, long Capacity);
+
+/// <summary>Why messages are refused; more than one may hold.</summary>
+[Flags]
+internal enum ReadOnlyReason
+{
+    None = 0,
+
+    /// <summary>The next segment cannot be made, or what would be left is less than the reserve.</summary>
+    Space = 1,
+
+    /// <summary>A write found the disk full.</summary>
+    Write = 2,
+}
+
+/// <summary>The preparer thread: makes the next segment before it is needed and watches the room on the disk.</summary>
+internal sealed partial class CommitLog
+{
+    /// <summary>With sync flush: bytes at the start of a new file that are written as zeros, because fdatasync over them is twice as fast.</summary>
+    private const int ZeroedBytes = 32 << 20;
+
+    private static readonly TimeSpan SpaceCheckInterval = TimeSpan.FromSeconds(1);
+
+    private readonly WorkSignal _preparerSignal = new();
+    private readonly List<PreparedFile> _prepared = [];
+    private int _preparedCount;
+    private long _prepareAt;
+    private long _freeBytes;
+    private int _readOnly;
+
+    /// <summary>Whether messages are refused because the disk is (nearly) full.</summary>
+    public bool IsReadOnly => Volatile.Read(ref _readOnly) != 0;
+
+    /// <summary>Free bytes when they were last asked for.</summary>
+    public long FreeBytes => Volatile.Read(ref _freeBytes);
+
+    /// <summary>Where a segment with this base position lives.</summary>
+    private string SegmentPath(long basePosition) => LogFiles.Segment(_directory, new LogPosition(basePosition));
+
+    private static long PrepareAt(Segment segment) => segment.BasePosition + (segment.Capacity / 2);
+
+    private void RunPreparer()
+    {
+        CheckSpace();
+        while (!_stopping.IsCancellationRequested && Fault is null)
+        {
+            if (IsFileWanted() && TryPrepare())
+            {
+                ReleaseRoomWaiters(force: false);
+                continue;
+            }
+            if (IsReadOnly)
+            {
+                _preparerSignal.Wait(SpaceCheckInterval);
+                CheckSpace();
+            }
+            else
+            {
+                _preparerSignal.Wait();
+            }
+        }
+    }
+
+    private bool IsFileWanted()
+    {
+        lock (_lock)
+        {
+            long prepared = _prepared.Sum(file => file.Capacity);
+            return prepared <= _wantedBytes && (_prepareAt == long.MaxValue || _wantedBytes > 0);
+        }
+    }
+
+    private bool TryPrepare()
+    {
+        PreparedFile file;
+        try
+        {
+            file = Prepare();
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        {
+            EnterReadOnly(ReadOnlyReason.Space, exception);
+            return false;
+        }
+        lock (_lock)
+        {
+            _prepared.Add(file);
+        }
+        CheckSpace();
+        return true;
+    }
+
+    private PreparedFile Prepare()
+    {
+        string path = Path.Combine(_directory, $"{Epoch}-{_preparedCount++}{LogFiles.PreparedSuffix}");
+        _disk.Delete(path);
+        IDiskFile file = _disk.Open(path, DiskOpen.CreateNew);
+        try
+        {
+            file.Preallocate(0, Segment.HeaderSize + _options.SegmentSizeBytes);
+            if (_options.FlushPolicy == FlushPolicy.Sync)
+            {
+                WriteZeros(file, Segment.HeaderSize + Math.Min(_options.SegmentSizeBytes, ZeroedBytes));
+            }
+            file.Sync();
+            _disk.SyncDirectory(_directory);
+        }
+        catch
+        {
+            file.Dispose();
+            _disk.Delete(path);
+            throw;
+        }
+        return new PreparedFile(path, file, _options.SegmentSizeBytes);
+    }
+
+    private static void WriteZeros(IDiskFile file, long length)
+    {
+        byte[] zeros = new byte[(int)Math.Min(length, 1 << 20)];
+        for (long offset = 0; offset < length; offset += zeros.Length)
+        {
+            file.Write(zeros.AsSpan(0, (int)Math.Min(zeros.Length, length - offset)), offset);
+        }
+    }
+
+    private Segment MakeFirstSegment(long position)
+    {
+        PreparedFile prepared = Prepare();
+        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        var segment = new Segment(SegmentPath(position), position, prepared.Capacity, nowMs)
+        {
+            File = prepared.File,
+            PreparedPath = prepared.Path,
+        };
+        if (_segments.Length > 0)
+        {
+            _segments[^1].Next = segment;
+        }
+        _segments = [.. _segments, segment];
+        return segment;
+    }
+
+    private void CheckSpace()
+    {
+        long free = _disk.FreeBytes(_directory);
+        Volatile.Write(ref _freeBytes, free);
+        if (free < _options.EffectiveReserveBytes)
+        {
+            EnterReadOnly(ReadOnlyReason.Space, cause: null);
+        }
+        else
+        {
+            LeaveReadOnly(ReadOnlyReason.Space);
+        }
+    }
+
+    private void EnterReadOnly(ReadOnlyReason reason, DiskException? cause)
+    {
+        if ((Interlocked.Or(ref _readOnly, (int)reason) & (int)reason) == 0)
+        {
+            Log.ReadOnlyEntered(_logger, cause, _directory, reason, FreeBytes, _options.EffectiveReserveBytes);
+            _preparerSignal.Raise();
+        }
+    }
+
+    private void LeaveReadOnly(ReadOnlyReason reason)
+    {
+        if ((Interlocked.And(ref _readOnly, ~(int)reason) & (int)reason) != 0)
+        {
+            Log.ReadOnlyLeft(_logger, _directory, reason, FreeBytes);
+        }
+    }
+}

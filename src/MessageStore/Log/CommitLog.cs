@@ -1,0 +1,273 @@
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.MessageStore;
+
+/// <summary>
+/// The append-only log. Owns the arena, the segments, the watermarks, and through its lock the queue table and the producers.
+/// </summary>
+/// <remarks>
+/// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the arena to the system in large
+/// writes; the flusher calls fdatasync; the preparer makes the next file ahead of need. Nobody does I/O under the lock.
+/// Watermarks are written by one thread each: staged under the lock, written by the writer, durable by the flusher, visible by one of these.
+/// </remarks>
+internal sealed partial class CommitLog : IDisposable
+{
+    private const int EntryHeaderSize = EntryHeader.Length;
+
+    private readonly Lock _lock = new();
+    private readonly StoreOptions _options;
+    private readonly IDisk _disk;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly string _directory;
+    private readonly LogState _state;
+    private readonly Arena _arena;
+    private readonly uint _logSeed;
+    private readonly long _maxUnseenBytes;
+    private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly CancellationTokenSource _stopping = new();
+    private readonly List<Thread> _threads = [];
+    private readonly long _firstMemoryPosition;
+
+    private long _staged;
+    private long _claimed;
+    private long _written;
+    private long _durable;
+    private long _visible;
+    private Segment _active;
+    private Segment[] _segments;
+    private long _lastStoredTimeMs;
+    private Exception? _fault;
+    private bool _isClosing;
+
+    public CommitLog(
+        StoreOptions options, IDisk disk, string directory, RecoveredLog recovered, LogState state, ILogger logger, TimeProvider time)
+    {
+        _options = options;
+        _disk = disk;
+        _directory = directory;
+        _state = state;
+        _logger = logger;
+        _time = time;
+        StoreId = recovered.StoreId;
+        LogId = recovered.LogId;
+        Epoch = checked(recovered.LastEpoch + 1);
+        _logSeed = EntryHeader.SeedOf(recovered.LogId);
+        _arena = new Arena(options.TailMemoryBytes);
+        // The rest of the ring always holds visible bytes for the readers of the tail.
+        _maxUnseenBytes = _arena.Size / 4 * 3;
+        _lastStoredTimeMs = recovered.LastStoredTimeMs;
+        _stateBytes = recovered.StateBytesSinceSnapshot;
+        _staged = _claimed = _written = _durable = _visible = recovered.EndPosition;
+        _firstMemoryPosition = recovered.EndPosition;
+        _segments = [.. recovered.Segments];
+        _active = _segments.Length > 0 && !_segments[^1].IsSealed ? _segments[^1] : MakeFirstSegment(recovered.EndPosition);
+        _writing = _flushing = _active;
+        _prepareAt = PrepareAt(_active);
+    }
+
+    public Guid StoreId { get; }
+
+    public Guid LogId { get; }
+
+    public int Epoch { get; }
+
+    /// <summary>Bytes that one request may stage: with it, half of the memory for staging is always enough.</summary>
+    public int MaxRequestBytes => (int)(_maxUnseenBytes / 2) - Slack;
+
+    public Task Completion => _completion.Task;
+
+    public Arena Arena => _arena;
+
+    public LogState State => _state;
+
+    public long Visible => Volatile.Read(ref _visible);
+
+    public long Durable => Volatile.Read(ref _durable);
+
+    /// <summary>The stored time of the newest entry; under the lock.</summary>
+    public long LastStoredTimeMs => _lastStoredTimeMs;
+
+    public long Staged => Volatile.Read(ref _staged);
+
+    /// <summary>The files in the order of positions; the last takes the appends.</summary>
+    public Segment[] Segments => Volatile.Read(ref _segments);
+
+    /// <summary>Why the log takes no more; null while it does.</summary>
+    public Exception? Fault => Volatile.Read(ref _fault);
+
+    /// <summary>What the log has done; the store adds the rest.</summary>
+    public StoreFigures Figures => new()
+    {
+        Appends = Volatile.Read(ref _appends),
+        Batches = Volatile.Read(ref _batches),
+        DuplicateBatches = Volatile.Read(ref _duplicates),
+        BytesWritten = Volatile.Read(ref _bytesWritten),
+        Writes = Volatile.Read(ref _writes),
+        Syncs = Volatile.Read(ref _syncs),
+        Segments = Segments.Length,
+        Queues = _state.Queues.Count,
+        FreeBytes = FreeBytes,
+        IsReadOnly = IsReadOnly,
+    };
+
+    /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be quick.</summary>
+    public Action? BackgroundWork { get; set; }
+
+    public LogWatermarks Watermarks
+    {
+        get
+        {
+            // From the back, so that a later watermark never shows behind an earlier one.
+            long durable = Durable;
+            long visible = Visible;
+            long written = Volatile.Read(ref _written);
+            long staged = Staged;
+            return new LogWatermarks(
+                new LogPosition(Segments[0].BasePosition),
+                new LogPosition(staged),
+                new LogPosition(written),
+                new LogPosition(durable),
+                new LogPosition(Math.Min(visible, written)));
+        }
+    }
+
+    /// <summary>Whether the ring still holds everything from a visible position on. Ask again after copying: only then the copy counts.</summary>
+    public bool IsInMemory(long position) =>
+        position >= _firstMemoryPosition && position >= Volatile.Read(ref _claimed) - _arena.Size;
+
+    /// <summary>Forgets the state bytes counted so far: a snapshot begins.</summary>
+    /// <returns>Where its replay starts.</returns>
+    public LogPosition BeginSnapshot()
+    {
+        lock (_lock)
+        {
+            _stateBytes = 0;
+            return new LogPosition(_staged);
+        }
+    }
+
+    /// <summary>Runs something under the lock: for those who read or change the tables.</summary>
+    public T Locked<T>(Func<T> action)
+    {
+        lock (_lock)
+        {
+            return action();
+        }
+    }
+
+    /// <summary>Starts the threads and begins the epoch; returns when that is durable.</summary>
+    public void Start()
+    {
+        StartThread("EQueue log writer", RunWriter);
+        StartThread("EQueue log flusher", RunFlusher);
+        using var begun = new BlockingWaiter();
+        StageEpochStart(begun);
+        begun.Wait();
+        StartThread("EQueue log preparer", RunPreparer);
+    }
+
+    /// <summary>Takes no more appends, writes and syncs what was accepted, ends the threads. Blocks.</summary>
+    public void Stop()
+    {
+        lock (_lock)
+        {
+            _isClosing = true;
+        }
+        ReleaseRoomWaiters(force: true);
+        _stopping.Cancel();
+        _writerSignal.Raise();
+        _preparerSignal.Raise();
+        foreach (Thread thread in _threads)
+        {
+            thread.Join();
+        }
+    }
+
+    /// <summary>Closes the files; after <see cref="Stop"/> and after the last reader.</summary>
+    public void Dispose()
+    {
+        foreach (Segment segment in _segments)
+        {
+            segment.File?.Dispose();
+        }
+        foreach (PreparedFile prepared in _prepared)
+        {
+            prepared.File.Dispose();
+        }
+        _stopping.Dispose();
+        if (Fault is null)
+        {
+            _completion.TrySetResult();
+        }
+    }
+
+    private void StartThread(string name, Action run)
+    {
+        var thread = new Thread(() => RunGuarded(run)) { IsBackground = true, Name = name };
+        _threads.Add(thread);
+        thread.Start();
+    }
+
+    private void RunGuarded(Action run)
+    {
+        try
+        {
+            run();
+        }
+        catch (Exception exception)
+        {
+            Latch(exception);
+        }
+    }
+
+    /// <summary>The first failure ends the log: every waiter is told, every later append is refused, reads of what is visible go on.</summary>
+    private void Latch(Exception exception)
+    {
+        var fault = new EQueueException(
+            ErrorCode.StoreFaulted, $"The store in {_directory} failed and takes no more: {exception.Message}", exception);
+        WaiterQueue waiters = default;
+        lock (_lock)
+        {
+            if (_fault is not null)
+            {
+                return;
+            }
+            Volatile.Write(ref _fault, fault);
+            waiters.TakeAll(ref _writtenIncoming);
+            waiters.TakeAll(ref _durableIncoming);
+        }
+        Log.StoreFaulted(_logger, exception, _directory);
+        _completion.TrySetException(fault);
+        waiters.Fail(fault);
+        ReleaseRoomWaiters(force: true);
+        _writerSignal.Raise();
+        _flusherSignal.Raise();
+        _preparerSignal.Raise();
+    }
+
+    /// <summary>For the one thread that opens the store.</summary>
+    private sealed class BlockingWaiter : AppendWaiter, IDisposable
+    {
+        private readonly ManualResetEventSlim _done = new();
+        private Exception? _fault;
+
+        public void Wait()
+        {
+            _done.Wait();
+            if (_fault is not null)
+            {
+                throw _fault;
+            }
+        }
+
+        public void Dispose() => _done.Dispose();
+
+        protected internal override void OnCompleted(Exception? fault)
+        {
+            _fault = fault;
+            _done.Set();
+        }
+    }
+}

@@ -1,0 +1,343 @@
+using System.Diagnostics;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.MessageStore;
+
+/// <summary>
+/// The background thread: writes the index of sealed segments and drops their runs from memory, takes snapshots. Everything here can be made again
+/// from the log, so a failure is logged and tried again later; it never stops the store.
+/// </summary>
+internal sealed class LogKeeper : IDisposable
+{
+    private const int KeptSnapshots = 2;
+
+    /// <summary>Queues or producers looked at under one hold of the log's lock: appends wait no longer than that.</summary>
+    private const int SliceSize = 256;
+
+    private static readonly TimeSpan RetryInterval = TimeSpan.FromSeconds(1);
+
+    private readonly CommitLog _log;
+    private readonly StoreOptions _options;
+    private readonly IDisk _disk;
+    private readonly string _directory;
+    private readonly OpenSegments _open;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly WorkSignal _signal = new();
+    private readonly Thread _thread;
+    private readonly List<LogPosition> _snapshots;
+    private long _lastSnapshot = Stopwatch.GetTimestamp();
+    private bool _isSnapshotWanted;
+    private bool _isStopping;
+    private long _snapshotsTaken;
+
+    public LogKeeper(
+        CommitLog log, StoreOptions options, IDisk disk, string directory, OpenSegments open, ILogger logger, TimeProvider time)
+    {
+        _log = log;
+        _options = options;
+        _disk = disk;
+        _directory = directory;
+        _open = open;
+        _logger = logger;
+        _time = time;
+        _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
+        _thread = new Thread(Run) { IsBackground = true, Name = "EQueue log keeper" };
+        log.BackgroundWork = _signal.Raise;
+        _thread.Start();
+        _signal.Raise();
+    }
+
+    /// <summary>Snapshots written since the store was opened.</summary>
+    public long SnapshotsTaken => Volatile.Read(ref _snapshotsTaken);
+
+    /// <summary>Ends the thread; what it is writing is finished first.</summary>
+    public void Dispose()
+    {
+        Volatile.Write(ref _isStopping, true);
+        _signal.Raise();
+        _thread.Join();
+    }
+
+    /// <summary>The last work of an orderly stop, when the log has ended and all is durable: indexes and a snapshot. Not on the thread.</summary>
+    public void Finish()
+    {
+        Guarded(SealAll);
+        Guarded(TakeSnapshot);
+    }
+
+    private void Run()
+    {
+        while (!Volatile.Read(ref _isStopping) && _log.Fault is null)
+        {
+            bool isDone = Guarded(SealAll);
+            bool isDue = _isSnapshotWanted
+                || _log.StateBytes >= _options.SnapshotStateBytes
+                || (_log.StateBytes > 0 && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
+            if (isDue)
+            {
+                isDone &= Guarded(TakeSnapshot);
+            }
+            _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
+        }
+    }
+
+    private bool Guarded(Action work)
+    {
+        try
+        {
+            work();
+            return true;
+        }
+        catch (Exception exception)
+        {
+            // Derived files: the log itself is untouched and holds everything that is needed to try again.
+            if (!Volatile.Read(ref _isStopping) || _log.Fault is null)
+            {
+                Log.BackgroundFileFailed(_logger, exception, _directory);
+            }
+            return false;
+        }
+    }
+
+    private void SealAll()
+    {
+        Segment? previous = null;
+        foreach (Segment segment in _log.Segments)
+        {
+            if (!segment.IsSealed || segment.EndPosition > _log.Durable)
+            {
+                return;
+            }
+            if (!segment.HasIndex)
+            {
+                WriteIndex(segment, previous);
+                DropRuns(segment);
+                _isSnapshotWanted = true;
+            }
+            previous = segment;
+        }
+    }
+
+    private void WriteIndex(Segment segment, Segment? previous)
+    {
+        string path = LogFiles.Index(_directory, new LogPosition(segment.BasePosition));
+        using var index = new SealedIndexWriter(_disk, path);
+        var slice = new List<SealedContent>(SliceSize);
+        uint next = 0;
+        while (Collect(segment, ref next, slice))
+        {
+            foreach (SealedContent content in slice)
+            {
+                long lastTimeMs = content.LastTimeMs >= 0 ? content.LastTimeMs : LastTimeIn(previous, content.Queue);
+                index.BeginQueue(content.Queue, new QueueOffset(content.NextOffset), lastTimeMs);
+                AddRuns(index, content.Runs);
+            }
+            slice.Clear();
+        }
+        index.Complete(
+            _log.StoreId,
+            _log.LogId,
+            new LogPosition(segment.BasePosition),
+            new LogPosition(segment.EndPosition),
+            _log.Epoch,
+            _time.GetUtcNow().ToUnixTimeMilliseconds());
+        segment.HasIndex = true;
+        Log.BackgroundFileWritten(_logger, path, segment.EndPosition - segment.BasePosition);
+    }
+
+    /// <summary>What the index says of the next queues; ids from <paramref name="next"/> on.</summary>
+    private bool Collect(Segment segment, ref uint next, List<SealedContent> slice)
+    {
+        uint first = next;
+        next = _log.Locked(() =>
+        {
+            uint id = first;
+            for (; id < _log.State.Queues.NextId && slice.Count < SliceSize; id++)
+            {
+                if (_log.State.Queues.Find(new QueueId(id)) is { } queue)
+                {
+                    slice.Add(ContentOf(queue, segment));
+                }
+            }
+            return id;
+        });
+        return slice.Count > 0;
+    }
+
+    private static SealedContent ContentOf(Queue queue, Segment segment)
+    {
+        long nextOffset = queue.NextOffset;
+        long lastTimeMs = queue.Tail is null ? queue.LastStoredTimeMs : -1;
+        List<IndexRun>? runs = null;
+        for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
+        {
+            if (run.Segment.BasePosition > segment.BasePosition)
+            {
+                nextOffset = run.FirstOffset;
+                continue;
+            }
+            if (runs is null)
+            {
+                (nextOffset, lastTimeMs) = (run.EndOffset, run.LastTimeMs);
+                runs = [];
+            }
+            if (run.Segment == segment)
+            {
+                runs.Insert(0, run);
+            }
+        }
+        return new SealedContent(queue.Id, nextOffset, lastTimeMs, runs ?? []);
+    }
+
+    private long LastTimeIn(Segment? previous, QueueId queue)
+    {
+        if (previous is null)
+        {
+            return 0;
+        }
+        OpenSegment open = _open.Acquire(previous);
+        try
+        {
+            return open.Index.TryFind(queue, out SealedQueue row) ? row.LastStoredTimeMs : 0;
+        }
+        finally
+        {
+            _open.Release(open);
+        }
+    }
+
+    private static void AddRuns(SealedIndexWriter index, List<IndexRun> runs)
+    {
+        foreach (IndexRun run in runs)
+        {
+            int count = run.Count;
+            for (int i = 0; i < count; i++)
+            {
+                IndexEntry entry = run[i];
+                index.Add(new SealedEntry(
+                    run.FirstOffsetOf(i), run.EndOffsetOf(i), run.PositionOf(i), (int)entry.Size, run.TimeOf(i), entry.TagBits));
+            }
+        }
+    }
+
+    /// <summary>Takes a segment's runs out of memory, once the index file answers for them.</summary>
+    private void DropRuns(Segment segment)
+    {
+        List<(Queue Queue, IndexRun Run)> runs = segment.Runs;
+        for (int first = 0; first < runs.Count; first += SliceSize)
+        {
+            int start = first;
+            _log.Locked(() =>
+            {
+                foreach ((Queue queue, IndexRun _) in runs.Skip(start).Take(SliceSize))
+                {
+                    Unlink(queue, segment);
+                }
+                return true;
+            });
+        }
+        segment.Runs = [];
+        _open.Forget(segment);
+        segment.File?.Dispose();
+        segment.File = null;
+    }
+
+    private static void Unlink(Queue queue, Segment segment)
+    {
+        if (queue.Tail is not { } run)
+        {
+            return;
+        }
+        if (run.Segment.BasePosition <= segment.BasePosition)
+        {
+            queue.Tail = null;
+            return;
+        }
+        while (run.Previous is { } previous && previous.Segment.BasePosition > segment.BasePosition)
+        {
+            run = previous;
+        }
+        run.Previous = null;
+    }
+
+    private void TakeSnapshot()
+    {
+        LogPosition start = _log.BeginSnapshot();
+        _isSnapshotWanted = false;
+        _lastSnapshot = Stopwatch.GetTimestamp();
+        if (_snapshots.Count > 0 && _snapshots[^1] == start)
+        {
+            return;
+        }
+        try
+        {
+            WriteSnapshot(start);
+        }
+        catch
+        {
+            _isSnapshotWanted = true;
+            throw;
+        }
+        _snapshots.Add(start);
+        while (_snapshots.Count > KeptSnapshots)
+        {
+            _disk.Delete(LogFiles.Snapshot(_directory, _snapshots[0]));
+            _snapshots.RemoveAt(0);
+        }
+        _snapshotsTaken++;
+    }
+
+    private void WriteSnapshot(LogPosition start)
+    {
+        string path = LogFiles.Snapshot(_directory, start);
+        LogState state = _log.State;
+        using var snapshot = new SnapshotWriter(_disk, path);
+        (uint nextQueue, long nextProducer, long lastTimeMs) =
+            _log.Locked(() => (state.Queues.NextId, state.Producers.NextId, _log.LastStoredTimeMs));
+        snapshot.WriteMarks(nextQueue, nextProducer, lastTimeMs);
+        snapshot.WriteQueues(Slices(state.Queues.NextId, id => state.Queues.Find(new QueueId(id)), SnapshotQueue.Of));
+        long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
+        snapshot.WriteProducers(
+            Slices((uint)producers.Length, index => state.Producers.Find(producers[index]), SnapshotProducer.Of));
+        snapshot.WriteMachine(state.Machine.Capture());
+        var end = new LogPosition(_log.Staged);
+        if (_log.Durable < end.Value)
+        {
+            _log.MakeDurable();
+        }
+        snapshot.Complete(
+            _log.StoreId, _log.LogId, start, end, _log.Epoch, _time.GetUtcNow().ToUnixTimeMilliseconds());
+        Log.BackgroundFileWritten(_logger, path, snapshot.Size);
+    }
+
+    /// <summary>Copies of many items, taken slice by slice under the log's lock.</summary>
+    private IEnumerable<TCopy> Slices<TItem, TCopy>(uint count, Func<uint, TItem?> find, Func<TItem, TCopy> copy)
+        where TItem : class
+    {
+        var slice = new List<TCopy>(SliceSize);
+        for (uint first = 0; first < count; first += SliceSize)
+        {
+            uint start = first;
+            _log.Locked(() =>
+            {
+                for (uint i = start; i < Math.Min(start + SliceSize, count); i++)
+                {
+                    if (find(i) is { } item)
+                    {
+                        slice.Add(copy(item));
+                    }
+                }
+                return true;
+            });
+            foreach (TCopy item in slice)
+            {
+                yield return item;
+            }
+            slice.Clear();
+        }
+    }
+
+    private readonly record struct SealedContent(QueueId Queue, long NextOffset, long LastTimeMs, List<IndexRun> Runs);
+}

@@ -1,0 +1,179 @@
+using System.Buffers;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.MessageStore;
+
+/// <summary>Serves what is no longer in memory: finds it by the index, reads it in few large reads, checks every CRC. On the disk threads.</summary>
+internal sealed class DiskReader(CommitLog log, OpenSegments segments, DiskThreads threads, ILogger logger)
+{
+    /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than another read.</summary>
+    private const int LargestSkip = 32 << 10;
+
+    /// <summary>The most bytes of one read, a larger single entry excepted.</summary>
+    private const int LargestRead = 1 << 20;
+
+    private readonly EntryFinder _finder = new(log, segments);
+    private readonly uint _logSeed = EntryHeader.SeedOf(log.LogId);
+    private long _reads;
+
+    /// <summary>Reads that went to the disk.</summary>
+    public long Reads => Volatile.Read(ref _reads);
+
+    /// <inheritdoc cref="QueueStore.ReadFromDiskAsync"/>
+    public Task<ReadResult> ReadAsync(
+        QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination, CancellationToken cancellationToken)
+    {
+        if (!TailReader.TryBegin(log, id, from, out Queue queue, out _, out ReadResult bounds))
+        {
+            return Task.FromResult(bounds);
+        }
+        var work = new Work<ReadResult>(() => Read(id, from, maxBytes, destination), cancellationToken)
+        {
+            Position = queue.ColdReadPosition,
+        };
+        threads.Add(work);
+        return work.Task;
+    }
+
+    /// <inheritdoc cref="QueueStore.FindOffsetAsync"/>
+    public Task<QueueOffset> FindOffsetAsync(QueueId id, long storedTimeMs, CancellationToken cancellationToken)
+    {
+        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        var work = new Work<QueueOffset>(
+            () => new QueueOffset(_finder.FindTime(queue, storedTimeMs, log.Visible)), cancellationToken)
+        { Position = 0 };
+        threads.Add(work);
+        return work.Task;
+    }
+
+    private ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
+    {
+        if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
+        {
+            return bounds;
+        }
+        Interlocked.Increment(ref _reads);
+        FoundEntries found = _finder.Find(queue, from.Value, visible, maxBytes);
+        if (found.Entries.Count == 0)
+        {
+            long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
+            return bounds with { Error = ErrorCode.DamagedData, NextOffset = new QueueOffset(next) };
+        }
+        OpenSegment open = segments.Acquire(found.Segment!);
+        try
+        {
+            return CopyEntries(open, id, found.Entries, destination, bounds);
+        }
+        finally
+        {
+            segments.Release(open);
+            queue.ColdReadPosition = found.Entries[^1].Position + found.Entries[^1].Size;
+        }
+    }
+
+    private ReadResult CopyEntries(
+        OpenSegment open, QueueId id, List<SealedEntry> entries, IBufferWriter<byte> destination, ReadResult bounds)
+    {
+        int served = 0;
+        for (int first = 0; first < entries.Count;)
+        {
+            int last = first + 1;
+            long start = entries[first].Position;
+            while (last < entries.Count
+                && entries[last].Position - End(entries[last - 1]) <= LargestSkip
+                && End(entries[last]) - start <= LargestRead)
+            {
+                last++;
+            }
+            int size = (int)(End(entries[last - 1]) - start);
+            byte[] buffer = ArrayPool<byte>.Shared.Rent(size);
+            try
+            {
+                Span<byte> bytes = buffer.AsSpan(0, open.File.Read(buffer.AsSpan(0, size), open.Segment.FileOffsetOf(start)));
+                for (; first < last; first++)
+                {
+                    SealedEntry entry = entries[first];
+                    if (!TryGetWhole(bytes, (int)(entry.Position - start), id, entry, out ReadOnlySpan<byte> whole))
+                    {
+                        return AnswerDamaged(open, entry, served, bounds);
+                    }
+                    destination.Write(whole);
+                    served += whole.Length;
+                }
+            }
+            finally
+            {
+                ArrayPool<byte>.Shared.Return(buffer);
+            }
+        }
+        return bounds with { NextOffset = new QueueOffset(entries[^1].EndOffset), Size = served };
+    }
+
+    private static long End(in SealedEntry entry) => entry.Position + entry.Size;
+
+    /// <summary>What was good before a bad entry is given; the next read begins at the bad one and says so.</summary>
+    private ReadResult AnswerDamaged(OpenSegment open, in SealedEntry entry, int served, ReadResult bounds)
+    {
+        if (served > 0)
+        {
+            return bounds with { NextOffset = new QueueOffset(entry.FirstOffset), Size = served };
+        }
+        Log.DamagedEntry(logger, open.Segment.Path, entry.Position, entry.Size);
+        return bounds with { Error = ErrorCode.DamagedData, NextOffset = new QueueOffset(entry.EndOffset) };
+    }
+
+    private bool TryGetWhole(
+        ReadOnlySpan<byte> bytes, int at, QueueId id, in SealedEntry entry, out ReadOnlySpan<byte> whole)
+    {
+        whole = default;
+        if (bytes.Length - at < entry.Size || entry.Size < EntryHeader.Length)
+        {
+            return false;
+        }
+        ReadOnlySpan<byte> candidate = bytes.Slice(at, entry.Size);
+        EntryHeader header = EntryHeader.Read(candidate);
+        if (header.Size != entry.Size || header.Position.Value != entry.Position || header.Queue != id
+            || header.HeaderLength < EntryHeader.Length || header.HeaderLength >= entry.Size)
+        {
+            return false;
+        }
+        ReadOnlySpan<byte> batch = candidate[header.HeaderLength..];
+        if (EntryHeader.ComputeCrc(_logSeed, candidate[..header.HeaderLength], batch) != header.Crc
+            || !RecordBatch.TryReadHeader(batch, out RecordBatchHeader batchHeader, out _)
+            || batchHeader.TotalSize != batch.Length
+            || batchHeader.BaseOffset.Value != entry.FirstOffset
+            || !RecordBatch.HasValidCrc(batch))
+        {
+            return false;
+        }
+        whole = candidate;
+        return true;
+    }
+
+    private sealed class Work<T>(Func<T> read, CancellationToken cancellationToken) : DiskWork
+    {
+        private readonly TaskCompletionSource<T> _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public Task<T> Task => _done.Task;
+
+        public override void Run()
+        {
+            if (cancellationToken.IsCancellationRequested)
+            {
+                _done.TrySetCanceled(cancellationToken);
+                return;
+            }
+            try
+            {
+                _done.TrySetResult(read());
+            }
+            catch (Exception exception)
+            {
+                _done.TrySetException(exception);
+            }
+        }
+
+        public override void Refuse(Exception reason) => _done.TrySetException(reason);
+    }
+}

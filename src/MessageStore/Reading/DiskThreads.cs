@@ -1,0 +1,108 @@
+namespace EQueue.MessageStore;
+
+/// <summary>A read that may block. Runs on one of <see cref="DiskThreads"/>; exactly one of the calls comes.</summary>
+internal abstract class DiskWork
+{
+    /// <summary>Where it reads, as far as known: work is done in the order of positions.</summary>
+    public required long Position { get; init; }
+
+    public abstract void Run();
+
+    public abstract void Refuse(Exception reason);
+}
+
+/// <summary>
+/// The store's own threads for cold reads, so that nobody who reads last week blocks a thread of the pool or the log. Waiting reads are served by
+/// rising position, around and around: the disk sees one sweep, nobody waits longer than two.
+/// </summary>
+/// <remarks>The threads start with the first read. At the bound of waiting reads the answer is LimitReached.</remarks>
+internal sealed class DiskThreads(int count)
+{
+    private const int MaxWaiting = 10_000;
+
+    private readonly object _gate = new();
+    private SortedDictionary<(long Position, long Number), DiskWork> _thisSweep = [];
+    private SortedDictionary<(long Position, long Number), DiskWork> _nextSweep = [];
+    private readonly List<Thread> _threads = [];
+    private long _numbers;
+    private long _sweep;
+    private bool _isStopping;
+
+    public void Add(DiskWork work)
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_isStopping, this);
+            if (_thisSweep.Count + _nextSweep.Count >= MaxWaiting)
+            {
+                throw new Protocol.EQueueException(Protocol.ErrorCode.LimitReached, $"{MaxWaiting} reads wait for the disk.");
+            }
+            (work.Position >= _sweep ? _thisSweep : _nextSweep).Add((work.Position, _numbers++), work);
+            if (_threads.Count < count)
+            {
+                var thread = new Thread(RunThread) { IsBackground = true, Name = "EQueue log reader" };
+                _threads.Add(thread);
+                thread.Start();
+            }
+            Monitor.Pulse(_gate);
+        }
+    }
+
+    /// <summary>Refuses what waits and returns when what runs has ended.</summary>
+    public void Stop()
+    {
+        List<DiskWork> refused;
+        List<Thread> threads;
+        lock (_gate)
+        {
+            _isStopping = true;
+            refused = [.. _thisSweep.Values, .. _nextSweep.Values];
+            _thisSweep.Clear();
+            _nextSweep.Clear();
+            threads = [.. _threads];
+            Monitor.PulseAll(_gate);
+        }
+        foreach (DiskWork work in refused)
+        {
+            work.Refuse(new Protocol.EQueueException(Protocol.ErrorCode.ShuttingDown));
+        }
+        foreach (Thread thread in threads)
+        {
+            thread.Join();
+        }
+    }
+
+    private void RunThread()
+    {
+        while (TryTake(out DiskWork? work))
+        {
+            work!.Run();
+        }
+    }
+
+    private bool TryTake(out DiskWork? work)
+    {
+        lock (_gate)
+        {
+            while (_thisSweep.Count == 0)
+            {
+                if (_nextSweep.Count > 0)
+                {
+                    (_thisSweep, _nextSweep) = (_nextSweep, _thisSweep);
+                    break;
+                }
+                if (_isStopping)
+                {
+                    work = null;
+                    return false;
+                }
+                Monitor.Wait(_gate);
+            }
+            KeyValuePair<(long Position, long Number), DiskWork> next = _thisSweep.First();
+            _thisSweep.Remove(next.Key);
+            _sweep = next.Key.Position;
+            work = next.Value;
+            return true;
+        }
+    }
+}

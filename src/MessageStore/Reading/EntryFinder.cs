@@ -1,0 +1,207 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>Where the entries of one cold read are: neighbours in one segment, without a gap between their offsets.</summary>
+internal sealed class FoundEntries
+{
+    public List<SealedEntry> Entries { get; } = [];
+
+    public Segment? Segment { get; set; }
+
+    /// <summary>With no entries: the offset at which what can be read begins again.</summary>
+    public long NextOffset { get; set; }
+}
+
+/// <summary>Finds entries by offset or time in what is sealed and in what is still in memory. Blocks: for the disk threads only.</summary>
+internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
+{
+    /// <summary>The entries from the one that holds <paramref name="offset"/> on, up to <paramref name="maxBytes"/> or one.</summary>
+    public FoundEntries Find(Queue queue, long offset, long visible, int maxBytes)
+    {
+        var found = new FoundEntries { NextOffset = offset };
+        // A segment may be sealed between the look at the memory and the look at the files: then the second round finds it.
+        for (int round = 0; round < 3 && found.Segment is null; round++)
+        {
+            if (TailReader.TryFindRun(queue, offset, out IndexRun? run, out long nextRunOffset))
+            {
+                CollectRun(run!, offset, visible, maxBytes, nextRunOffset, found);
+            }
+            else
+            {
+                CollectSealed(queue, offset, maxBytes, found);
+            }
+        }
+        return found;
+    }
+
+    /// <summary>The first offset of the first visible batch stored at or after a time, else the visible end.</summary>
+    public long FindTime(Queue queue, long storedTimeMs, long visible)
+    {
+        long end = queue.VisibleEnd(visible);
+        IndexRun? oldest = null;
+        long found = end;
+        for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
+        {
+            oldest = run;
+            int count = run.CountBefore(visible, run.Count);
+            int index = run.IndexOfTime(storedTimeMs, count);
+            if (index < count)
+            {
+                found = run.FirstOffsetOf(index);
+            }
+            if (index > 0)
+            {
+                // Something before it is older than asked for: nothing earlier can be the first.
+                return Math.Max(found, queue.Start);
+            }
+        }
+        return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.Start);
+    }
+
+    private static void CollectRun(
+        IndexRun run, long offset, long visible, int maxBytes, long nextRunOffset, FoundEntries found)
+    {
+        int count = run.CountBefore(visible, run.Count);
+        found.Segment = run.Segment;
+        found.NextOffset = nextRunOffset;
+        long size = 0;
+        for (int i = run.IndexOf(offset, count); i < count; i++)
+        {
+            IndexEntry entry = run[i];
+            size += entry.Size;
+            if (size > maxBytes && found.Entries.Count > 0)
+            {
+                return;
+            }
+            found.Entries.Add(new SealedEntry(
+                run.FirstOffsetOf(i), run.EndOffsetOf(i), run.PositionOf(i), (int)entry.Size, run.TimeOf(i), entry.TagBits));
+        }
+    }
+
+    private void CollectSealed(Queue queue, long offset, int maxBytes, FoundEntries found)
+    {
+        Segment[] sealedOnes = IndexedSegments();
+        for (int i = FirstSegment(sealedOnes, queue.Id, row => row.NextOffset > offset); i < sealedOnes.Length; i++)
+        {
+            OpenSegment open = segments.Acquire(sealedOnes[i]);
+            try
+            {
+                if (open.Index.TryFind(queue.Id, out SealedQueue row) && row.EntryCount > 0)
+                {
+                    CollectBlocks(open.Index, row, offset, maxBytes, found);
+                    if (found.Entries.Count > 0 || found.NextOffset > offset)
+                    {
+                        found.Segment = sealedOnes[i];
+                        return;
+                    }
+                }
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+    }
+
+    private static void CollectBlocks(SealedIndex index, in SealedQueue row, long offset, int maxBytes, FoundEntries found)
+    {
+        var entries = new SealedEntry[SealedBlock.MaxEntries];
+        long size = 0;
+        for (int block = Math.Max(0, index.FindBlock(row, new QueueOffset(offset))); block < row.BlockCount; block++)
+        {
+            int count = index.ReadBlock(row, block, entries);
+            foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
+            {
+                if (entry.EndOffset <= offset)
+                {
+                    continue;
+                }
+                if (found.Entries.Count == 0 && entry.FirstOffset > offset)
+                {
+                    found.NextOffset = entry.FirstOffset;
+                    return;
+                }
+                size += entry.Size;
+                bool isGap = found.Entries.Count > 0 && entry.FirstOffset != found.Entries[^1].EndOffset;
+                if (found.Entries.Count > 0 && (size > maxBytes || isGap))
+                {
+                    return;
+                }
+                found.Entries.Add(entry);
+            }
+        }
+    }
+
+    private long? FindSealedTime(Queue queue, long storedTimeMs, IndexRun? oldest)
+    {
+        Segment[] sealedOnes = IndexedSegments();
+        for (int i = FirstSegment(sealedOnes, queue.Id, row => row.LastStoredTimeMs >= storedTimeMs); i < sealedOnes.Length; i++)
+        {
+            if (oldest is not null && sealedOnes[i].BasePosition >= oldest.Segment.BasePosition)
+            {
+                return null;
+            }
+            OpenSegment open = segments.Acquire(sealedOnes[i]);
+            try
+            {
+                if (open.Index.TryFind(queue.Id, out SealedQueue row)
+                    && FindTimeInBlocks(open.Index, row, storedTimeMs) is { } offset)
+                {
+                    return offset;
+                }
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+        return null;
+    }
+
+    private static long? FindTimeInBlocks(SealedIndex index, in SealedQueue row, long storedTimeMs)
+    {
+        var entries = new SealedEntry[SealedBlock.MaxEntries];
+        for (int block = Math.Max(0, index.FindBlockByTime(row, storedTimeMs)); block < row.BlockCount; block++)
+        {
+            int count = index.ReadBlock(row, block, entries);
+            foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
+            {
+                if (entry.StoredTimeMs >= storedTimeMs)
+                {
+                    return entry.FirstOffset;
+                }
+            }
+        }
+        return null;
+    }
+
+    private Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
+
+    /// <summary>The first segment whose directory says yes; a queue that is not in it came later, so the answer is no.</summary>
+    private int FirstSegment(Segment[] sealedOnes, QueueId queue, Func<SealedQueue, bool> isThere)
+    {
+        int low = 0, high = sealedOnes.Length;
+        while (low < high)
+        {
+            int middle = (low + high) >>> 1;
+            OpenSegment open = segments.Acquire(sealedOnes[middle]);
+            try
+            {
+                if (open.Index.TryFind(queue, out SealedQueue row) && isThere(row))
+                {
+                    high = middle;
+                }
+                else
+                {
+                    low = middle + 1;
+                }
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+        return low;
+    }
+}

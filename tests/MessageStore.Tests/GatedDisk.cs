@@ -1,0 +1,68 @@
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>The real disk with a look at every call: a test may throw there, or hold the caller until it has seen enough.</summary>
+internal sealed class GatedDisk : IDisk
+{
+    private readonly IDisk _disk = PortableDisk.ForThisSystem();
+
+    /// <summary>Called before each write to a file with its path and bytes.</summary>
+    public Action<string, int>? OnWrite { get; set; }
+
+    /// <summary>Called before each fdatasync with the path.</summary>
+    public Action<string>? OnSync { get; set; }
+
+    /// <summary>Called before each reservation with the path.</summary>
+    public Action<string>? OnPreallocate { get; set; }
+
+    /// <summary>Answers instead of the volume.</summary>
+    public long? Free { get; set; }
+
+    public IDiskFile Open(string path, DiskOpen mode) => new GatedFile(this, _disk.Open(path, mode), path);
+
+    public bool Exists(string path) => _disk.Exists(path);
+
+    public IReadOnlyList<DiskEntry> List(string directory) => _disk.List(directory);
+
+    public void CreateDirectory(string path) => _disk.CreateDirectory(path);
+
+    public void Delete(string path) => _disk.Delete(path);
+
+    public void Rename(string from, string to) => _disk.Rename(from, to);
+
+    public void SyncDirectory(string directory) => _disk.SyncDirectory(directory);
+
+    public long FreeBytes(string directory) => Free ?? _disk.FreeBytes(directory);
+
+    public IDisposable Lock(string path) => _disk.Lock(path);
+
+    private sealed class GatedFile(GatedDisk disk, IDiskFile file, string path) : IDiskFile
+    {
+        public long Length => file.Length;
+
+        public void Write(ReadOnlySpan<byte> bytes, long fileOffset)
+        {
+            disk.OnWrite?.Invoke(path, bytes.Length);
+            file.Write(bytes, fileOffset);
+        }
+
+        public int Read(Span<byte> buffer, long fileOffset) => file.Read(buffer, fileOffset);
+
+        public void Sync()
+        {
+            disk.OnSync?.Invoke(path);
+            file.Sync();
+        }
+
+        public void Preallocate(long fileOffset, long length)
+        {
+            disk.OnPreallocate?.Invoke(path);
+            file.Preallocate(fileOffset, length);
+        }
+
+        public void Truncate(long length) => file.Truncate(length);
+
+        public void Advise(long fileOffset, long length, DiskAdvice advice) => file.Advise(fileOffset, length, advice);
+
+        public void Dispose() => file.Dispose();
+    }
+}
