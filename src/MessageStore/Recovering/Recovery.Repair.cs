@@ -1,0 +1,276 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>The writing half: makes the files what the log is, durably, in an order that a crash may interrupt anywhere.</summary>
+internal sealed partial class Recovery
+{
+    private const int RewriteSize = 1 << 20;
+
+    /// <summary>A segment with less room than this cannot hold the start of an epoch and a seal.</summary>
+    private const int SmallestRoom = 2 * EntryHeader.Length;
+
+    private RecoveredLog Repair(RepairPlan plan)
+    {
+        LogWalk walk = plan.Walk;
+        MakeDirectories(plan);
+        RemoveUnfinished(plan);
+        RemoveBehindEnd(plan);
+        if (walk.EndSegment >= 0 && !walk.EndsWithSeal)
+            IndexAgain(plan.Bases[walk.EndSegment], walk.End);
+        List<Segment> segments = ChainOf(plan);
+        long rewritten = 0;
+        Segment? last = segments.Count > 0 ? segments[^1] : null;
+        if (last is not null)
+        {
+            RewriteHeaders(plan, segments);
+            rewritten = plan.IsClean ? 0 : RewriteUnproven(segments, walk);
+            if (walk.EndsWithSeal)
+                last.EndPosition = walk.End;
+            else
+                OpenLast(last, walk);
+        }
+
+        BuildIndexes(segments);
+        _disk.SyncDirectory(_directory);
+        CleanMarker.Remove(_disk, _options.DataDirectory);
+        Log.LogRecovered(_logger, _directory, _replayFrom, walk.End, rewritten);
+        long end = last is null ? walk.End : last.IsSealed ? last.EndPosition : walk.End;
+        return new RecoveredLog
+        {
+            StoreId = _store.StoreId,
+            LogId = _logId,
+            Segments = segments,
+            Queues = _state.Queues,
+            Producers = _state.Producers,
+            EndPosition = end,
+            LastEpoch = Math.Max(walk.Epoch, _snapshotEpoch),
+            LastStoredTimeMs = _lastStoredTimeMs,
+            StateBytesSinceSnapshot = _stateBytes,
+        };
+    }
+
+    private void MakeDirectories(RepairPlan plan)
+    {
+        string data = _options.DataDirectory;
+        string logs = Path.GetDirectoryName(_directory)!;
+        _disk.CreateDirectory(_directory);
+        _disk.SyncDirectory(logs);
+        _disk.SyncDirectory(data);
+        if (!plan.IsNew)
+            return;
+
+        WholeFile.Write(_disk, LogFiles.StoreFile(data), _store.ToBytes());
+        if (plan.Bases.Count == 0)
+            Log.StoreMade(_logger, data, _store.StoreId);
+        else
+            Log.StoreFileRebuilt(_logger, LogFiles.StoreFile(data));
+    }
+
+    /// <summary>Removes what is not whole, and indexes of segments that are gone or take appends.</summary>
+    private void RemoveUnfinished(RepairPlan plan)
+    {
+        foreach (DiskEntry entry in _disk.List(_directory))
+        {
+            bool isOrphan = LogFiles.TryParse(entry.Name, LogFiles.IndexSuffix, out LogPosition position)
+                && (!plan.Bases.Contains(position) || IsOpenEnd(plan, position));
+            if (isOrphan || entry.Name.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal)
+                || entry.Name.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal))
+            {
+                _disk.Delete(Path.Combine(_directory, entry.Name));
+            }
+        }
+    }
+
+    private static bool IsOpenEnd(RepairPlan plan, LogPosition basePosition) =>
+        !plan.Walk.EndsWithSeal && plan.Bases[plan.Walk.EndSegment] == basePosition;
+
+    /// <summary>Removes what never counted: segments after the one in which the log ends. Before the cut, so that a crash between repeats both.</summary>
+    private void RemoveBehindEnd(RepairPlan plan)
+    {
+        bool hasRemoved = false;
+        for (int i = plan.Bases.Count - 1; i > plan.Walk.EndSegment; i--)
+        {
+            string path = LogFiles.Segment(_directory, plan.Bases[i]);
+            Log.SegmentBehindEndRemoved(_logger, path, plan.Walk.End);
+            _disk.Delete(path);
+            _disk.Delete(LogFiles.Index(_directory, plan.Bases[i]));
+            _segments.Remove(plan.Bases[i].Value);
+            hasRemoved = true;
+        }
+
+        if (hasRemoved)
+            _disk.SyncDirectory(_directory);
+    }
+
+    private List<Segment> ChainOf(RepairPlan plan)
+    {
+        var segments = new List<Segment>();
+        IEnumerable<int> walked = plan.Walk.Chain.Where(segment => segment <= plan.Walk.EndSegment);
+        foreach (int i in Enumerable.Range(0, plan.Bases.Count == 0 ? 0 : plan.First).Concat(walked))
+        {
+            Segment segment = MakeSegment(plan.Bases[i]);
+            if (segments.Count > 0)
+            {
+                segments[^1].EndPosition = segment.BasePosition;
+                segments[^1].Next = segment;
+            }
+
+            segments.Add(segment);
+        }
+
+        return segments;
+    }
+
+    private void RewriteHeaders(RepairPlan plan, List<Segment> segments)
+    {
+        foreach (Segment segment in segments)
+        {
+            FileVerdict verdict = plan.Headers[plan.Bases.FindIndex(position => position.Value == segment.BasePosition)];
+            if (verdict == FileVerdict.Valid)
+                continue;
+
+            Log.SegmentHeaderRewritten(_logger, segment.Path, verdict);
+            var header = new SegmentHeader
+            {
+                StoreId = _store.StoreId,
+                LogId = _logId,
+                BasePosition = new LogPosition(segment.BasePosition),
+                Epoch = plan.Walk.Epoch,
+                CreatedMs = segment.CreatedTimeMs,
+                Capacity = segment.Capacity,
+            };
+            byte[] bytes = new byte[SegmentHeader.Length];
+            header.Write(bytes);
+            using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadWrite);
+            file.Write(bytes, 0);
+            file.Sync();
+        }
+    }
+
+    /// <summary>
+    /// Writes again and syncs what no entry proves durable: after the death of the process the bytes are in the system's memory, and a
+    /// sync that failed before may have forgotten them.
+    /// </summary>
+    private long RewriteUnproven(List<Segment> segments, LogWalk walk)
+    {
+        long total = 0;
+        byte[] bytes = new byte[RewriteSize];
+        for (int i = 0; i < segments.Count; i++)
+        {
+            long from = Math.Max(walk.ProvenDurable, segments[i].BasePosition);
+            long to = Math.Min(walk.End, i + 1 < segments.Count ? segments[i + 1].BasePosition : walk.End);
+            if (from >= to)
+                continue;
+
+            using IDiskFile file = _disk.Open(segments[i].Path, DiskOpen.ReadWrite);
+            Rewrite(file, 0, SegmentHeader.Length, bytes);
+            Rewrite(file, segments[i].FileOffsetOf(from), segments[i].FileOffsetOf(to), bytes);
+            file.Sync();
+            total += to - from;
+        }
+
+        return total;
+    }
+
+    private static void Rewrite(IDiskFile file, long from, long to, byte[] bytes)
+    {
+        while (from < to)
+        {
+            int size = file.Read(bytes.AsSpan(0, (int)Math.Min(bytes.Length, to - from)), from);
+            if (size <= 0)
+                return;
+            file.Write(bytes.AsSpan(0, size), from);
+            from += size;
+        }
+    }
+
+    /// <summary>Cuts what follows the end and leaves the segment open for appends, or seals it when it is as good as full.</summary>
+    private void OpenLast(Segment last, LogWalk walk)
+    {
+        IDiskFile file = _disk.Open(last.Path, DiskOpen.ReadWrite);
+        try
+        {
+            long end = last.FileOffsetOf(walk.End);
+            long length = SegmentHeader.Length + last.Capacity;
+            bool hasRoom = walk.End + SmallestRoom <= last.BasePosition + last.Capacity;
+            if (walk.HasTornTail)
+            {
+                Log.TornTailCut(_logger, last.Path, walk.End, file.Length - end);
+                file.Truncate(end);
+                file.Sync();
+            }
+
+            if (hasRoom)
+            {
+                file.Preallocate(0, length);
+                file.Sync();
+                last.File = file;
+                return;
+            }
+
+            last.EndPosition = Seal(file, last, walk);
+            file.Dispose();
+        }
+        catch
+        {
+            file.Dispose();
+            throw;
+        }
+    }
+
+    private long Seal(IDiskFile file, Segment last, LogWalk walk)
+    {
+        var position = new LogPosition(walk.End);
+        var header = new EntryHeader
+        {
+            Size = EntryHeader.Length,
+            Position = position,
+            Queue = QueueId.State,
+            Epoch = walk.Epoch,
+            StoredTimeMs = _lastStoredTimeMs,
+            Kind = EntryKind.Seal,
+        };
+        if (walk.End + EntryHeader.Length > last.BasePosition + last.Capacity)
+            return walk.End; // damage reaches to the end of the file: the next segment just begins behind it
+
+        Span<byte> bytes = stackalloc byte[EntryHeader.Length];
+        EntryHeader.Write(bytes, header, EntryHeader.SeedOf(_logId), []);
+        file.Write(bytes, last.FileOffsetOf(walk.End));
+        file.Sync();
+        return walk.End + EntryHeader.Length;
+    }
+
+    /// <summary>Sealed segments without a whole index get one, unless their entries are in memory and the store writes it anyway.</summary>
+    private void BuildIndexes(List<Segment> segments)
+    {
+        foreach (Segment segment in segments)
+        {
+            if (!segment.IsSealed)
+                continue;
+
+            var basePosition = new LogPosition(segment.BasePosition);
+            segment.HasIndex = HasWholeIndex(basePosition, new LogPosition(segment.EndPosition));
+            if (segment.HasIndex || segment.Runs.Count > 0)
+                continue;
+
+            long damaged = SealedIndexRebuilder.Rebuild(
+                _disk, _directory, (_store.StoreId, _logId), basePosition, new LogPosition(segment.EndPosition), _nowMs);
+            Log.IndexRebuilt(_logger, segment.Path);
+            if (damaged > 0)
+                Log.IndexRebuiltWithGaps(_logger, segment.Path, $"{damaged} damaged bytes");
+            segment.HasIndex = true;
+        }
+    }
+
+    private bool HasWholeIndex(LogPosition basePosition, LogPosition endPosition)
+    {
+        string path = LogFiles.Index(_directory, basePosition);
+        if (SealedIndex.TryOpen(_disk, path, _logId, basePosition, out SealedIndex? index) != FileVerdict.Valid)
+            return false;
+        using (index)
+        {
+            return index!.Header.EndPosition == endPosition;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>The reading half: fills queues, producers and the state machine.</summary>
+internal sealed partial class Recovery
+{
+    private bool _lostStateRecords;
+    private int _snapshotEpoch;
+
+    /// <summary>Loads the newest whole snapshot.</summary>
+    /// <returns>What is known to have been durable, by any whole snapshot.</returns>
+    private LogPosition LoadSnapshot(List<LogPosition> bases)
+    {
+        List<LogPosition> snapshots = LogFiles.Find(_disk, _directory, LogFiles.SnapshotSuffix);
+        for (int i = snapshots.Count - 1; i >= 0; i--)
+        {
+            string path = LogFiles.Snapshot(_directory, snapshots[i]);
+            FileVerdict verdict = SnapshotReader.TryOpen(_disk, path, _logId, snapshots[i], out SnapshotReader? snapshot);
+            if (verdict == FileVerdict.Refused)
+                throw new StoreFormatException(path, "the snapshot was written by a later version, which this one must not touch.");
+            using (snapshot)
+            {
+                if (verdict != FileVerdict.Valid || !snapshot!.Verify())
+                {
+                    Log.SnapshotSkipped(_logger, path, verdict == FileVerdict.Valid ? "checksum" : verdict.ToString());
+                    continue;
+                }
+
+                _replayFrom = snapshots[i].Value;
+                _snapshotEpoch = snapshot.Header.Epoch;
+                try
+                {
+                    _lastStoredTimeMs = snapshot.Load(_state);
+                }
+                catch (InvalidDataException exception)
+                {
+                    throw new StoreFormatException(path, exception.Message);
+                }
+
+                if (bases.Count > 0 && bases[0].Value > _replayFrom)
+                    AcceptLostState($"the log between the snapshot {path} and position {bases[0]} is gone");
+                return snapshot.Header.EndPosition;
+            }
+        }
+
+        if (bases.Count > 0 && bases[0].Value > 0)
+        {
+            AcceptLostState(
+                $"no whole snapshot was found ({snapshots.Count} looked at), and the log before position {bases[0]}, "
+                + "from which the state could be replayed, is gone");
+            _replayFrom = bases[0].Value;
+        }
+
+        return default;
+    }
+
+    private void Visit(SegmentScanner scanner)
+    {
+        EntryHeader header = scanner.Header;
+        _lastStoredTimeMs = Math.Max(_lastStoredTimeMs, header.StoredTimeMs);
+        if (!header.HasBatch)
+            return;
+
+        RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _);
+        bool isReplayed = header.Position.Value >= _replayFrom;
+        if (header.Kind == EntryKind.Messages)
+        {
+            if (isReplayed && batch.Producer.IsIdempotent)
+            {
+                _state.Producers.Stored(
+                    batch.Producer, header.Queue, batch.BaseSequence, batch.RecordsCount, batch.BaseOffset.Value,
+                    scanner.Position, header.StoredTimeMs);
+            }
+
+            if (_state.Queues.Find(header.Queue) is { } queue)
+                AddToQueue(queue, scanner, batch, isReplayed);
+            return;
+        }
+
+        Queue state = _state.Queues.State;
+        _lostStateRecords |= isReplayed && header.Position.Value >= state.AppliedPosition
+            && batch.BaseOffset.Value > state.NextOffset;
+        AddToQueue(state, scanner, batch, isReplayed);
+        if (isReplayed)
+        {
+            _stateBytes += header.Size;
+            ApplyState(scanner);
+        }
+    }
+
+    private void AddToQueue(
+        Queue queue, SegmentScanner scanner, in RecordBatchHeader batch, bool isReplayed)
+    {
+        EntryHeader header = scanner.Header;
+        bool isKnown = !isReplayed || scanner.Position <= queue.AppliedPosition;
+        long first = batch.BaseOffset.Value, end = batch.NextOffset.Value;
+        if (!isKnown && first > queue.NextOffset)
+            Log.OffsetsLost(_logger, queue.Id.Value, queue.NextOffset, first - 1);
+
+        // What the snapshot already counts goes into the index only.
+        (long next, long time, long bytes, long applied) =
+            (queue.NextOffset, queue.LastStoredTimeMs, queue.Bytes, queue.AppliedPosition);
+        if (!_indexed.Contains(scanner.BasePosition.Value))
+        {
+            Segment segment = MakeSegment(scanner.BasePosition);
+            queue.AddEntry(segment, header.Position.Value, header.Size, first, end, header.StoredTimeMs, header.TagBits);
+        }
+
+        queue.NextOffset = isKnown ? Math.Max(next, end) : end;
+        queue.LastStoredTimeMs = Math.Max(time, header.StoredTimeMs);
+        queue.Bytes = isKnown ? bytes : bytes + header.Size;
+        queue.AppliedPosition = Math.Max(applied, scanner.Position);
+    }
+
+    /// <summary>The log ends in a segment that has an index (its tail was lost): its entries belong into memory after all.</summary>
+    private void IndexAgain(LogPosition basePosition, long end)
+    {
+        if (!_indexed.Remove(basePosition.Value))
+            return;
+
+        string path = LogFiles.Segment(_directory, basePosition);
+        using var scanner = new SegmentScanner(
+            _disk.Open(path, DiskOpen.ReadOnly), path, basePosition, EntryHeader.SeedOf(_logId));
+        while (scanner.Position < end)
+        {
+            if (scanner.Next() != ScanVerdict.Entry)
+            {
+                if (!scanner.TryFindNext(scanner.Position + 1))
+                    return;
+                continue;
+            }
+
+            RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _);
+            if (scanner.Header.HasBatch && _state.Queues.Find(scanner.Header.Queue) is { } queue)
+                AddToQueue(queue, scanner, batch, isReplayed: false);
+        }
+    }
+
+    private void ApplyState(SegmentScanner scanner)
+    {
+        var records = new StateBatchReader(scanner.Batch);
+        try
+        {
+            while (records.TryRead(out StateRecord record))
+                _state.Apply(record);
+        }
+        catch (InvalidDataException exception)
+        {
+            throw new StoreFormatException(
+                LogFiles.Segment(_directory, scanner.BasePosition), $"state at position {scanner.Header.Position}: {exception.Message}");
+        }
+
+        if (records.IsMalformed)
+        {
+            throw new StoreFormatException(
+                LogFiles.Segment(_directory, scanner.BasePosition),
+                $"the state batch at position {scanner.Header.Position} holds something that is no state record.");
+        }
+    }
+
+    /// <summary>Damage that may have taken state records is not passed over silently.</summary>
+    private void CheckLostState(LogWalk walk)
+    {
+        foreach (BadRange range in walk.BadRanges)
+            Log.DamagedRange(_logger, range.Segment, range.Position.Value, range.Size);
+        if (walk.EndSegment < 0 && walk.End > 0)
+            Log.DamagedRange(_logger, "(no segment)", 0, walk.End);
+        if (_lostStateRecords)
+            AcceptLostState("records of the state queue are missing behind damaged bytes");
+    }
+
+    private void AcceptLostState(string reason)
+    {
+        if (!_options.AcceptLostState)
+        {
+            throw new StoreFormatException(
+                _directory, $"state is lost: {reason}. Set {nameof(StoreOptions.AcceptLostState)} to open the store without it.");
+        }
+
+        Log.LostStateAccepted(_logger, reason);
+    }
+
+    private Segment MakeSegment(LogPosition basePosition)
+    {
+        if (_segments.TryGetValue(basePosition.Value, out Segment? segment))
+            return segment;
+
+        bool isWhole = ReadHeader(basePosition, out SegmentHeader? header) == FileVerdict.Valid;
+        segment = new Segment(
+            LogFiles.Segment(_directory, basePosition),
+            basePosition.Value,
+            isWhole ? header!.Capacity : _options.SegmentSizeBytes,
+            isWhole ? header!.CreatedMs : _nowMs);
+        _segments.Add(basePosition.Value, segment);
+        return segment;
+    }
+}

@@ -1,0 +1,152 @@
+using EQueue.Protocol;
+
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.MessageStore;
+
+/// <summary>Brings a log back: newest whole snapshot, replay, torn tail cut, everything rewritten that is not proven durable.</summary>
+/// <remarks>
+/// Runs once, at open, on one thread, under the directory's lock. Phase one reads only and may refuse
+/// (<see cref="StoreFormatException"/>, nothing changed); phase two repairs. A crash at any point of it repeats with the same
+/// result. Parts: <c>Recovery.Replay.cs</c> fills the state, <c>Recovery.Repair.cs</c> changes files.
+/// </remarks>
+internal sealed partial class Recovery
+{
+    private readonly StoreOptions _options;
+    private readonly IDisk _disk;
+    private readonly ILogger _logger;
+    private readonly long _nowMs;
+    private readonly string _directory;
+    private readonly LogState _state;
+    private readonly Dictionary<long, Segment> _segments = [];
+    private readonly HashSet<long> _indexed = [];
+    private StoreHeader _store = null!;
+    private Guid _logId;
+    private long _replayFrom;
+    private long _lastStoredTimeMs;
+    private long _stateBytes;
+
+    private Recovery(StoreOptions options, IDisk disk, LogState state, ILogger logger, TimeProvider time)
+    {
+        _options = options;
+        _disk = disk;
+        _state = state;
+        _logger = logger;
+        _nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        _directory = LogFiles.LogDirectory(options.DataDirectory);
+    }
+
+    /// <summary>Recovers (or makes) log 0 of a data directory whose lock is held.</summary>
+    /// <param name="options">Validated.</param>
+    /// <param name="disk">Where.</param>
+    /// <param name="state">Empty; filled from snapshot and log. Its machine is given its records.</param>
+    /// <param name="logger">For what was found and done.</param>
+    /// <param name="time">For creation times.</param>
+    /// <param name="cancellationToken">Looked at between segments; the directory stays as it was.</param>
+    /// <exception cref="StoreFormatException">The directory cannot be opened as it stands; nothing was changed.</exception>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public static RecoveredLog Run(
+        StoreOptions options,
+        IDisk disk,
+        LogState state,
+        ILogger logger,
+        TimeProvider time,
+        CancellationToken cancellationToken) =>
+        new Recovery(options, disk, state, logger, time).Recover(cancellationToken);
+
+    private RecoveredLog Recover(CancellationToken cancellationToken)
+    {
+        List<LogPosition> bases = LogFiles.Find(_disk, _directory, LogFiles.SegmentSuffix);
+        bool isNew = !TryReadStore(bases);
+        _logId = _store.LogIds[0];
+        uint seed = EntryHeader.SeedOf(_logId);
+        List<FileVerdict> headers = [.. bases.Select(CheckHeader)];
+
+        LogPosition proven = default;
+        bool isClean = CleanMarker.TryRead(_disk, _options.DataDirectory, _store.StoreId, out LogPosition cleanEnd);
+        if (isClean)
+            proven = cleanEnd;
+        LogPosition snapshotEnd = LoadSnapshot(bases);
+        proven = proven < snapshotEnd ? snapshotEnd : proven;
+
+        var walk = new LogWalk(_disk, _directory, seed, bases, proven);
+        int first = FirstToWalk(bases);
+        FindIndexes(bases, first);
+        if (bases.Count > 0)
+            walk.Run(first, Visit, cancellationToken);
+
+        CheckLostState(walk);
+        cancellationToken.ThrowIfCancellationRequested();
+        return Repair(new RepairPlan(isNew, bases, headers, first, walk, isClean && cleanEnd.Value == walk.End));
+    }
+
+    /// <summary>Reads the store file, or makes the identity anew from what the segments say; false for a new store.</summary>
+    private bool TryReadStore(List<LogPosition> bases)
+    {
+        string path = LogFiles.StoreFile(_options.DataDirectory);
+        FileVerdict verdict = StoreHeader.Read(WholeFile.Read(_disk, path, StoreHeader.MaxLength), out StoreHeader? store);
+        if (verdict == FileVerdict.Valid)
+        {
+            _store = store!;
+            return true;
+        }
+
+        if (verdict == FileVerdict.Refused)
+            throw new StoreFormatException(path, "the store was written by a later version, which this one must not touch.");
+        foreach (LogPosition basePosition in bases)
+        {
+            if (ReadHeader(basePosition, out SegmentHeader? segment) != FileVerdict.Valid)
+                continue;
+            _store = new StoreHeader { StoreId = segment!.StoreId, CreatedMs = segment.CreatedMs, LogIds = [segment.LogId] };
+            return false;
+        }
+
+        if (bases.Count > 0)
+            throw new StoreFormatException(path, "the store's identity is lost: neither this file nor any segment tells it.");
+        _store = new StoreHeader { StoreId = Guid.NewGuid(), CreatedMs = _nowMs, LogIds = [Guid.NewGuid()] };
+        return false;
+    }
+
+    /// <summary>Refuses segments of another version or store; damage of a header loses nothing.</summary>
+    private FileVerdict CheckHeader(LogPosition basePosition)
+    {
+        FileVerdict verdict = ReadHeader(basePosition, out SegmentHeader? header);
+        string path = LogFiles.Segment(_directory, basePosition);
+        if (verdict == FileVerdict.Refused)
+            throw new StoreFormatException(path, "the segment was written by a later version, which this one must not touch.");
+        if (verdict == FileVerdict.Valid && (header!.StoreId != _store.StoreId || header.LogId != _logId))
+        {
+            throw new StoreFormatException(
+                path, $"the segment belongs to store {header.StoreId} and log {header.LogId}; "
+                + $"expected {_store.StoreId} and {_logId}.");
+        }
+
+        if (verdict == FileVerdict.Valid && header!.BasePosition != basePosition)
+            throw new StoreFormatException(path, $"the file's name and its header (position {header.BasePosition}) differ.");
+        return verdict;
+    }
+
+    private FileVerdict ReadHeader(LogPosition basePosition, out SegmentHeader? header) =>
+        SegmentHeader.Read(
+            WholeFile.Read(_disk, LogFiles.Segment(_directory, basePosition), SegmentHeader.Length), out header);
+
+    /// <summary>Where the walk must begin: the segment in which replay starts, at the latest the last one.</summary>
+    private int FirstToWalk(List<LogPosition> bases)
+    {
+        int first = bases.FindLastIndex(position => position.Value <= _replayFrom);
+        return Math.Clamp(first, 0, Math.Max(0, bases.Count - 1));
+    }
+
+    /// <summary>Entries of segments that have their index need no place in memory.</summary>
+    private void FindIndexes(List<LogPosition> bases, int first)
+    {
+        for (int i = first; i < bases.Count - 1; i++)
+        {
+            if (HasWholeIndex(bases[i], bases[i + 1]))
+                _indexed.Add(bases[i].Value);
+        }
+    }
+
+    private sealed record RepairPlan(
+        bool IsNew, List<LogPosition> Bases, List<FileVerdict> Headers, int First, LogWalk Walk, bool IsClean);
+}
