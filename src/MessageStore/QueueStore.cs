@@ -184,8 +184,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
-            RecoveredLog recovered = Recovery.Run(options, disk, machine, logger, time, cancellationToken);
-            var state = new LogState(recovered.Queues, recovered.Producers, machine);
+            var state = new LogState(new QueueTable(), new ProducerTable(), machine);
+            RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, cancellationToken);
             return new QueueStore(options, disk, directoryLock, recovered, state, logger, time);
         }
         catch

@@ -97,8 +97,9 @@ internal sealed class MemoryState : IStateMachine
         }
     }
 
-    public static StateEntry Entry(string key, string? value) => new(
-        64, Encoding.UTF8.GetBytes(key), value is null ? null : Encoding.UTF8.GetBytes(value));
+    public static StateEntry Entry(string key, string? value) => value is null
+        ? StateEntry.Removal(64, Encoding.UTF8.GetBytes(key))
+        : new StateEntry(64, Encoding.UTF8.GetBytes(key), Encoding.UTF8.GetBytes(value));
 
     public void Apply(in StateRecord record)
     {
