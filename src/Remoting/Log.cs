@@ -26,7 +26,8 @@ internal static partial class Log
 
     [LoggerMessage(1006, LogLevel.Warning,
         "Connection {Id} from {EndPoint} is closed: it took nothing for {Stalled}, {QueuedBytes} bytes wait for it.")]
-    public static partial void PeerStalled(ILogger logger, long id, EndPoint endPoint, TimeSpan stalled, int queuedBytes);
+    public static partial void PeerStalled(
+        ILogger logger, long id, EndPoint endPoint, TimeSpan stalled, int queuedBytes);
 
     [LoggerMessage(1007, LogLevel.Information, "Connection {Id} from {EndPoint} is closed: silent for {Silent}.")]
     public static partial void PeerSilent(ILogger logger, long id, EndPoint endPoint, TimeSpan silent);

@@ -31,7 +31,8 @@ internal static class OptionCheck
 
     public static void PowerOfTwo(string setting, int value)
     {
-        if (!int.IsPow2(value)) throw new ArgumentException($"{setting} must be a power of two, found {value}.", setting);
+        if (!int.IsPow2(value))
+            throw new ArgumentException($"{setting} must be a power of two, found {value}.", setting);
     }
 
     public static void AtLeast(string setting, TimeSpan value, TimeSpan min)

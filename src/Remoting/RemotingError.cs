@@ -3,10 +3,12 @@ namespace EQueue.Remoting;
 /// <summary>Why a remoting call failed.</summary>
 public enum RemotingError
 {
-    /// <summary>The connection ended after the request was handed to it: whether the peer saw it is not known.</summary>
+    /// <summary>The connection ended after the request was handed to it: whether the peer saw it is not
+    /// known.</summary>
     ConnectionLost,
 
-    /// <summary>No connection came about in time; the last connect error is the inner exception. Nothing was sent.</summary>
+    /// <summary>No connection came about in time; the last connect error is the inner exception. Nothing was
+    /// sent.</summary>
     Unreachable,
 
     /// <summary>No answer in time.</summary>

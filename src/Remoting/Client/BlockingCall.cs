@@ -31,7 +31,8 @@ internal sealed class BlockingCall : IResponseSink
         _done.Set();
     }
 
-    /// <summary>Waits for the outcome. The call's own timeout ends it, or this thread when the timer is late.</summary>
+    /// <summary>Waits for the outcome. The call's own timeout ends it, or this thread when the timer is
+    /// late.</summary>
     public ResponseFrame Wait(InFlightRing ring, uint id, TimeSpan timeout)
     {
         if (!_done.Wait(timeout))

@@ -6,7 +6,8 @@ using System.Net.Sockets;
 namespace EQueue.Remoting;
 
 /// <summary>One TCP connection of a client, from connect to close; never used again.</summary>
-/// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on it.</remarks>
+/// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on
+/// it.</remarks>
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
 internal sealed class ClientConnection : IHandshakeChannel
 {
@@ -39,13 +40,15 @@ internal sealed class ClientConnection : IHandshakeChannel
     /// <summary>Where requests go out.</summary>
     public FrameSender Sender { get; }
 
-    /// <summary>Why the connection closed; <see langword="null"/> while it is open, or when the peer ended it in an orderly way.</summary>
+    /// <summary>Why the connection closed; <see langword="null"/> while it is open, or when the peer ended it in an
+    /// orderly way.</summary>
     public Exception? Cause { get; private set; }
 
     /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
     public Task Completion => _loop;
 
-    /// <summary>Connects to the first address of <paramref name="endPoint"/> that answers, and starts to receive.</summary>
+    /// <summary>Connects to the first address of <paramref name="endPoint"/> that answers, and starts to
+    /// receive.</summary>
     public static async Task<ClientConnection> ConnectAsync(
         EndPoint endPoint,
         RemotingClientOptions options,
@@ -130,7 +133,8 @@ internal sealed class ClientConnection : IHandshakeChannel
         }
     }
 
-    /// <summary>Closes at once and fails the calls that wait for answers. Thread-safe; the first cause counts.</summary>
+    /// <summary>Closes at once and fails the calls that wait for answers. Thread-safe; the first cause
+    /// counts.</summary>
     public void Close(Exception? cause)
     {
         if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;

@@ -5,11 +5,11 @@ namespace EQueue.Remoting;
 
 /// <summary>The requests of one client that wait for answers.</summary>
 /// <remarks>
-/// <para>A correlation id is a slot's index in the low bits and the slot's use count above: an answer that comes late finds another
-/// count there and is dropped. Slots are used in turn, so a count comes round after as many calls as fit into 32 bits, or into the
-/// slots in use so far times the counts.</para>
-/// <para>A call has several would-be enders (answer, timeout, cancellation, lost connection); the one that swaps the armed id for 0 ends
-/// it and calls its sink. Thread-safe.</para>
+/// <para>A correlation id is a slot's index in the low bits and the slot's use count above: an answer that comes late
+/// finds another count there and is dropped. Slots are used in turn, so a count comes round after as many calls as
+/// fit into 32 bits, or into the slots in use so far times the counts.</para>
+/// <para>A call has several would-be enders (answer, timeout, cancellation, lost connection); the one that swaps the
+/// armed id for 0 ends it and calls its sink. Thread-safe.</para>
 /// </remarks>
 internal sealed class InFlightRing
 {
@@ -17,11 +17,11 @@ internal sealed class InFlightRing
 
     private readonly Lock _lock = new();
     private readonly Queue<int> _free = new();
-    private readonly Queue<TaskCompletionSource> _waiters = new();
     private readonly Action<Exception> _onSinkFailed;
     private readonly int _maxSlots;
     private readonly int _indexBits;
     private Slot[] _slots = [];
+    private TaskCompletionSource? _whenFree;
     private int _inFlight;
 
     /// <param name="maxSlots">Requests at a time: a power of two.</param>
@@ -36,17 +36,17 @@ internal sealed class InFlightRing
     /// <summary>Requests that wait for answers now.</summary>
     public int InFlight => Volatile.Read(ref _inFlight);
 
-    private bool HasFree => _free.Count > 0 || _slots.Length < _maxSlots;
-
     /// <summary>Arms a slot for a request that is about to be sent.</summary>
-    /// <param name="sink">Told of the outcome; <see langword="null"/> = the slot's own <see cref="PendingCall"/>.</param>
+    /// <param name="sink">Told of the outcome; <see langword="null"/> = the slot's own
+    /// <see cref="PendingCall"/>.</param>
     /// <param name="token">Handed to the sink.</param>
     /// <param name="owner">The connection on which it goes out.</param>
     /// <param name="deadline">When it is overdue, in the client's timestamps.</param>
     /// <param name="id">The correlation id, never 0.</param>
     /// <param name="call">The slot's own sink when none was given.</param>
     /// <returns><see langword="false"/> when all slots are armed.</returns>
-    public bool TryTake(IResponseSink? sink, long token, object owner, long deadline, out uint id, out PendingCall? call)
+    public bool TryTake(
+        IResponseSink? sink, long token, object owner, long deadline, out uint id, out PendingCall? call)
     {
         id = 0;
         call = null;
@@ -152,53 +152,28 @@ internal sealed class InFlightRing
         }
     }
 
-    /// <summary>Waits until a slot may be free. A waiter that does not take it afterwards calls <see cref="WakeNext"/>.</summary>
-    /// <exception cref="TimeoutException">None was in time.</exception>
-    public async Task WaitFreeAsync(TimeSpan timeout, TimeProvider time, CancellationToken cancellationToken)
-    {
-        TaskCompletionSource waiter;
-        lock (_lock)
-        {
-            if (HasFree) return;
-            waiter = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            _waiters.Enqueue(waiter);
-        }
-
-        try
-        {
-            await waiter.Task.WaitAsync(timeout, time, cancellationToken).ConfigureAwait(false);
-        }
-        catch
-        {
-            if (!waiter.TrySetCanceled(CancellationToken.None)) WakeNext();
-            throw;
-        }
-    }
-
-    /// <summary>Wakes one waiter if there is a slot for it.</summary>
-    public void WakeNext()
+    /// <summary>Completes when a slot may be free; whoever waits then tries again.</summary>
+    public Task WhenFree()
     {
         lock (_lock)
         {
-            if (!HasFree) return;
-            while (_waiters.TryDequeue(out TaskCompletionSource? waiter) && !waiter.TrySetResult())
-            {
-                // Gave up waiting: the next one, then.
-            }
+            if (_free.Count > 0 || _slots.Length < _maxSlots) return Task.CompletedTask;
+            _whenFree ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return _whenFree.Task;
         }
     }
 
     private void Free(int index)
     {
-        bool isAwaited;
+        TaskCompletionSource? whenFree;
         lock (_lock)
         {
             _free.Enqueue(index);
             _inFlight--;
-            isAwaited = _waiters.Count > 0;
+            (whenFree, _whenFree) = (_whenFree, null);
         }
 
-        if (isAwaited) WakeNext();
+        whenFree?.TrySetResult();
     }
 
     private bool TryGrow()

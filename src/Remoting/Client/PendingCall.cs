@@ -4,8 +4,8 @@ namespace EQueue.Remoting;
 
 /// <summary>The outcome of one awaited call: a value-task source that serves one call after the other.</summary>
 /// <remarks>
-/// Rented from its slot of the ring by the caller, free again when the result was taken. One that nobody awaits is left to the garbage
-/// collector. A second await of the same value task throws.
+/// Rented from its slot of the ring by the caller, free again when the result was taken. One that nobody awaits is
+/// left to the garbage collector. A second await of the same value task throws.
 /// </remarks>
 internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTaskSource<ResponseFrame>
 {

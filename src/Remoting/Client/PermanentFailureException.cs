@@ -1,6 +1,7 @@
 namespace EQueue.Remoting;
 
-/// <summary>Thrown by a handshake to say that trying again is of no use: the client stops reconnecting and every call fails.</summary>
+/// <summary>Thrown by a handshake to say that trying again is of no use: the client stops reconnecting and every call
+/// fails.</summary>
 public sealed class PermanentFailureException : Exception
 {
     /// <summary>Makes the exception.</summary>

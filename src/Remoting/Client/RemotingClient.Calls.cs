@@ -2,7 +2,8 @@ using System.Diagnostics;
 
 namespace EQueue.Remoting;
 
-/// <content>The call modes. The usual call finds a connection and a free slot and allocates nothing; the rest waits in the Slow methods.</content>
+/// <content>The call modes. The usual call finds a connection and a free slot and allocates nothing; the rest waits
+/// its turn.</content>
 public sealed partial class RemotingClient
 {
     private const int RestMs = 2;
@@ -15,14 +16,15 @@ public sealed partial class RemotingClient
     /// <param name="opcode">1..255.</param>
     /// <param name="version">The version of the opcode's payload.</param>
     /// <param name="cancellationToken">Ends the wait for a connection or for room.</param>
-    /// <exception cref="RemotingException">No connection or no room within <see cref="RemotingClientOptions.RequestTimeout"/>, cancelled, disposed,
-    /// or too large. What was accepted may still be lost with the connection.</exception>
+    /// <exception cref="RemotingException">No connection or no room within
+    /// <see cref="RemotingClientOptions.RequestTimeout"/>, cancelled, disposed, or too large. What was accepted may
+    /// still be lost with the connection.</exception>
     public ValueTask SendOnewayAsync(
         FrameBuffer request, byte opcode, byte version, CancellationToken cancellationToken)
     {
         Check(request, opcode);
-        ClientConnection? connection = Volatile.Read(ref _connection);
-        if (connection is null || !connection.Sender.IsWritable || cancellationToken.IsCancellationRequested)
+        ClientConnection? connection = Unhindered();
+        if (connection is null || cancellationToken.IsCancellationRequested)
             return SendOnewaySlowAsync(request, opcode, version, cancellationToken);
 
         // After a pause this thread sends itself; in a stream of sends the pool does, and takes many at a time.
@@ -38,8 +40,8 @@ public sealed partial class RemotingClient
     /// <param name="request">Owned by the client from here on.</param>
     /// <param name="opcode">1..255.</param>
     /// <param name="version">The version of the opcode's payload.</param>
-    /// <param name="timeout">From now to the answer, the wait for a connection included; zero = <see cref="RemotingClientOptions.RequestTimeout"/>.
-    /// Kept to within about 50 ms.</param>
+    /// <param name="timeout">From now to the answer, the wait for a connection included; zero =
+    /// <see cref="RemotingClientOptions.RequestTimeout"/>. Kept to within about 50 ms.</param>
     /// <param name="cancellationToken">Ends the wait; the peer is not told.</param>
     /// <returns>The answer, which the caller disposes. Await the task once.</returns>
     /// <exception cref="RemotingException">See the type's remarks.</exception>
@@ -48,8 +50,8 @@ public sealed partial class RemotingClient
     {
         Check(request, opcode);
         long deadline = DeadlineOf(timeout);
-        ClientConnection? connection = Volatile.Read(ref _connection);
-        if (connection is null || !connection.Sender.IsWritable || cancellationToken.IsCancellationRequested
+        ClientConnection? connection = Unhindered();
+        if (connection is null || cancellationToken.IsCancellationRequested
             || !_ring.TryTake(null, 0, connection, deadline, out uint id, out PendingCall? call))
         {
             return InvokeSlowAsync(request, opcode, version, deadline, cancellationToken);
@@ -71,13 +73,16 @@ public sealed partial class RemotingClient
     {
         // A blocked pool thread is made known to the pool by waiting on a task: it adds a thread in its place.
         if (Thread.CurrentThread.IsThreadPoolThread)
-            return InvokeAsync(request, opcode, version, timeout, CancellationToken.None).AsTask().GetAwaiter().GetResult();
+        {
+            return InvokeAsync(request, opcode, version, timeout, CancellationToken.None)
+                .AsTask().GetAwaiter().GetResult();
+        }
 
         Check(request, opcode);
         long deadline = DeadlineOf(timeout);
         BlockingCall call = BlockingCall.OfThread;
-        ClientConnection? connection = Volatile.Read(ref _connection);
-        if (connection is null || !connection.Sender.IsWritable
+        ClientConnection? connection = Unhindered();
+        if (connection is null
             || !_ring.TryTake(call, 0, connection, deadline, out uint id, out _))
         {
             return InvokeSlowAsync(request, opcode, version, deadline, CancellationToken.None)
@@ -111,8 +116,8 @@ public sealed partial class RemotingClient
             return;
         }
 
-        ClientConnection? connection = Volatile.Read(ref _connection);
-        if (connection is null || !connection.Sender.IsWritable
+        ClientConnection? connection = Unhindered();
+        if (connection is null
             || !_ring.TryTake(sink, token, connection, deadline, out uint id, out _))
         {
             Task slow = InvokeSlowAsync(request, opcode, version, deadline, sink, token);
@@ -123,105 +128,13 @@ public sealed partial class RemotingClient
         connection.Send(request, opcode, version, id, inline: _ring.InFlight <= 1);
     }
 
-    private async ValueTask SendOnewaySlowAsync(
-        FrameBuffer request, byte opcode, byte version, CancellationToken cancellationToken)
+    /// <summary>The connection, if a call may use it at once: nobody waits whom it would overtake, and there is
+    /// room.</summary>
+    private ClientConnection? Unhindered()
     {
-        bool isHandedOver = false;
-        try
-        {
-            long deadline = DeadlineOf(TimeSpan.Zero);
-            ClientConnection connection = await WaitWritableAsync(deadline, cancellationToken).ConfigureAwait(false);
-            isHandedOver = true;
-            request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
-            if (!connection.Sender.Enqueue(request, inline: false))
-                throw Failures.ConnectionLost(_endPoint, connection.Cause);
-        }
-        finally
-        {
-            if (!isHandedOver) request.Dispose();
-        }
-    }
-
-    private async ValueTask<ResponseFrame> InvokeSlowAsync(
-        FrameBuffer request, byte opcode, byte version, long deadline, CancellationToken cancellationToken)
-    {
-        (ClientConnection connection, uint id, PendingCall? call) =
-            await TakeSlowAsync(request, null, 0, deadline, cancellationToken).ConfigureAwait(false);
-        ValueTask<ResponseFrame> response = call!.Watch(id, cancellationToken);
-        connection.Send(request, opcode, version, id, inline: false);
-        return await response.ConfigureAwait(false);
-    }
-
-    /// <summary>The callback form has nobody to await it: every outcome, and so every exception, goes to the sink.</summary>
-    private async Task InvokeSlowAsync(
-        FrameBuffer request, byte opcode, byte version, long deadline, IResponseSink sink, long token)
-    {
-        try
-        {
-            (ClientConnection connection, uint id, _) =
-                await TakeSlowAsync(request, sink, token, deadline, CancellationToken.None).ConfigureAwait(false);
-            connection.Send(request, opcode, version, id, inline: false);
-        }
-        catch (RemotingException exception)
-        {
-            _ring.Tell(sink, token, exception);
-        }
-    }
-
-    /// <summary>Waits for a connection with room and for a free slot; disposes the request when there is none in time.</summary>
-    private async ValueTask<(ClientConnection Connection, uint Id, PendingCall? Call)> TakeSlowAsync(
-        FrameBuffer request, IResponseSink? sink, long token, long deadline, CancellationToken cancellationToken)
-    {
-        bool isTaken = false;
-        try
-        {
-            while (true)
-            {
-                ClientConnection connection = await WaitWritableAsync(deadline, cancellationToken).ConfigureAwait(false);
-                isTaken = _ring.TryTake(sink, token, connection, deadline, out uint id, out PendingCall? call);
-                if (isTaken) return (connection, id, call);
-                await _ring.WaitFreeAsync(TimeLeft(deadline), _time, cancellationToken).ConfigureAwait(false);
-            }
-        }
-        catch (TimeoutException)
-        {
-            throw Failures.TimedOut($"{_options.MaxInFlight} requests wait for answers");
-        }
-        catch (OperationCanceledException)
-        {
-            throw Failures.Cancelled(cancellationToken);
-        }
-        finally
-        {
-            if (!isTaken)
-            {
-                request.Dispose();
-                _ring.WakeNext();
-            }
-        }
-    }
-
-    private async ValueTask<ClientConnection> WaitWritableAsync(long deadline, CancellationToken cancellationToken)
-    {
-        if (cancellationToken.IsCancellationRequested) throw Failures.Cancelled(cancellationToken);
-        while (true)
-        {
-            ClientConnection connection = await WaitReadyAsync(deadline, cancellationToken).ConfigureAwait(false);
-            if (connection.Sender.IsWritable) return connection;
-            try
-            {
-                await connection.Sender.WhenWritable().AsTask()
-                    .WaitAsync(TimeLeft(deadline), _time, cancellationToken).ConfigureAwait(false);
-            }
-            catch (TimeoutException)
-            {
-                throw Failures.TimedOut($"{_endPoint} took too little of what waits for it");
-            }
-            catch (OperationCanceledException)
-            {
-                throw Failures.Cancelled(cancellationToken);
-            }
-        }
+        ClientConnection? connection = Volatile.Read(ref _connection);
+        bool isFree = Volatile.Read(ref _waiting) == 0 && connection is not null && connection.Sender.IsWritable;
+        return isFree ? connection : null;
     }
 
     private void Check(FrameBuffer request, byte opcode)

@@ -62,7 +62,8 @@ public sealed partial class RemotingClient
         using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, _stopping.Token);
         try
         {
-            return await ClientConnection.ConnectAsync(_endPoint, _options, _ring, _time, either.Token).ConfigureAwait(false);
+            return await ClientConnection.ConnectAsync(_endPoint, _options, _ring, _time, either.Token)
+                .ConfigureAwait(false);
         }
         catch (OperationCanceledException exception) when (timeout.IsCancellationRequested)
         {
@@ -120,7 +121,8 @@ public sealed partial class RemotingClient
         }
     }
 
-    /// <summary>Full jitter: a random time up to a bound that doubles, so that a crowd of clients does not return as one.</summary>
+    /// <summary>Full jitter: a random time up to a bound that doubles, so that a crowd of clients does not return as
+    /// one.</summary>
     private async Task BackOffAsync(int failures)
     {
         double bound = _options.ReconnectDelay.TotalMilliseconds * Math.Pow(2, Math.Min(Math.Max(failures - 1, 0), 30));
@@ -135,31 +137,4 @@ public sealed partial class RemotingClient
             // Disposed while waiting: the loop sees it.
         }
     }
-
-    private async ValueTask<ClientConnection> WaitReadyAsync(long deadline, CancellationToken cancellationToken)
-    {
-        EnsureStarted();
-        TaskCompletionSource<ClientConnection?> ready = Volatile.Read(ref _ready);
-        if (_isDisposed) throw Failures.Disposed();
-        if (_permanentFailure is not null) throw Failures.Unreachable(_endPoint, _permanentFailure);
-        try
-        {
-            TimeSpan left = TimeLeft(deadline);
-            ClientConnection? connection =
-                await ready.Task.WaitAsync(left, _time, cancellationToken).ConfigureAwait(false);
-            return connection ?? throw Ended();
-        }
-        catch (TimeoutException)
-        {
-            Exception? cause = _lastConnectError;
-            throw cause is null ? Failures.TimedOut($"no connection to {_endPoint}") : Failures.Unreachable(_endPoint, cause);
-        }
-        catch (OperationCanceledException)
-        {
-            throw Failures.Cancelled(cancellationToken);
-        }
-    }
-
-    private RemotingException Ended() =>
-        _isDisposed ? Failures.Disposed() : Failures.Unreachable(_endPoint, _permanentFailure);
 }

@@ -3,12 +3,16 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting;
 
-/// <summary>One logical connection to one endpoint: connects at first use, reconnects by itself, carries calls in three modes.</summary>
+/// <summary>One logical connection to one endpoint: connects at first use, reconnects by itself, carries calls in
+/// three modes.</summary>
 /// <remarks>
 /// <para>Thread-safe. Every request's buffer belongs to the client from the call on, whatever the outcome.</para>
-/// <para>While there is no connection, calls wait for one until their timeout and then fail with <see cref="RemotingError.Unreachable"/> (or
-/// <see cref="RemotingError.Timeout"/> when no attempt has failed yet). A request whose connection drops fails at once with
-/// <see cref="RemotingError.ConnectionLost"/> and is never sent again: trying again is the caller's decision.</para>
+/// <para>While there is no connection, calls wait for one until their timeout and then fail with
+/// <see cref="RemotingError.Unreachable"/> (or <see cref="RemotingError.Timeout"/> when no attempt has failed yet). A
+/// request whose connection drops fails at once with <see cref="RemotingError.ConnectionLost"/> and is never sent
+/// again: trying again is the caller's decision.</para>
+/// <para>What one thread calls leaves in the order of its calls, also when it had to wait for a connection or for
+/// room.</para>
 /// </remarks>
 public sealed partial class RemotingClient : IAsyncDisposable
 {
@@ -31,7 +35,10 @@ public sealed partial class RemotingClient : IAsyncDisposable
     /// <param name="timeProvider">Measures timeouts; the system's by default.</param>
     /// <exception cref="ArgumentException">A setting is out of range.</exception>
     public RemotingClient(
-        EndPoint endPoint, RemotingClientOptions options, ILoggerFactory loggerFactory, TimeProvider? timeProvider = null)
+        EndPoint endPoint,
+        RemotingClientOptions options,
+        ILoggerFactory loggerFactory,
+        TimeProvider? timeProvider = null)
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(options);
@@ -88,7 +95,8 @@ public sealed partial class RemotingClient : IAsyncDisposable
         {
             if (_isStarted || _isDisposed) return;
             _connectLoop = Task.Run(RunAsync, CancellationToken.None);
-            _watch = _time.CreateTimer(static client => ((RemotingClient)client!).Watch(), this, WatchPeriod, WatchPeriod);
+            _watch = _time.CreateTimer(
+                static client => ((RemotingClient)client!).Watch(), this, WatchPeriod, WatchPeriod);
             Volatile.Write(ref _isStarted, true);
         }
     }

@@ -4,15 +4,16 @@ namespace EQueue.Remoting;
 public sealed record RemotingClientOptions
 {
     /// <summary>
-    /// Runs on each new connection before any other frame. An exception makes the attempt fail and the client tries again; a
-    /// <see cref="PermanentFailureException"/> ends the trying.
+    /// Runs on each new connection before any other frame. An exception makes the attempt fail and the client tries
+    /// again; a <see cref="PermanentFailureException"/> ends the trying.
     /// </summary>
     public Func<IHandshakeChannel, CancellationToken, ValueTask>? HandshakeAsync { get; init; }
 
     /// <summary>How long one attempt to connect may take, and then its handshake. 100 ms or more.</summary>
     public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>The timeout of calls that name none (<see cref="TimeSpan.Zero"/>) and of oneway sends. 100 ms or more.</summary>
+    /// <summary>The timeout of calls that name none (<see cref="TimeSpan.Zero"/>) and of oneway sends. 100 ms or
+    /// more.</summary>
     public TimeSpan RequestTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>After so long without a byte from the peer a ping is sent. 100 ms or more.</summary>
@@ -21,7 +22,8 @@ public sealed record RemotingClientOptions
     /// <summary>A ping that nothing follows for so long ends the connection. 100 ms or more.</summary>
     public TimeSpan KeepAliveTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
-    /// <summary>The first reconnect waits a random time up to this; the bound doubles with each failure. 1 ms or more.</summary>
+    /// <summary>The first reconnect waits a random time up to this; the bound doubles with each failure. 1 ms or
+    /// more.</summary>
     public TimeSpan ReconnectDelay { get; init; } = TimeSpan.FromMilliseconds(50);
 
     /// <summary>Where the doubling ends. <see cref="ReconnectDelay"/> or more.</summary>

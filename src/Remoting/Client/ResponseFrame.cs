@@ -1,7 +1,8 @@
 namespace EQueue.Remoting;
 
 /// <summary>An answer: a lease on the memory into which it was received.</summary>
-/// <remarks>Dispose exactly once, by whoever received it; the payload is gone afterwards. A second dispose, of a copy as well, does nothing.</remarks>
+/// <remarks>Dispose exactly once, by whoever received it; the payload is gone afterwards. A second dispose, of a copy
+/// as well, does nothing.</remarks>
 public readonly struct ResponseFrame : IDisposable
 {
     private readonly ReceiveBlock? _block;

@@ -4,10 +4,10 @@ namespace EQueue.Remoting;
 
 /// <summary>A pooled, pinned, growing buffer into which one frame's payload is encoded.</summary>
 /// <remarks>
-/// <para>The header's bytes are reserved in front, so that header and payload leave as one piece. All indexes here count payload
-/// bytes.</para>
-/// <para>Has one owner, who fills it and then either hands it to a connection or client (which owns it from then on, even when the call
-/// fails) or disposes it. Not thread-safe.</para>
+/// <para>The header's bytes are reserved in front, so that header and payload leave as one piece. All indexes here
+/// count payload bytes.</para>
+/// <para>Has one owner, who fills it and then either hands it to a connection or client (which owns it from then on,
+/// even when the call fails) or disposes it. Not thread-safe.</para>
 /// </remarks>
 public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
 {
@@ -78,7 +78,8 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         return reserved;
     }
 
-    /// <summary>Written payload bytes by their absolute index, to fill in a count or a length that is known late.</summary>
+    /// <summary>Written payload bytes by their absolute index, to fill in a count or a length that is known
+    /// late.</summary>
     /// <returns>The bytes; valid until the next growth.</returns>
     public Span<byte> Slice(int index, int count)
     {

@@ -1,6 +1,7 @@
 namespace EQueue.Remoting;
 
-/// <summary>Flags of a frame. The low byte may be ignored by a reader; an unknown bit of the high byte is refused.</summary>
+/// <summary>Flags of a frame. The low byte may be ignored by a reader; an unknown bit of the high byte is
+/// refused.</summary>
 [Flags]
 public enum FrameFlags : ushort
 {

@@ -53,7 +53,8 @@ public readonly record struct FrameHeader(
     }
 
     /// <summary>Reads and checks a header. The length is refused as soon as its four bytes are there.</summary>
-    /// <param name="source">Bytes from the start of a frame; fewer than a header give <see cref="FrameFault.Incomplete"/>.</param>
+    /// <param name="source">Bytes from the start of a frame; fewer than a header give
+    /// <see cref="FrameFault.Incomplete"/>.</param>
     /// <param name="maxFrameBytes">The largest length that is accepted.</param>
     /// <param name="header">The header; of a refused one only the length is set.</param>
     /// <param name="fault">Why the answer is <see langword="false"/>.</param>

@@ -4,7 +4,8 @@ using System.IO.Pipelines;
 namespace EQueue.Remoting;
 
 /// <summary>Takes whole frames out of a <see cref="PipeReader"/>: many per read, each payload in one piece.</summary>
-/// <remarks>Owned by one receive loop, which calls <see cref="FillAsync"/> and then <see cref="TryRead"/> until it says no.</remarks>
+/// <remarks>Owned by one receive loop, which calls <see cref="FillAsync"/> and then <see cref="TryRead"/> until it
+/// says no.</remarks>
 internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDisposable
 {
     private readonly SocketPipeReader? _socketInput = input as SocketPipeReader;
@@ -15,7 +16,8 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     private bool _isAtEnd;
 
     /// <summary>Lets go of what was read and waits for more.</summary>
-    /// <returns>Whether there is something to read; <see langword="false"/> when the stream ended between two frames.</returns>
+    /// <returns>Whether there is something to read; <see langword="false"/> when the stream ended between two
+    /// frames.</returns>
     /// <exception cref="RemotingException">The stream ended inside a frame.</exception>
     public async ValueTask<bool> FillAsync()
     {
@@ -103,7 +105,7 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         ? false
         : throw new RemotingException(
             RemotingError.ProtocolViolation,
-            $"The stream ended inside a frame: {_unread.Length} bytes are there, at least {_neededBytes} were expected.");
+            $"The stream ended inside a frame: {_unread.Length} of at least {_neededBytes} bytes are there.");
 
     private RemotingException Violation(FrameFault fault, uint length) => new(
         RemotingError.ProtocolViolation,

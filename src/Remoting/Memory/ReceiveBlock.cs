@@ -1,10 +1,11 @@
 namespace EQueue.Remoting;
 
-/// <summary>A pooled, pinned block into which a connection receives, shared with the leases on frames inside it.</summary>
+/// <summary>A pooled, pinned block into which a connection receives, shared with the leases on frames inside
+/// it.</summary>
 /// <remarks>
-/// Owned by one reader at a time, which alone makes leases; leases end on any thread. It returns to the pool when the reader and the
-/// last lease have let go. Each lease holds a ticket that only its first end matches, so a lease that is ended twice takes nothing
-/// away from others, even when the block serves another reader by then.
+/// Owned by one reader at a time, which alone makes leases; leases end on any thread. It returns to the pool when the
+/// reader and the last lease have let go. Each lease holds a ticket that only its first end matches, so a lease that
+/// is ended twice takes nothing away from others, even when the block serves another reader by then.
 /// </remarks>
 internal sealed class ReceiveBlock
 {

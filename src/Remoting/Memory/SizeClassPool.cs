@@ -4,8 +4,8 @@ namespace EQueue.Remoting;
 
 /// <summary>Keeps returned objects by the size class (power of two) of the memory that they hold.</summary>
 /// <remarks>
-/// Thread-safe. Bounded: what would lift the kept bytes above the bound is left to the garbage collector, and so is what
-/// is larger than the largest class.
+/// Thread-safe. Bounded: what would lift the kept bytes above the bound is left to the garbage collector, and so is
+/// what is larger than the largest class.
 /// </remarks>
 internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int maxBytes, long maxKeptBytes)
     where T : class

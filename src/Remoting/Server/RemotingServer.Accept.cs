@@ -19,8 +19,9 @@ public sealed partial class RemotingServer
     {
         get
         {
-            TimeSpan shortest = _options.SendTimeout < _options.IdleTimeout ? _options.SendTimeout : _options.IdleTimeout;
-            return TimeSpan.FromMilliseconds(Math.Clamp(shortest.TotalMilliseconds / 8, 20, 1000));
+            double sendMs = _options.SendTimeout.TotalMilliseconds;
+            double idleMs = _options.IdleTimeout.TotalMilliseconds;
+            return TimeSpan.FromMilliseconds(Math.Clamp(Math.Min(sendMs, idleMs) / 8, 20, 1000));
         }
     }
 
@@ -119,7 +120,8 @@ public sealed partial class RemotingServer
                 socket.ReceiveBufferSize = _options.SocketBufferBytes;
             }
 
-            connection = new ServerConnection(Interlocked.Increment(ref _lastId), socket, _options, _handler, _logger, _time);
+            long id = Interlocked.Increment(ref _lastId);
+            connection = new ServerConnection(id, socket, _options, _handler, _logger, _time);
         }
         catch
         {

@@ -6,7 +6,8 @@ using Microsoft.Extensions.Logging;
 namespace EQueue.Remoting;
 
 /// <summary>Accepts connections and hands their frames to one <see cref="IConnectionHandler"/>.</summary>
-/// <remarks>Start once, stop once; thread-safe. Owns the listening sockets, the connections and one timer that watches them.</remarks>
+/// <remarks>Start once, stop once; thread-safe. Owns the listening sockets, the connections and one timer that
+/// watches them.</remarks>
 public sealed partial class RemotingServer : IAsyncDisposable
 {
     private static readonly TimeSpan FarewellTimeout = TimeSpan.FromSeconds(1);
@@ -46,14 +47,16 @@ public sealed partial class RemotingServer : IAsyncDisposable
         _time = timeProvider ?? TimeProvider.System;
     }
 
-    /// <summary>The first address that is listened on, with its real port. Known after <see cref="StartAsync"/>.</summary>
+    /// <summary>The first address that is listened on, with its real port. Known after
+    /// <see cref="StartAsync"/>.</summary>
     public EndPoint LocalEndPoint { get; private set; } = new IPEndPoint(IPAddress.None, 0);
 
     /// <summary>Connections that are open now.</summary>
     public int ConnectionCount => Volatile.Read(ref _connectionCount);
 
     /// <summary>Listens and begins to accept.</summary>
-    /// <exception cref="SocketException">An address cannot be listened on (in use, not this machine's, no such name).</exception>
+    /// <exception cref="SocketException">An address cannot be listened on (in use, not this machine's, no such
+    /// name).</exception>
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         lock (_lifetime)
@@ -75,16 +78,19 @@ public sealed partial class RemotingServer : IAsyncDisposable
         }
 
         LocalEndPoint = _listeners[0].LocalEndPoint!;
-        _watch = _time.CreateTimer(static server => ((RemotingServer)server!).WatchAll(), this, WatchPeriod, WatchPeriod);
+        _watch = _time.CreateTimer(
+            static server => ((RemotingServer)server!).WatchAll(), this, WatchPeriod, WatchPeriod);
         foreach (Socket listener in _listeners) _acceptLoops.Add(RunAcceptAsync(listener));
     }
 
     /// <summary>
-    /// Stops: accepts no more, handles no more frames, waits for the answers of those handled, sends what is queued, closes.
+    /// Stops: accepts no more, handles no more frames, waits for the answers of those handled, sends what is queued,
+    /// closes.
     /// </summary>
     /// <param name="drain">How long to wait for answers and slow peers; what is left then is cut.</param>
     /// <param name="cancellationToken">Ends the waiting at once.</param>
-    /// <remarks>Returns when each connection's last handler call has returned. Later calls wait for the first one.</remarks>
+    /// <remarks>Returns when each connection's last handler call has returned. Later calls wait for the first
+    /// one.</remarks>
     public Task StopAsync(TimeSpan drain, CancellationToken cancellationToken)
     {
         lock (_lifetime) return _stop ??= StopOnceAsync(drain, cancellationToken);

@@ -3,22 +3,26 @@ namespace EQueue.Remoting;
 /// <summary>Settings of a <see cref="RemotingServer"/>; checked when it is made.</summary>
 public sealed record RemotingServerOptions
 {
-    /// <summary>Where to listen, HOST:PORT each: an IPv4 or [IPv6] address, or a name, of which every address is taken. Port 0 = any free.</summary>
+    /// <summary>Where to listen, HOST:PORT each: an IPv4 or [IPv6] address, or a name, of which every address is
+    /// taken. Port 0 = any free.</summary>
     public IReadOnlyList<string> Listen { get; init; } = ["127.0.0.1:0"];
 
     /// <summary>Connections at a time, 1 or more; one more is accepted and closed at once.</summary>
     public int MaxConnections { get; init; } = 10_000;
 
-    /// <summary>The largest frame in bytes, header included, 64 B..1 GiB; a longer one closes its connection.</summary>
+    /// <summary>The largest frame in bytes, header included, 64 B..1 GiB; a longer one closes its
+    /// connection.</summary>
     public int MaxFrameBytes { get; init; } = 16 * 1024 * 1024;
 
-    /// <summary>A connection from which nothing came for so long is closed; it is pinged at half of it. 100 ms or more.</summary>
+    /// <summary>A connection from which nothing came for so long is closed; it is pinged at half of it. 100 ms or
+    /// more.</summary>
     public TimeSpan IdleTimeout { get; init; } = TimeSpan.FromMinutes(2);
 
     /// <summary>A connection that takes none of what waits for it for so long is closed. 100 ms or more.</summary>
     public TimeSpan SendTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Bytes that may wait for one connection before its requests are no longer read, 1 KiB or more.</summary>
+    /// <summary>Bytes that may wait for one connection before its requests are no longer read, 1 KiB or
+    /// more.</summary>
     public int MaxQueuedSendBytes { get; init; } = 8 * 1024 * 1024;
 
     /// <summary>The size to which a connection's receive blocks grow under load, 4 KiB..16 MiB.</summary>

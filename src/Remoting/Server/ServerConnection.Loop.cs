@@ -94,7 +94,8 @@ public sealed partial class ServerConnection
         return handling;
     }
 
-    /// <summary>Back-pressure: nothing more is read until the handler is done and the peer has taken its answers.</summary>
+    /// <summary>Back-pressure: nothing more is read until the handler is done and the peer has taken its
+    /// answers.</summary>
     private async ValueTask PauseAsync(ValueTask handling)
     {
         _sender.Uncork();

@@ -26,7 +26,8 @@ public sealed partial class ServerConnection
             Volatile.Write(ref _farewell, FarewellAsync());
     }
 
-    /// <summary>Called by the server's timer: closes a peer that is gone or takes nothing, pings one that is silent.</summary>
+    /// <summary>Called by the server's timer: closes a peer that is gone or takes nothing, pings one that is
+    /// silent.</summary>
     internal void Watch()
     {
         if (Volatile.Read(ref _isClosed) != 0) return;
@@ -47,7 +48,8 @@ public sealed partial class ServerConnection
         }
     }
 
-    /// <summary>Handles no further frame. The task completes when every request that was handled has its answer queued.</summary>
+    /// <summary>Handles no further frame. The task completes when every request that was handled has its answer
+    /// queued.</summary>
     internal Task BeginDrain()
     {
         Interlocked.Exchange(ref _isDraining, 1);

@@ -5,8 +5,9 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting;
 
-/// <summary>One accepted connection. Made by the server; answered through <see cref="Send"/> from any thread.</summary>
-[SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader; the token outlives the connection.")]
+/// <summary>One accepted connection. Made by the server; answered through <see cref="Send"/> from any
+/// thread.</summary>
+[SuppressMessage("Design", "CA1001", Justification = "The loop releases the reader; the token outlives it.")]
 public sealed partial class ServerConnection
 {
     private readonly Socket _socket;
@@ -22,7 +23,12 @@ public sealed partial class ServerConnection
     private int _isClosed;
 
     internal ServerConnection(
-        long id, Socket socket, RemotingServerOptions options, IConnectionHandler handler, ILogger logger, TimeProvider time)
+        long id,
+        Socket socket,
+        RemotingServerOptions options,
+        IConnectionHandler handler,
+        ILogger logger,
+        TimeProvider time)
     {
         Id = id;
         _socket = socket;
@@ -59,12 +65,12 @@ public sealed partial class ServerConnection
     /// <param name="flags">With <see cref="FrameFlags.Response"/> for an answer.</param>
     /// <param name="correlationId">An answer carries its request's.</param>
     /// <param name="error">0 or the user's error code.</param>
-    /// <param name="inlineAllowed">
-    /// Lets the receive loop send the frame itself when it is through with the frames at hand. Pass <see langword="true"/> only from
-    /// within <see cref="IConnectionHandler.OnFrameAsync"/>; elsewhere this thread may do the system call. Otherwise one work item
-    /// of the thread pool sends whatever is queued by then.
-    /// </param>
-    /// <exception cref="RemotingException">The frame is larger than <see cref="RemotingServerOptions.MaxFrameBytes"/>; it is dropped.</exception>
+    /// <param name="inlineAllowed"> Lets the receive loop send the frame itself when it is through with the frames at
+    /// hand. Pass <see langword="true"/> only from within <see cref="IConnectionHandler.OnFrameAsync"/>; elsewhere
+    /// this thread may do the system call. Otherwise one work item of the thread pool sends whatever is queued by
+    /// then. </param>
+    /// <exception cref="RemotingException">The frame is larger than
+    /// <see cref="RemotingServerOptions.MaxFrameBytes"/>; it is dropped.</exception>
     /// <remarks>Thread-safe. Frames leave in the order of the calls.</remarks>
     public void Send(
         FrameBuffer frame,
@@ -89,7 +95,8 @@ public sealed partial class ServerConnection
         if ((flags & FrameFlags.Response) != FrameFlags.None) CountAnswer();
     }
 
-    /// <summary>Completes when no more than the allowed bytes wait for the peer, or when the connection closes.</summary>
+    /// <summary>Completes when no more than the allowed bytes wait for the peer, or when the connection
+    /// closes.</summary>
     public ValueTask WhenWritable() => _sender.WhenWritable();
 
     /// <summary>Closes at once: what is queued is dropped. Thread-safe; the first cause counts.</summary>

@@ -6,8 +6,9 @@ namespace EQueue.Remoting;
 
 /// <summary>Queues frames and writes them to a socket: whoever sends takes along everything that is queued.</summary>
 /// <remarks>
-/// Thread-safe. One drain runs at a time, on the thread that started it until the socket is full, on the thread pool afterwards. Small
-/// frames leave together in one system call. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
+/// Thread-safe. One drain runs at a time, on the thread that started it until the socket is full, on the thread pool
+/// afterwards. Small frames leave together in one system call. The queue is bounded by its users, who wait for
+/// <see cref="WhenWritable"/>.
 /// </remarks>
 internal sealed class FrameSender : IThreadPoolWorkItem
 {
@@ -61,7 +62,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
 
     /// <summary>Takes over a sealed frame.</summary>
     /// <param name="frame">Owned by the sender from here on, also when it is closed.</param>
-    /// <param name="inline">Send on this thread if nobody is sending; while corked, leave it to the one who uncorks.</param>
+    /// <param name="inline">Send on this thread if nobody is sending; while corked, leave it to the one who
+    /// uncorks.</param>
     /// <returns><see langword="false"/> when the sender is closed and the frame was dropped.</returns>
     public bool Enqueue(FrameBuffer frame, bool inline)
     {
@@ -204,7 +206,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         _onFailed(exception);
     }
 
-    /// <summary>Sends the frames in order; a frame that was sent is taken out of the list's accounting and disposed.</summary>
+    /// <summary>Sends the frames in order; a frame that was sent is taken out of the list's accounting and
+    /// disposed.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     private async ValueTask SendBatchAsync(List<FrameBuffer> batch)
     {

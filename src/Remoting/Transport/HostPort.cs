@@ -4,7 +4,8 @@ using System.Net.Sockets;
 
 namespace EQueue.Remoting;
 
-/// <summary>Addresses as people write them: <c>127.0.0.1:9490</c>, <c>[::1]:9490</c>, <c>broker.example:9490</c>.</summary>
+/// <summary>Addresses as people write them: <c>127.0.0.1:9490</c>, <c>[::1]:9490</c>,
+/// <c>broker.example:9490</c>.</summary>
 public static class HostPort
 {
     /// <summary>Reads HOST:PORT.</summary>

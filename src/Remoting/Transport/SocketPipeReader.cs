@@ -5,11 +5,14 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Reads a socket straight into large pinned blocks: no task between the socket and whoever parses.</summary>
+/// <summary>Reads a socket straight into large pinned blocks: no task between the socket and whoever
+/// parses.</summary>
 /// <remarks>
-/// <para>Owned by one receive loop. What it shows is always one contiguous piece of one block; a partial frame at a block's end is
-/// moved to the next block. Block sizes follow what arrives: an idle connection holds a small one.</para>
-/// <para>A pending read ends when bytes come, the peer ends the stream or the socket is closed; it cannot be cancelled alone.</para>
+/// <para>Owned by one receive loop. What it shows is always one contiguous piece of one block; a partial frame at a
+/// block's end is moved to the next block. Block sizes follow what arrives: an idle connection holds a small
+/// one.</para>
+/// <para>A pending read ends when bytes come, the peer ends the stream or the socket is closed; it cannot be
+/// cancelled alone.</para>
 /// </remarks>
 internal sealed class SocketPipeReader : PipeReader
 {
@@ -28,7 +31,8 @@ internal sealed class SocketPipeReader : PipeReader
     private bool _isAtEnd;
 
     /// <param name="socket">Connected; closed by its owner, which ends a pending read with an exception.</param>
-    /// <param name="blockBytes">The size to which blocks grow under load; a single larger frame gets a larger block.</param>
+    /// <param name="blockBytes">The size to which blocks grow under load; a single larger frame gets a larger
+    /// block.</param>
     public SocketPipeReader(Socket socket, int blockBytes)
     {
         _socket = socket;
@@ -83,7 +87,8 @@ internal sealed class SocketPipeReader : PipeReader
     }
 
     /// <inheritdoc/>
-    protected override ValueTask<ReadResult> ReadAtLeastAsyncCore(int minimumSize, CancellationToken cancellationToken) =>
+    protected override ValueTask<ReadResult> ReadAtLeastAsyncCore(
+        int minimumSize, CancellationToken cancellationToken) =>
         _isAtEnd || (_end - _start >= minimumSize && _examined < _end)
             ? new(Current())
             : ReceiveAsync(minimumSize, cancellationToken);
@@ -116,8 +121,8 @@ internal sealed class SocketPipeReader : PipeReader
     }
 
     /// <summary>
-    /// Makes room for at least one more byte of a frame of <paramref name="minimumSize"/> bytes. A block grows step by step with what
-    /// really arrived, so that a length alone makes nobody allocate much.
+    /// Makes room for at least one more byte of a frame of <paramref name="minimumSize"/> bytes. A block grows step
+    /// by step with what really arrived, so that a length alone makes nobody allocate much.
     /// </summary>
     private void EnsureRoom(int minimumSize)
     {

@@ -1,0 +1,212 @@
+using System.Collections.Concurrent;
+
+namespace EQueue.Remoting.Tests;
+
+public sealed class CallTests
+{
+    [Fact]
+    public async Task GivenServer_WhenInvokedAsync_ThenEachAnswerBelongsToItsRequest()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        byte[][] contents = [.. Enumerable.Range(0, 2000).Select(i => Calls.Content(i, i % 3000))];
+        byte[][] answers = await Task.WhenAll(contents.Select(content => client.EchoAsync(content)));
+        Assert.Equal(contents, answers);
+        Assert.Equal(0, client.InFlight);
+    }
+
+    [Fact]
+    public async Task GivenAnswersOutOfOrder_WhenInvokedAsync_ThenEachAnswerBelongsToItsRequest()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        byte[][] contents = [.. Enumerable.Range(0, 500).Select(i => Calls.Content(i, 20 + i))];
+        Task<byte[]>[] calls = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
+        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == contents.Length, "all requests are held");
+        server.Handler.Release();
+        Assert.Equal(contents, await Task.WhenAll(calls));
+    }
+
+    [Fact]
+    public async Task GivenThreads_WhenInvokedBlocking_ThenEachAnswerBelongsToItsRequest()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        var wrong = new ConcurrentQueue<int>();
+        Thread[] threads = [.. Enumerable.Range(0, 4).Select(t => new Thread(() =>
+        {
+            for (int i = 0; i < 500; i++)
+            {
+                byte[] content = Calls.Content((t * 1000) + i, 1 + i);
+                using ResponseFrame response =
+                    client.Invoke(Calls.Buffer(content), ScriptedHandler.Echo, 1, Calls.Timeout);
+                if (!response.Payload.Span.SequenceEqual(content)) wrong.Enqueue(i);
+            }
+        }))];
+        foreach (Thread thread in threads) thread.Start();
+        foreach (Thread thread in threads) thread.Join();
+        Assert.Empty(wrong);
+    }
+
+    [Fact]
+    public async Task GivenPoolThreads_WhenAllBlockInInvoke_ThenAllAreAnswered()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        int count = Environment.ProcessorCount * 3;
+        int[] lengths = await Task.WhenAll(Enumerable.Range(1, count).Select(i => Task.Run(() =>
+        {
+            using ResponseFrame response =
+                client.Invoke(Calls.Buffer(new byte[i]), ScriptedHandler.Echo, 1, Calls.Timeout);
+            return response.Payload.Length;
+        })));
+        Assert.Equal(Enumerable.Range(1, count), lengths);
+    }
+
+    [Fact]
+    public async Task GivenOneways_WhenSent_ThenTheyArriveInOrderAndAreNotAnswered()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        byte[][] contents = [.. Enumerable.Range(0, 3000).Select(i => Calls.Content(i, 1 + (i % 2000)))];
+        foreach (byte[] content in contents)
+            await client.SendOnewayAsync(Calls.Buffer(content), ScriptedHandler.Echo, 1, CancellationToken.None);
+        await Eventually.IsTrueAsync(() => server.Handler.Oneways.Count == contents.Length, "all oneways have arrived");
+        Assert.Equal(contents, server.Handler.Oneways);
+    }
+
+    [Fact]
+    public async Task GivenCallbacks_WhenInvoked_ThenEachTokenIsToldOnce()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        var sink = new CountingSink();
+        for (int i = 0; i < 1000; i++)
+            client.Invoke(Calls.Buffer(new byte[i]), ScriptedHandler.Echo, 1, Calls.Timeout, sink, i);
+        await Eventually.IsTrueAsync(() => sink.Outcomes.Count >= 1000, "all callbacks came");
+        Assert.Equal(Enumerable.Range(0, 1000).Select(i => ((long)i, i)), sink.Outcomes.Order());
+    }
+
+    [Fact]
+    public async Task GivenSinkThatThrows_WhenItsCallEnds_ThenOtherCallsGoOn()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        var log = new CollectedLog();
+        await using var client = new RemotingClient(server.EndPoint, new RemotingClientOptions(), log);
+        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, new ThrowingSink(), 1);
+        Assert.Equal([2], await client.EchoAsync([2]));
+        await Eventually.IsTrueAsync(() => log.CountOf(1025) == 1, "the sink's exception is logged");
+        Assert.True(client.IsConnected);
+    }
+
+    [Fact]
+    public async Task GivenLargeFrames_WhenEchoed_ThenEveryByteComesBack()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        byte[] largest = Calls.Content(1, (16 * 1024 * 1024) - FrameHeader.Size);
+        byte[][] contents = [Calls.Content(2, 3_000_000), [1], largest, [], Calls.Content(3, 300_000)];
+        byte[][] answers = await Task.WhenAll(contents.Select(content => client.EchoAsync(content)));
+        Assert.All(answers.Zip(contents), pair => Assert.True(pair.First.AsSpan().SequenceEqual(pair.Second)));
+    }
+
+    [Fact]
+    public async Task GivenFrameAboveTheMaximum_WhenSentInAnyMode_ThenItIsRefusedAndNothingIsSent()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxFrameBytes = 1000 });
+        byte[] tooLarge = new byte[1000 - FrameHeader.Size + 1];
+        Assert.Equal(1000 - FrameHeader.Size, (await client.EchoAsync(new byte[1000 - FrameHeader.Size])).Length);
+        RemotingException[] refusals =
+        [
+            await Assert.ThrowsAsync<RemotingException>(async () => await client.EchoAsync(tooLarge)),
+            await Assert.ThrowsAsync<RemotingException>(
+                async () => await client.SendOnewayAsync(Calls.Buffer(tooLarge), 1, 1, CancellationToken.None)),
+            Assert.Throws<RemotingException>(() => client.Invoke(Calls.Buffer(tooLarge), 1, 1, Calls.Timeout).Dispose()),
+        ];
+        Assert.All(refusals, refusal => Assert.Equal(RemotingError.TooLarge, refusal.Error));
+        var sink = new CountingSink();
+        client.Invoke(Calls.Buffer(tooLarge), 1, 1, Calls.Timeout, sink, 5);
+        Assert.Equal((5, RemotingError.TooLarge), sink.Failures.Single());
+        Assert.Equal(1, server.Handler.FrameCount);
+    }
+
+    [Fact]
+    public async Task GivenValueTaskAwaitedTwice_WhenOtherCallsFollow_ThenTheSecondAwaitThrowsAndTheyAreIntact()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        await client.WaitConnectedAsync(CancellationToken.None);
+        ValueTask<ResponseFrame> call =
+            client.InvokeAsync(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, CancellationToken.None);
+        ValueTask<ResponseFrame> again = call;
+        (await call).Dispose();
+        await Assert.ThrowsAsync<InvalidOperationException>(async () => (await again).Dispose());
+        for (int i = 0; i < 600; i++) Assert.Equal([(byte)i], await client.EchoAsync([(byte)i]));
+    }
+
+    [Fact]
+    public async Task GivenCallsThatNobodyAwaits_WhenTheRingGoesRound_ThenNoneOfItsSlotsIsLost()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxInFlight = 4 });
+        await client.WaitConnectedAsync(CancellationToken.None);
+        for (int i = 0; i < 100; i++)
+        {
+            Forget(client.InvokeAsync(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, CancellationToken.None));
+            Assert.Equal([2], await client.EchoAsync([2]));
+        }
+    }
+
+    [Fact]
+    public async Task GivenWarmClient_WhenInvokedBlocking_ThenTheCallAllocatesNothing()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        long allocated = long.MaxValue;
+        var thread = new Thread(() =>
+        {
+            byte[] content = new byte[100];
+            for (int round = 0; round < 2; round++)
+            {
+                long before = GC.GetAllocatedBytesForCurrentThread();
+                for (int i = 0; i < 1000; i++)
+                    client.Invoke(Calls.Buffer(content), ScriptedHandler.Echo, 1, Calls.Timeout).Dispose();
+                allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+            }
+        });
+        thread.Start();
+        thread.Join();
+        Assert.InRange(allocated, 0, 20_000);
+    }
+
+    private static void Forget(ValueTask<ResponseFrame> call) => Assert.False(call.IsFaulted);
+
+    internal sealed class CountingSink : IResponseSink
+    {
+        public ConcurrentQueue<(long Token, int Bytes)> Outcomes { get; } = new();
+
+        public ConcurrentQueue<(long Token, RemotingError Error)> Failures { get; } = new();
+
+        public void OnResponse(long token, ResponseFrame response)
+        {
+            Outcomes.Enqueue((token, response.Payload.Length));
+            response.Dispose();
+        }
+
+        public void OnFailure(long token, RemotingException exception) => Failures.Enqueue((token, exception.Error));
+    }
+
+    private sealed class ThrowingSink : IResponseSink
+    {
+        public void OnResponse(long token, ResponseFrame response)
+        {
+            response.Dispose();
+            throw new InvalidOperationException("A sink must not do this.");
+        }
+
+        public void OnFailure(long token, RemotingException exception)
+        {
+        }
+    }
+}

@@ -1,0 +1,82 @@
+using System.Buffers.Binary;
+
+namespace EQueue.Remoting.Tests;
+
+public sealed class FrameBufferTests
+{
+    [Fact]
+    public void GivenManySmallWrites_WhenTheBufferGrows_ThenEveryByteIsKept()
+    {
+        using FrameBuffer buffer = FrameBuffer.Rent(10);
+        byte[] expected = Calls.Content(1, 100_000);
+        foreach (byte[] piece in expected.Chunk(37))
+        {
+            piece.CopyTo(buffer.GetSpan(piece.Length));
+            buffer.Advance(piece.Length);
+        }
+
+        Assert.Equal(expected.Length, buffer.WrittenCount);
+        Assert.Equal(expected, buffer.WrittenSpan.ToArray());
+        Assert.Equal(expected, buffer.WrittenMemory.ToArray());
+    }
+
+    [Fact]
+    public void GivenReservedCount_WhenFilledInAfterGrowth_ThenItStandsAtItsIndex()
+    {
+        using FrameBuffer buffer = FrameBuffer.Rent();
+        buffer.Reserve(3).Fill(7);
+        int at = buffer.WrittenCount;
+        buffer.Reserve(sizeof(int));
+        buffer.Reserve(10_000).Fill(9);
+        BinaryPrimitives.WriteInt32LittleEndian(buffer.Slice(at, sizeof(int)), 10_000);
+        Assert.Equal(10_000, BinaryPrimitives.ReadInt32LittleEndian(buffer.WrittenSpan[3..]));
+        Assert.Equal(7, buffer.WrittenSpan[2]);
+        Assert.Equal(9, buffer.WrittenSpan[7]);
+    }
+
+    [Fact]
+    public void GivenTruncatedBuffer_WhenWrittenAgain_ThenOnlyTheFrontAndTheNewRemain()
+    {
+        using FrameBuffer buffer = FrameBuffer.Rent();
+        new byte[] { 1, 2, 3, 4 }.CopyTo(buffer.Reserve(4));
+        buffer.Truncate(2);
+        buffer.Reserve(1)[0] = 9;
+        Assert.Equal([1, 2, 9], buffer.WrittenSpan.ToArray());
+    }
+
+    [Fact]
+    public void GivenIndexesOutsideTheWritten_WhenAsked_ThenTheyAreRefused()
+    {
+        using FrameBuffer buffer = FrameBuffer.Rent();
+        buffer.Reserve(4);
+        Assert.Throws<ArgumentOutOfRangeException>(() => buffer.Slice(1, 4).Length);
+        Assert.Throws<ArgumentOutOfRangeException>(() => buffer.Slice(-1, 1).Length);
+        Assert.Throws<ArgumentOutOfRangeException>(() => buffer.Truncate(5));
+        Assert.Throws<ArgumentOutOfRangeException>(() => buffer.Advance(int.MaxValue));
+        Assert.Throws<ArgumentOutOfRangeException>(() => FrameBuffer.Rent(-1));
+    }
+
+    [Fact]
+    public void GivenBufferDisposedTwice_WhenTwoAreRented_ThenTheyAreNotTheSame()
+    {
+        FrameBuffer buffer = FrameBuffer.Rent(1_000_000);
+        buffer.Dispose();
+        buffer.Dispose();
+        using FrameBuffer first = FrameBuffer.Rent(1_000_000);
+        using FrameBuffer second = FrameBuffer.Rent(1_000_000);
+        Assert.NotSame(first, second);
+    }
+
+    [Fact]
+    public void GivenFullPool_WhenMoreIsReturned_ThenTheKeptBytesStayInBounds()
+    {
+        var pool = new SizeClassPool<object>(_ => new object(), 512, 4096, 10_000);
+        for (int i = 0; i < 100; i++) pool.Return(new object(), 4096);
+        Assert.Equal(8192, pool.KeptBytes);
+        object kept = pool.Rent(3000);
+        Assert.Equal(4096, pool.KeptBytes);
+        pool.Return(kept, 4096);
+        pool.Return(new object(), 8192);
+        Assert.Equal(8192, pool.KeptBytes);
+    }
+}
