@@ -84,7 +84,7 @@ public sealed class ServerTests
         Task<byte[]>[] calls = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
         await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 50, "all are held");
         Task stopping = server.Server.StopAsync(TimeSpan.FromSeconds(20), CancellationToken.None);
-        Task<byte[]> tooLate = client.EchoAsync([1]);
+        (Task<byte[]> tooLate, int before) = await FirstUnreadAsync(client);
         Assert.False(stopping.IsCompleted);
         server.Handler.Release();
         byte[][] answers = await Task.WhenAll(calls);
@@ -92,7 +92,7 @@ public sealed class ServerTests
         await stopping;
         RemotingException exception = await Assert.ThrowsAsync<RemotingException>(() => tooLate);
         Assert.Equal(RemotingError.ConnectionLost, exception.Error);
-        Assert.Equal(50, server.Handler.FrameCount);
+        Assert.Equal(50 + before, server.Handler.FrameCount);
         Assert.Null(server.Handler.Disconnected.Single().Cause);
         Assert.Equal(0, server.Server.ConnectionCount);
         await Assert.ThrowsAnyAsync<SocketException>(server.ConnectRawAsync);
@@ -109,6 +109,31 @@ public sealed class ServerTests
         Assert.Equal(1, server.Log.CountOf(1008));
         await Assert.ThrowsAsync<RemotingException>(() => call);
         await server.DisposeAsync();
+    }
+
+    [Fact]
+    public async Task GivenHandlerThatClosesBehindItsAnswer_WhenThePeerGoesOnSending_ThenItGetsTheAnswerAndNothingMore()
+    {
+        var handler = new ScriptedHandler
+        {
+            OnCustom = (connection, header, payload) =>
+            {
+                ScriptedHandler.Answer(connection, header, payload.Span, inline: true);
+                connection.CloseAfterFlush();
+                return ValueTask.CompletedTask;
+            },
+        };
+        await using TestServer server = await TestServer.StartAsync(handler);
+        using Socket peer = await server.ConnectRawAsync();
+        byte[] last = Calls.Frame(ScriptedHandler.Custom, FrameFlags.None, 1, Calls.Content(1, 100_000));
+        byte[] tooLate = Calls.Frame(ScriptedHandler.Echo, FrameFlags.None, 2, new byte[100]);
+        await peer.SendAsync((byte[])[.. last, .. tooLate, .. tooLate]);
+        byte[] answer = await peer.ReadToEndAsync();
+        Assert.Equal(last.Length, answer.Length);
+        peer.Dispose();
+        await Eventually.IsTrueAsync(() => !handler.Disconnected.IsEmpty, "the connection has ended");
+        Assert.Null(handler.Disconnected.Single().Cause);
+        Assert.Equal(1, handler.FrameCount);
     }
 
     [Fact]
@@ -222,6 +247,23 @@ public sealed class ServerTests
         await Assert.ThrowsAsync<InvalidOperationException>(() => server.StartAsync(CancellationToken.None));
         await server.DisposeAsync();
         await Assert.ThrowsAsync<ObjectDisposedException>(() => server.StartAsync(CancellationToken.None));
+    }
+
+    /// <summary>Calls until a call is not answered; how many were before it.</summary>
+    private static async Task<(Task<byte[]> Call, int Before)> FirstUnreadAsync(RemotingClient client)
+    {
+        for (int before = 0; ; before++)
+        {
+            Task<byte[]> call = client.EchoAsync([1]);
+            try
+            {
+                await call.WaitAsync(TimeSpan.FromMilliseconds(300));
+            }
+            catch (TimeoutException)
+            {
+                return (call, before);
+            }
+        }
     }
 
     private static async Task AssertFailingHandlerAsync(ScriptedHandler handler)

@@ -56,7 +56,7 @@ public sealed partial class ServerConnection
         int receives = 0;
         while (await _reader.FillAsync().ConfigureAwait(false))
         {
-            Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+            if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
             BeginBurst();
             try
             {

@@ -121,7 +121,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     {
         lock (_lock)
         {
-            if (!_isSending) return Task.CompletedTask;
+            if (!_isSending && _queued.Count == 0) return Task.CompletedTask;
             _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             return _idle.Task;
         }
@@ -135,6 +135,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             _isClosed = true;
             DropQueued();
             SignalWritable();
+            if (!_isSending) EndDrain();
         }
     }
 
