@@ -45,6 +45,23 @@ public abstract class StoreTest : IDisposable
     protected static async Task<long> AppendAsync(QueueStore store, QueueId queue, params string[] bodies) =>
         (await store.AppendAsync(queue, TestBatch.Of(bodies), Durability.Policy, Cancel)).FirstOffset.Value;
 
+    /// <summary>Waits for a state of the store that nobody signals.</summary>
+    protected static async Task Eventually(Func<bool> condition)
+    {
+        long deadline = Environment.TickCount64 + 30_000;
+        while (!condition())
+        {
+            Assert.True(Environment.TickCount64 < deadline, "the condition was not met in 30 s");
+            await Task.Yield();
+        }
+    }
+
+    protected static async Task FailsAsync(ErrorCode expected, Task task)
+    {
+        EQueueException exception = await Assert.ThrowsAsync<EQueueException>(() => task);
+        Assert.Equal(expected, exception.Code);
+    }
+
     /// <summary>Reads from memory, else from disk.</summary>
     internal static async Task<(ReadResult Result, List<TestBatch.Entry> Entries)> ReadAsync(
         QueueStore store, QueueId queue, long from, int maxBytes = 1 << 20)

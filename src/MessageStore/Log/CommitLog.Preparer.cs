@@ -32,6 +32,7 @@ internal sealed partial class CommitLog
     private long _prepareAt;
     private long _freeBytes;
     private int _readOnly;
+    private bool _isFileMissing;
 
     /// <summary>Whether messages are refused because the disk is (nearly) full.</summary>
     public bool IsReadOnly => Volatile.Read(ref _readOnly) != 0;
@@ -58,6 +59,8 @@ internal sealed partial class CommitLog
             {
                 _preparerSignal.Wait(SpaceCheckInterval);
                 CheckSpace();
+                // Those who wait for room try again: messages are refused now, state waits on.
+                ReleaseRoomWaiters(force: true);
             }
             else
             {
@@ -84,9 +87,11 @@ internal sealed partial class CommitLog
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.Full)
         {
+            _isFileMissing = true;
             EnterReadOnly(ReadOnlyReason.Space, exception);
             return false;
         }
+        _isFileMissing = false;
         lock (_lock)
         {
             _prepared.Add(file);
@@ -149,7 +154,7 @@ internal sealed partial class CommitLog
     {
         long free = _disk.FreeBytes(_directory);
         Volatile.Write(ref _freeBytes, free);
-        if (free < _options.EffectiveReserveBytes)
+        if (_isFileMissing || free < _options.EffectiveReserveBytes)
         {
             EnterReadOnly(ReadOnlyReason.Space, cause: null);
         }
@@ -164,7 +169,7 @@ internal sealed partial class CommitLog
         if ((Interlocked.Or(ref _readOnly, (int)reason) & (int)reason) == 0)
         {
             Log.ReadOnlyEntered(_logger, cause, _directory, reason, FreeBytes, _options.EffectiveReserveBytes);
-            _preparerSignal.Raise();
+            ReleaseRoomWaiters(force: true);
         }
     }
 

@@ -1,0 +1,121 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore.Tests;
+
+public sealed class DurabilityTests : StoreTest
+{
+    [Fact]
+    public async Task GivenSyncFlush_WhenFdatasyncHasNotReturned_ThenNothingIsAcknowledgedNorVisible()
+    {
+        using var gate = new Gate();
+        await using QueueStore store = await OpenAsync();
+        QueueId queue = await OpenQueueAsync(store);
+        Disk.OnSync = path => PassLog(gate, path);
+        gate.Shut();
+
+        Task<AppendResult> append = store.AppendAsync(queue, TestBatch.Of("a"), Durability.Policy, Cancel).AsTask();
+        await gate.Reached.WaitAsync(Cancel);
+
+        Assert.False(append.IsCompleted);
+        Assert.True(store.Watermarks.Written > store.Watermarks.Durable);
+        Assert.Equal(store.Watermarks.Durable, store.Watermarks.Visible);
+        Assert.Empty(await ReadAllAsync(store, queue));
+        Assert.True(store.TryGetQueue(queue, out QueueView view));
+        Assert.Equal((0, 1), (view.End.Value, view.StagedEnd.Value));
+
+        gate.Open();
+        await append;
+        Assert.Single(await ReadAllAsync(store, queue));
+    }
+
+    [Fact]
+    public async Task GivenSyncFlush_WhenSyncIsRunning_ThenTheNextGroupIsAcknowledgedByOneMoreSync()
+    {
+        using var gate = new Gate();
+        await using QueueStore store = await OpenAsync();
+        QueueId queue = await OpenQueueAsync(store);
+        Disk.OnSync = path => PassLog(gate, path);
+        gate.Shut();
+        var appends = new List<Task>();
+        appends.Add(store.AppendAsync(queue, TestBatch.Of("first"), Durability.Policy, Cancel).AsTask());
+        await gate.Reached.WaitAsync(Cancel);
+        for (int i = 0; i < 100; i++)
+        {
+            appends.Add(store.AppendAsync(queue, TestBatch.Of($"{i}"), Durability.Policy, Cancel).AsTask());
+        }
+        await Eventually(() => store.Watermarks.Written == store.Watermarks.Staged);
+        long before = store.Figures.Syncs;
+
+        gate.Open();
+        await Task.WhenAll(appends);
+
+        Assert.InRange(store.Figures.Syncs - before, 1, 2);
+    }
+
+    [Fact]
+    public async Task GivenSyncFlush_WhenWrittenIsAskedFor_ThenItIsAcknowledgedBeforeTheSyncAndStillNotVisible()
+    {
+        using var gate = new Gate();
+        await using QueueStore store = await OpenAsync();
+        QueueId queue = await OpenQueueAsync(store);
+        Disk.OnSync = path => PassLog(gate, path);
+        gate.Shut();
+
+        await store.AppendAsync(queue, TestBatch.Of("a"), Durability.Written, Cancel);
+
+        Assert.Empty(await ReadAllAsync(store, queue));
+        gate.Open();
+        await store.AppendAsync(queue, TestBatch.Of("b"), Durability.Durable, Cancel);
+        Assert.Equal(2, (await ReadAllAsync(store, queue)).Count);
+    }
+
+    [Fact]
+    public async Task GivenAsyncFlush_WhenWritten_ThenItIsAcknowledgedAndVisibleBeforeAnySync()
+    {
+        await using QueueStore store = await OpenAsync(
+            Small with { FlushPolicy = FlushPolicy.Async, FlushInterval = TimeSpan.FromHours(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        long syncs = store.Figures.Syncs;
+
+        await AppendAsync(store, queue, "a");
+
+        Assert.Single(await ReadAllAsync(store, queue));
+        Assert.Equal(syncs, store.Figures.Syncs);
+        Assert.True(store.Watermarks.Durable < store.Watermarks.Written);
+    }
+
+    [Fact]
+    public async Task GivenAsyncFlush_WhenDurableIsAskedFor_ThenItIsSyncedAtOnce()
+    {
+        await using QueueStore store = await OpenAsync(
+            Small with { FlushPolicy = FlushPolicy.Async, FlushInterval = TimeSpan.FromHours(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 20; i++)
+        {
+            await AppendAsync(store, queue, "written");
+            await store.AppendAsync(queue, TestBatch.Of("durable"), Durability.Durable, Cancel);
+            Assert.Equal(store.Watermarks.Written, store.Watermarks.Durable);
+        }
+    }
+
+    [Fact]
+    public async Task GivenAsyncFlush_WhenTheIntervalIsOver_ThenEverythingWrittenIsDurable()
+    {
+        await using QueueStore store = await OpenAsync(
+            Small with { FlushPolicy = FlushPolicy.Async, FlushInterval = TimeSpan.FromMilliseconds(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 50; i++)
+        {
+            await AppendAsync(store, queue, "a");
+            await Eventually(() => store.Watermarks.Durable == store.Watermarks.Staged);
+        }
+    }
+
+    private static void PassLog(Gate gate, string path)
+    {
+        if (path.EndsWith(".log", StringComparison.Ordinal) || path.EndsWith(".next", StringComparison.Ordinal))
+        {
+            gate.Pass();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+using System.Collections.Concurrent;
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore.Tests;
+
+public sealed class FaultTests : StoreTest
+{
+    [Theory]
+    [InlineData(FlushPolicy.Sync, true)]
+    [InlineData(FlushPolicy.Sync, false)]
+    [InlineData(FlushPolicy.Async, true)]
+    [InlineData(FlushPolicy.Async, false)]
+    public async Task GivenAFailedWriteOrSync_WhenAppending_ThenTheStoreLatchesAndReadsGoOn(FlushPolicy policy, bool isWrite)
+    {
+        QueueStore store = await OpenAsync(Small with { FlushPolicy = policy, FlushInterval = TimeSpan.FromMilliseconds(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        await store.AppendAsync(queue, TestBatch.Of("good"), Durability.Durable, Cancel);
+        int failures = 0;
+        void Fail(string path)
+        {
+            Interlocked.Increment(ref failures);
+            throw new DiskException(DiskFault.Io, path, "test", "the device is gone");
+        }
+        if (isWrite)
+        {
+            Disk.OnWrite = (path, _) => Fail(path);
+        }
+        else
+        {
+            Disk.OnSync = Fail;
+        }
+
+        EQueueException bad = await Assert.ThrowsAsync<EQueueException>(
+            () => store.AppendAsync(queue, TestBatch.Of("bad"), Durability.Durable, Cancel).AsTask());
+        Assert.Equal(ErrorCode.StoreFaulted, bad.Code);
+        await Assert.ThrowsAsync<EQueueException>(() => store.Completion);
+        Disk.OnWrite = null;
+        Disk.OnSync = null;
+
+        var items = new AppendItem[] { new() { Queue = queue, Batch = TestBatch.Of("later") } };
+        Assert.Equal(AppendStatus.Nothing, store.Append(items, Durability.Policy, new TestWaiter()));
+        Assert.Equal(ErrorCode.StoreFaulted, items[0].Error);
+        EQueueException state = await Assert.ThrowsAsync<EQueueException>(
+            () => store.AppendStateAsync([MemoryState.Entry("a", "b")], Cancel));
+        Assert.Equal(ErrorCode.StoreFaulted, state.Code);
+        Assert.Equal("good", (await ReadAllAsync(store, queue))[0].Bodies[0]);
+        Assert.Equal(1, failures);
+
+        await store.DisposeAsync();
+        Assert.False(File.Exists(Path.Combine(Folder, "clean")));
+        State = new MemoryState();
+        await using QueueStore again = await OpenAsync();
+        Assert.Equal("good", (await ReadAllAsync(again, queue))[0].Bodies[0]);
+    }
+
+    [Fact]
+    public async Task GivenAFullDiskInAWrite_WhenThereIsRoomAgain_ThenTheSameBytesAreWrittenAndNothingIsLost()
+    {
+        await using QueueStore store = await OpenAsync();
+        QueueId queue = await OpenQueueAsync(store);
+        await AppendAsync(store, queue, "before");
+        bool isFull = true;
+        Disk.OnWrite = (path, _) =>
+        {
+            if (Volatile.Read(ref isFull))
+            {
+                throw new DiskException(DiskFault.Full, path, "pwrite", "no space left");
+            }
+        };
+
+        Task<long> staged = AppendAsync(store, queue, "kept");
+        await Eventually(() => store.Figures.IsReadOnly);
+        var items = new AppendItem[] { new() { Queue = queue, Batch = TestBatch.Of("refused") } };
+        Assert.Equal(AppendStatus.Nothing, store.Append(items, Durability.Policy, new TestWaiter()));
+        Assert.Equal(ErrorCode.StorageFull, items[0].Error);
+        Assert.False(staged.IsCompleted);
+        Assert.Single(await ReadAllAsync(store, queue));
+
+        Volatile.Write(ref isFull, false);
+        await staged.WaitAsync(TimeSpan.FromSeconds(20), Cancel);
+        await Eventually(() => !store.Figures.IsReadOnly);
+        await AppendAsync(store, queue, "after");
+        Assert.Equal(["before", "kept", "after"], (await ReadAllAsync(store, queue)).SelectMany(entry => entry.Bodies));
+    }
+
+    [Fact]
+    public async Task GivenLessRoomThanTheReserve_WhenAppending_ThenMessagesAreRefusedStateGoesOnAndItResumes()
+    {
+        await using QueueStore store = await OpenAsync(Small with { ReserveBytes = 1 << 20 });
+        QueueId queue = await OpenQueueAsync(store);
+        Disk.Free = 1000;
+        for (int i = 0; !store.Figures.IsReadOnly; i++)
+        {
+            Assert.True(i < 200, "half a segment must wake the preparer");
+            await TryAppendAsync(store, queue, TestBatch.OfSize(10_000, i));
+            await Task.Yield();
+        }
+
+        EQueueException full = await Assert.ThrowsAsync<EQueueException>(() => AppendAsync(store, queue, "refused"));
+        Assert.Equal(ErrorCode.StorageFull, full.Code);
+        Assert.True(full.IsRetriable);
+        await store.AppendStateAsync([MemoryState.Entry("commit", "1")], Cancel);
+        Assert.Equal("1", State["commit"]);
+        Assert.NotEmpty(await ReadAllAsync(store, queue));
+
+        Disk.Free = null;
+        await Eventually(() => !store.Figures.IsReadOnly);
+        await AppendAsync(store, queue, "accepted");
+    }
+
+    [Fact]
+    public async Task GivenNoRoomForTheNextSegment_WhenThisOneIsFull_ThenAppendsWaitOrAreRefusedUntilThereIs()
+    {
+        await using QueueStore store = await OpenAsync(Small with { FlushPolicy = FlushPolicy.Async });
+        QueueId queue = await OpenQueueAsync(store);
+        var paths = new ConcurrentQueue<string>();
+        Disk.OnPreallocate = path =>
+        {
+            paths.Enqueue(path);
+            throw new DiskException(DiskFault.Full, path, "fallocate", "no space left");
+        };
+        for (int i = 0; !store.Figures.IsReadOnly; i++)
+        {
+            Assert.True(i < 200);
+            await TryAppendAsync(store, queue, TestBatch.OfSize(10_000, i));
+            await Task.Yield();
+        }
+        Assert.Contains(paths, path => path.EndsWith(".next", StringComparison.Ordinal));
+        Assert.Empty(Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.next"));
+
+        Disk.OnPreallocate = null;
+        await Eventually(() => !store.Figures.IsReadOnly);
+        for (int i = 0; i < 200; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(10_000, i), Durability.Policy, Cancel);
+        }
+        Assert.True(store.Figures.Segments > 1);
+    }
+
+    [Fact]
+    public async Task GivenAnIndexThatCannotBeWritten_WhenTheDiskWorksAgain_ThenTheStoreNeverStoppedAndWritesIt()
+    {
+        await using QueueStore store = await OpenAsync(
+            Small with { FlushPolicy = FlushPolicy.Async, SegmentSizeBytes = 128 << 10, FlushInterval = TimeSpan.FromMilliseconds(5) });
+        QueueId queue = await OpenQueueAsync(store);
+        Disk.OnWrite = (path, _) =>
+        {
+            if (!path.Contains(".log", StringComparison.Ordinal) && !path.Contains(".next", StringComparison.Ordinal))
+            {
+                throw new DiskException(DiskFault.Io, path, "pwrite", "broken");
+            }
+        };
+        for (int i = 0; i < 60; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(10_000, i), Durability.Policy, Cancel);
+        }
+        Assert.Equal(60, (await ReadAllAsync(store, queue)).Count);
+        Assert.Empty(Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.index"));
+
+        Disk.OnWrite = null;
+        await Eventually(() => Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.index").Length >= 4);
+        Assert.Equal(60, (await ReadAllAsync(store, queue)).Count);
+    }
+
+    private static async Task TryAppendAsync(QueueStore store, QueueId queue, byte[] batch)
+    {
+        try
+        {
+            await store.AppendAsync(queue, batch, Durability.Policy, Cancel);
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
+        {
+            Assert.True(store.Figures.IsReadOnly || exception.IsRetriable);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>A waiter that a task stands for.</summary>
+internal sealed class TestWaiter : AppendWaiter
+{
+    private readonly TaskCompletionSource _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    public Task Task => _done.Task;
+
+    public int Calls { get; private set; }
+
+    protected internal override void OnCompleted(Exception? fault)
+    {
+        Calls++;
+        if (fault is null)
+        {
+            _done.TrySetResult();
+        }
+        else
+        {
+            _done.TrySetException(fault);
+        }
+    }
+}
+
+/// <summary>A ready signal that a task stands for.</summary>
+internal sealed class TestSignal : ReadySignal
+{
+    private readonly TaskCompletionSource<QueueId> _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    public Task<QueueId> Task => _ready.Task;
+
+    public int Calls { get; private set; }
+
+    protected internal override void OnReady(QueueId queue)
+    {
+        Calls++;
+        _ready.TrySetResult(queue);
+    }
+}
+
+/// <summary>Holds whoever comes by until it is opened, and tells that someone came.</summary>
+internal sealed class Gate : IDisposable
+{
+    private readonly ManualResetEventSlim _open = new(initialState: true);
+    private readonly TaskCompletionSource _reached = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    public Task Reached => _reached.Task;
+
+    public void Shut() => _open.Reset();
+
+    public void Open() => _open.Set();
+
+    public void Pass()
+    {
+        if (!_open.IsSet)
+        {
+            _reached.TrySetResult();
+            _open.Wait(TimeSpan.FromSeconds(30));
+        }
+    }
+
+    public void Dispose()
+    {
+        _open.Set();
+        _open.Dispose();
+    }
+}
+
+/// <summary>A clock that a test moves.</summary>
+internal sealed class ManualTime(long unixMs) : TimeProvider
+{
+    private long _unixMs = unixMs;
+
+    public long UnixMs
+    {
+        get => Volatile.Read(ref _unixMs);
+        set => Volatile.Write(ref _unixMs, value);
+    }
+
+    public override DateTimeOffset GetUtcNow() => DateTimeOffset.FromUnixTimeMilliseconds(UnixMs);
+}
