@@ -1,8 +1,14 @@
 namespace EQueue.Client;
 
 /// <summary>The way to EQueue's brokers: makes producers, consumers and readers, and administers topics.</summary>
+/// <remarks>Thread-safe. Disposing it disposes what it made and is not disposed yet.</remarks>
 public sealed class EQueueClient : IAsyncDisposable
 {
+    private readonly BrokerDirectory _directory;
+    private readonly HashSet<IAsyncDisposable> _made = [];
+    private readonly Lock _lock = new();
+    private bool _isDisposed;
+
     /// <summary>A client of one or more <c>host:port</c>, separated by commas.</summary>
     public EQueueClient(string addresses)
         : this(new ClientOptions { Addresses = addresses })
@@ -10,26 +16,64 @@ public sealed class EQueueClient : IAsyncDisposable
     }
 
     /// <summary>A client; nothing is connected until it is used.</summary>
+    /// <exception cref="ArgumentException">A setting is outside its range.</exception>
     public EQueueClient(ClientOptions options)
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        Admin = new EQueueAdmin();
+        _directory = new BrokerDirectory(options);
+        Admin = new EQueueAdmin(_directory);
     }
 
     /// <summary>Topics, offsets, figures.</summary>
     public EQueueAdmin Admin { get; }
 
     /// <summary>Makes a producer.</summary>
-    public Producer CreateProducer(ProducerOptions? options = null) => new(this, options ?? new ProducerOptions());
+    /// <exception cref="ArgumentException">A setting is outside its range.</exception>
+    public Producer CreateProducer(ProducerOptions? options = null) =>
+        Keep(new Producer(_directory, options ?? new ProducerOptions(), Forget));
 
-    /// <summary>Makes a member of a group that shares these topics.</summary>
+    /// <summary>Makes a member of a group that shares these topics. It joins when it is first read.</summary>
+    /// <exception cref="ArgumentException">A setting is outside its range, or a name is not valid.</exception>
     public Consumer CreateConsumer(string group, IReadOnlyList<string> topics, ConsumerOptions? options = null) =>
-        new(this, group, topics, options ?? new ConsumerOptions());
+        Keep(new Consumer(_directory, group, topics, options ?? new ConsumerOptions(), Forget));
 
     /// <summary>Makes a reader of queues that the application names.</summary>
-    public QueueReader CreateReader(ReaderOptions? options = null) => new(this, options ?? new ReaderOptions());
+    /// <exception cref="ArgumentException">A setting is outside its range.</exception>
+    public QueueReader CreateReader(ReaderOptions? options = null) =>
+        Keep(new QueueReader(_directory, options ?? new ReaderOptions(), Forget));
 
-    /// <inheritdoc/>
-    public ValueTask DisposeAsync() => ValueTask.CompletedTask;
+    /// <summary>Disposes what was made, each in its orderly way, and disconnects.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        IAsyncDisposable[] made;
+        lock (_lock)
+        {
+            if (_isDisposed)
+                return;
+            _isDisposed = true;
+            made = [.. _made];
+        }
+
+        await Task.WhenAll(made.Select(static one => one.DisposeAsync().AsTask())).ConfigureAwait(false);
+        await _directory.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private T Keep<T>(T made)
+        where T : IAsyncDisposable
+    {
+        lock (_lock)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            _made.Add(made);
+        }
+
+        return made;
+    }
+
+    private void Forget(IAsyncDisposable made)
+    {
+        lock (_lock)
+            _made.Remove(made);
+    }
 }

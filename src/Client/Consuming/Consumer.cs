@@ -5,7 +5,7 @@ namespace EQueue.Client;
 /// <summary>A member of a consumer group: reads the queues that the group gives it and commits behind itself.</summary>
 public sealed class Consumer : IAsyncDisposable
 {
-    internal Consumer(EQueueClient client, string group, IReadOnlyList<string> topics, ConsumerOptions options)
+    internal Consumer(BrokerDirectory directory, string group, IReadOnlyList<string> topics, ConsumerOptions options, Action<IAsyncDisposable> onDisposed)
     {
         Group = group;
         Topics = topics;

@@ -3,7 +3,7 @@ namespace EQueue.Client;
 /// <summary>Reads queues that the application names, from where it says, as a member of no group.</summary>
 public sealed class QueueReader : IAsyncDisposable
 {
-    internal QueueReader(EQueueClient client, ReaderOptions options)
+    internal QueueReader(BrokerDirectory directory, ReaderOptions options, Action<IAsyncDisposable> onDisposed)
     {
     }
 

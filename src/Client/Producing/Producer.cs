@@ -1,76 +1,261 @@
+using System.Collections.Concurrent;
+using System.Text;
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
 /// <summary>Sends messages: gathers them into batches by itself, retries without duplicates, keeps the order of each key.</summary>
-public sealed class Producer : IAsyncDisposable
+/// <remarks>
+/// <para>Thread-safe. Bytes, keys and tags are encoded before a call returns, unless it must wait for memory or for the
+/// topic's route: then it keeps a copy. A returned <see cref="ValueTask{T}"/> may be awaited once.</para>
+/// <para>Failures are <see cref="EQueueException"/>. A cancelled send that was accepted into a batch already is sent all the same: the
+/// token ends only the wait before that.</para>
+/// </remarks>
+public sealed partial class Producer : IAsyncDisposable
 {
-    internal Producer(EQueueClient client, ProducerOptions options)
+    private const int StackBytes = 256;
+    private const int MaxPooledBatches = 1024;
+
+    private readonly BrokerDirectory _directory;
+    private readonly ConcurrentDictionary<string, TopicLane> _topics = new(StringComparer.Ordinal);
+    private readonly ConcurrentQueue<SendBatch> _batches = new();
+    private readonly Dictionary<ServerAddress, BrokerLane> _lanes = [];
+    private readonly Lock _lock = new();
+    private readonly CancellationTokenSource _closing = new();
+    private readonly Action<Producer> _onDisposed;
+    private TopicLane? _lastTopic;
+    private Task? _disposal;
+    private volatile bool _isDisposed;
+
+    internal Producer(BrokerDirectory directory, ProducerOptions options, Action<Producer> onDisposed)
     {
+        options.Validate();
+        _directory = directory;
+        _onDisposed = onDisposed;
+        Options = options;
+        Budget = new SendBudget(options.BufferMemoryBytes);
+        Time = directory.Options.TimeProvider;
+        Logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
     }
 
-    /// <summary>Sends a message; completes when it is stored.</summary>
+    internal ProducerOptions Options { get; }
+
+    internal SendBudget Budget { get; }
+
+    internal TimeProvider Time { get; }
+
+    internal ILogger Logger { get; }
+
+    /// <summary>Bytes of memory held for messages that are not acknowledged.</summary>
+    public long BufferedBytes => Budget.Used;
+
+    /// <summary>Sends a message; completes when it is stored. Allocates nothing in the usual case.</summary>
+    /// <param name="topic">Made by the broker if it is missing and that is allowed.</param>
+    /// <param name="body">The message itself.</param>
+    /// <param name="key">Messages of one key keep their order and share a queue; null: any queue.</param>
+    /// <param name="tag">A word to filter by.</param>
+    /// <param name="properties">Name-value pairs.</param>
+    /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
     public ValueTask<SendReceipt> SendAsync(
         string topic,
         ReadOnlySpan<byte> body,
         string? key = null,
         string? tag = null,
         RecordProperties? properties = null,
-        CancellationToken cancellationToken = default) => throw new NotSupportedException();
+        CancellationToken cancellationToken = default) => key is null && tag is null
+        ? SendAsync(topic, new RecordContent { Body = new OptionalBytes(body), Properties = properties }, cancellationToken)
+        : SendEncoded(topic, new OptionalBytes(body), key, tag, properties, cancellationToken);
 
     /// <summary>Sends a message; completes when it is stored.</summary>
+    /// <inheritdoc cref="SendAsync(string, ReadOnlySpan{byte}, string?, string?, RecordProperties?, CancellationToken)"/>
     public ValueTask<SendReceipt> SendAsync(
         string topic,
         ReadOnlyMemory<byte> body,
         string? key = null,
         string? tag = null,
         RecordProperties? properties = null,
-        CancellationToken cancellationToken = default) => throw new NotSupportedException();
+        CancellationToken cancellationToken = default) =>
+        SendAsync(topic, body.Span, key, tag, properties, cancellationToken);
 
     /// <summary>Sends a message whose parts may be absent; completes when it is stored.</summary>
+    public ValueTask<SendReceipt> SendAsync(string topic, Message message, CancellationToken cancellationToken = default) =>
+        SendEncoded(topic, BodyOf(message), message.Key, message.Tag, message.Properties, cancellationToken);
+
+    /// <summary>Sends a message given as bytes throughout; completes when it is stored.</summary>
     public ValueTask<SendReceipt> SendAsync(
-        string topic, in RecordContent content, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+        string topic, in RecordContent content, CancellationToken cancellationToken = default)
+    {
+        try
+        {
+            var lane = FindTopic(topic);
+            return lane.TryAppend(content, null, null, out var awaitable)
+                ? awaitable.ToValueTask()
+                : SendSlowAsync(lane, new MessageCopy(content), cancellationToken);
+        }
+        catch (EQueueException exception)
+        {
+            return ValueTask.FromException<SendReceipt>(exception);
+        }
+    }
 
-    /// <summary>Sends a message; completes when it is stored.</summary>
-    public ValueTask<SendReceipt> SendAsync(
-        string topic, Message message, CancellationToken cancellationToken = default) => throw new NotSupportedException();
+    /// <summary>Completes when everything sent before is stored or has failed. Does not throw for what failed.</summary>
+    public async ValueTask FlushAsync(CancellationToken cancellationToken = default)
+    {
+        List<Task> pending = [];
+        foreach (var lane in Lanes())
+            lane.Flush(pending);
+        try
+        {
+            await Task.WhenAll(pending).WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            throw Faults.Cancelled(cancellationToken);
+        }
+    }
 
-    /// <summary>Sends a message and tells the callback what became of it.</summary>
-    public void Send(
-        string topic, Message message, SendCallback callback, object? state = null, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+    /// <summary>Takes no more messages, delivers what was accepted (or fails it at its delivery timeout) and disconnects.</summary>
+    public ValueTask DisposeAsync()
+    {
+        lock (_lock)
+            return new ValueTask(_disposal ??= DisposeOnceAsync());
+    }
 
-    /// <summary>Sends a message and blocks until it is stored.</summary>
-    public SendReceipt Send(
+    /// <summary>A batch object, used before or new.</summary>
+    internal SendBatch RentBatch() => _batches.TryDequeue(out var batch) ? batch : new SendBatch(this);
+
+    /// <summary>Takes back a batch object that nobody refers to any more.</summary>
+    internal void Recycle(SendBatch batch)
+    {
+        if (_batches.Count < MaxPooledBatches)
+            _batches.Enqueue(batch);
+    }
+
+    /// <summary>Asks for a topic's queues and makes their lanes.</summary>
+    internal async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> ResolveAsync(
+        TopicLane topic, CancellationToken cancellationToken)
+    {
+        for (var attempts = 0; ; attempts++)
+        {
+            try
+            {
+                var route = await _directory
+                    .RouteAsync([topic.Name], Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
+                var answer = route.Answer.Topics[0];
+                if (answer.Error != ErrorCode.None)
+                    throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
+                if (answer.Queues.Count == 0)
+                    throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
+                return ([.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue)).GetQueue(topic, queue))],
+                    answer.MaxMessageBytes);
+            }
+            catch (EQueueException exception) when (exception.IsRetriable)
+            {
+                // The caller's deadline ends this.
+                await Task.Delay(Options.RetryBackoffMax, Time, cancellationToken).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async Task DisposeOnceAsync()
+    {
+        _isDisposed = true;
+        await _closing.CancelAsync().ConfigureAwait(false);
+        await FlushAsync(CancellationToken.None).ConfigureAwait(false);
+        foreach (var lane in Lanes())
+            await lane.DisposeAsync().ConfigureAwait(false);
+        Task[] retired;
+        lock (_lock)
+            retired = [.. _retired];
+        await Task.WhenAll(retired).ConfigureAwait(false);
+        _onDisposed(this);
+    }
+
+    private TopicLane FindTopic(string topic)
+    {
+        ArgumentNullException.ThrowIfNull(topic);
+        if (_isDisposed)
+            throw Faults.Disposed("producer");
+        var last = Volatile.Read(ref _lastTopic);
+        if (last is not null && ReferenceEquals(last.Name, topic))
+            return last;
+        if (!_topics.TryGetValue(topic, out var lane))
+        {
+            if (!NameRules.IsValid(topic))
+                throw new EQueueException(ErrorCode.InvalidName, $"{ErrorCodes.Describe(ErrorCode.InvalidName)}: '{topic}'.");
+            lane = _topics.GetOrAdd(topic, static (name, producer) => new TopicLane(producer, name), this);
+        }
+
+        Volatile.Write(ref _lastTopic, lane);
+        return lane;
+    }
+
+    private ValueTask<SendReceipt> SendEncoded(
         string topic,
-        ReadOnlySpan<byte> body,
-        string? key = null,
-        string? tag = null,
-        RecordProperties? properties = null,
-        CancellationToken cancellationToken = default) => throw new NotSupportedException();
+        OptionalBytes body,
+        string? key,
+        string? tag,
+        RecordProperties? properties,
+        CancellationToken cancellationToken)
+    {
+        Span<byte> keyBuffer = key is null ? [] : key.Length * 3 <= StackBytes ? stackalloc byte[StackBytes] : new byte[key.Length * 3];
+        Span<byte> tagBuffer = tag is null ? [] : tag.Length * 3 <= StackBytes ? stackalloc byte[StackBytes] : new byte[tag.Length * 3];
+        return SendAsync(
+            topic,
+            new RecordContent
+            {
+                Key = Encode(key, keyBuffer),
+                Body = body,
+                Tag = Encode(tag, tagBuffer),
+                Properties = properties,
+            },
+            cancellationToken);
+    }
 
-    /// <summary>Sends a message and blocks until it is stored.</summary>
-    public SendReceipt Send(string topic, Message message, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+    private async ValueTask<SendReceipt> SendSlowAsync(
+        TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
+    {
+        using var patience = new Patience(this, cancellationToken);
+        Awaitable awaitable;
+        try
+        {
+            awaitable = await lane.AppendWhenPossibleAsync(message, null, null, patience.Token).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        {
+            throw explained;
+        }
 
-    /// <summary>Sends a message that nobody acknowledges: it may be lost with the connection.</summary>
-    public void SendOneway(
-        string topic,
-        ReadOnlySpan<byte> body,
-        string? key = null,
-        string? tag = null,
-        RecordProperties? properties = null,
-        CancellationToken cancellationToken = default) => throw new NotSupportedException();
+        return await awaitable.ToValueTask().ConfigureAwait(false);
+    }
 
-    /// <summary>Sends messages in order; completes when all of them are stored.</summary>
-    public ValueTask<BatchReceipt> SendBatchAsync(
-        string topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+    private BrokerLane GetLane(ServerAddress address)
+    {
+        lock (_lock)
+        {
+            if (_isDisposed)
+                throw Faults.Disposed("producer");
+            if (_lanes.TryGetValue(address, out var lane) && !lane.IsClosed)
+                return lane;
+            if (lane is not null)
+                _retired.Add(lane.DisposeAsync().AsTask());
+            lane = new BrokerLane(this, _directory.Open(address));
+            _lanes[address] = lane;
+            lane.Start();
+            return lane;
+        }
+    }
 
-    /// <summary>Completes when everything sent before is stored or has failed.</summary>
-    public ValueTask FlushAsync(CancellationToken cancellationToken = default) => throw new NotSupportedException();
+    private BrokerLane[] Lanes()
+    {
+        lock (_lock)
+            return [.. _lanes.Values];
+    }
 
-    /// <inheritdoc/>
-    public ValueTask DisposeAsync() => throw new NotSupportedException();
+    private static OptionalBytes BodyOf(in Message message) =>
+        message.Body is { } body ? new OptionalBytes(body.Span) : default;
+
+    private static OptionalBytes Encode(string? text, Span<byte> buffer) =>
+        text is null ? default : new OptionalBytes(buffer[..Encoding.UTF8.GetBytes(text, buffer)]);
 }

@@ -46,6 +46,9 @@ public sealed class RecordProperties
         Count++;
     }
 
+    /// <summary>The same pairs in memory of their own.</summary>
+    public RecordProperties Copy() => new() { _bytes = Encoded.ToArray(), _size = _size, Count = Count };
+
     /// <summary>Forgets all pairs.</summary>
     public void Clear()
     {

@@ -97,10 +97,22 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         _end = FrameHeader.Size + writtenCount;
     }
 
-    /// <summary>Gives the memory back. A second call while it waits in the pool does nothing.</summary>
+    /// <summary>Adds an owner, who disposes it as well: for a sender that keeps the frame until it is answered, to send it again.</summary>
+    /// <remarks>Only an owner may call it. The payload must not be written while another owner has the frame.</remarks>
+    public void Retain() => Interlocked.Increment(ref _rented);
+
+    /// <summary>Lets go; the last owner gives the memory back. A call too many while it waits in the pool does nothing.</summary>
     public void Dispose()
     {
-        if (Interlocked.Exchange(ref _rented, 0) == 0) return;
+        int owners = Volatile.Read(ref _rented);
+        while (owners > 0)
+        {
+            int seen = Interlocked.CompareExchange(ref _rented, owners - 1, owners);
+            if (seen == owners) break;
+            owners = seen;
+        }
+
+        if (owners != 1) return;
         PinnedMemory.Poison(_array);
         Pool.Return(this, _array.Length);
     }

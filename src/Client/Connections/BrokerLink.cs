@@ -1,0 +1,160 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Client;
+
+/// <summary>One connection to one broker for one purpose: says hello, reconnects by itself, carries typed requests.</summary>
+/// <remarks>
+/// Queue ids mean something within one store only. So a link belongs to the store it met first: when the address turns out to be
+/// another store, <see cref="IsStale"/> becomes true, every call fails, and the owner makes a new link.
+/// </remarks>
+internal sealed class BrokerLink : IAsyncDisposable
+{
+    private const string ClientVersion = "EQueue.Client/3.0";
+
+    private readonly ClientOptions _options;
+    private readonly Guid _clientInstanceId;
+    private readonly ILogger _logger;
+    private volatile HelloResponse? _hello;
+    private volatile bool _isStale;
+
+    public BrokerLink(ServerAddress address, ClientOptions options, Guid clientInstanceId)
+    {
+        Address = address;
+        _options = options;
+        _clientInstanceId = clientInstanceId;
+        _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
+        Remoting = new RemotingClient(
+            address.ToEndPoint(),
+            new RemotingClientOptions
+            {
+                HandshakeAsync = ShakeHandsAsync,
+                ConnectTimeout = AtLeast(options.ConnectTimeout),
+                RequestTimeout = AtLeast(options.RequestTimeout),
+                KeepAliveInterval = AtLeast(options.KeepAliveInterval),
+                KeepAliveTimeout = AtLeast(options.KeepAliveTimeout),
+                ReconnectDelay = options.ReconnectBackoffMin,
+                MaxReconnectDelay = options.ReconnectBackoffMax,
+                MaxFrameBytes = options.MaxFrameBytes,
+            },
+            options.LoggerFactory,
+            options.TimeProvider);
+    }
+
+    public ServerAddress Address { get; }
+
+    public RemotingClient Remoting { get; }
+
+    /// <summary>What the broker said last; null before the first connection.</summary>
+    public HelloResponse? Hello => _hello;
+
+    /// <summary>Whether the address is another store now.</summary>
+    public bool IsStale => _isStale;
+
+    /// <summary>Waits until the broker has said hello.</summary>
+    /// <exception cref="EQueueException">Cancelled, disposed, refused for good, or Unreachable after <paramref name="timeout"/>.</exception>
+    public async ValueTask<HelloResponse> ConnectAsync(TimeSpan timeout, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await Remoting.WaitConnectedAsync(cancellationToken).AsTask()
+                .WaitAsync(timeout, _options.TimeProvider, CancellationToken.None).ConfigureAwait(false);
+            return _hello!;
+        }
+        catch (RemotingException exception)
+        {
+            throw Faults.From(exception);
+        }
+        catch (TimeoutException exception)
+        {
+            throw new EQueueException(ErrorCode.Unreachable, $"No connection to {Address} within {timeout}.", exception);
+        }
+    }
+
+    /// <summary>Sends a request and reads its answer.</summary>
+    /// <exception cref="EQueueException">The request failed, here or there.</exception>
+    public async ValueTask<TResponse> InvokeAsync<TRequest, TResponse>(
+        IRequest<TRequest, TResponse> request, TimeSpan timeout, CancellationToken cancellationToken)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
+    {
+        try
+        {
+            using var response = await Remoting
+                .InvokeAsync(Encode(request), (byte)TRequest.Opcode, 0, timeout, cancellationToken)
+                .ConfigureAwait(false);
+            if (response.Header.Error != 0)
+                throw Faults.From(response);
+            return Payload.TryRead<TResponse>(response.Payload.Span, out var answer)
+                ? answer
+                : throw Faults.Malformed(TRequest.Opcode, Address.ToString());
+        }
+        catch (RemotingException exception)
+        {
+            throw Faults.From(exception);
+        }
+    }
+
+    public ValueTask DisposeAsync() => Remoting.DisposeAsync();
+
+    /// <summary>Encodes a request's body.</summary>
+    public static FrameBuffer Encode<TRequest>(IPayload<TRequest> request)
+        where TRequest : IPayload<TRequest>
+    {
+        var frame = FrameBuffer.Rent();
+        request.Write(new PayloadWriter(frame));
+        return frame;
+    }
+
+    private static TimeSpan AtLeast(TimeSpan value)
+    {
+        var least = TimeSpan.FromMilliseconds(100);
+        return value < least ? least : value;
+    }
+
+    private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
+    {
+        var request = new HelloRequest
+        {
+            ClientInstanceId = _clientInstanceId,
+            ClientName = _options.ClientName,
+            ClientVersion = ClientVersion,
+            MaxFrameBytes = (uint)_options.MaxFrameBytes,
+        };
+        using var response = await channel
+            .InvokeAsync(Encode(request), (byte)Opcode.Hello, 0, cancellationToken).ConfigureAwait(false);
+        if (response.Header.Error != 0)
+            throw Refused(Faults.From(response));
+        if (!Payload.TryRead<HelloResponse>(response.Payload.Span, out var hello))
+            throw Faults.Malformed(Opcode.Hello, Address.ToString());
+        Accept(hello);
+    }
+
+    private void Accept(HelloResponse hello)
+    {
+        if (hello.Version != HelloRequest.ProtocolVersion)
+        {
+            throw Refused(new EQueueException(
+                ErrorCode.UnsupportedVersion,
+                $"{Address} speaks version {hello.Version}, this client {HelloRequest.ProtocolVersion}."));
+        }
+
+        if (_hello is { } known && known.StoreId != hello.StoreId)
+        {
+            _isStale = true;
+            Log.StoreChanged(_logger, Address, hello.StoreId, known.StoreId);
+            throw Refused(new EQueueException(
+                ErrorCode.UnknownQueue, $"{Address} is store {hello.StoreId} now, not {known.StoreId}."));
+        }
+
+        if (_hello is null)
+            Log.Connected(_logger, Address, hello.StoreId, hello.BrokerVersion);
+        _hello = hello;
+    }
+
+    /// <summary>What no later attempt can change ends the link.</summary>
+    private static Exception Refused(EQueueException exception) => exception.IsRetriable
+        ? exception
+        : new PermanentFailureException(exception.Message, exception);
+}

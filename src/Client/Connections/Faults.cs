@@ -1,0 +1,48 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <summary>Turns what remoting and brokers report into the one exception that users see.</summary>
+internal static class Faults
+{
+    /// <summary>What a failed call means.</summary>
+    public static EQueueException From(RemotingException exception)
+    {
+        for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
+        {
+            if (cause is EQueueException known)
+                return new EQueueException(known.Code, known.Message, exception);
+        }
+
+        return new EQueueException(CodeOf(exception.Error), exception.Message, exception);
+    }
+
+    /// <summary>What an answer with an error says.</summary>
+    public static EQueueException From(in ResponseFrame response)
+    {
+        var code = (ErrorCode)response.Header.Error;
+        return Payload.TryRead<ErrorDetail>(response.Payload.Span, out var detail) && detail.Message is { } message
+            ? new EQueueException(code, message)
+            : new EQueueException(code);
+    }
+
+    public static EQueueException Malformed(Opcode opcode, string address) =>
+        new(ErrorCode.InternalError, $"The answer of {address} to {opcode} does not follow the protocol.");
+
+    public static EQueueException Cancelled(CancellationToken cancellationToken) => new(
+        ErrorCode.Cancelled, "The caller gave up.", new OperationCanceledException(cancellationToken));
+
+    public static EQueueException Disposed(string what) => new(ErrorCode.Disposed, $"The {what} was disposed.");
+
+    private static ErrorCode CodeOf(RemotingError error) => error switch
+    {
+        RemotingError.ConnectionLost => ErrorCode.ConnectionLost,
+        RemotingError.Unreachable => ErrorCode.Unreachable,
+        RemotingError.Timeout => ErrorCode.Timeout,
+        RemotingError.Cancelled => ErrorCode.Cancelled,
+        RemotingError.Disposed => ErrorCode.Disposed,
+        RemotingError.TooLarge => ErrorCode.MessageTooLarge,
+        _ => ErrorCode.ConnectionLost,
+    };
+}

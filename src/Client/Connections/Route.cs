@@ -1,0 +1,18 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>Where the queues of topics are, as one broker told it.</summary>
+/// <param name="Answer">Topics in the order asked for.</param>
+/// <param name="Source">The address that answered: stands in where a broker gives none of its own.</param>
+internal sealed record Route(RouteResponse Answer, ServerAddress Source)
+{
+    /// <summary>Where the broker of a queue listens.</summary>
+    public ServerAddress AddressOf(QueueRoute queue)
+    {
+        var broker = Answer.Brokers[queue.BrokerIndex];
+        return new ServerAddress(
+            broker.Host.Length == 0 ? Source.Host : broker.Host,
+            broker.Port == 0 ? Source.Port : broker.Port);
+    }
+}

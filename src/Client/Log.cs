@@ -1,0 +1,66 @@
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Client;
+
+/// <summary>Everything the client logs: ids from 5000, never reused.</summary>
+internal static partial class Log
+{
+    [LoggerMessage(5000, LogLevel.Information, "Connected to {Address}: store {StoreId}, broker {BrokerVersion}.")]
+    public static partial void Connected(ILogger logger, ServerAddress address, Guid storeId, string brokerVersion);
+
+    [LoggerMessage(5001, LogLevel.Warning, "{Address} is another store now ({Found} instead of {Known}): its routes are asked for anew.")]
+    public static partial void StoreChanged(ILogger logger, ServerAddress address, Guid found, Guid known);
+
+    [LoggerMessage(5010, LogLevel.Warning, "No producer session at {Address}: {Reason} Trying again.")]
+    public static partial void SessionFailed(ILogger logger, ServerAddress address, string reason);
+
+    [LoggerMessage(5011, LogLevel.Information, "Sending to {Address} as producer {ProducerId}, epoch {Epoch}.")]
+    public static partial void SessionOpened(ILogger logger, ServerAddress address, long producerId, short epoch);
+
+    [LoggerMessage(5012, LogLevel.Warning, "The producer session at {Address} is renewed: {Reason}.")]
+    public static partial void SessionRenewed(ILogger logger, ServerAddress address, string reason);
+
+    [LoggerMessage(5013, LogLevel.Warning, "{Count} messages for {Topic}/{Queue} could not be sent: {Code}. {Reason}")]
+    public static partial void BatchFailed(
+        ILogger logger, int count, string topic, int queue, ErrorCode code, string reason);
+
+    [LoggerMessage(5014, LogLevel.Warning, "A batch for {Topic}/{Queue} was refused for now ({Code}); it is sent again.")]
+    public static partial void BatchRefused(ILogger logger, string topic, int queue, ErrorCode code);
+
+    [LoggerMessage(5015, LogLevel.Warning, "{Count} oneway messages for {Topic}/{Queue} were lost: {Reason}")]
+    public static partial void OnewayLost(ILogger logger, int count, string topic, int queue, string reason);
+
+    [LoggerMessage(5016, LogLevel.Error, "A send callback threw.")]
+    public static partial void CallbackThrew(ILogger logger, Exception exception);
+
+    [LoggerMessage(5020, LogLevel.Information, "Member {Member} of group {Group} joined: generation {Generation}, {Count} queues.")]
+    public static partial void Joined(ILogger logger, Guid member, string group, int generation, int count);
+
+    [LoggerMessage(5021, LogLevel.Warning, "Member {Member} of group {Group} joins again: {Code}.")]
+    public static partial void JoinsAgain(ILogger logger, Guid member, string group, ErrorCode code);
+
+    [LoggerMessage(5022, LogLevel.Warning, "Group {Group} got no answer to a heartbeat: {Reason}")]
+    public static partial void HeartbeatFailed(ILogger logger, string group, string reason);
+
+    [LoggerMessage(5023, LogLevel.Warning, "Group {Group} could not commit: {Reason}")]
+    public static partial void CommitFailed(ILogger logger, string group, string reason);
+
+    [LoggerMessage(5024, LogLevel.Warning, "Group {Group} could not be left in an orderly way: {Reason}")]
+    public static partial void LeaveFailed(ILogger logger, string group, string reason);
+
+    [LoggerMessage(5030, LogLevel.Warning, "Fetching from {Address} is interrupted: {Reason} Trying again.")]
+    public static partial void FetchInterrupted(ILogger logger, ServerAddress address, string reason);
+
+    [LoggerMessage(5031, LogLevel.Warning, "{Topic}/{Queue} has no offset {Offset}: reading goes on at {Next}.")]
+    public static partial void OffsetReset(ILogger logger, string topic, int queue, long offset, long next);
+
+    [LoggerMessage(5032, LogLevel.Error, "Messages {Offset} to {Next} of {Topic}/{Queue} are damaged and passed over: {Reason}.")]
+    public static partial void DamageSkipped(ILogger logger, string topic, int queue, long offset, long next, string reason);
+
+    [LoggerMessage(5033, LogLevel.Warning, "A batch of {Topic}/{Queue} at {Offset} came damaged; it is fetched again.")]
+    public static partial void CorruptFetch(ILogger logger, string topic, int queue, long offset);
+
+    [LoggerMessage(5034, LogLevel.Warning, "{Topic}/{Queue} cannot be read: {Code}.")]
+    public static partial void QueueDropped(ILogger logger, string topic, int queue, ErrorCode code);
+}

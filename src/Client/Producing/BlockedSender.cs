@@ -1,0 +1,10 @@
+namespace EQueue.Client;
+
+/// <summary>What a thread sleeps on while it blocks in a send: one per thread, made at its first.</summary>
+internal static class BlockedSender
+{
+    [ThreadStatic]
+    private static ManualResetEventSlim? ofThread;
+
+    public static ManualResetEventSlim OfThread => ofThread ??= new ManualResetEventSlim();
+}

@@ -1,0 +1,250 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <content>Answers come back: batches are settled, or wait to be sent again under the same sequence.</content>
+internal sealed partial class BrokerLane
+{
+    /// <summary>Times that a batch is sent again because its bytes arrived damaged.</summary>
+    private const int MaxCorruptAttempts = 3;
+
+    private EQueueException? _closeFailure;
+
+    /// <inheritdoc/>
+    void IResponseSink.OnResponse(long token, ResponseFrame response)
+    {
+        var request = _requests[token];
+        using (response)
+        {
+            var payload = response.Payload.Span;
+            if (response.Header.Error != 0)
+            {
+                FailRequest(request, Faults.From(response), isUnknown: false);
+            }
+            else if (!ProduceResponse.TryReadHeader(payload, out _, out var count) || count != request.Batches.Count)
+            {
+                FailRequest(request, Faults.Malformed(Opcode.Produce, Address.ToString()), isUnknown: true);
+            }
+            else
+            {
+                lock (_gate)
+                {
+                    for (var i = 0; i < count; i++)
+                    {
+                        var result = ProduceResult.Read(
+                            payload[(ProduceResponse.HeaderSize + (i * ProduceResult.Size))..]);
+                        OnResult(request, request.Batches[i], result);
+                    }
+
+                    EndRequest();
+                }
+            }
+        }
+
+        Finish(request);
+    }
+
+    /// <inheritdoc/>
+    void IResponseSink.OnFailure(long token, RemotingException exception)
+    {
+        var request = _requests[token];
+        var wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
+        FailRequest(request, Faults.From(exception), isUnknown: !wasNotSent);
+        if (exception.Error is RemotingError.ConnectionLost or RemotingError.Unreachable)
+            Reconnect(request.Generation);
+        Finish(request);
+    }
+
+    private void Finish(ProduceRequest request)
+    {
+        Dispatch();
+        SettleAll(request.Settled);
+        request.Clear();
+        bool mustDispatch;
+        lock (_gate)
+        {
+            _freeRequests.Push(request);
+            if (_renewal != Renewal.None)
+                TryRenew();
+            mustDispatch = MustDispatch();
+        }
+
+        if (mustDispatch)
+            Dispatch();
+    }
+
+    /// <summary>The request is answered and makes room for the next. Under the gate.</summary>
+    private void EndRequest() => _inFlight--;
+
+    /// <summary>The whole request met one failure.</summary>
+    private void FailRequest(ProduceRequest request, EQueueException failure, bool isUnknown)
+    {
+        lock (_gate)
+        {
+            foreach (var batch in request.Batches)
+            {
+                batch.Queue.InFlight--;
+                if (_isClosed)
+                    FailClosed(request, batch);
+                else if (isUnknown || failure.IsRetriable)
+                    SendAgain(batch, failure, isUnknown || failure.Code == ErrorCode.Timeout, retryAfterMs: 0);
+                else
+                    GiveUp(request, batch, failure);
+            }
+
+            EndRequest();
+        }
+    }
+
+    /// <summary>What became of one batch. Under the gate.</summary>
+    private void OnResult(ProduceRequest request, SendBatch batch, in ProduceResult result)
+    {
+        var queue = batch.Queue;
+        queue.InFlight--;
+        if (result.IsStored)
+        {
+            queue.Remove(batch);
+            request.Settled.Add(new SettledBatch(batch, result, null));
+            List(queue);
+            return;
+        }
+
+        if (_isClosed)
+        {
+            FailClosed(request, batch);
+            return;
+        }
+
+        var failure = new EQueueException(
+            result.Error, $"{ErrorCodes.Describe(result.Error)} ({queue.Topic.Name}/{queue.Number} at {Address}).");
+        switch (result.Error)
+        {
+            case ErrorCode.OutOfOrderSequence:
+                // Behind a batch that was refused this is expected; with nothing before it, the broker has lost something.
+                SendAgain(batch, failure, isUnknown: false, retryAfterMs: 0, isCalm: true);
+                if (batch.WasHead)
+                    BeginRenewal(Renewal.NextEpoch, $"{queue.Topic.Name}/{queue.Number} misses a batch that was acknowledged");
+                break;
+            case ErrorCode.UnknownProducer or ErrorCode.ProducerFenced:
+                SendAgain(batch, failure, isUnknown: false, retryAfterMs: 0, isCalm: true);
+                BeginRenewal(Renewal.NewId, ErrorCodes.Describe(result.Error));
+                break;
+            case ErrorCode.CorruptBatch when batch.Attempts < MaxCorruptAttempts:
+                SendAgain(batch, failure, isUnknown: false, result.RetryAfterMs);
+                break;
+            default:
+                if (failure.IsRetriable)
+                    SendAgain(batch, failure, result.Error == ErrorCode.Timeout, result.RetryAfterMs);
+                else
+                    GiveUp(request, batch, failure);
+                break;
+        }
+    }
+
+    /// <summary>Keeps a batch for another attempt, in its place. Under the gate.</summary>
+    private void SendAgain(SendBatch batch, EQueueException failure, bool isUnknown, int retryAfterMs, bool isCalm = false)
+    {
+        var queue = batch.Queue;
+        batch.LastError = failure;
+
+        // Only an answer about the sequence itself settles what an unanswered attempt has left open.
+        batch.MayBeStored = !isCalm && (isUnknown || batch.MayBeStored);
+        batch.State = batch.MayBeStored ? BatchState.Unknown : BatchState.Waiting;
+        if (batch.MayBeStored)
+            _unknownCount++;
+        if (!isCalm && failure.Code != ErrorCode.ConnectionLost)
+        {
+            if (batch.Attempts == 1)
+                Log.BatchRefused(_logger, queue.Topic.Name, queue.Number, failure.Code);
+            var pause = BackoffOf(batch.Attempts);
+            if (retryAfterMs > 0)
+                pause = TimeSpan.FromMilliseconds(Math.Min(retryAfterMs, _options.RetryBackoffMax.TotalMilliseconds));
+            queue.RetryAt = After(pause);
+            Arm(queue.RetryAt);
+        }
+
+        List(queue);
+    }
+
+    /// <summary>A batch that no attempt can save. Under the gate.</summary>
+    private void GiveUp(ProduceRequest request, SendBatch batch, EQueueException failure)
+    {
+        var queue = batch.Queue;
+        batch.State = BatchState.Waiting;
+        Fail(batch, failure, request.Settled);
+        if (failure.Code is ErrorCode.UnknownQueue or ErrorCode.UnknownTopic)
+            queue.Topic.Forget(queue);
+        else
+            BeginRenewal(Renewal.NextEpoch, $"a batch for {queue.Topic.Name}/{queue.Number} was refused ({failure.Code})");
+        List(queue);
+    }
+
+    private void FailClosed(ProduceRequest request, SendBatch batch)
+    {
+        batch.State = BatchState.Waiting;
+        Fail(batch, _closeFailure!, request.Settled);
+    }
+
+    private TimeSpan BackoffOf(int attempts)
+    {
+        var pause = _options.RetryBackoffMin * Math.Pow(2, Math.Min(attempts - 1, 20));
+        return pause < _options.RetryBackoffMax ? pause : _options.RetryBackoffMax;
+    }
+
+    /// <summary>Fails what has run out of time, lists what may be tried again, closes what has lingered.</summary>
+    private void OnTimer()
+    {
+        List<SettledBatch> failed = [];
+        lock (_gate)
+        {
+            _timerDue = long.MaxValue;
+            if (_isClosed)
+                return;
+            var now = _time.GetTimestamp();
+            var hasPending = false;
+            foreach (var queue in _queues.Values)
+                hasPending |= Sweep(queue, now, failed);
+            if (hasPending)
+                Arm(now + ToTicks(_sweepInterval));
+            if (_renewal != Renewal.None)
+                TryRenew();
+        }
+
+        SettleAll(failed);
+        Dispatch();
+    }
+
+    /// <summary>One queue's share of the timer. Under the gate.</summary>
+    /// <returns>Whether something is left that time can change.</returns>
+    private bool Sweep(QueueLane queue, long now, List<SettledBatch> failed)
+    {
+        if (queue.Open is { } open && now - open.CreatedAt >= _deliveryTicks)
+            CloseBatch(queue, wasFull: false);
+        SendBatch? next;
+        for (var batch = queue.First; batch is not null && now - batch.CreatedAt >= _deliveryTicks; batch = next)
+        {
+            next = batch.Next;
+            if (batch.State == BatchState.Sent)
+                continue;
+            if (batch.Sequence >= 0)
+                BeginRenewal(Renewal.NextEpoch, $"a batch for {queue.Topic.Name}/{queue.Number} ran out of time");
+            Fail(batch, Expired(batch), failed);
+        }
+
+        if (queue.RetryAt > now)
+            Arm(queue.RetryAt);
+        List(queue);
+        return queue.First is not null || queue.Open is not null;
+    }
+
+    private EQueueException Expired(SendBatch batch)
+    {
+        var cause = batch.LastError ?? _lastSessionError;
+        return new EQueueException(
+            ErrorCode.Timeout,
+            $"Not acknowledged by {Address} within {_options.DeliveryTimeout}"
+            + (cause is null ? "." : $"; last: {cause.Message}"),
+            cause);
+    }
+}

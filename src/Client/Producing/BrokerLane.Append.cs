@@ -1,0 +1,192 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <content>Messages come in: the open batch of their queue takes them.</content>
+internal sealed partial class BrokerLane
+{
+    /// <summary>Frame bytes that are not the batch: remoting's header and the request's.</summary>
+    private const int FrameOverhead = FrameHeader.Size + SendBatch.HeaderRoom;
+
+    /// <summary>Puts a message into the open batch of a queue.</summary>
+    /// <param name="queue">One of this lane.</param>
+    /// <param name="content">Encoded at once; nothing of it is kept.</param>
+    /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
+    /// <param name="callback">Told of the outcome instead of an awaitable; null for an awaitable.</param>
+    /// <param name="state">For the callback.</param>
+    /// <param name="awaitable">The batch and the token of the message's awaitable; the token is 0 with a callback.</param>
+    public AppendStatus TryAppend(
+        QueueLane queue,
+        in RecordContent content,
+        bool mayMove,
+        SendCallback? callback,
+        object? state,
+        out Awaitable awaitable)
+    {
+        awaitable = default;
+        bool mustDispatch;
+        var status = AppendStatus.Appended;
+        lock (_gate)
+        {
+            if (_isClosed)
+                return AppendStatus.Closed;
+            var batch = queue.Open;
+            if (batch is null || !batch.TryAppend(content))
+                status = Renew(queue, content, mayMove, ref batch);
+            if (status == AppendStatus.Appended)
+            {
+                if (callback is null)
+                    awaitable = new Awaitable(batch!, batch!.Issue());
+                else
+                    batch!.Issue(callback, state);
+            }
+
+            mustDispatch = MustDispatch();
+        }
+
+        if (mustDispatch)
+            Dispatch();
+        return status;
+    }
+
+    /// <summary>Puts neighbours of one call into the open batch of a queue: as many as it takes.</summary>
+    /// <returns>Messages taken; the status tells why it was not the rest.</returns>
+    public int TryAppendRun(
+        QueueLane queue, MessageEncoder messages, int from, int to, bool mayMove, out AppendStatus status, out Awaitable awaitable)
+    {
+        awaitable = default;
+        var taken = 0;
+        bool mustDispatch;
+        lock (_gate)
+        {
+            status = AppendStatus.Closed;
+            if (_isClosed)
+                return 0;
+            status = AppendStatus.Appended;
+            var batch = queue.Open;
+            while (from + taken < to)
+            {
+                var content = messages.Encode(from + taken);
+                if (batch is null || !batch.TryAppend(content))
+                {
+                    // A full batch ends the run; the first message of a run opens one.
+                    if (taken > 0)
+                        break;
+                    status = Renew(queue, content, mayMove, ref batch);
+                    if (status != AppendStatus.Appended)
+                        break;
+                }
+
+                if (taken++ == 0)
+                    awaitable = new Awaitable(batch!, batch!.Issue());
+            }
+
+            mustDispatch = MustDispatch();
+        }
+
+        if (mustDispatch)
+            Dispatch();
+        return taken;
+    }
+
+    private bool MustDispatch() =>
+        _isReady && !_isDispatching && (_inFlight == 0 || (_ready.Count > 0 && _inFlight < _options.MaxInFlight));
+
+    /// <summary>Closes a full batch and opens one that has taken <paramref name="content"/>. Under the gate.</summary>
+    private AppendStatus Renew(QueueLane queue, in RecordContent content, bool mayMove, ref SendBatch? batch)
+    {
+        if (batch is not null)
+        {
+            CloseBatch(queue, wasFull: true);
+            if (mayMove && queue.Topic.Sticky != queue)
+                return AppendStatus.Moved;
+        }
+
+        var status = TryOpen(queue, content, out batch);
+        if (status != AppendStatus.Appended)
+            return status;
+        queue.Open = batch;
+        if (!queue.IsOpenListed)
+        {
+            queue.IsOpenListed = true;
+            _open.Add(queue);
+        }
+
+        Arm(After(_sweepInterval));
+        return AppendStatus.Appended;
+    }
+
+    /// <summary>Opens a batch with its first message. Under the gate.</summary>
+    private AppendStatus TryOpen(QueueLane queue, in RecordContent content, out SendBatch? batch)
+    {
+        batch = null;
+        var size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
+
+        // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own batch.
+        var alone = size + FrameOverhead + 16;
+        if (size > MaxBatchBytes || alone > int.MaxValue)
+            return AppendStatus.TooLarge;
+        var bytes = (int)Math.Max(alone, queue.BufferBytes);
+        if (!_producer.Budget.TryReserve(bytes))
+            return AppendStatus.NoRoom;
+        batch = _producer.RentBatch();
+        batch.Open(
+            queue,
+            FrameBuffer.Rent(bytes - FrameHeader.Size),
+            bytes - FrameOverhead,
+            _time.GetUtcNow().ToUnixTimeMilliseconds(),
+            _time.GetTimestamp(),
+            bytes);
+        if (!batch.TryAppend(content))
+            throw new InvalidOperationException($"A message of {size} bytes does not fit into a batch made for it.");
+        return AppendStatus.Appended;
+    }
+
+    /// <summary>Moves the open batch to the pending ones. Under the gate.</summary>
+    private void CloseBatch(QueueLane queue, bool wasFull)
+    {
+        var batch = queue.Open!;
+        queue.Open = null;
+        queue.Add(batch);
+        queue.Learn(batch, wasFull, _options.BatchBytes);
+        queue.Topic.OnBatchClosed(queue, batch.Size);
+        List(queue);
+    }
+
+    /// <summary>Closes the open batches whose linger is over. Under the gate.</summary>
+    private void CloseOpen(long now, bool ignoreLinger)
+    {
+        var kept = 0;
+        for (var i = 0; i < _open.Count; i++)
+        {
+            var queue = _open[i];
+            if (queue.Open is not { } batch)
+            {
+                queue.IsOpenListed = false;
+                continue;
+            }
+
+            var due = batch.CreatedAt + _lingerTicks;
+            if (ignoreLinger || due <= now)
+            {
+                CloseBatch(queue, wasFull: false);
+                queue.IsOpenListed = false;
+                continue;
+            }
+
+            Arm(due);
+            _open[kept++] = queue;
+        }
+
+        _open.RemoveRange(kept, _open.Count - kept);
+    }
+
+    private void List(QueueLane queue)
+    {
+        if (queue.IsListed || queue.First is null)
+            return;
+        queue.IsListed = true;
+        _ready.Enqueue(queue);
+    }
+}

@@ -1,0 +1,147 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <content>Batches go out: one thread at a time takes them under the gate and encodes and sends them outside.</content>
+internal sealed partial class BrokerLane
+{
+    private bool _isDispatching;
+    private int _inFlight;
+
+    /// <summary>Batches below this are gathered into one frame, which costs a copy.</summary>
+    private int SmallBatchBytes => _options.BatchBytes / 4;
+
+    /// <summary>Sends what may be sent. Any thread; never blocks on the network.</summary>
+    private void Dispatch()
+    {
+        lock (_gate)
+        {
+            if (_isDispatching)
+                return;
+            _isDispatching = true;
+        }
+
+        while (true)
+        {
+            ProduceRequest? request;
+            lock (_gate)
+            {
+                request = TakeRequest();
+                if (request is null)
+                {
+                    // Whoever makes something sendable later finds nobody dispatching and does it.
+                    _isDispatching = false;
+                    return;
+                }
+            }
+
+            Send(request);
+        }
+    }
+
+    /// <summary>Takes the batches of the next request; null when nothing may leave now. Under the gate.</summary>
+    private ProduceRequest? TakeRequest()
+    {
+        if (!_isReady || _isClosed || _inFlight >= _options.MaxInFlight || _freeRequests.Count == 0)
+            return null;
+        var now = _time.GetTimestamp();
+        if (_inFlight == 0)
+            CloseOpen(now, ignoreLinger: false);
+        var batch = TakeSendable(now, int.MaxValue);
+        if (batch is null)
+            return null;
+
+        var request = _freeRequests.Pop();
+        request.Batches.Add(batch);
+        var size = batch.Size;
+        if (size <= SmallBatchBytes)
+        {
+            while (size < _options.BatchBytes && TakeSendable(now, SmallBatchBytes) is { } more)
+            {
+                request.Batches.Add(more);
+                size += more.Size;
+            }
+        }
+
+        _inFlight++;
+        return request;
+    }
+
+    /// <summary>Takes the next batch of the queue whose turn it is. Under the gate.</summary>
+    private SendBatch? TakeSendable(long now, int maxSize)
+    {
+        for (var turns = _ready.Count; turns > 0; turns--)
+        {
+            var queue = _ready.Dequeue();
+            var batch = queue.FindNext(now, _window, _renewal != Renewal.None);
+            if (batch is null)
+            {
+                // An answer, the timer or the new session lists it again.
+                queue.IsListed = false;
+                continue;
+            }
+
+            if (batch.Size > maxSize)
+            {
+                _ready.Enqueue(queue);
+                return null;
+            }
+
+            if (batch.State == BatchState.Unknown)
+                _unknownCount--;
+            batch.WasHead = queue.First == batch;
+            batch.State = BatchState.Sent;
+            batch.Attempts++;
+            queue.InFlight++;
+            queue.AssignSequence(batch, _session);
+            if (queue.FindNext(now, _window, _renewal != Renewal.None) is null)
+                queue.IsListed = false;
+            else
+                _ready.Enqueue(queue);
+            return batch;
+        }
+
+        return null;
+    }
+
+    private void Send(ProduceRequest request)
+    {
+        var timeout = TimeoutOf(request);
+        var header = new ProduceRequestHeader(
+            _options.Durability, (int)timeout.TotalMilliseconds, TransactionId: 0, request.Batches.Count);
+        foreach (var batch in request.Batches)
+            batch.Encode();
+        var frame = request.Batches.Count == 1 ? request.Batches[0].ToRequest(header) : Gather(request.Batches, header);
+        request.Generation = _link.Remoting.ConnectionGeneration;
+        _link.Remoting.Invoke(frame, (byte)Opcode.Produce, 0, timeout, this, request.Index);
+    }
+
+    /// <summary>One frame for many small batches: a copy of each.</summary>
+    private static FrameBuffer Gather(List<SendBatch> batches, in ProduceRequestHeader header)
+    {
+        var size = ProduceRequestHeader.Size;
+        foreach (var batch in batches)
+            size += ProduceBatchHeader.Size + batch.Size;
+        var frame = FrameBuffer.Rent(size);
+        header.Write(frame.Reserve(ProduceRequestHeader.Size));
+        foreach (var batch in batches)
+        {
+            batch.WriteBatchHeader(frame.Reserve(ProduceBatchHeader.Size));
+            batch.Bytes.CopyTo(frame.Reserve(batch.Size));
+        }
+
+        return frame;
+    }
+
+    /// <summary>How long a request may take: no longer than its oldest batch has left.</summary>
+    private TimeSpan TimeoutOf(ProduceRequest request)
+    {
+        var oldest = long.MaxValue;
+        foreach (var batch in request.Batches)
+            oldest = Math.Min(oldest, batch.CreatedAt);
+        var left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
+        var timeout = left < _options.RequestTimeout ? left : _options.RequestTimeout;
+        return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
+    }
+}

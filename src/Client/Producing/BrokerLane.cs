@@ -1,0 +1,204 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Client;
+
+/// <summary>Outcome of handing a message to a lane.</summary>
+internal enum AppendStatus
+{
+    /// <summary>It is in a batch.</summary>
+    Appended,
+
+    /// <summary>The memory is used up.</summary>
+    NoRoom,
+
+    /// <summary>The batch is full and the topic goes on with another queue.</summary>
+    Moved,
+
+    /// <summary>The lane's store is gone, or the producer is disposed.</summary>
+    Closed,
+
+    /// <summary>The message alone is larger than a batch may be.</summary>
+    TooLarge,
+}
+
+/// <summary>Everything that one producer sends to one broker, over a connection of its own.</summary>
+/// <remarks>
+/// <para>Owns the queues' batches. One gate guards them; nothing is encoded, sent or completed under it but the message that is
+/// appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full leave when nothing is.</para>
+/// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
+/// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway.</para>
+/// </remarks>
+internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
+{
+    /// <summary>Requests whose answers are still being worked through while the next ones are in flight.</summary>
+    private const int SpareRequests = 4;
+
+    private static readonly TimeSpan LongestSweep = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _gate = new();
+    private readonly Producer _producer;
+    private readonly ProducerOptions _options;
+    private readonly BrokerLink _link;
+    private readonly TimeProvider _time;
+    private readonly ILogger _logger;
+    private readonly ITimer _timer;
+    private readonly CancellationTokenSource _closing = new();
+    private readonly Dictionary<FetchQueueKey, QueueLane> _queues = [];
+    private readonly Queue<QueueLane> _ready = new();
+    private readonly List<QueueLane> _open = [];
+    private readonly ProduceRequest[] _requests;
+    private readonly Stack<ProduceRequest> _freeRequests = new();
+    private readonly long _deliveryTicks;
+    private readonly TimeSpan _sweepInterval;
+    private int _maxBatchBytes = int.MaxValue;
+    private long _timerDue = long.MaxValue;
+    private bool _isClosed;
+
+    public BrokerLane(Producer producer, BrokerLink link)
+    {
+        _producer = producer;
+        _options = producer.Options;
+        _link = link;
+        _time = producer.Time;
+        _logger = producer.Logger;
+        _lingerTicks = ToTicks(_options.Linger);
+        _deliveryTicks = ToTicks(_options.DeliveryTimeout);
+        _sweepInterval = _options.DeliveryTimeout / 4 < LongestSweep ? _options.DeliveryTimeout / 4 : LongestSweep;
+        _requests = new ProduceRequest[_options.MaxInFlight + SpareRequests];
+        for (var i = 0; i < _requests.Length; i++)
+        {
+            _requests[i] = new ProduceRequest(i);
+            _freeRequests.Push(_requests[i]);
+        }
+
+        _timer = _time.CreateTimer(
+            static lane => ((BrokerLane)lane!).OnTimer(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    public ServerAddress Address => _link.Address;
+
+    /// <summary>Whether the lane takes nothing any more: its store is gone or the producer is disposed.</summary>
+    public bool IsClosed => Volatile.Read(ref _isClosed);
+
+    /// <summary>The largest batch that the broker takes, in bytes; unknown before the first connection.</summary>
+    private int MaxBatchBytes => Volatile.Read(ref _maxBatchBytes);
+
+    /// <summary>The lane of a queue, made at first sight: it keeps its sequence for as long as the broker lane lives.</summary>
+    public QueueLane GetQueue(TopicLane topic, QueueRoute route)
+    {
+        var key = new FetchQueueKey(route.Log, route.Id);
+        lock (_gate)
+        {
+            if (!_queues.TryGetValue(key, out var queue))
+            {
+                queue = new QueueLane(topic, route.Number, key, this, Math.Min(16 * 1024, _options.BatchBytes));
+                _queues.Add(key, queue);
+            }
+
+            queue.IsWritable = (route.State & QueueState.Writable) != 0;
+            return queue;
+        }
+    }
+
+    /// <summary>Sends what is open and gathers what is not settled.</summary>
+    public void Flush(List<Task> pending)
+    {
+        lock (_gate)
+        {
+            CloseOpen(_time.GetTimestamp(), ignoreLinger: true);
+            foreach (var queue in _queues.Values)
+            {
+                for (var batch = queue.First; batch is not null; batch = batch.Next)
+                    pending.Add(batch.WhenDone());
+            }
+
+            GatherOneway(pending);
+        }
+
+        Dispatch();
+    }
+
+    /// <summary>Ends the lane; what is still pending fails.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        Close(Faults.Disposed("producer"));
+        await _closing.CancelAsync().ConfigureAwait(false);
+        await _timer.DisposeAsync().ConfigureAwait(false);
+        Task session, oneway;
+        lock (_gate)
+        {
+            session = _sessionLoop;
+            oneway = _onewayLoop;
+        }
+
+        await session.ConfigureAwait(false);
+        await oneway.ConfigureAwait(false);
+        await _link.DisposeAsync().ConfigureAwait(false);
+        _closing.Dispose();
+    }
+
+    /// <summary>Takes nothing more and fails what is not in flight; what is in flight fails with its answer.</summary>
+    private void Close(EQueueException failure)
+    {
+        List<SettledBatch> failed = [];
+        lock (_gate)
+        {
+            if (_isClosed)
+                return;
+            Volatile.Write(ref _isClosed, true);
+            _closeFailure = failure;
+            CloseOpen(_time.GetTimestamp(), ignoreLinger: true);
+            foreach (var queue in _queues.Values)
+            {
+                SendBatch? next;
+                for (var batch = queue.First; batch is not null; batch = next)
+                {
+                    next = batch.Next;
+                    if (batch.State != BatchState.Sent)
+                        Fail(batch, failure, failed);
+                }
+            }
+        }
+
+        SettleAll(failed);
+    }
+
+    /// <summary>Takes a batch out of its queue to fail it. Under the gate.</summary>
+    private void Fail(SendBatch batch, EQueueException failure, List<SettledBatch> failed)
+    {
+        if (batch.State == BatchState.Unknown)
+            _unknownCount--;
+        batch.Queue.Remove(batch);
+        failed.Add(new SettledBatch(batch, default, failure));
+    }
+
+    private void SettleAll(List<SettledBatch> settled)
+    {
+        foreach (var (batch, result, failure) in settled)
+        {
+            if (failure is not null)
+            {
+                Log.BatchFailed(
+                    _logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, failure.Code, failure.Message);
+            }
+
+            batch.Settle(result, failure);
+        }
+    }
+
+    /// <summary>Makes the timer fire no later than <paramref name="due"/>. Under the gate.</summary>
+    private void Arm(long due)
+    {
+        if (due >= _timerDue || _isClosed)
+            return;
+        _timerDue = due;
+        var wait = _time.GetElapsedTime(_time.GetTimestamp(), due);
+        _timer.Change(wait > TimeSpan.Zero ? wait : TimeSpan.Zero, Timeout.InfiniteTimeSpan);
+    }
+
+    private long After(TimeSpan span) => _time.GetTimestamp() + ToTicks(span);
+
+    private long ToTicks(TimeSpan span) => (long)(span.TotalSeconds * _time.TimestampFrequency);
+}

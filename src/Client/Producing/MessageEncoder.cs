@@ -1,0 +1,59 @@
+using System.Text;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>Gives the messages of one call as record contents; keys and tags are encoded into memory that is used again.</summary>
+internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
+{
+    private byte[] _key = [];
+    private byte[] _tag = [];
+
+    public int Count => messages.Count;
+
+    public bool HasKey(int index) => messages[index].Key is not null;
+
+    /// <summary>The content of a message; valid until the next call.</summary>
+    public RecordContent Encode(int index)
+    {
+        var message = messages[index];
+        return new RecordContent
+        {
+            Key = Encode(message.Key, ref _key),
+            Tag = Encode(message.Tag, ref _tag),
+            Body = message.Body is { } body ? new OptionalBytes(body.Span) : default,
+            Properties = message.Properties,
+        };
+    }
+
+    private static OptionalBytes Encode(string? text, ref byte[] scratch)
+    {
+        if (text is null)
+            return default;
+        var most = Encoding.UTF8.GetMaxByteCount(text.Length);
+        if (scratch.Length < most)
+            scratch = new byte[most];
+        return new OptionalBytes(scratch.AsSpan(0, Encoding.UTF8.GetBytes(text, scratch)));
+    }
+}
+
+/// <summary>A message with memory of its own, for a send that must wait before it can be encoded.</summary>
+internal sealed class MessageCopy
+{
+    private readonly byte[]? _key;
+    private readonly byte[]? _body;
+    private readonly byte[]? _tag;
+    private readonly RecordProperties? _properties;
+
+    public MessageCopy(scoped in RecordContent content)
+    {
+        _key = Copy(content.Key);
+        _body = Copy(content.Body);
+        _tag = Copy(content.Tag);
+        _properties = content.Properties?.Copy();
+    }
+
+    public RecordContent Content => new() { Key = _key, Body = _body, Tag = _tag, Properties = _properties };
+
+    private static byte[]? Copy(OptionalBytes bytes) => bytes.HasValue ? bytes.Value.ToArray() : null;
+}

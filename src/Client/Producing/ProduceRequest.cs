@@ -1,0 +1,26 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>A request in flight: its batches, and what became of those that its answer settled. Pooled by its lane.</summary>
+internal sealed class ProduceRequest(int index)
+{
+    /// <summary>Its number in the lane; the token of its answer.</summary>
+    public int Index { get; } = index;
+
+    /// <summary>The connection it was sent on, or an older one.</summary>
+    public long Generation { get; set; }
+
+    public List<SendBatch> Batches { get; } = [];
+
+    public List<SettledBatch> Settled { get; } = [];
+
+    public void Clear()
+    {
+        Batches.Clear();
+        Settled.Clear();
+    }
+}
+
+/// <summary>A batch that left the queue's pending list and is to be settled outside the gate.</summary>
+internal readonly record struct SettledBatch(SendBatch Batch, ProduceResult Result, EQueueException? Failure);

@@ -1,0 +1,312 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>The other ways to send: blocking, with a callback, oneway, many at once.</content>
+public sealed partial class Producer
+{
+    private readonly List<Task> _retired = [];
+
+    /// <summary>Sends a message and blocks this thread until it is stored. Safe on any thread.</summary>
+    public SendReceipt Send(
+        string topic,
+        ReadOnlySpan<byte> body,
+        string? key = null,
+        string? tag = null,
+        RecordProperties? properties = null,
+        CancellationToken cancellationToken = default)
+    {
+        var encoder = new MessageEncoder([new Message(null, key, tag, properties)]);
+        var content = encoder.Encode(0);
+        return Send(
+            topic,
+            new RecordContent
+            {
+                Key = content.Key,
+                Body = new OptionalBytes(body),
+                Tag = content.Tag,
+                Properties = properties,
+            },
+            cancellationToken);
+    }
+
+    /// <summary>Sends a message whose parts may be absent and blocks this thread until it is stored. Safe on any thread.</summary>
+    public SendReceipt Send(string topic, Message message, CancellationToken cancellationToken = default) =>
+        Send(topic, new MessageEncoder([message]).Encode(0), cancellationToken);
+
+    /// <summary>Sends a message given as bytes throughout and blocks this thread until it is stored. Safe on any thread.</summary>
+    public SendReceipt Send(string topic, in RecordContent content, CancellationToken cancellationToken = default)
+    {
+        var lane = FindTopic(topic);
+        return lane.TryAppend(content, null, null, out var awaitable)
+            ? awaitable.Batch.Wait(awaitable.Token)
+            : SendSlowAsync(lane, new MessageCopy(content), cancellationToken).AsTask().GetAwaiter().GetResult();
+    }
+
+    /// <summary>Sends a message and tells the callback what became of it. Allocates nothing in the usual case.</summary>
+    /// <param name="topic">The topic.</param>
+    /// <param name="message">Encoded before the call returns, unless it must wait: then a copy is kept.</param>
+    /// <param name="callback">Called once, on a thread of the pool (<see cref="ProducerOptions.InlineCompletions"/>: the receiving one).</param>
+    /// <param name="state">Handed to the callback.</param>
+    /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed.</exception>
+    public void Send(
+        string topic,
+        Message message,
+        SendCallback callback,
+        object? state = null,
+        CancellationToken cancellationToken = default)
+    {
+        if (message.Key is null && message.Tag is null)
+        {
+            Send(
+                topic,
+                new RecordContent { Body = BodyOf(message), Properties = message.Properties },
+                callback,
+                state,
+                cancellationToken);
+        }
+        else
+        {
+            Send(topic, new MessageEncoder([message]).Encode(0), callback, state, cancellationToken);
+        }
+    }
+
+    /// <summary>Sends a message given as bytes throughout and tells the callback what became of it.</summary>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed.</exception>
+    public void Send(
+        string topic,
+        in RecordContent content,
+        SendCallback callback,
+        object? state = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(callback);
+        var lane = FindTopic(topic);
+        if (lane.TryAppend(content, callback, state, out _))
+            return;
+        Track(SendSlowAsync(lane, new MessageCopy(content), callback, state, cancellationToken));
+    }
+
+    /// <summary>
+    /// Sends a message that nobody acknowledges: returns when it is in memory. It may be lost with the connection, and nothing tells.
+    /// </summary>
+    /// <exception cref="EQueueException">InvalidName, MessageTooLarge, Disposed; LimitReached with <see cref="OnewayFullPolicy.Throw"/>;
+    /// Timeout or Cancelled while it waited for memory or for the route.</exception>
+    public void SendOneway(
+        string topic,
+        ReadOnlySpan<byte> body,
+        string? key = null,
+        string? tag = null,
+        RecordProperties? properties = null,
+        CancellationToken cancellationToken = default)
+    {
+        if (key is null && tag is null)
+        {
+            SendOneway(
+                topic, new RecordContent { Body = new OptionalBytes(body), Properties = properties }, cancellationToken);
+            return;
+        }
+
+        var content = new MessageEncoder([new Message(null, key, tag, properties)]).Encode(0);
+        SendOneway(
+            topic,
+            new RecordContent
+            {
+                Key = content.Key,
+                Body = new OptionalBytes(body),
+                Tag = content.Tag,
+                Properties = properties,
+            },
+            cancellationToken);
+    }
+
+    /// <summary>Sends a message given as bytes throughout that nobody acknowledges.</summary>
+    /// <exception cref="EQueueException">As for the other form.</exception>
+    public void SendOneway(string topic, in RecordContent content, CancellationToken cancellationToken = default)
+    {
+        var lane = FindTopic(topic);
+        if (lane.TryAppendOneway(content))
+            return;
+        if (lane.IsAtRest && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
+        {
+            throw new EQueueException(
+                ErrorCode.LimitReached, $"{Options.BufferMemoryBytes} bytes of messages wait to be sent.");
+        }
+
+        SendOnewaySlowAsync(lane, new MessageCopy(content), cancellationToken).AsTask().GetAwaiter().GetResult();
+    }
+
+    /// <summary>Sends messages in order; completes when all of them are stored.</summary>
+    /// <param name="topic">The topic.</param>
+    /// <param name="messages">Not to be changed until the call completes. All are checked before the first is sent.</param>
+    /// <param name="cancellationToken">Ends the wait for memory or for the route; what was accepted before is sent.</param>
+    /// <exception cref="EQueueException">The first failure, when every message is settled: others may be stored.</exception>
+    public async ValueTask<BatchReceipt> SendBatchAsync(
+        string topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(messages);
+        var lane = FindTopic(topic);
+        var encoder = new MessageEncoder(messages);
+        var runs = new List<(int FirstIndex, Awaitable Awaitable)>();
+        var next = 0;
+        if (lane.IsAtRest)
+        {
+            lane.Check(encoder);
+            next = AppendRuns(lane, encoder, 0, runs);
+        }
+
+        if (next < encoder.Count)
+            await AppendRunsSlowAsync(lane, encoder, next, runs, cancellationToken).ConfigureAwait(false);
+
+        var receipts = new BatchReceipt.Run[runs.Count];
+        EQueueException? failure = null;
+        for (var i = 0; i < receipts.Length; i++)
+        {
+            try
+            {
+                var receipt = await runs[i].Awaitable.ToValueTask().ConfigureAwait(false);
+                receipts[i] = new BatchReceipt.Run(runs[i].FirstIndex, receipt);
+            }
+            catch (EQueueException exception)
+            {
+                failure ??= exception;
+            }
+        }
+
+        return failure is null ? new BatchReceipt(receipts, encoder.Count) : throw failure;
+    }
+
+    private static int AppendRuns(
+        TopicLane lane, MessageEncoder messages, int next, List<(int FirstIndex, Awaitable Awaitable)> runs)
+    {
+        while (next < messages.Count)
+        {
+            var taken = lane.TryAppendRun(messages, next, out var awaitable);
+            if (taken == 0)
+                break;
+            runs.Add((next, awaitable));
+            next += taken;
+        }
+
+        return next;
+    }
+
+    private async ValueTask AppendRunsSlowAsync(
+        TopicLane lane,
+        MessageEncoder messages,
+        int next,
+        List<(int FirstIndex, Awaitable Awaitable)> runs,
+        CancellationToken cancellationToken)
+    {
+        using var patience = new Patience(this, cancellationToken);
+        try
+        {
+            using var turn = await lane.TakeTurnAsync(patience.Token).ConfigureAwait(false);
+            while (next < messages.Count)
+            {
+                await lane.ResolveAsync(patience.Token).ConfigureAwait(false);
+                if (next == 0)
+                    lane.Check(messages);
+                var released = Budget.WhenReleased();
+                var reached = AppendRuns(lane, messages, next, runs);
+                if (reached == next && lane.IsResolved)
+                    await released.WaitAsync(patience.Token).ConfigureAwait(false);
+                next = reached;
+            }
+        }
+        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        {
+            throw explained;
+        }
+    }
+
+    private async Task SendSlowAsync(
+        TopicLane lane, MessageCopy message, SendCallback callback, object? state, CancellationToken cancellationToken)
+    {
+        using var patience = new Patience(this, cancellationToken);
+        EQueueException failure;
+        try
+        {
+            await lane.AppendWhenPossibleAsync(message, callback, state, patience.Token).ConfigureAwait(false);
+            return;
+        }
+        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        {
+            failure = explained;
+        }
+
+        try
+        {
+            callback(state, default, failure);
+        }
+        catch (Exception exception)
+        {
+            Log.CallbackThrew(Logger, exception);
+        }
+    }
+
+    private async ValueTask SendOnewaySlowAsync(TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
+    {
+        using var patience = new Patience(this, cancellationToken);
+        try
+        {
+            await lane.AppendOnewayWhenPossibleAsync(message, patience.Token).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        {
+            throw explained;
+        }
+    }
+
+    /// <summary>Keeps a task that nobody else awaits until it has ended; disposing waits for it.</summary>
+    private void Track(Task task)
+    {
+        lock (_lock)
+        {
+            _retired.RemoveAll(static ended => ended.IsCompleted);
+            _retired.Add(task);
+        }
+    }
+
+    /// <summary>How long a send waits before it is accepted: the delivery timeout, the caller's token, the producer's end.</summary>
+    private sealed class Patience : IDisposable
+    {
+        private readonly Producer _producer;
+        private readonly CancellationToken _callerToken;
+        private readonly CancellationTokenSource _timeout;
+        private readonly CancellationTokenSource _either;
+
+        public Patience(Producer producer, CancellationToken callerToken)
+        {
+            _producer = producer;
+            _callerToken = callerToken;
+            _timeout = new CancellationTokenSource(producer.Options.DeliveryTimeout, producer.Time);
+            _either = CancellationTokenSource.CreateLinkedTokenSource(
+                _timeout.Token, callerToken, producer._closing.Token);
+        }
+
+        public CancellationToken Token => _either.Token;
+
+        /// <summary>The exception for the user; null for one that is not about waiting.</summary>
+        public EQueueException? Explain(Exception exception)
+        {
+            if (exception is EQueueException { Code: not ErrorCode.Cancelled } known)
+                return known;
+            if (exception is not (OperationCanceledException or EQueueException))
+                return null;
+            if (_callerToken.IsCancellationRequested)
+                return Faults.Cancelled(_callerToken);
+            if (_producer._closing.IsCancellationRequested)
+                return Faults.Disposed("producer");
+            return new EQueueException(
+                ErrorCode.Timeout, $"Neither route nor memory within {_producer.Options.DeliveryTimeout}.", exception);
+        }
+
+        public void Dispose()
+        {
+            _either.Dispose();
+            _timeout.Dispose();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>A queue as a producer sees it: the open batch, the closed ones in order, the next sequence.</summary>
+/// <remarks>Everything but the identity belongs to the gate of <see cref="Broker"/>.</remarks>
+internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, BrokerLane broker, int bufferBytes)
+{
+    private SendBatch? _last;
+
+    public TopicLane Topic { get; } = topic;
+
+    /// <summary>The queue's number in the topic on its broker.</summary>
+    public int Number { get; } = number;
+
+    public FetchQueueKey Key { get; } = key;
+
+    public BrokerLane Broker { get; } = broker;
+
+    /// <summary>Whether the route allows sending to it now.</summary>
+    public bool IsWritable { get; set; } = true;
+
+    /// <summary>The batch that takes messages.</summary>
+    public SendBatch? Open { get; set; }
+
+    /// <summary>The batch that takes oneway messages.</summary>
+    public SendBatch? OpenOneway { get; set; }
+
+    /// <summary>The oldest batch that is closed and not settled.</summary>
+    public SendBatch? First { get; private set; }
+
+    /// <summary>Batches in requests that are not answered.</summary>
+    public int InFlight { get; set; }
+
+    /// <summary>Sequence of the next message in the present session.</summary>
+    public int NextSequence { get; set; }
+
+    /// <summary>Not before this time, in the time provider's units; 0 = at once.</summary>
+    public long RetryAt { get; set; }
+
+    /// <summary>Whether the queue waits for its turn in the broker's ready list.</summary>
+    public bool IsListed { get; set; }
+
+    /// <summary>Whether the queue is in the broker's list of open batches.</summary>
+    public bool IsOpenListed { get; set; }
+
+    /// <summary>The size of the next batch's buffer: follows what batches really held, so that a thousand queues stay cheap.</summary>
+    public int BufferBytes { get; set; } = bufferBytes;
+
+    /// <summary>Appends a closed batch to the pending ones.</summary>
+    public void Add(SendBatch batch)
+    {
+        batch.State = BatchState.Waiting;
+        batch.Previous = _last;
+        if (_last is null)
+            First = batch;
+        else
+            _last.Next = batch;
+        _last = batch;
+    }
+
+    /// <summary>Takes a settled batch out.</summary>
+    public void Remove(SendBatch batch)
+    {
+        if (batch.Previous is null)
+            First = batch.Next;
+        else
+            batch.Previous.Next = batch.Next;
+        if (batch.Next is null)
+            _last = batch.Previous;
+        else
+            batch.Next.Previous = batch.Previous;
+        batch.Previous = batch.Next = null;
+    }
+
+    /// <summary>The batch to send next: the oldest that is not in flight, if it may leave now.</summary>
+    /// <param name="now">In the time provider's units.</param>
+    /// <param name="window">Batches that may be in flight.</param>
+    /// <param name="onlyUnknown">Whether only batches may leave whose fate is to be found out.</param>
+    public SendBatch? FindNext(long now, int window, bool onlyUnknown)
+    {
+        if (InFlight >= window || RetryAt > now)
+            return null;
+        for (var batch = First; batch is not null; batch = batch.Next)
+        {
+            if (batch.State == BatchState.Unknown || (batch.State == BatchState.Waiting && !onlyUnknown))
+                return batch;
+        }
+
+        return null;
+    }
+
+    /// <summary>Gives a batch its place in the session at its first sending.</summary>
+    public void AssignSequence(SendBatch batch, ProducerSession session)
+    {
+        if (batch.Sequence >= 0)
+            return;
+        batch.Session = session;
+        batch.Sequence = NextSequence;
+        NextSequence = (int)(((long)NextSequence + batch.RecordCount) & int.MaxValue);
+    }
+
+    /// <summary>A new session: whatever is pending is numbered anew from 0.</summary>
+    public void Renumber()
+    {
+        NextSequence = 0;
+        for (var batch = First; batch is not null; batch = batch.Next)
+            batch.Sequence = -1;
+    }
+
+    /// <summary>Learns from a batch that was closed how large the next one should be.</summary>
+    public void Learn(SendBatch batch, bool wasFull, int maxBytes)
+    {
+        if (wasFull)
+            BufferBytes = Math.Min(BufferBytes * 2, maxBytes);
+        else if (batch.Size < BufferBytes / 8)
+            BufferBytes = Math.Max(BufferBytes / 2, Math.Min(4096, maxBytes));
+    }
+}

@@ -1,0 +1,291 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Threading.Tasks.Sources;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>
+/// The awaitables of the batch's messages. A token is a number that the object gives out once in its life, so an await that comes too
+/// late or twice never meets another message: tokens of a use are <c>_firstToken</c> + index, and an object whose 65,536 tokens
+/// are used up is left to the garbage collector. An object goes back to the pool when the batch is settled and every awaitable
+/// was awaited; one that is never awaited keeps its object out of the pool, nothing more.
+/// </content>
+internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThreadPoolWorkItem
+{
+    private const int BlockSize = 256;
+    private const int TokenCount = ushort.MaxValue + 1;
+
+    /// <summary>The continuation of a blocked sender: runs at once, wherever that is.</summary>
+    private static readonly Action<object?> WakeBlocked = static waiter => ((ManualResetEventSlim)waiter!).Set();
+
+    /// <summary>Stands in a slot whose continuation is a <see cref="SendCallback"/>.</summary>
+    private static readonly Action<object?> Callback = static _ => throw new InvalidOperationException();
+
+    /// <summary>Stands in a slot whose continuation was taken.</summary>
+    private static readonly Action<object?> Taken = static _ => throw new InvalidOperationException();
+
+    /// <summary>Stands in a slot whose result was given.</summary>
+    private static readonly Action<object?> Consumed = static _ => throw new InvalidOperationException();
+
+    private readonly Slot[]?[] _blocks = new Slot[]?[MaxRecords / BlockSize];
+    private readonly Producer _producer;
+    private TaskCompletionSource? _done;
+    private EQueueException? _failure;
+    private ProduceResult _result;
+    private int _firstToken;
+    private int _count;
+    private int _awaitables;
+    private int _references;
+    private int _isSettled;
+
+    public SendBatch(Producer producer) => _producer = producer;
+
+    /// <summary>Messages with an awaitable or a callback.</summary>
+    public int Awaitables => _awaitables;
+
+    /// <summary>Whether enough tokens are left for another use.</summary>
+    public bool IsReusable => _firstToken + MaxRecords <= TokenCount;
+
+    /// <summary>Gives the message that was appended last an awaitable. Under the gate.</summary>
+    public short Issue()
+    {
+        _awaitables++;
+        var index = RecordCount - 1;
+        _count = index + 1;
+        _blocks[index / BlockSize] ??= new Slot[BlockSize];
+        return (short)(ushort)(_firstToken + index);
+    }
+
+    /// <summary>Gives the message that was appended last a callback. Under the gate.</summary>
+    public void Issue(SendCallback callback, object? state)
+    {
+        ref var slot = ref SlotOf(Issue());
+        slot.State = state;
+        slot.Context = callback;
+        slot.Continuation = Callback;
+    }
+
+    /// <summary>Completes when the batch is settled. Under the gate.</summary>
+    public Task WhenDone() =>
+        (_done ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
+
+    /// <summary>Settles the batch: gives memory back and wakes whoever waits. Called once, not under the gate.</summary>
+    /// <param name="result">Where the batch is; ignored with a <paramref name="failure"/>.</param>
+    /// <param name="failure">Why it is not stored.</param>
+    public void Settle(in ProduceResult result, EQueueException? failure)
+    {
+        _result = result;
+        _failure = failure;
+        var budget = _producer.Budget;
+        var reserved = ReservedBytes;
+        Frame!.Dispose();
+        Frame = null;
+        _references = _awaitables + 1;
+        Interlocked.Exchange(ref _isSettled, 1);
+        budget.Release(reserved);
+        _done?.TrySetResult();
+        if (!WakeBlockedOnes())
+            Release();
+        else if (_producer.Options.InlineCompletions)
+            Execute();
+        else
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
+
+    /// <summary>Runs the continuations and callbacks, then lets the batch go.</summary>
+    public void Execute()
+    {
+        for (var i = 0; i < _count; i++)
+        {
+            ref var slot = ref SlotAt(i);
+            var continuation = Volatile.Read(ref slot.Continuation);
+            if (continuation is null || ReferenceEquals(continuation, Taken) || ReferenceEquals(continuation, Consumed))
+                continue;
+            if (Interlocked.CompareExchange(ref slot.Continuation, Taken, continuation) != continuation)
+                continue;
+            if (ReferenceEquals(continuation, Callback))
+                RunCallback(i);
+            else
+                continuation(slot.State);
+        }
+
+        Release();
+    }
+
+    /// <inheritdoc/>
+    public ValueTaskSourceStatus GetStatus(short token)
+    {
+        if (ReferenceEquals(Volatile.Read(ref SlotOf(token).Continuation), Consumed))
+            ThrowAwaitedTwice();
+        if (Volatile.Read(ref _isSettled) == 0)
+            return ValueTaskSourceStatus.Pending;
+        return _failure is null ? ValueTaskSourceStatus.Succeeded : ValueTaskSourceStatus.Faulted;
+    }
+
+    /// <inheritdoc/>
+    public void OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+    {
+        ref var slot = ref SlotOf(token);
+        if (Volatile.Read(ref slot.Continuation) is not null)
+            ThrowAwaitedTwice();
+        if (flags != ValueTaskSourceOnCompletedFlags.None
+            && CapturedContinuation.TryCapture(continuation, state, flags) is { } captured)
+        {
+            continuation = CapturedContinuation.Run;
+            state = captured;
+        }
+
+        slot.State = state;
+        if (Interlocked.CompareExchange(ref slot.Continuation, continuation, null) is not null)
+            ThrowAwaitedTwice();
+
+        // The settler sets the flag and then looks at the slots; here the slot is set and then the flag is looked at.
+        if (Volatile.Read(ref _isSettled) != 0
+            && Interlocked.CompareExchange(ref slot.Continuation, Taken, continuation) == continuation)
+        {
+            if (ReferenceEquals(continuation, WakeBlocked))
+                continuation(state);
+            else
+                ThreadPool.UnsafeQueueUserWorkItem(continuation, state, preferLocal: true);
+        }
+    }
+
+    /// <inheritdoc/>
+    public SendReceipt GetResult(short token)
+    {
+        ref var slot = ref SlotOf(token);
+        if (Volatile.Read(ref _isSettled) == 0)
+            throw new InvalidOperationException("The send has not completed: await it.");
+        if (ReferenceEquals(Interlocked.Exchange(ref slot.Continuation, Consumed), Consumed))
+            ThrowAwaitedTwice();
+        slot.State = null;
+        var failure = _failure;
+        var receipt = failure is null ? ReceiptOf((ushort)token - _firstToken) : default;
+        Release();
+        return failure is null ? receipt : throw new EQueueException(failure.Code, failure.Message, failure);
+    }
+
+    /// <summary>Blocks the calling thread until the message is settled.</summary>
+    public SendReceipt Wait(short token)
+    {
+        if (GetStatus(token) == ValueTaskSourceStatus.Pending)
+        {
+            var waiter = BlockedSender.OfThread;
+            waiter.Reset();
+            OnCompleted(WakeBlocked, waiter, token, ValueTaskSourceOnCompletedFlags.None);
+            waiter.Wait();
+        }
+
+        return GetResult(token);
+    }
+
+    private void ResetCompletion()
+    {
+        _done = null;
+        _failure = null;
+        _awaitables = 0;
+        _count = 0;
+        Volatile.Write(ref _isSettled, 0);
+    }
+
+    private SendReceipt ReceiptOf(int index) => new(
+        Queue.Topic.Name,
+        Queue.Number,
+        _result.FirstOffset.Value < 0 ? _result.FirstOffset : new QueueOffset(_result.FirstOffset.Value + index),
+        _result.StoredTimeMs,
+        _result.Level);
+
+    /// <summary>Wakes blocked senders at once: nothing of the application runs on this thread.</summary>
+    /// <returns>Whether continuations or callbacks are left to run.</returns>
+    private bool WakeBlockedOnes()
+    {
+        var hasOthers = false;
+        for (var i = 0; i < _count; i++)
+        {
+            ref var slot = ref SlotAt(i);
+            var continuation = Volatile.Read(ref slot.Continuation);
+            if (continuation is null)
+                continue;
+            if (!ReferenceEquals(continuation, WakeBlocked))
+                hasOthers = true;
+            else if (Interlocked.CompareExchange(ref slot.Continuation, Taken, continuation) == continuation)
+                continuation(slot.State);
+        }
+
+        return hasOthers;
+    }
+
+    private void RunCallback(int index)
+    {
+        ref var slot = ref SlotAt(index);
+        var callback = (SendCallback)slot.Context!;
+        var state = slot.State;
+        slot.State = slot.Context = null;
+        slot.Continuation = Consumed;
+        var receipt = _failure is null ? ReceiptOf(index) : default;
+        var failure = _failure;
+        try
+        {
+            callback(state, receipt, failure);
+        }
+        catch (Exception exception)
+        {
+            Log.CallbackThrew(_producer.Logger, exception);
+        }
+
+        Release();
+    }
+
+    private void Release()
+    {
+        if (Interlocked.Decrement(ref _references) != 0)
+            return;
+
+        // Stale tokens must find nothing before the slots are clean again.
+        var used = _count;
+        _count = 0;
+        _firstToken += RecordCount;
+        for (var i = 0; i < used; i += BlockSize)
+        {
+            if (_blocks[i / BlockSize] is { } block)
+                Array.Clear(block);
+        }
+
+        _failure = null;
+        if (IsReusable)
+            _producer.Recycle(this);
+    }
+
+    private ref Slot SlotAt(int index)
+    {
+        var block = _blocks[index / BlockSize];
+        return ref block is null ? ref Slot.Empty[0] : ref block[index % BlockSize];
+    }
+
+    private ref Slot SlotOf(short token)
+    {
+        var index = (ushort)token - _firstToken;
+        if ((uint)index >= (uint)_count || _blocks[index / BlockSize] is not { } block)
+        {
+            ThrowAwaitedTwice();
+            return ref Slot.Empty[0];
+        }
+
+        return ref block[index % BlockSize];
+    }
+
+    [DoesNotReturn]
+    private static void ThrowAwaitedTwice() =>
+        throw new InvalidOperationException("A send was awaited twice: its ValueTask may be awaited once (or call AsTask()).");
+
+    private struct Slot
+    {
+        /// <summary>Stands for blocks of messages without an awaitable; never written.</summary>
+        public static readonly Slot[] Empty = new Slot[1];
+
+        public Action<object?>? Continuation;
+        public object? State;
+        public object? Context;
+    }
+}

@@ -1,0 +1,156 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <summary>What is known about a batch that is not settled.</summary>
+internal enum BatchState
+{
+    /// <summary>Takes messages.</summary>
+    Open,
+
+    /// <summary>Closed; never sent, or known not to be stored.</summary>
+    Waiting,
+
+    /// <summary>In a request that is not answered yet.</summary>
+    Sent,
+
+    /// <summary>Was sent and no answer came: stored or not. Must go again under the same sequence.</summary>
+    Unknown,
+}
+
+/// <summary>Messages of one queue: encoded once into the frame in which they leave, and the awaitable of each of them.</summary>
+/// <remarks>
+/// <para>Built and moved under the gate of its <see cref="BrokerLane"/>; awaited on any thread, see SendBatch.Completion.cs.</para>
+/// <para>The frame's payload: <see cref="ProduceRequestHeader"/>, <see cref="ProduceBatchHeader"/>, batch. So a request of one batch
+/// leaves without a copy, and again without one when it must be repeated.</para>
+/// </remarks>
+internal sealed partial class SendBatch
+{
+    /// <summary>Messages of a batch.</summary>
+    public const int MaxRecords = 8192;
+
+    /// <summary>Payload bytes before the batch.</summary>
+    public const int HeaderRoom = ProduceRequestHeader.Size + ProduceBatchHeader.Size;
+
+    private readonly RecordBatchBuilder _builder = new();
+    private long _timestampMs;
+    private bool _isEncoded;
+    private ProducerSession _encodedSession;
+    private int _encodedSequence;
+
+    /// <summary>The queue it goes to.</summary>
+    public QueueLane Queue { get; private set; } = null!;
+
+    /// <summary>The batch before it in the queue's pending list.</summary>
+    public SendBatch? Previous { get; set; }
+
+    /// <summary>The batch behind it in the queue's pending list.</summary>
+    public SendBatch? Next { get; set; }
+
+    public BatchState State { get; set; }
+
+    /// <summary>Sequence of the first message in the session; -1 until it is first sent.</summary>
+    public int Sequence { get; set; }
+
+    /// <summary>Who sends it.</summary>
+    public ProducerSession Session { get; set; }
+
+    /// <summary>When the batch was opened, in the time provider's units.</summary>
+    public long CreatedAt { get; private set; }
+
+    /// <summary>Bytes taken from the budget.</summary>
+    public long ReservedBytes { get; private set; }
+
+    /// <summary>Times sent.</summary>
+    public int Attempts { get; set; }
+
+    /// <summary>Whether nothing unsettled was before it in its queue when it was last sent.</summary>
+    public bool WasHead { get; set; }
+
+    /// <summary>Whether an attempt was not answered and nothing has told since what became of it.</summary>
+    public bool MayBeStored { get; set; }
+
+    /// <summary>What the last attempt met.</summary>
+    public EQueueException? LastError { get; set; }
+
+    /// <summary>The frame it leaves in, while it is not settled.</summary>
+    public FrameBuffer? Frame { get; private set; }
+
+    public int RecordCount => _builder.RecordCount;
+
+    /// <summary>Bytes of the batch.</summary>
+    public int Size => _builder.Size;
+
+    /// <summary>Starts taking messages.</summary>
+    /// <param name="queue">Where it goes.</param>
+    /// <param name="frame">An empty frame, owned by the batch from here on.</param>
+    /// <param name="maxSize">The most bytes of the batch.</param>
+    /// <param name="nowMs">Create time of all its messages.</param>
+    /// <param name="createdAt">When its delivery timeout starts.</param>
+    /// <param name="reservedBytes">What it holds of the budget.</param>
+    public void Open(QueueLane queue, FrameBuffer frame, int maxSize, long nowMs, long createdAt, long reservedBytes)
+    {
+        frame.Reserve(HeaderRoom);
+        var room = frame.GetMemory(RecordBatchLayout.HeaderSize);
+        _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, nowMs);
+        _timestampMs = nowMs;
+        _isEncoded = false;
+        Queue = queue;
+        Frame = frame;
+        CreatedAt = createdAt;
+        ReservedBytes = reservedBytes;
+        State = BatchState.Open;
+        Sequence = -1;
+        Session = ProducerSession.None;
+        Attempts = 0;
+        MayBeStored = false;
+        LastError = null;
+        Previous = Next = null;
+        ResetCompletion();
+    }
+
+    /// <summary>Encodes a message; false, with nothing changed, when it does not fit any more.</summary>
+    public bool TryAppend(in RecordContent content)
+    {
+        if (_builder.RecordCount >= MaxRecords)
+            return false;
+        return content.Properties is null && !content.Key.HasValue && !content.Tag.HasValue && content.Body.HasValue
+            ? _builder.TryAppend(content.Body.Value, _timestampMs)
+            : _builder.TryAppend(content, _timestampMs);
+    }
+
+    /// <summary>Writes header and CRC for its present session and sequence, if they are not there already.</summary>
+    public void Encode()
+    {
+        if (!_isEncoded)
+        {
+            Frame!.Advance(_builder.Complete(Session, Sequence));
+            _isEncoded = true;
+        }
+        else if (_encodedSession != Session || _encodedSequence != Sequence)
+        {
+            RecordBatch.SetProducer(Frame!.Slice(HeaderRoom, Size), Session, Sequence);
+        }
+
+        _encodedSession = Session;
+        _encodedSequence = Sequence;
+    }
+
+    /// <summary>Writes what stands before the batch in a request.</summary>
+    public void WriteBatchHeader(Span<byte> destination) =>
+        new ProduceBatchHeader(Queue.Key.Id, Queue.Key.Log, -1, _builder.TagBits, Size).Write(destination);
+
+    /// <summary>The encoded batch.</summary>
+    public ReadOnlySpan<byte> Bytes => Frame!.Slice(HeaderRoom, Size);
+
+    /// <summary>The whole request for this batch alone; the caller hands it to remoting, the batch keeps it as well.</summary>
+    public FrameBuffer ToRequest(in ProduceRequestHeader header)
+    {
+        var frame = Frame!;
+        header.Write(frame.Slice(0, ProduceRequestHeader.Size));
+        WriteBatchHeader(frame.Slice(ProduceRequestHeader.Size, ProduceBatchHeader.Size));
+        frame.Retain();
+        return frame;
+    }
+}

@@ -1,0 +1,54 @@
+namespace EQueue.Client;
+
+/// <summary>The memory that messages may hold until they are acknowledged. Counts whole buffers. Thread-safe.</summary>
+/// <param name="total">Bytes. A single buffer larger than this is let in when nothing else is held.</param>
+internal sealed class SendBudget(long total)
+{
+    private readonly Lock _lock = new();
+    private TaskCompletionSource? _released;
+    private long _used;
+
+    /// <summary>Bytes held now.</summary>
+    public long Used => Volatile.Read(ref _used);
+
+    /// <summary>Takes bytes if they are free.</summary>
+    public bool TryReserve(long bytes)
+    {
+        var used = Volatile.Read(ref _used);
+        while (used == 0 || used + bytes <= total)
+        {
+            var seen = Interlocked.CompareExchange(ref _used, used + bytes, used);
+            if (seen == used)
+                return true;
+            used = seen;
+        }
+
+        return false;
+    }
+
+    /// <summary>Gives bytes back.</summary>
+    public void Release(long bytes)
+    {
+        Interlocked.Add(ref _used, -bytes);
+        if (Volatile.Read(ref _released) is null)
+            return;
+        TaskCompletionSource? released;
+        lock (_lock)
+        {
+            released = _released;
+            _released = null;
+        }
+
+        released?.TrySetResult();
+    }
+
+    /// <summary>Completes at the next release. Ask for it, try once more, then wait: so none is missed.</summary>
+    public Task WhenReleased()
+    {
+        lock (_lock)
+        {
+            _released ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return _released.Task;
+        }
+    }
+}

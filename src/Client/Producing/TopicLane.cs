@@ -1,0 +1,239 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>A topic as a producer sees it: its queues, and whose turn it is.</summary>
+/// <remarks>
+/// The usual message finds the route known and memory free and goes straight into a batch. One that must wait, for the route or
+/// for memory, takes a turn; while anybody waits, whoever comes later waits behind, so that the order of the calls is kept.
+/// </remarks>
+internal sealed class TopicLane(Producer producer, string name)
+{
+    private readonly SemaphoreSlim _turn = new(1, 1);
+    private QueueLane[]? _queues;
+    private uint _maxMessageBytes;
+    private int _stickyIndex;
+    private long _stickyBytes;
+    private int _waiting;
+
+    public string Name { get; } = name;
+
+    /// <summary>Where messages without a key go now.</summary>
+    public QueueLane? Sticky
+    {
+        get
+        {
+            var queues = Volatile.Read(ref _queues);
+            return queues is null ? null : queues[QueueSelector.Wrap(Volatile.Read(ref _stickyIndex), queues.Length)];
+        }
+    }
+
+    /// <summary>Puts a message into a batch if that needs no waiting.</summary>
+    /// <exception cref="EQueueException">MessageTooLarge.</exception>
+    public bool TryAppend(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
+    {
+        awaitable = default;
+        return Volatile.Read(ref _waiting) == 0 && TryAppendNow(content, callback, state, out awaitable);
+    }
+
+    /// <summary>As <see cref="TryAppend"/>, for a message that nobody acknowledges.</summary>
+    public bool TryAppendOneway(in RecordContent content)
+    {
+        while (Volatile.Read(ref _queues) is { } queues)
+        {
+            Check(content);
+            var queue = QueueSelector.Select(queues, content.Key, Volatile.Read(ref _stickyIndex));
+            switch (queue.Broker.TryAppendOneway(queue, content))
+            {
+                case AppendStatus.Appended:
+                    return true;
+                case AppendStatus.NoRoom:
+                    return false;
+                case AppendStatus.TooLarge:
+                    throw TooLarge();
+                default:
+                    Forget(queue);
+                    break;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>Waits for its turn, the route and memory, in the order of the calls.</summary>
+    public async ValueTask<Awaitable> AppendWhenPossibleAsync(
+        MessageCopy message, SendCallback? callback, object? state, CancellationToken cancellationToken)
+    {
+        Interlocked.Increment(ref _waiting);
+        var hasTurn = false;
+        try
+        {
+            await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
+            hasTurn = true;
+            while (true)
+            {
+                await ResolveAsync(cancellationToken).ConfigureAwait(false);
+                var released = producer.Budget.WhenReleased();
+                if (TryAppendNow(message.Content, callback, state, out var awaitable))
+                    return awaitable;
+                if (Volatile.Read(ref _queues) is not null)
+                    await released.WaitAsync(cancellationToken).ConfigureAwait(false);
+            }
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _waiting);
+            if (hasTurn)
+                _turn.Release();
+        }
+    }
+
+    /// <summary>As <see cref="AppendWhenPossibleAsync"/>, for a message that nobody acknowledges.</summary>
+    public async ValueTask AppendOnewayWhenPossibleAsync(MessageCopy message, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            await ResolveAsync(cancellationToken).ConfigureAwait(false);
+            var released = producer.Budget.WhenReleased();
+            if (TryAppendOneway(message.Content))
+                return;
+            if (Volatile.Read(ref _queues) is not null)
+                await released.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Waits for the route, for a call of many messages.</summary>
+    public async ValueTask<IDisposable> TakeTurnAsync(CancellationToken cancellationToken)
+    {
+        Interlocked.Increment(ref _waiting);
+        try
+        {
+            await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            Interlocked.Decrement(ref _waiting);
+            throw;
+        }
+
+        return new Turn(this);
+    }
+
+    /// <summary>Puts neighbours of one call into a batch: as many as fit, 0 when that needs waiting.</summary>
+    public int TryAppendRun(MessageEncoder messages, int from, out Awaitable awaitable)
+    {
+        awaitable = default;
+        var isKeyed = messages.HasKey(from);
+        var to = from + 1;
+        while (!isKeyed && to < messages.Count && to - from < SendBatch.MaxRecords && !messages.HasKey(to))
+            to++;
+        while (Volatile.Read(ref _queues) is { } queues)
+        {
+            var queue = QueueSelector.Select(queues, messages.Encode(from).Key, Volatile.Read(ref _stickyIndex));
+            var taken = queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out var status, out awaitable);
+            switch (status)
+            {
+                case AppendStatus.Appended:
+                    return taken;
+                case AppendStatus.NoRoom:
+                    return 0;
+                case AppendStatus.TooLarge:
+                    throw TooLarge();
+                case AppendStatus.Closed:
+                    Forget(queue);
+                    break;
+            }
+        }
+
+        return 0;
+    }
+
+    /// <summary>Checks every message of a call before the first is sent.</summary>
+    /// <exception cref="EQueueException">MessageTooLarge.</exception>
+    public void Check(MessageEncoder messages)
+    {
+        for (var i = 0; i < messages.Count; i++)
+            Check(messages.Encode(i));
+    }
+
+    /// <summary>Whether the route is known.</summary>
+    public bool IsResolved => Volatile.Read(ref _queues) is not null;
+
+    /// <summary>Whether a call can do without waiting so far: the route is known and nobody waits.</summary>
+    public bool IsAtRest => Volatile.Read(ref _waiting) == 0 && Volatile.Read(ref _queues) is not null;
+
+    /// <summary>Learns where the queues are, unless that is known.</summary>
+    public async ValueTask ResolveAsync(CancellationToken cancellationToken)
+    {
+        if (Volatile.Read(ref _queues) is not null)
+            return;
+        var (queues, maxMessageBytes) = await producer.ResolveAsync(this, cancellationToken).ConfigureAwait(false);
+        _maxMessageBytes = maxMessageBytes;
+        Volatile.Write(ref _queues, queues);
+    }
+
+    /// <summary>The route is out of date: it is asked for anew by the next message.</summary>
+    public void Forget(QueueLane queue)
+    {
+        if (Volatile.Read(ref _queues) is { } queues && queues.Contains(queue))
+            Interlocked.CompareExchange(ref _queues, null, queues);
+    }
+
+    /// <summary>After a batch's worth of bytes, messages without a key go on with the next queue.</summary>
+    public void OnBatchClosed(QueueLane queue, int size)
+    {
+        if (Volatile.Read(ref _queues) is not { } queues || queues.Length == 1 || Sticky != queue)
+            return;
+        _stickyBytes += size;
+        if (_stickyBytes < producer.Options.BatchBytes / 4 * 3)
+            return;
+        _stickyBytes = 0;
+        Volatile.Write(ref _stickyIndex, QueueSelector.Next(queues, _stickyIndex));
+    }
+
+    private bool TryAppendNow(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
+    {
+        awaitable = default;
+        while (Volatile.Read(ref _queues) is { } queues)
+        {
+            Check(content);
+            var queue = QueueSelector.Select(queues, content.Key, Volatile.Read(ref _stickyIndex));
+            switch (queue.Broker.TryAppend(queue, content, !content.Key.HasValue, callback, state, out awaitable))
+            {
+                case AppendStatus.Appended:
+                    return true;
+                case AppendStatus.NoRoom:
+                    return false;
+                case AppendStatus.TooLarge:
+                    throw TooLarge();
+                case AppendStatus.Closed:
+                    Forget(queue);
+                    break;
+            }
+        }
+
+        return false;
+    }
+
+    private void Check(scoped in RecordContent content)
+    {
+        if (content.Body.Value.Length > _maxMessageBytes)
+        {
+            throw new EQueueException(
+                ErrorCode.MessageTooLarge,
+                $"The body has {content.Body.Value.Length} bytes; {Name} takes {_maxMessageBytes}.");
+        }
+    }
+
+    private EQueueException TooLarge() => new(
+        ErrorCode.MessageTooLarge, $"Body, key and properties together make a batch larger than the broker of {Name} takes.");
+
+    private sealed class Turn(TopicLane lane) : IDisposable
+    {
+        public void Dispose()
+        {
+            Interlocked.Decrement(ref lane._waiting);
+            lane._turn.Release();
+        }
+    }
+}
