@@ -1,5 +1,436 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
 namespace EQueue.Client;
 
-internal sealed class FetchSession
+/// <summary>The long poll over all queues that a reader reads at one broker, over a connection of its own.</summary>
+/// <remarks>
+/// <para>One fetch is outstanding at a time. Its answer is taken apart on the receive loop, and the next fetch leaves from there at
+/// once, before anything was processed, as long as little enough is fetched ahead.</para>
+/// <para>After a lost connection a new session begins at the offsets up to which everything was received: no gap, nothing twice.</para>
+/// </remarks>
+internal sealed class FetchSession : IResponseSink, IAsyncDisposable
 {
+    /// <summary>No session ever gets so far: a request with such a sequence ends a parked one, so that a change is not kept waiting.</summary>
+    private const uint NudgeDistance = 1u << 30;
+
+    private const long NudgeToken = 0;
+
+    private readonly Lock _gate = new();
+    private readonly MessageStream _stream;
+    private readonly ReaderOptions _options;
+    private readonly ClientOptions _client;
+    private readonly ILogger _logger;
+    private readonly Dictionary<FetchQueueKey, QueueCursor> _queues = [];
+    private readonly HashSet<QueueCursor> _changed = [];
+    private readonly List<FetchQueueKey> _removed = [];
+    private readonly Stack<FetchedAnswer> _free = new();
+    private readonly CancellationTokenSource _closing = new();
+    private readonly TimeSpan _timeout;
+    private Task _recovery = Task.CompletedTask;
+    private long _token = NudgeToken;
+    private uint _sessionId;
+    private uint _sequence;
+    private long _bufferedBytes;
+    private bool _isOutstanding;
+    private bool _isRecovering;
+    private bool _hasFailed;
+    private bool _isClosed;
+
+    public FetchSession(MessageStream stream, BrokerLink link, ReaderOptions options, ClientOptions client)
+    {
+        _stream = stream;
+        _options = options;
+        _client = client;
+        _timeout = options.MaxFetchWait + client.RequestTimeout;
+        _logger = client.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
+        Link = link;
+    }
+
+    public BrokerLink Link { get; }
+
+    /// <summary>Reads a queue from its cursor's place on.</summary>
+    public void Add(QueueCursor cursor)
+    {
+        lock (_gate)
+        {
+            _queues[cursor.Key] = cursor;
+            _removed.Remove(cursor.Key);
+            _changed.Add(cursor);
+        }
+
+        Nudge();
+    }
+
+    /// <summary>Reads a queue no longer.</summary>
+    public void Remove(QueueCursor cursor)
+    {
+        cursor.IsRemoved = true;
+        lock (_gate)
+            Leave(cursor);
+    }
+
+    /// <summary>Goes on elsewhere in a queue; what was fetched of it before is dropped. To be followed by <see cref="Nudge"/>.</summary>
+    public void Move(QueueCursor cursor, long offset)
+    {
+        lock (_gate)
+        {
+            cursor.Version++;
+            cursor.FetchNext = new QueueOffset(offset);
+            if (!cursor.IsRemoved)
+                _changed.Add(cursor);
+        }
+    }
+
+    /// <summary>Asks for an offset, waiting for the broker as long as a request may take.</summary>
+    public async ValueTask<QueueOffset> FindOffsetAsync(OffsetQuestion question, CancellationToken cancellationToken)
+    {
+        var response = await Link.InvokeAsync(
+            new FindOffsetsRequest([question]), _client.RequestTimeout, cancellationToken).ConfigureAwait(false);
+        return response.Answers is [{ Error: ErrorCode.None } answer]
+            ? answer.Offset
+            : throw new EQueueException(
+                response.Answers.Count == 0 ? ErrorCode.InternalError : response.Answers[0].Error);
+    }
+
+    /// <summary>Asks again, after a pause, for queues that fell out of the session by an error.</summary>
+    public void ReviveLater()
+    {
+        lock (_gate)
+        {
+            if (_isClosed)
+                return;
+            var previous = _recovery;
+            _recovery = Task.Run(() => ReviveLaterAsync(previous));
+        }
+    }
+
+    /// <summary>Fetches a queue or not, without forgetting its place.</summary>
+    public void SetPaused(QueueCursor cursor, bool isPaused)
+    {
+        lock (_gate)
+        {
+            if (cursor.IsPaused == isPaused || cursor.IsRemoved)
+                return;
+            cursor.IsPaused = isPaused;
+            if (isPaused)
+            {
+                if (cursor.IsInSession)
+                    _removed.Add(cursor.Key);
+                cursor.IsInSession = false;
+                return;
+            }
+
+            _removed.Remove(cursor.Key);
+            _changed.Add(cursor);
+        }
+
+        Nudge();
+    }
+
+    /// <summary>Asks again for queues that fell out of the session by an error.</summary>
+    public void Revive()
+    {
+        lock (_gate)
+        {
+            _hasFailed = false;
+            foreach (var cursor in _queues.Values)
+            {
+                if (!cursor.IsInSession)
+                    _changed.Add(cursor);
+            }
+        }
+
+        Pump();
+    }
+
+    /// <summary>The reader is through with an answer.</summary>
+    public void Release(FetchedAnswer answer)
+    {
+        answer.Release();
+        lock (_gate)
+        {
+            _bufferedBytes -= answer.Size;
+            _free.Push(answer);
+        }
+
+        Pump();
+    }
+
+    /// <inheritdoc/>
+    void IResponseSink.OnResponse(long token, ResponseFrame response)
+    {
+        FetchedAnswer? answer = null;
+        EQueueException? failure = null;
+        lock (_gate)
+        {
+            if (token != _token || token == NudgeToken || _isClosed)
+            {
+                response.Dispose();
+                return;
+            }
+
+            _isOutstanding = false;
+            if (response.Header.Error != 0)
+                failure = Faults.From(response);
+            else
+                answer = TakeApart(response, ref failure);
+        }
+
+        if (answer is not null)
+            _stream.Post(answer);
+        else
+            response.Dispose();
+        if (failure is null)
+            Pump();
+        else
+            Recover(failure);
+    }
+
+    /// <inheritdoc/>
+    void IResponseSink.OnFailure(long token, RemotingException exception)
+    {
+        lock (_gate)
+        {
+            if (token != _token || token == NudgeToken || _isClosed)
+                return;
+            _isOutstanding = false;
+        }
+
+        Recover(Faults.From(exception));
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        Task recovery;
+        lock (_gate)
+        {
+            _isClosed = true;
+            recovery = _recovery;
+        }
+
+        await _closing.CancelAsync().ConfigureAwait(false);
+        await recovery.ConfigureAwait(false);
+        _closing.Dispose();
+    }
+
+    /// <summary>Sends the next fetch if none is outstanding and there is room for its answer.</summary>
+    public void Pump()
+    {
+        FetchRequest request;
+        long token;
+        lock (_gate)
+        {
+            if (_isClosed || _isOutstanding || _isRecovering || _hasFailed || _queues.Count == 0
+                || (_bufferedBytes > 0 && _bufferedBytes >= _options.PrefetchBytes))
+            {
+                return;
+            }
+
+            request = BuildRequest();
+            _isOutstanding = true;
+            token = ++_token;
+        }
+
+        Link.Remoting.Invoke(BrokerLink.Encode(request), (byte)Opcode.Fetch, 0, _timeout, this, token);
+    }
+
+    /// <summary>Has a change taken up: by the next fetch, or by ending the parked one.</summary>
+    public void Nudge()
+    {
+        uint sessionId;
+        uint sequence;
+        lock (_gate)
+        {
+            if (_isClosed)
+                return;
+            sessionId = _isOutstanding ? _sessionId : 0;
+            sequence = _sequence + NudgeDistance;
+        }
+
+        if (sessionId == 0 || !Link.Remoting.IsConnected)
+        {
+            Pump();
+            return;
+        }
+
+        var nudge = new FetchRequest { SessionId = sessionId, Sequence = sequence };
+        Link.Remoting.Invoke(BrokerLink.Encode(nudge), (byte)Opcode.Fetch, 0, _timeout, this, NudgeToken);
+    }
+
+    /// <summary>Under the gate.</summary>
+    private FetchRequest BuildRequest()
+    {
+        List<FetchQueue>? queues = null;
+        var isNew = _sessionId == 0;
+        foreach (var cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
+        {
+            if (cursor.IsPaused || cursor.IsRemoved)
+                continue;
+            cursor.IsInSession = true;
+            (queues ??= []).Add(new FetchQueue(
+                cursor.Key,
+                cursor.FetchNext,
+                cursor.LastEpoch,
+                _options.FetchBytesPerQueue,
+                _stream.Filter.Mask,
+                new QueueOffset(cursor.Processed)));
+        }
+
+        FetchQueueKey[] removed = isNew || _removed.Count == 0 ? [] : [.. _removed];
+        _changed.Clear();
+        _removed.Clear();
+        return new FetchRequest
+        {
+            SessionId = _sessionId,
+            Sequence = isNew ? _sequence = 0 : _sequence,
+            MinBytes = _options.MinFetchBytes,
+            MaxBytes = _options.FetchBytes,
+            MaxWaitMs = (int)_options.MaxFetchWait.TotalMilliseconds,
+            Queues = (IReadOnlyList<FetchQueue>?)queues ?? [],
+            Removed = removed,
+        };
+    }
+
+    /// <summary>Reads an answer's headers and moves the cursors on. Under the gate.</summary>
+    /// <returns>Null when there is nothing for the reader.</returns>
+    private FetchedAnswer? TakeApart(in ResponseFrame response, ref EQueueException? failure)
+    {
+        var payload = response.Payload;
+        if (!FetchResponseHeader.TryRead(payload.Span, out var header))
+        {
+            failure = Faults.Malformed(Opcode.Fetch, Link.Address.ToString());
+            return null;
+        }
+
+        _sessionId = header.SessionId;
+        _sequence++;
+        var answer = _free.TryPop(out var used) ? used : new FetchedAnswer(this);
+        var rest = payload[FetchResponseHeader.Size..];
+        for (var i = 0; i < header.QueueCount; i++)
+        {
+            if (!FetchedQueueHeader.TryRead(rest.Span, out var queue))
+            {
+                failure = Faults.Malformed(Opcode.Fetch, Link.Address.ToString());
+                break;
+            }
+
+            var entries = rest.Slice(FetchedQueueHeader.Size, queue.EntriesSize);
+            rest = rest[(FetchedQueueHeader.Size + queue.EntriesSize)..];
+            TakeQueue(answer, queue, entries);
+        }
+
+        if (answer.Queues.Count == 0)
+        {
+            _free.Push(answer);
+            return null;
+        }
+
+        answer.Fill(response);
+        _bufferedBytes += answer.Size;
+        return answer;
+    }
+
+    /// <summary>Under the gate.</summary>
+    private void TakeQueue(FetchedAnswer answer, in FetchedQueueHeader queue, ReadOnlyMemory<byte> entries)
+    {
+        if (!_queues.TryGetValue(new FetchQueueKey(queue.Log, queue.Queue), out var cursor)
+            || cursor.IsRemoved || _changed.Contains(cursor))
+        {
+            return;
+        }
+
+        if (queue.VisibleEnd.Value >= 0 && queue.Error == ErrorCode.None)
+            cursor.VisibleEnd = queue.VisibleEnd.Value;
+        var from = cursor.FetchNext.Value;
+        if (queue.Error == ErrorCode.None)
+            cursor.FetchNext = queue.Next;
+        else
+            cursor.IsInSession = false;
+        answer.Queues.Add(new FetchedQueue(cursor, cursor.Version, queue.Error, from, queue.Next.Value, entries));
+    }
+
+    /// <summary>Under the gate.</summary>
+    private void Leave(QueueCursor cursor)
+    {
+        if (!_queues.Remove(cursor.Key))
+            return;
+        _changed.Remove(cursor);
+        if (cursor.IsInSession)
+            _removed.Add(cursor.Key);
+        cursor.IsInSession = false;
+    }
+
+    /// <summary>Begins a new session: at once where the old one ended in order, else with a connection and a pause.</summary>
+    private void Recover(EQueueException failure)
+    {
+        lock (_gate)
+        {
+            _sessionId = 0;
+            if (_isClosed || _isRecovering)
+                return;
+            if (failure.Code != ErrorCode.UnknownFetchSession)
+            {
+                _isRecovering = true;
+                var previous = _recovery;
+                _recovery = Task.Run(() => RecoverAsync(failure, previous));
+                return;
+            }
+        }
+
+        Pump();
+    }
+
+    private async Task RecoverAsync(EQueueException failure, Task previous)
+    {
+        await previous.ConfigureAwait(false);
+        var fault = Link.IsStale || !(failure.IsRetriable || failure.Code == ErrorCode.InternalError) ? failure : null;
+        try
+        {
+            if (fault is null)
+            {
+                Log.FetchInterrupted(_logger, Link.Address, failure.Message);
+                var isLost = failure.Code == ErrorCode.ConnectionLost;
+                var pause = isLost ? TimeSpan.FromMilliseconds(1) : _client.ReconnectBackoffMin;
+                await Task.Delay(pause, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
+                await Link.ConnectAsync(Timeout.InfiniteTimeSpan, _closing.Token).ConfigureAwait(false);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            return;
+        }
+        catch (EQueueException exception)
+        {
+            if (_closing.IsCancellationRequested)
+                return;
+            fault = exception;
+        }
+
+        lock (_gate)
+        {
+            _isRecovering = false;
+            _hasFailed = fault is not null;
+        }
+
+        if (fault is null)
+            Pump();
+        else
+            _stream.Fail(fault);
+    }
+
+    private async Task ReviveLaterAsync(Task previous)
+    {
+        await previous.ConfigureAwait(false);
+        try
+        {
+            await Task.Delay(_client.ReconnectBackoffMax, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
+            Revive();
+        }
+        catch (OperationCanceledException)
+        {
+            // Disposed while waiting.
+        }
+    }
 }

@@ -20,6 +20,9 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
 
     public FetchQueueKey Key { get; } = key;
 
+    /// <summary>Where it is fetched.</summary>
+    public FetchSession Session { get; set; } = null!;
+
     /// <summary>The next offset to ask for.</summary>
     public QueueOffset FetchNext { get; set; } = start;
 

@@ -1,56 +1,182 @@
+using EQueue.Protocol;
+
 namespace EQueue.Client;
 
 /// <summary>Reads queues that the application names, from where it says, as a member of no group.</summary>
+/// <remarks>Reading is for one loop at a time; everything else is thread-safe. Broker restarts are ridden out.</remarks>
 public sealed class QueueReader : IAsyncDisposable
 {
-    internal QueueReader(BrokerDirectory directory, ReaderOptions options, Action<IAsyncDisposable> onDisposed)
+    private readonly BrokerDirectory _directory;
+    private readonly ReaderOptions _options;
+    private readonly MessageStream _stream;
+    private readonly Action<QueueReader> _onDisposed;
+    private readonly Lock _lock = new();
+    private Task? _disposal;
+
+    internal QueueReader(BrokerDirectory directory, ReaderOptions options, Action<QueueReader> onDisposed)
     {
+        options.Validate();
+        _directory = directory;
+        _options = options;
+        _onDisposed = onDisposed;
+        _stream = new MessageStream(directory, options);
     }
 
-    /// <summary>Reads a queue from a place on.</summary>
-    public ValueTask AssignAsync(
-        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+    /// <summary>How far the reader has come in each of its queues.</summary>
+    public IReadOnlyList<QueueProgress> GetProgress() => [.. _stream.Cursors.Select(static cursor => cursor.ToProgress())];
 
-    /// <summary>Reads all queues of a topic from a place on.</summary>
-    public ValueTask AssignAllAsync(
-        string topic, StartPosition position, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+    /// <summary>Reads a queue from a place on; a queue that is assigned already goes on from there.</summary>
+    /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, Unreachable.</exception>
+    public async ValueTask AssignAsync(
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
+    {
+        var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
+        var queues = route.Answer.Topics[0].Queues;
+        if (queue < 0 || queue >= queues.Count)
+        {
+            throw new EQueueException(
+                ErrorCode.UnknownQueue, $"{topic} has queues 0 to {queues.Count - 1}, none with number {queue}.");
+        }
 
-    /// <summary>Reads a queue no longer.</summary>
-    public void Unassign(string topic, int queue) => throw new NotSupportedException();
+        await AssignAsync(topic, route, queue, position, cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <summary>Reads all queues that a topic has now from a place on.</summary>
+    /// <exception cref="EQueueException">UnknownTopic, Unreachable.</exception>
+    public async ValueTask AssignAllAsync(
+        string topic, StartPosition position, CancellationToken cancellationToken = default)
+    {
+        var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
+        for (var queue = 0; queue < route.Answer.Topics[0].Queues.Count; queue++)
+            await AssignAsync(topic, route, queue, position, cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <summary>Reads a queue no longer; nothing happens if it is not assigned.</summary>
+    public void Unassign(string topic, int queue)
+    {
+        if (_stream.Find(topic, queue) is { } cursor)
+            _stream.Remove(cursor);
+    }
 
     /// <summary>Goes on elsewhere in an assigned queue.</summary>
+    /// <exception cref="EQueueException">QueueNotOwned: it is not assigned. DamagedData, Unreachable.</exception>
     public ValueTask SeekAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+        _stream.SeekAsync(FindAssigned(topic, queue), position, cancellationToken);
 
-    /// <summary>Fetches no more of a queue until <see cref="Resume"/>.</summary>
-    public void Pause(string topic, int queue) => throw new NotSupportedException();
+    /// <summary>Fetches no more of a queue until <see cref="Resume"/>; what is fetched already is still given.</summary>
+    /// <exception cref="EQueueException">QueueNotOwned: it is not assigned.</exception>
+    public void Pause(string topic, int queue) => SetPaused(topic, queue, isPaused: true);
 
     /// <summary>Fetches a paused queue again.</summary>
-    public void Resume(string topic, int queue) => throw new NotSupportedException();
+    /// <exception cref="EQueueException">QueueNotOwned: it is not assigned.</exception>
+    public void Resume(string topic, int queue) => SetPaused(topic, queue, isPaused: false);
 
-    /// <summary>Yields messages without end, each valid until the next step.</summary>
+    /// <summary>Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.</summary>
+    /// <exception cref="OperationCanceledException">The token ended the loop.</exception>
+    /// <exception cref="EQueueException">What cannot be ridden out: UnknownQueue, DamagedData, Disposed and others.</exception>
     public IAsyncEnumerable<ReceivedMessage> ReadAllAsync(CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+        new MessageEnumeration(_stream, inBatches: false, static _ => ValueTask.CompletedTask, cancellationToken);
 
-    /// <summary>Yields stored batches without end, each valid until the next step.</summary>
+    /// <summary>Yields stored batches without end, each valid until the next step. Nothing is copied.</summary>
+    /// <inheritdoc cref="ReadAllAsync"/>
     public IAsyncEnumerable<ReceivedBatch> ReadBatchesAsync(CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+        new MessageEnumeration(_stream, inBatches: true, static _ => ValueTask.CompletedTask, cancellationToken);
 
     /// <summary>Takes up to <paramref name="maxCount"/> messages, waiting up to <paramref name="maxWait"/> for the first.</summary>
-    public ValueTask<IReadOnlyList<DetachedMessage>> PullAsync(
-        int maxCount, TimeSpan maxWait, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+    /// <returns>Copies of their own; empty when nothing came. They count as processed.</returns>
+    public async ValueTask<IReadOnlyList<DetachedMessage>> PullAsync(
+        int maxCount, TimeSpan maxWait, CancellationToken cancellationToken = default)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(maxCount, 1);
+        List<DetachedMessage> messages = [];
+        using var patience = new CancellationTokenSource(maxWait, _directory.Options.TimeProvider);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
+        _stream.BeginReading(inBatches: false);
+        try
+        {
+            while (await _stream.TryTakeAsync(messages, maxCount, either.Token).ConfigureAwait(false))
+            {
+                // As long as there is something at hand and room for it.
+            }
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            // Nothing came in time.
+        }
+        finally
+        {
+            _stream.MarkProcessed();
+            _stream.EndReading();
+        }
 
-    /// <summary>Commits everything whose step is over for a group that has no live member.</summary>
-    public ValueTask CommitAsync(string group, CancellationToken cancellationToken = default) =>
-        throw new NotSupportedException();
+        return messages;
+    }
 
-    /// <summary>How far the reader has come in each of its queues.</summary>
-    public IReadOnlyList<QueueProgress> GetProgress() => throw new NotSupportedException();
+    /// <summary>Commits everything that is processed for a group that has no live member.</summary>
+    /// <exception cref="EQueueException">GroupBusy, InvalidName, UnknownQueue, StorageFull, Unreachable.</exception>
+    public async ValueTask CommitAsync(string group, CancellationToken cancellationToken = default)
+    {
+        foreach (var cursors in _stream.Cursors.GroupBy(static cursor => cursor.Session))
+        {
+            await GroupCommit.SendAsync(
+                cursors.Key.Link,
+                group,
+                Guid.Empty,
+                generation: -1,
+                [.. cursors],
+                _directory.Options.RequestTimeout,
+                cancellationToken).ConfigureAwait(false);
+        }
+    }
 
-    /// <inheritdoc/>
-    public ValueTask DisposeAsync() => throw new NotSupportedException();
+    /// <summary>Disconnects.</summary>
+    public ValueTask DisposeAsync()
+    {
+        lock (_lock)
+            return new ValueTask(_disposal ??= DisposeOnceAsync());
+    }
+
+    private async Task DisposeOnceAsync()
+    {
+        await _stream.DisposeAsync().ConfigureAwait(false);
+        _onDisposed(this);
+    }
+
+    private async ValueTask<Route> RouteAsync(string topic, CancellationToken cancellationToken)
+    {
+        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
+        var error = route.Answer.Topics[0].Error;
+        return error == ErrorCode.None
+            ? route
+            : throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {topic}.");
+    }
+
+    private async ValueTask AssignAsync(
+        string topic, Route route, int number, StartPosition position, CancellationToken cancellationToken)
+    {
+        var queue = route.Answer.Topics[0].Queues[number];
+        var key = new FetchQueueKey(queue.Log, queue.Id);
+        var session = _stream.GetSession(route.AddressOf(queue));
+        var offset = position.KnownOffset
+            ?? await session.FindOffsetAsync(position.ToQuestion(key), cancellationToken).ConfigureAwait(false);
+        var cursor = new QueueCursor(topic, number, key, offset);
+        if (_options.StopAtEnd)
+        {
+            var end = new OffsetQuestion(key, OffsetQuestion.End);
+            cursor.StopAt = (await session.FindOffsetAsync(end, cancellationToken).ConfigureAwait(false)).Value;
+        }
+
+        Unassign(topic, number);
+        _stream.Add(session, cursor);
+    }
+
+    private void SetPaused(string topic, int queue, bool isPaused)
+    {
+        var cursor = FindAssigned(topic, queue);
+        cursor.Session.SetPaused(cursor, isPaused);
+    }
+
+    private QueueCursor FindAssigned(string topic, int queue) => _stream.Find(topic, queue)
+        ?? throw new EQueueException(ErrorCode.QueueNotOwned, $"{topic}/{queue} is not assigned to this reader.");
 }

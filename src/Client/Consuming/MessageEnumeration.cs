@@ -1,0 +1,107 @@
+using System.Runtime.CompilerServices;
+
+namespace EQueue.Client;
+
+/// <summary>An <c>await foreach</c> over a stream: steps that find something at hand complete at once and allocate nothing.</summary>
+/// <param name="stream">What is read.</param>
+/// <param name="inBatches">By batches rather than messages.</param>
+/// <param name="start">Makes the stream ready: joins the group.</param>
+/// <param name="cancellationToken">Ends the enumeration.</param>
+internal sealed class MessageEnumeration(
+    MessageStream stream,
+    bool inBatches,
+    Func<CancellationToken, ValueTask> start,
+    CancellationToken cancellationToken)
+    : IAsyncEnumerable<ReceivedMessage>, IAsyncEnumerable<ReceivedBatch>
+{
+    IAsyncEnumerator<ReceivedMessage> IAsyncEnumerable<ReceivedMessage>.GetAsyncEnumerator(CancellationToken token) =>
+        new Enumerator(stream, inBatches, start, cancellationToken, token);
+
+    IAsyncEnumerator<ReceivedBatch> IAsyncEnumerable<ReceivedBatch>.GetAsyncEnumerator(CancellationToken token) =>
+        new Enumerator(stream, inBatches, start, cancellationToken, token);
+
+    private sealed class Enumerator : IAsyncEnumerator<ReceivedMessage>, IAsyncEnumerator<ReceivedBatch>
+    {
+        private readonly MessageStream _stream;
+        private readonly bool _inBatches;
+        private readonly Func<CancellationToken, ValueTask> _start;
+        private readonly CancellationTokenSource? _linked;
+        private readonly CancellationToken _token;
+        private bool _isReading;
+
+        public Enumerator(
+            MessageStream stream,
+            bool inBatches,
+            Func<CancellationToken, ValueTask> start,
+            CancellationToken first,
+            CancellationToken second)
+        {
+            _stream = stream;
+            _inBatches = inBatches;
+            _start = start;
+            if (first.CanBeCanceled && second.CanBeCanceled && first != second)
+                _linked = CancellationTokenSource.CreateLinkedTokenSource(first, second);
+            _token = _linked?.Token ?? (first.CanBeCanceled ? first : second);
+        }
+
+        ReceivedMessage IAsyncEnumerator<ReceivedMessage>.Current => _stream.CurrentMessage;
+
+        ReceivedBatch IAsyncEnumerator<ReceivedBatch>.Current => _stream.CurrentBatch;
+
+        public ValueTask<bool> MoveNextAsync()
+        {
+            if (!_isReading || _token.IsCancellationRequested)
+                return StartAsync();
+            var step = Next();
+            return step == MessageStream.Step.Found ? new ValueTask<bool>(true) : MoveNextSlowAsync(step);
+        }
+
+        public ValueTask DisposeAsync()
+        {
+            if (_isReading)
+            {
+                _isReading = false;
+                _stream.EndReading();
+            }
+
+            _linked?.Dispose();
+            return ValueTask.CompletedTask;
+        }
+
+        private MessageStream.Step Next() => _inBatches ? _stream.NextBatch() : _stream.NextMessage();
+
+        private async ValueTask<bool> StartAsync()
+        {
+            _token.ThrowIfCancellationRequested();
+            await _start(_token).ConfigureAwait(false);
+            _stream.BeginReading(_inBatches);
+            _isReading = true;
+            return await MoveNextSlowAsync(Next()).ConfigureAwait(false);
+        }
+
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+        private async ValueTask<bool> MoveNextSlowAsync(MessageStream.Step step)
+        {
+            while (true)
+            {
+                switch (step)
+                {
+                    case MessageStream.Step.Found:
+                        return true;
+                    case MessageStream.Step.End:
+                        return false;
+                    case MessageStream.Step.Trouble:
+                        await _stream.TroubleAsync(_token).ConfigureAwait(false);
+                        break;
+                    default:
+                        _token.ThrowIfCancellationRequested();
+                        await _stream.WaitAsync(_token).ConfigureAwait(false);
+                        _token.ThrowIfCancellationRequested();
+                        break;
+                }
+
+                step = Next();
+            }
+        }
+    }
+}

@@ -1,0 +1,355 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>Answer, queue, entry, batch, record: one step at a time, on the reader's thread.</content>
+internal sealed partial class MessageStream
+{
+    /// <summary>Fetches in a row that may bring damaged bytes before the stored ones are held to be damaged.</summary>
+    private const int MaxCorruptFetches = 3;
+
+    private readonly MessageCursor _cursor;
+    private readonly List<FetchSession> _stale = [];
+    private readonly Queue<(QueueCursor Cursor, long Offset)> _seeks = new();
+    private FetchedAnswer? _answer;
+    private int _queueIndex;
+    private FetchedQueue _queue;
+    private ReadOnlyMemory<byte> _entries;
+    private bool _isInQueue;
+    private bool _isInBatch;
+    private bool _wasInBatches;
+
+    /// <summary>What the reader meets at a step.</summary>
+    public enum Step
+    {
+        /// <summary>A message or batch.</summary>
+        Found,
+
+        /// <summary>Nothing here now.</summary>
+        Wait,
+
+        /// <summary>A queue has an error; see <see cref="TroubleAsync"/>.</summary>
+        Trouble,
+
+        /// <summary>The end that was asked for.</summary>
+        End,
+    }
+
+    public ReceivedMessage CurrentMessage => new(_cursor, _cursor.Generation);
+
+    public ReceivedBatch CurrentBatch => new(_cursor, _cursor.Generation);
+
+    /// <summary>Goes to the next message. What the last step gave is over.</summary>
+    public Step NextMessage()
+    {
+        _cursor.Advance();
+        if (_isInBatch && _seeks.Count == 0)
+        {
+            _cursor.Queue.Processed = _cursor.Queue.Delivered;
+            if (TryNextRecord())
+                return Step.Found;
+        }
+
+        while (true)
+        {
+            var step = NextBatchCore();
+            if (step != Step.Found || TryNextRecord())
+                return step;
+        }
+    }
+
+    /// <summary>Goes to the next batch with something wanted. What the last step gave is over.</summary>
+    public Step NextBatch()
+    {
+        _cursor.Advance();
+        var step = NextBatchCore();
+        if (step == Step.Found)
+            _cursor.Queue.Delivered = _cursor.BatchEnd.Value;
+        return step;
+    }
+
+    /// <summary>Deals with the error that the last step met.</summary>
+    /// <exception cref="EQueueException">The options say so, or nothing else can be done.</exception>
+    public async ValueTask TroubleAsync(CancellationToken cancellationToken)
+    {
+        var queue = _queue;
+        LeaveQueue(isDone: false);
+        var cursor = queue.Cursor;
+        switch (queue.Error)
+        {
+            case ErrorCode.OffsetOutOfRange when _options.WhenOutOfRange != OutOfRangePolicy.Throw:
+                var question = new OffsetQuestion(
+                    cursor.Key,
+                    _options.WhenOutOfRange == OutOfRangePolicy.Begin ? OffsetQuestion.Begin : OffsetQuestion.End);
+                var next = await cursor.Session.FindOffsetAsync(question, cancellationToken).ConfigureAwait(false);
+                Log.OffsetReset(_logger, cursor.Topic, cursor.Number, queue.From, next.Value);
+                Seek(cursor, next);
+                break;
+            case ErrorCode.OffsetOutOfRange:
+                throw new EQueueException(
+                    queue.Error, $"{cursor.Topic}/{cursor.Number} has no offset {queue.From}.");
+            case ErrorCode.DamagedData:
+                OnDamaged(cursor, queue.From, Math.Max(queue.Next, queue.From + 1), "on the broker's disk");
+                break;
+            case ErrorCode.QueueNotReadable or ErrorCode.DivergingEpoch:
+                cursor.LastEpoch = -1;
+                cursor.Session.ReviveLater();
+                break;
+            default:
+                await OnDroppedAsync(cursor, queue.Error).ConfigureAwait(false);
+                break;
+        }
+    }
+
+    /// <summary>A queue is gone; set by the owner: a group drops it, a reader of named queues fails.</summary>
+    public Func<QueueCursor, ErrorCode, ValueTask>? Dropped { get; set; }
+
+    /// <summary>Copies the next message, waiting for it only while there is none yet.</summary>
+    /// <returns>Whether to ask for another.</returns>
+    public async ValueTask<bool> TryTakeAsync(
+        List<DetachedMessage> messages, int maxCount, CancellationToken cancellationToken)
+    {
+        switch (NextMessage())
+        {
+            case Step.Found:
+                messages.Add(CurrentMessage.Detach());
+                return messages.Count < maxCount;
+            case Step.Trouble:
+                await TroubleAsync(cancellationToken).ConfigureAwait(false);
+                return true;
+            case Step.Wait when messages.Count == 0:
+                cancellationToken.ThrowIfCancellationRequested();
+                await WaitAsync(cancellationToken).ConfigureAwait(false);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /// <summary>What was handed out counts as processed.</summary>
+    public void MarkProcessed()
+    {
+        if (_isInBatch)
+            _cursor.Queue.Processed = _cursor.Queue.Delivered;
+    }
+
+    private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
+    {
+        Log.QueueDropped(_logger, cursor.Topic, cursor.Number, error);
+        return Dropped is { } dropped
+            ? dropped(cursor, error)
+            : throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {cursor.Topic}/{cursor.Number}.");
+    }
+
+    private bool TryNextRecord()
+    {
+        if (!_cursor.MoveNext())
+            return false;
+        _cursor.Queue.Delivered = _cursor.Offset.Value + 1;
+        return true;
+    }
+
+    /// <summary>Opens the next batch that may hold something wanted.</summary>
+    private Step NextBatchCore()
+    {
+        if (_isInBatch)
+            LeaveBatch();
+        while (true)
+        {
+            var isIn = _isInQueue || TryEnterQueue();
+            if (_seeks.Count > 0)
+                ApplySeeks();
+            if (!isIn)
+                return AtRest();
+            var cursor = _queue.Cursor;
+            if (cursor.IsRemoved || _queue.Version != cursor.Version)
+                LeaveQueue(isDone: false);
+            else if (cursor.HasStopped)
+                StopQueue(cursor);
+            else if (_queue.Error != ErrorCode.None)
+                return Step.Trouble;
+            else if (_entries.IsEmpty)
+                LeaveQueue(isDone: true);
+            else if (TryOpenEntry())
+                return Step.Found;
+        }
+    }
+
+    private bool TryEnterQueue()
+    {
+        while (true)
+        {
+            if (_answer is null)
+            {
+                lock (_gate)
+                {
+                    if (!_answers.TryDequeue(out _answer))
+                        return false;
+                }
+
+                _queueIndex = 0;
+            }
+
+            if (_queueIndex < _answer.Queues.Count)
+            {
+                _queue = _answer.Queues[_queueIndex++];
+                _entries = _queue.Entries;
+                _isInQueue = true;
+                return true;
+            }
+
+            var done = _answer;
+            _answer = null;
+            done.Session.Release(done);
+        }
+    }
+
+    /// <summary>Takes one entry off the queue's share and opens it if it has anything to say.</summary>
+    private bool TryOpenEntry()
+    {
+        var cursor = _queue.Cursor;
+        if (!EntryView.TryRead(_entries.Span, out var entry))
+        {
+            OnCorrupt(cursor, cursor.Delivered, cursor.Delivered + 1);
+            return false;
+        }
+
+        var batch = _entries[entry.HeaderSize..entry.Size];
+        _entries = _entries[entry.Size..];
+        if (entry.Kind != EntryView.MessagesKind)
+            return false;
+        if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length)
+        {
+            OnCorrupt(cursor, cursor.Delivered, cursor.Delivered + 1);
+            return false;
+        }
+
+        var baseOffset = header.BaseOffset;
+        var end = header.NextOffset;
+        if (end.Value <= cursor.Delivered)
+            return false;
+        if (!Filter.MayMatch(entry.TagBits))
+        {
+            Pass(cursor, end.Value);
+            return false;
+        }
+
+        if (!RecordBatch.HasValidCrc(batch.Span))
+        {
+            OnCorrupt(cursor, Math.Max(cursor.Delivered, baseOffset.Value), end.Value);
+            return false;
+        }
+
+        if (header.Codec != RecordCodec.None)
+        {
+            var error = RecordBatch.Decompress(batch, _directory.Options.MaxFrameBytes, out batch);
+            if (error != ErrorCode.None)
+            {
+                throw new EQueueException(
+                    error, $"The batch at offset {baseOffset} of {cursor.Topic}/{cursor.Number} cannot be decompressed.");
+            }
+        }
+
+        cursor.CorruptCount = 0;
+        cursor.LastEpoch = entry.Epoch;
+        _cursor.Open(cursor, batch, entry, baseOffset, end);
+        _isInBatch = true;
+        return true;
+    }
+
+    private void LeaveBatch()
+    {
+        _isInBatch = false;
+        var cursor = _cursor.Queue;
+        var end = _cursor.BatchEnd.Value;
+        _cursor.Close();
+        if (_queue.Version == cursor.Version)
+            Pass(cursor, end);
+    }
+
+    /// <summary>Everything before the offset is done with.</summary>
+    private static void Pass(QueueCursor cursor, long offset)
+    {
+        if (offset > cursor.Delivered)
+            cursor.Delivered = offset;
+        cursor.Processed = cursor.Delivered;
+    }
+
+    private void LeaveQueue(bool isDone)
+    {
+        if (isDone)
+            Pass(_queue.Cursor, _queue.Next);
+        _isInQueue = false;
+        _queue = default;
+        _entries = default;
+    }
+
+    /// <summary>Bytes are not what they claim: they are fetched again, and held to be damaged on disk when that does not help.</summary>
+    private void OnCorrupt(QueueCursor cursor, long offset, long next)
+    {
+        LeaveQueue(isDone: false);
+        if (++cursor.CorruptCount < MaxCorruptFetches)
+        {
+            Log.CorruptFetch(_logger, cursor.Topic, cursor.Number, offset);
+            Seek(cursor, new QueueOffset(cursor.Delivered));
+            return;
+        }
+
+        cursor.CorruptCount = 0;
+        OnDamaged(cursor, offset, next, "its checksum does not match");
+    }
+
+    private void OnDamaged(QueueCursor cursor, long offset, long next, string cause)
+    {
+        if (_options.WhenDamaged == DamagedDataPolicy.Throw)
+        {
+            throw new DamagedDataException(
+                cursor.Topic, cursor.Number, new QueueOffset(offset), new QueueOffset(next), cause);
+        }
+
+        Log.DamageSkipped(_logger, offset: offset, next: next, topic: cursor.Topic, queue: cursor.Number, reason: cause);
+        Seek(cursor, new QueueOffset(next));
+    }
+
+    private void ApplySeeks()
+    {
+        lock (_gate)
+        {
+            while (_seeks.TryDequeue(out var seek))
+            {
+                seek.Cursor.Delivered = seek.Offset;
+                seek.Cursor.Processed = seek.Offset;
+            }
+        }
+    }
+
+    /// <summary>Nothing is fetched that was not read.</summary>
+    private Step AtRest()
+    {
+        if (Volatile.Read(ref _isClosed))
+            throw Faults.Disposed("reader");
+        if (_options.StopAtEnd && Cursors is { Count: > 0 } cursors && cursors.All(static cursor => cursor.HasStopped))
+            return Step.End;
+        EQueueException? fault;
+        lock (_gate)
+            fault = _answers.Count == 0 ? _fault : null;
+        return fault is null ? Step.Wait : throw fault;
+    }
+
+    private void StopQueue(QueueCursor cursor)
+    {
+        LeaveQueue(isDone: false);
+        cursor.Session.SetPaused(cursor, isPaused: true);
+    }
+
+    /// <summary>Fetches again what is left of a batch that was read in the other way.</summary>
+    private void Reopen()
+    {
+        var cursor = _cursor.Queue;
+        _isInBatch = false;
+        _cursor.Close();
+        LeaveQueue(isDone: false);
+        if (!cursor.IsRemoved)
+            Seek(cursor, new QueueOffset(cursor.Delivered));
+    }
+}

@@ -1,0 +1,221 @@
+using System.Threading.Tasks.Sources;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Client;
+
+/// <summary>Where fetched answers become messages: the reader's side of its fetch sessions.</summary>
+/// <remarks>
+/// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The current message
+/// lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
+/// <para>See the other part, Steps, for the way from an answer to a message.</para>
+/// </remarks>
+internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly Queue<FetchedAnswer> _answers = new();
+    private readonly Dictionary<ServerAddress, FetchSession> _sessions = [];
+    private readonly ReaderOptions _options;
+    private readonly BrokerDirectory _directory;
+    private readonly ILogger _logger;
+    private List<QueueCursor> _cursors = [];
+    private ManualResetValueTaskSourceCore<bool> _wait = new() { RunContinuationsAsynchronously = true };
+    private CancellationTokenRegistration _cancellation;
+    private EQueueException? _fault;
+    private bool _isWaiting;
+    private bool _isClosed;
+    private int _isRead;
+
+    public MessageStream(BrokerDirectory directory, ReaderOptions options)
+    {
+        _directory = directory;
+        _options = options;
+        _logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
+        Filter = new TagFilter(options.Tags);
+        _cursor = new MessageCursor(Filter);
+    }
+
+    public TagFilter Filter { get; }
+
+    /// <summary>The queues being read; a new list at each change.</summary>
+    public IReadOnlyList<QueueCursor> Cursors => Volatile.Read(ref _cursors);
+
+    /// <summary>The session at a broker, made at first need.</summary>
+    public FetchSession GetSession(ServerAddress address)
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_isClosed, typeof(Consumer));
+            if (!_sessions.TryGetValue(address, out var session) || session.Link.IsStale)
+            {
+                if (session is not null)
+                    _stale.Add(session);
+                session = new FetchSession(this, _directory.Open(address), _options, _directory.Options);
+                _sessions[address] = session;
+            }
+
+            return session;
+        }
+    }
+
+    /// <summary>Reads a queue.</summary>
+    public void Add(FetchSession session, QueueCursor cursor)
+    {
+        lock (_gate)
+        {
+            cursor.Session = session;
+            _cursors = [.. _cursors, cursor];
+        }
+
+        session.Add(cursor);
+    }
+
+    /// <summary>Reads a queue no longer.</summary>
+    public void Remove(QueueCursor cursor)
+    {
+        lock (_gate)
+            _cursors = [.. _cursors.Where(other => other != cursor)];
+        cursor.Session.Remove(cursor);
+        Wake();
+    }
+
+    /// <summary>The cursor of a queue, or null.</summary>
+    public QueueCursor? Find(string topic, int queue) =>
+        Cursors.FirstOrDefault(cursor => cursor.Number == queue && cursor.Topic == topic);
+
+    /// <summary>Goes on elsewhere in a queue.</summary>
+    public void Seek(QueueCursor cursor, QueueOffset offset)
+    {
+        lock (_gate)
+        {
+            // Both at once: the reader must not meet the new place with the old version or the other way round.
+            cursor.Session.Move(cursor, offset.Value);
+            _seeks.Enqueue((cursor, offset.Value));
+        }
+
+        cursor.Session.Nudge();
+        Wake();
+    }
+
+    /// <summary>Goes on elsewhere in a queue, at a place that the broker may have to find.</summary>
+    public async ValueTask SeekAsync(QueueCursor cursor, StartPosition position, CancellationToken cancellationToken) =>
+        Seek(cursor, position.KnownOffset ?? await cursor.Session
+            .FindOffsetAsync(position.ToQuestion(cursor.Key), cancellationToken).ConfigureAwait(false));
+
+    /// <summary>An answer came. On a receive loop.</summary>
+    public void Post(FetchedAnswer answer)
+    {
+        bool isTaken;
+        lock (_gate)
+        {
+            isTaken = !_isClosed;
+            if (isTaken)
+                _answers.Enqueue(answer);
+        }
+
+        if (isTaken)
+            Wake();
+        else
+            answer.Session.Release(answer);
+    }
+
+    /// <summary>Reading ends with this, behind what was fetched before.</summary>
+    public void Fail(EQueueException fault)
+    {
+        lock (_gate)
+            _fault ??= fault;
+        Wake();
+    }
+
+    /// <summary>Lets the waiting reader look again.</summary>
+    public void Wake()
+    {
+        lock (_gate)
+        {
+            if (!_isWaiting)
+                return;
+            _isWaiting = false;
+        }
+
+        _wait.SetResult(true);
+    }
+
+    /// <summary>Begins an enumeration; at most one at a time.</summary>
+    /// <param name="inBatches">By batches rather than messages.</param>
+    public void BeginReading(bool inBatches)
+    {
+        if (Interlocked.Exchange(ref _isRead, 1) != 0)
+            throw new InvalidOperationException("The reader is being read already: one enumeration at a time.");
+        if (_isInBatch && inBatches != _wasInBatches)
+            Reopen();
+        _wasInBatches = inBatches;
+        FetchSession[] sessions;
+        lock (_gate)
+        {
+            _fault = null;
+            sessions = [.. _sessions.Values];
+        }
+
+        foreach (var session in sessions)
+            session.Revive();
+    }
+
+    /// <summary>Ends an enumeration: what it handed out is over.</summary>
+    public void EndReading()
+    {
+        _cursor.Advance();
+        Volatile.Write(ref _isRead, 0);
+    }
+
+    /// <summary>Waits until something may have changed.</summary>
+    /// <exception cref="OperationCanceledException">The token ended the wait.</exception>
+    public ValueTask<bool> WaitAsync(CancellationToken cancellationToken)
+    {
+        lock (_gate)
+        {
+            if (_answers.Count > 0 || _fault is not null || _isClosed || _seeks.Count > 0)
+                return new ValueTask<bool>(true);
+            _wait.Reset();
+            _isWaiting = true;
+        }
+
+        _cancellation.Dispose();
+        _cancellation = cancellationToken.UnsafeRegister(static stream => ((MessageStream)stream!).Wake(), this);
+        return new ValueTask<bool>(this, _wait.Version);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        FetchSession[] sessions;
+        lock (_gate)
+        {
+            if (_isClosed)
+                return;
+            _isClosed = true;
+            sessions = [.. _sessions.Values, .. _stale];
+        }
+
+        Wake();
+        foreach (var session in sessions)
+        {
+            await session.DisposeAsync().ConfigureAwait(false);
+            await session.Link.DisposeAsync().ConfigureAwait(false);
+        }
+
+        lock (_gate)
+        {
+            while (_answers.TryDequeue(out var answer))
+                answer.Release();
+        }
+
+        await _cancellation.DisposeAsync().ConfigureAwait(false);
+    }
+
+    bool IValueTaskSource<bool>.GetResult(short token) => _wait.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _wait.GetStatus(token);
+
+    void IValueTaskSource<bool>.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _wait.OnCompleted(continuation, state, token, flags);
+}
