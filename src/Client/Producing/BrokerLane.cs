@@ -97,7 +97,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
                 _queues.Add(key, queue);
             }
 
-            queue.IsWritable = (route.State & QueueState.Writable) != 0;
+            queue.IsWritable = route.State.HasFlag(QueueState.Writable);
             return queue;
         }
     }

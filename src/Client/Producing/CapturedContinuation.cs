@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Sources;
 
 namespace EQueue.Client;
@@ -26,11 +27,11 @@ internal sealed class CapturedContinuation
     public static CapturedContinuation? TryCapture(
         Action<object?> continuation, object? state, ValueTaskSourceOnCompletedFlags flags)
     {
-        var execution = (flags & ValueTaskSourceOnCompletedFlags.FlowExecutionContext) != 0
+        var execution = flags.HasFlag(ValueTaskSourceOnCompletedFlags.FlowExecutionContext)
             ? ExecutionContext.Capture()
             : null;
         object? scheduling = null;
-        if ((flags & ValueTaskSourceOnCompletedFlags.UseSchedulingContext) != 0)
+        if (flags.HasFlag(ValueTaskSourceOnCompletedFlags.UseSchedulingContext))
         {
             var context = SynchronizationContext.Current;
             if (context is not null && context.GetType() != typeof(SynchronizationContext))
@@ -44,6 +45,7 @@ internal sealed class CapturedContinuation
             : new CapturedContinuation(continuation, state, execution, scheduling);
     }
 
+    [SuppressMessage("Usage", "VSTHRD001", Justification = "The awaiter asked for its own context; nobody waits for the post.")]
     private void Dispatch()
     {
         switch (_scheduling)

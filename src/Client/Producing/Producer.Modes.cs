@@ -215,9 +215,9 @@ public sealed partial class Producer
                 next = reached;
             }
         }
-        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        catch (Exception exception) when (Patience.Covers(exception))
         {
-            throw explained;
+            throw patience.Explain(exception);
         }
     }
 
@@ -231,9 +231,9 @@ public sealed partial class Producer
             await lane.AppendWhenPossibleAsync(message, callback, state, patience.Token).ConfigureAwait(false);
             return;
         }
-        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        catch (Exception exception) when (Patience.Covers(exception))
         {
-            failure = explained;
+            failure = patience.Explain(exception);
         }
 
         try
@@ -253,9 +253,9 @@ public sealed partial class Producer
         {
             await lane.AppendOnewayWhenPossibleAsync(message, patience.Token).ConfigureAwait(false);
         }
-        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        catch (Exception exception) when (Patience.Covers(exception))
         {
-            throw explained;
+            throw patience.Explain(exception);
         }
     }
 
@@ -288,13 +288,14 @@ public sealed partial class Producer
 
         public CancellationToken Token => _either.Token;
 
-        /// <summary>The exception for the user; null for one that is not about waiting.</summary>
-        public EQueueException? Explain(Exception exception)
+        /// <summary>Whether the exception is an outcome that the user is told of.</summary>
+        public static bool Covers(Exception exception) => exception is OperationCanceledException or EQueueException;
+
+        /// <summary>The exception for the user.</summary>
+        public EQueueException Explain(Exception exception)
         {
             if (exception is EQueueException { Code: not ErrorCode.Cancelled } known)
                 return known;
-            if (exception is not (OperationCanceledException or EQueueException))
-                return null;
             if (_callerToken.IsCancellationRequested)
                 return Faults.Cancelled(_callerToken);
             if (_producer._closing.IsCancellationRequested)

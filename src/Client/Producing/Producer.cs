@@ -222,9 +222,9 @@ public sealed partial class Producer : IAsyncDisposable
         {
             awaitable = await lane.AppendWhenPossibleAsync(message, null, null, patience.Token).ConfigureAwait(false);
         }
-        catch (Exception exception) when (patience.Explain(exception) is { } explained)
+        catch (Exception exception) when (Patience.Covers(exception))
         {
-            throw explained;
+            throw patience.Explain(exception);
         }
 
         return await awaitable.ToValueTask().ConfigureAwait(false);

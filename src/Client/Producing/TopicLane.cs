@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -7,6 +8,7 @@ namespace EQueue.Client;
 /// The usual message finds the route known and memory free and goes straight into a batch. One that must wait, for the route or
 /// for memory, takes a turn; while anybody waits, whoever comes later waits behind, so that the order of the calls is kept.
 /// </remarks>
+[SuppressMessage("Design", "CA1001", Justification = "A semaphore without a wait handle holds nothing to dispose.")]
 internal sealed class TopicLane(Producer producer, string name)
 {
     private readonly SemaphoreSlim _turn = new(1, 1);

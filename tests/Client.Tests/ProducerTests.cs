@@ -1,0 +1,208 @@
+using System.Text;
+using EQueue.Protocol;
+
+namespace EQueue.Client.Tests;
+
+public sealed class ProducerTests
+{
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenNewTopic_WhenOneMessageIsSent_ThenItsReceiptSaysWhereItIs()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        await using var producer = broker.Client.CreateProducer();
+
+        var receipt = await producer.SendAsync("orders", "hello"u8, cancellationToken: Token);
+
+        Assert.Equal("orders", receipt.Topic);
+        Assert.Equal(0, receipt.Offset.Value);
+        Assert.InRange(receipt.Queue, 0, 3);
+        Assert.Equal(Durability.Written, receipt.Durability);
+        Assert.True(receipt.StoredTimeMs > 0);
+    }
+
+    [Fact]
+    public async Task GivenManyMessages_WhenSentWithoutWaiting_ThenEachIsStoredOnceAndInOrder()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        await using var producer = broker.Client.CreateProducer();
+        const int Count = 50_000;
+        var pending = new ValueTask<SendReceipt>[Count];
+        for (var i = 0; i < Count; i++)
+            pending[i] = producer.SendAsync("many", BitConverter.GetBytes(i), key: "k" + (i % 10), cancellationToken: Token);
+        var places = new HashSet<(int, long)>();
+        foreach (var one in pending)
+        {
+            var receipt = await one;
+            Assert.True(places.Add((receipt.Queue, receipt.Offset.Value)));
+        }
+
+        await using var consumer = broker.Client.CreateConsumer("g", ["many"], new ConsumerOptions { StopAtEnd = true });
+        var last = new Dictionary<string, int>();
+        var seen = 0;
+        await foreach (var message in consumer.ReadAllAsync(Token))
+        {
+            var value = BitConverter.ToInt32(message.Body.Span);
+            var key = message.KeyText!;
+            Assert.True(value > last.GetValueOrDefault(key, -1));
+            last[key] = value;
+            seen++;
+        }
+
+        Assert.Equal(Count, seen);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(4 * 1024 * 1024)]
+    public async Task GivenBodyOfSize_WhenSent_ThenItComesBackUnchanged(int size)
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        var body = new byte[size];
+        new Random(size).NextBytes(body);
+
+        await producer.SendAsync("sized", body, cancellationToken: Token);
+
+        var read = Assert.Single(await ReadAllAsync(broker, "sized"));
+        Assert.Equal(body, read.Body);
+    }
+
+    [Fact]
+    public async Task GivenOneByteTooMany_WhenSent_ThenItIsRefusedBeforeAnythingLeaves()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        await producer.SendAsync("sized", "first"u8, cancellationToken: Token);
+
+        var refusal = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("sized", new byte[(4 * 1024 * 1024) + 1], cancellationToken: Token));
+
+        Assert.Equal(ErrorCode.MessageTooLarge, refusal.Code);
+        Assert.Single(await ReadAllAsync(broker, "sized"));
+    }
+
+    [Fact]
+    public async Task GivenNullBodyAndManyProperties_WhenSent_ThenTheyComeBackAsTheyWere()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        var properties = new RecordProperties();
+        for (var i = 0; i < 200; i++)
+            properties.Add("name" + i, i % 3 == 0 ? null : "wert-ä-" + i);
+        properties.Add("name0", "again");
+
+        await producer.SendAsync("props", new Message(null, null, "täg", properties), Token);
+        await producer.SendAsync("props", new Message(ReadOnlyMemory<byte>.Empty, "", ""), Token);
+
+        var read = await ReadAllAsync(broker, "props");
+        Assert.Null(read[0].Body);
+        Assert.Null(read[0].Key);
+        Assert.Equal("täg", read[0].Tag);
+        Assert.Equal(201, read[0].Properties.Count);
+        Assert.Null(read[0].Properties[3].Value);
+        Assert.Equal("wert-ä-100", Encoding.UTF8.GetString(read[0].Properties[100].Value!));
+        Assert.Equal("name0", read[0].Properties[200].Key);
+        Assert.Equal([], read[1].Body!);
+        Assert.Equal([], read[1].Key!);
+        Assert.Equal("", read[1].Tag);
+        Assert.Empty(read[1].Properties);
+    }
+
+    [Fact]
+    public async Task GivenOnewaySends_WhenFlushed_ThenTheyArrive()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using var producer = broker.Client.CreateProducer();
+        for (var i = 0; i < 10_000; i++)
+            producer.SendOneway("oneway", BitConverter.GetBytes(i), key: "k" + (i % 4), cancellationToken: Token);
+        await producer.FlushAsync(Token);
+
+        await using var consumer = broker.Client.CreateConsumer("g", ["oneway"]);
+        var seen = 0;
+        await foreach (var message in consumer.ReadAllAsync(Token))
+        {
+            if (++seen == 10_000)
+                break;
+        }
+
+        Assert.Equal(10_000, seen);
+    }
+
+    [Fact]
+    public async Task GivenBatchOfMessages_WhenSent_ThenEachHasItsReceipt()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using var producer = broker.Client.CreateProducer();
+        var messages = Enumerable.Range(0, 20_000)
+            .Select(i => new Message(BitConverter.GetBytes(i), i % 7 == 0 ? "key" + i : null)).ToArray();
+
+        var receipts = await producer.SendBatchAsync("batch", messages, Token);
+
+        Assert.Equal(messages.Length, receipts.Count);
+        var byPlace = (await ReadAllAsync(broker, "batch")).ToDictionary(m => (m.Queue, m.Offset.Value));
+        for (var i = 0; i < messages.Length; i++)
+        {
+            var receipt = receipts[i];
+            Assert.Equal(i, BitConverter.ToInt32(byPlace[(receipt.Queue, receipt.Offset.Value)].Body!));
+        }
+    }
+
+    [Fact]
+    public async Task GivenBlockingSends_WhenManyThreadsSend_ThenAllAreStored()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        var threads = Enumerable.Range(0, 8).Select(n => new Thread(() =>
+        {
+            for (var i = 0; i < 200; i++)
+                producer.Send("blocking", BitConverter.GetBytes((n * 1000) + i));
+        })).ToArray();
+        foreach (var thread in threads)
+            thread.Start();
+        foreach (var thread in threads)
+            thread.Join();
+
+        Assert.Equal(1600, (await ReadAllAsync(broker, "blocking")).Select(m => BitConverter.ToInt32(m.Body!)).Distinct().Count());
+    }
+
+    [Fact]
+    public async Task GivenCallbacks_WhenSent_ThenEachIsToldOnce()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        await using var producer = broker.Client.CreateProducer();
+        var told = new int[10_000];
+        var left = told.Length;
+        var done = new TaskCompletionSource();
+        for (var i = 0; i < told.Length; i++)
+        {
+            producer.Send(
+                "callbacks",
+                new Message(BitConverter.GetBytes(i)),
+                (state, receipt, error) =>
+                {
+                    Assert.Null(error);
+                    Interlocked.Increment(ref told[(int)state!]);
+                    if (Interlocked.Decrement(ref left) == 0)
+                        done.TrySetResult();
+                },
+                i,
+                Token);
+        }
+
+        await done.Task.WaitAsync(Token);
+        Assert.All(told, count => Assert.Equal(1, count));
+    }
+
+    internal static async Task<List<DetachedMessage>> ReadAllAsync(TestBroker broker, string topic)
+    {
+        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAllAsync(topic, StartPosition.Begin, Token);
+        List<DetachedMessage> messages = [];
+        await foreach (var message in reader.ReadAllAsync(Token))
+            messages.Add(message.Detach());
+        return messages;
+    }
+}

@@ -1,0 +1,74 @@
+using System.Net;
+using EQueue.Broker;
+using EQueue.MessageStore;
+using EQueue.Support;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>A real broker on a free port with a directory of its own, and a client of it.</summary>
+internal sealed class TestBroker : IAsyncDisposable
+{
+    private readonly TempDirectory _directory;
+    private readonly BrokerOptions _options;
+    private EQueueBroker? _broker;
+
+    private TestBroker(TempDirectory directory, BrokerOptions options)
+    {
+        _directory = directory;
+        _options = options;
+    }
+
+    public string Address { get; private set; } = "";
+
+    public EQueueClient Client { get; private set; } = null!;
+
+    public static async Task<TestBroker> StartAsync(FlushPolicy flush = FlushPolicy.Async, int queues = 4)
+    {
+        var directory = new TempDirectory();
+        var options = new BrokerOptions
+        {
+            Listen = "127.0.0.1:0",
+            DataDirectory = directory["data"],
+            Store = new StoreOptions
+            {
+                DataDirectory = directory["data"],
+                FlushPolicy = flush,
+                SegmentSizeBytes = 32 * 1024 * 1024,
+                ReserveBytes = 16 * 1024 * 1024,
+            },
+            Topics = new TopicOptions { QueueCount = queues },
+        };
+        var broker = new TestBroker(directory, options);
+        await broker.StartBrokerAsync();
+        broker.Client = new EQueueClient(new ClientOptions { Addresses = broker.Address });
+        return broker;
+    }
+
+    /// <summary>Stops the broker in order and starts it again at the same address over the same directory.</summary>
+    public async Task RestartAsync()
+    {
+        await StopAsync();
+        await StartBrokerAsync();
+    }
+
+    public async Task StopAsync()
+    {
+        await _broker!.DisposeAsync();
+        _broker = null;
+    }
+
+    public async Task StartBrokerAsync()
+    {
+        var listen = Address.Length == 0 ? _options.Listen : Address;
+        _broker = await EQueueBroker.StartAsync(_options with { Listen = listen });
+        Address = ((IPEndPoint)_broker.EndPoint).ToString();
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Client.DisposeAsync();
+        if (_broker is not null)
+            await _broker.DisposeAsync();
+        _directory.Dispose();
+    }
+}
