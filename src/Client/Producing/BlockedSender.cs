@@ -4,7 +4,7 @@ namespace EQueue.Client;
 internal static class BlockedSender
 {
     [ThreadStatic]
-    private static ManualResetEventSlim? ofThread;
+    private static ManualResetEventSlim? _ofThread;
 
-    public static ManualResetEventSlim OfThread => ofThread ??= new ManualResetEventSlim();
+    public static ManualResetEventSlim OfThread => _ofThread ??= new ManualResetEventSlim();
 }
