@@ -158,6 +158,7 @@ public sealed class CallTests
         }
     }
 
+#if !DEBUG // Without optimization every async method allocates.
     [Fact]
     public async Task GivenWarmClient_WhenInvokedBlocking_ThenTheCallAllocatesNothing()
     {
@@ -179,6 +180,7 @@ public sealed class CallTests
         thread.Join();
         Assert.InRange(allocated, 0, 20_000);
     }
+#endif
 
     private static void Forget(ValueTask<ResponseFrame> call) => Assert.False(call.IsFaulted);
 

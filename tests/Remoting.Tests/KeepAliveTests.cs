@@ -44,15 +44,14 @@ public sealed class KeepAliveTests
     [Fact]
     public async Task GivenQuietConnection_WhenBothSidesPing_ThenItStaysOpen()
     {
-        await using TestServer server = await TestServer.StartAsync(options: new RemotingServerOptions { IdleTimeout = Short });
+        var options = new RemotingServerOptions { IdleTimeout = TimeSpan.FromSeconds(2) };
+        await using TestServer server = await TestServer.StartAsync(options: options);
         await using RemotingClient quiet = server.NewClient();
         await quiet.WaitConnectedAsync(CancellationToken.None);
         using Socket silent = await server.ConnectRawAsync();
         byte[] pings = await silent.ReadToEndAsync();
         Assert.InRange(pings.Length, 1, 100);
-        using Socket second = await server.ConnectRawAsync();
-        await second.ReadToEndAsync();
-        Assert.Equal(2, server.Log.CountOf(1007));
+        Assert.Equal(1, server.Log.CountOf(1007));
         Assert.Equal([1], await quiet.EchoAsync([1]));
         Assert.Equal(1, quiet.ConnectionGeneration);
     }

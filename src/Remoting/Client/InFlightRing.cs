@@ -52,7 +52,8 @@ internal sealed class InFlightRing
         call = null;
         lock (_lock)
         {
-            if (_free.Count == 0 && !TryGrow()) return false;
+            if (_free.Count <= _slots.Length / 2) Grow();
+            if (_free.Count == 0) return false;
             int index = _free.Dequeue();
             Slot slot = _slots[index];
             slot.UseCount = NextUse(slot.UseCount);
@@ -176,11 +177,12 @@ internal sealed class InFlightRing
         whenFree?.TrySetResult();
     }
 
-    private bool TryGrow()
+    /// <summary>Adds slots before they run short: a slot that rests a while finds its own sink free again.</summary>
+    private void Grow()
     {
         int old = _slots.Length;
         int count = Math.Min(Math.Max(old * 2, FirstSlotCount), _maxSlots);
-        if (count == old) return false;
+        if (count == old) return;
 
         var grown = new Slot[count];
         _slots.CopyTo(grown, 0);
@@ -191,7 +193,6 @@ internal sealed class InFlightRing
         }
 
         Volatile.Write(ref _slots, grown);
-        return true;
     }
 
     private uint NextUse(uint useCount)

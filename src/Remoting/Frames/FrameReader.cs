@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
@@ -19,6 +20,7 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     /// <returns>Whether there is something to read; <see langword="false"/> when the stream ended between two
     /// frames.</returns>
     /// <exception cref="RemotingException">The stream ended inside a frame.</exception>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<bool> FillAsync()
     {
         if (_isAtEnd) return EndOfStream();

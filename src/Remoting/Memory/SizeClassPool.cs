@@ -39,8 +39,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
     public void Return(T item, int capacity)
     {
         if (capacity > maxBytes || capacity != CapacityOf(capacity)) return;
-        if (Interlocked.Add(ref _keptBytes, capacity) > maxKeptBytes || !_shelves[IndexOf(capacity)].Put(item))
-            Interlocked.Add(ref _keptBytes, -capacity);
+        if (Interlocked.Add(ref _keptBytes, capacity) > maxKeptBytes) Interlocked.Add(ref _keptBytes, -capacity);
+        else _shelves[IndexOf(capacity)].Put(item);
     }
 
     private static Shelf[] CreateShelves(int minBytes, int maxBytes)
@@ -54,7 +54,6 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
 
     private sealed class Shelf
     {
-        private const int MaxCount = 4096;
         private readonly Lock _lock = new();
         private T?[] _items = new T?[8];
         private int _count;
@@ -70,14 +69,12 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
             }
         }
 
-        public bool Put(T item)
+        public void Put(T item)
         {
             lock (_lock)
             {
-                if (_count == MaxCount) return false;
                 if (_count == _items.Length) Array.Resize(ref _items, _count * 2);
                 _items[_count++] = item;
-                return true;
             }
         }
     }

@@ -123,10 +123,11 @@ public sealed partial class RemotingServer
             long id = Interlocked.Increment(ref _lastId);
             connection = new ServerConnection(id, socket, _options, _handler, _logger, _time);
         }
-        catch
+        catch (SocketException)
         {
+            // The peer is gone again: its own affair, and no reason to accept others later.
             socket.Dispose();
-            throw;
+            return;
         }
 
         Interlocked.Increment(ref _connectionCount);

@@ -124,7 +124,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         await Task.WhenAll(connections.Select(connection => connection.Completion)).ConfigureAwait(false);
         await shutdown.ConfigureAwait(false);
         if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
-        Log.Stopped(_logger, LocalEndPoint, connections.Length);
+        if (_listeners.Count > 0) Log.Stopped(_logger, LocalEndPoint, connections.Length);
     }
 
     private async Task<bool> EndsWithinAsync(Task work, TimeSpan timeout, CancellationToken cancellationToken)
