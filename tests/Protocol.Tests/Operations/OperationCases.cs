@@ -1,0 +1,150 @@
+using EQueue.Protocol;
+
+namespace EQueue.Protocol.Tests.Operations;
+
+/// <summary>Every body of the protocol that writes itself, with an arbitrary value of each.</summary>
+public static class OperationCases
+{
+    public static readonly IReadOnlyList<OperationCase> All =
+    [
+        OperationCase.Of(r => new HelloRequest
+        {
+            MinVersion = (ushort)r.Next(),
+            MaxVersion = (ushort)r.Next(),
+            Features = (ulong)r.NextInt64(),
+            ClientInstanceId = Id(r),
+            ClientName = Text(r),
+            ClientVersion = Text(r),
+            Tenant = Text(r),
+            Mechanism = Text(r),
+            Credentials = Bytes(r),
+            MaxFrameBytes = (uint)r.Next(),
+        }),
+        OperationCase.Of(r => new HelloResponse
+        {
+            Version = (ushort)r.Next(),
+            Features = (ulong)r.NextInt64(),
+            Operations = List(r, x => new OperationVersion((Opcode)x.Next(256), (byte)x.Next(), (byte)x.Next())),
+            StoreId = Id(r),
+            BrokerId = Id(r),
+            Incarnation = (ulong)r.NextInt64(),
+            BrokerVersion = Text(r),
+            MaxFrameBytes = (uint)r.Next(),
+            MaxMessageBytes = (uint)r.Next(),
+            MaxBatchBytes = (uint)r.Next(),
+            SequenceWindow = (ushort)r.Next(),
+            ServerTimeMs = r.NextInt64(),
+        }),
+        OperationCase.Of(r => new CreateTopicRequest(Text(r), Settings(r))),
+        OperationCase.Of(r => new AlterTopicRequest(Text(r), Settings(r))),
+        OperationCase.Of(r => new DeleteTopicRequest(Text(r))),
+        OperationCase.Of(r => new DescribeTopicRequest(Text(r))),
+        OperationCase.Of(r => new ListTopicsRequest(NullableText(r), r.Next())),
+        OperationCase.Of(r => new ListTopicsResponse(
+            List(r, x => new TopicListing(Text(x), new TopicId(Id(x)), x.Next())), r.Next(2) == 0)),
+        OperationCase.Of(r => new TopicDescription(
+            Text(r),
+            new TopicId(Id(r)),
+            r.NextInt64(),
+            Settings(r),
+            List(r, x => new QueueDescription(
+                x.Next(), (ushort)x.Next(), Queue(x), (QueueState)x.Next(4), Offset(x), Offset(x), x.NextInt64(), x.NextInt64())))),
+        OperationCase.Of(r => new RouteRequest(List(r, Text), r.Next(2) == 0)),
+        OperationCase.Of(r => new RouteResponse(
+            List(r, x => new BrokerAddress(Id(x), Text(x), (ushort)x.Next())),
+            List(r, x => new TopicRoute(
+                (ErrorCode)x.Next(100),
+                Text(x),
+                new TopicId(Id(x)),
+                (uint)x.Next(),
+                List(x, y => new QueueRoute(
+                    y.Next(), (ushort)y.Next(), (QueueState)y.Next(4), Queue(y), y.Next(), (ushort)y.Next())))))),
+        OperationCase.Of(r => new InitProducerRequest(NullableText(r), new ProducerSession(r.NextInt64(), (short)r.Next()))),
+        OperationCase.Of(r => new InitProducerResponse(new ProducerSession(r.NextInt64(), (short)r.Next()))),
+        OperationCase.Of(r => new FetchRequest
+        {
+            SessionId = (uint)r.Next(),
+            Sequence = (uint)r.Next(),
+            MinBytes = r.Next(),
+            MaxBytes = r.Next(),
+            MaxWaitMs = r.Next(),
+            Isolation = (FetchIsolation)r.Next(256),
+            Queues = List(r, x => new FetchQueue(Key(x), Offset(x), x.Next(), x.Next(), (uint)x.Next(), Offset(x))),
+            Removed = List(r, Key),
+        }),
+        OperationCase.Of(r => new FindOffsetsRequest(List(r, x => new OffsetQuestion(Key(x), x.NextInt64())))),
+        OperationCase.Of(r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
+        OperationCase.Of(r => new CommitOffsetsRequest(Text(r), Id(r), r.Next(), List(r, Committed))),
+        OperationCase.Of(r => new CommitOffsetsResponse(List(r, x => (ErrorCode)x.Next(100)))),
+        OperationCase.Of(r => new ReadOffsetsRequest(Text(r), r.Next(2) == 0 ? null : List(r, Key))),
+        OperationCase.Of(r => new ReadOffsetsResponse(List(r, Committed))),
+        OperationCase.Of(r => new GroupHeartbeatRequest
+        {
+            Group = Text(r),
+            Member = Id(r),
+            Generation = r.Next(),
+            InstanceId = NullableText(r),
+            SessionTimeout = TimeSpan.FromMilliseconds(r.Next()),
+            ReleaseTimeout = TimeSpan.FromMilliseconds(r.Next()),
+            IsBroadcast = r.Next(2) == 0,
+            Subscriptions = r.Next(2) == 0 ? null : List(r, x => new TopicSubscription(Text(x), List(x, Text))),
+            Owned = r.Next(2) == 0 ? null : List(r, Key),
+        }),
+        OperationCase.Of(r => new GroupHeartbeatResponse(
+            r.Next(),
+            TimeSpan.FromMilliseconds(r.Next()),
+            r.Next(2) == 0 ? null : List(r, x => new AssignedQueue(Text(x), x.Next(), Key(x))))),
+        OperationCase.Of(r => new GroupLeaveRequest(Text(r), Id(r))),
+        OperationCase.Of(_ => Done.Value),
+        OperationCase.Of(_ => new StatsRequest()),
+        OperationCase.Of(r => new StatsResponse(List(r, x => new StatsFigure(Text(x), x.NextInt64())))),
+        OperationCase.Of(r => new ErrorDetail(NullableText(r), TimeSpan.FromMilliseconds(r.Next()))),
+    ];
+
+    private static Guid Id(Random random)
+    {
+        var bytes = new byte[16];
+        random.NextBytes(bytes);
+        return new Guid(bytes);
+    }
+
+    private static string Text(Random random) =>
+        string.Concat(Enumerable.Range(0, random.Next(6)).Select(_ => "aZ9.-\u00e9\u4e16\ud83d\ude80"[random.Next(7)]));
+
+    private static string? NullableText(Random random) => random.Next(3) == 0 ? null : Text(random);
+
+    private static byte[] Bytes(Random random)
+    {
+        var bytes = new byte[random.Next(20)];
+        random.NextBytes(bytes);
+        return bytes;
+    }
+
+    private static T[] List<T>(Random random, Func<Random, T> make) =>
+        [.. Enumerable.Range(0, random.Next(4)).Select(_ => make(random))];
+
+    private static QueueId Queue(Random random) => new((uint)random.Next());
+
+    private static QueueOffset Offset(Random random) => new(random.NextInt64());
+
+    private static FetchQueueKey Key(Random random) => new((ushort)random.Next(), Queue(random));
+
+    private static CommittedOffset Committed(Random random) =>
+        new(Key(random), Offset(random), random.Next(), NullableText(random));
+
+    private static TopicSettings Settings(Random random) => new()
+    {
+        QueueCount = Maybe(random, random.Next()),
+        RetentionAge = Maybe(random, TimeSpan.FromMilliseconds(random.Next())),
+        RetentionBytes = Maybe(random, random.NextInt64()),
+        RetentionCount = Maybe(random, random.NextInt64()),
+        MaxMessageBytes = Maybe(random, random.Next()),
+        MaxBacklogMessages = Maybe(random, random.NextInt64()),
+        MaxBacklogBytes = Maybe(random, random.NextInt64()),
+        BacklogPolicy = Maybe(random, (BacklogPolicy)random.Next(256)),
+    };
+
+    private static T? Maybe<T>(Random random, T value)
+        where T : struct =>
+        random.Next(2) == 0 ? null : value;
+}
