@@ -15,6 +15,7 @@ internal sealed class Dispatcher(
     GroupHandler groups,
     StatsHandler stats,
     BrokerCounters counters,
+    FailureAnswers failures,
     BrokerOptions options,
     ILogger logger) : IConnectionHandler
 {
@@ -144,22 +145,7 @@ internal sealed class Dispatcher(
         }
         catch (Exception exception)
         {
-            Fail(peer, header, exception);
+            failures.Answer(peer, header, exception);
         }
-    }
-
-    /// <summary>Answers an exception of an operation; what has no code of its own is logged here, once.</summary>
-    private void Fail(BrokerConnection peer, in FrameHeader header, Exception exception)
-    {
-        Interlocked.Increment(ref counters.RefusedRequests);
-        if (exception is EQueueException known)
-        {
-            logger.RequestRefused((Opcode)header.Opcode, peer.Id, known.Code, known.Message);
-            peer.Refuse(header, known.Code, known.Message, known is BusyException busy ? busy.RetryAfter : TimeSpan.Zero);
-            return;
-        }
-
-        logger.RequestFailed((Opcode)header.Opcode, peer.Id, exception);
-        peer.Refuse(header, ErrorCode.InternalError, "The operation failed; the broker's log says why.");
     }
 }

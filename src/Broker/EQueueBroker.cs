@@ -100,23 +100,25 @@ public sealed class EQueueBroker : IAsyncDisposable
         try
         {
             var counters = new BrokerCounters();
+            var failures = new FailureAnswers(counters, logger);
             catalogue = new TopicCatalogue(store, state, options, time, logger);
             catalogue.Load();
             var groups = new GroupTable(state, options.Limits, time);
             int forgotten = groups.Load(catalogue);
             if (forgotten > 0)
                 logger.OffsetsForgotten(forgotten);
-            fetch = new FetchHandler(store, catalogue, counters, options.Limits, time, logger);
+            fetch = new FetchHandler(store, catalogue, counters, failures, options.Limits, time, logger);
             var stats = new StatsHandler(store, catalogue, groups, counters, time);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
-                new TopicHandler(store, catalogue, groups, fetch, options),
+                new TopicHandler(store, catalogue, groups, options),
                 new ProduceHandler(store, catalogue, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
-                new GroupHandler(store, catalogue, groups, counters, time, logger),
+                new GroupHandler(store, catalogue, groups, counters, failures, time, logger),
                 stats,
                 counters,
+                failures,
                 options,
                 logger);
             server = new RemotingServer(ToRemoting(options), dispatcher, loggers);

@@ -45,7 +45,7 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
             BrokerId = store.StoreId,
             Incarnation = (ulong)store.Epoch,
             BrokerVersion = SoftwareVersion,
-            MaxFrameBytes = (uint)options.MaxFrameBytes,
+            MaxFrameBytes = (uint)Math.Min(options.MaxFrameBytes, store.MaxRequestBytes),
             MaxMessageBytes = (uint)options.Limits.MaxMessageBytes,
             MaxBatchBytes = (uint)options.Store.MaxBatchBytes,
             SequenceWindow = SequenceWindow,

@@ -24,7 +24,7 @@ public sealed record LimitOptions
     /// <summary>Queues of all topics; 1 to 10,000,000.</summary>
     public int MaxQueues { get; init; } = 200_000;
 
-    /// <summary>Queues of one topic; 1 to 100,000.</summary>
+    /// <summary>Queues of one topic; 1 to 20,000.</summary>
     public int MaxQueuesPerTopic { get; init; } = 10_000;
 
     /// <summary>Consumer groups with a member or progress; 1 to 1,000,000.</summary>
@@ -55,7 +55,7 @@ public sealed record LimitOptions
         Range(MemoryBytes, nameof(MemoryBytes), 16 << 20, long.MaxValue);
         Range(MaxTopics, nameof(MaxTopics), 1, 1_000_000);
         Range(MaxQueues, nameof(MaxQueues), 1, 10_000_000);
-        Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 100_000);
+        Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 20_000);
         Range(MaxGroups, nameof(MaxGroups), 1, 1_000_000);
         Range(MaxParkedFetches, nameof(MaxParkedFetches), 1, 1_000_000);
         Range(MaxFetchSessionsPerConnection, nameof(MaxFetchSessionsPerConnection), 1, 1_000);

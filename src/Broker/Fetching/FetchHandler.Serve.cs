@@ -37,7 +37,7 @@ internal sealed partial class FetchHandler
     /// <returns>False when something came while it parked: serve again.</returns>
     private async ValueTask<bool> TryServeAsync(FetchSession session, bool isOnReceiveLoop)
     {
-        session.TakeNotes(_catalogue);
+        session.TakeNotes();
         FetchRequest request = session.Request;
         int size = Math.Clamp(session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
         var answer = new FetchAnswer(FrameBuffer.Rent(size), Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
@@ -257,17 +257,7 @@ internal sealed partial class FetchHandler
         FrameHeader header = session.Header;
         session.End();
         CleanUp(session);
-        if (peer.IsClosed)
-            return;
-        if (exception is EQueueException known)
-        {
-            _logger.RequestRefused(Opcode.Fetch, peer.Id, known.Code, known.Message);
-            peer.Refuse(header, known.Code, known.Message, (known as BusyException)?.RetryAfter ?? TimeSpan.Zero);
-        }
-        else
-        {
-            _logger.RequestFailed(Opcode.Fetch, peer.Id, exception);
-            peer.Refuse(header, ErrorCode.InternalError, "The fetch failed; the broker's log says why.");
-        }
+        if (!peer.IsClosed)
+            _failures.Answer(peer, header, exception);
     }
 }

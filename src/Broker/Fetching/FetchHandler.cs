@@ -18,6 +18,7 @@ internal sealed partial class FetchHandler : IDisposable
     private readonly QueueStore _store;
     private readonly TopicCatalogue _catalogue;
     private readonly BrokerCounters _counters;
+    private readonly FailureAnswers _failures;
     private readonly LimitOptions _limits;
     private readonly TimeProvider _time;
     private readonly ILogger _logger;
@@ -30,6 +31,7 @@ internal sealed partial class FetchHandler : IDisposable
         QueueStore store,
         TopicCatalogue catalogue,
         BrokerCounters counters,
+        FailureAnswers failures,
         LimitOptions limits,
         TimeProvider time,
         ILogger logger)
@@ -37,6 +39,7 @@ internal sealed partial class FetchHandler : IDisposable
         _store = store;
         _catalogue = catalogue;
         _counters = counters;
+        _failures = failures;
         _limits = limits;
         _time = time;
         _logger = logger;
@@ -72,13 +75,6 @@ internal sealed partial class FetchHandler : IDisposable
         Begin(session, header, request);
         Start(session, isOnReceiveLoop: true);
         return ValueTask.CompletedTask;
-    }
-
-    /// <summary>Has every session look for queues that are gone.</summary>
-    public void WakeForRemoval()
-    {
-        foreach (FetchSession session in _sessions.Keys)
-            session.NoteRemoval();
     }
 
     /// <summary>Ends the sessions of a connection that is gone.</summary>

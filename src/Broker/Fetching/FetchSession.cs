@@ -88,36 +88,15 @@ internal sealed class FetchSession(BrokerConnection peer, uint id, FetchHandler 
     /// <returns>The phase it was in.</returns>
     public FetchPhase End() => (FetchPhase)Interlocked.Exchange(ref _phase, (int)FetchPhase.Ended);
 
-    /// <summary>Leaves a note that a queue is worth a look, and has a parked request served.</summary>
-    public void Note(QueueId queue)
-    {
-        _woken.Enqueue(queue);
-        Interlocked.MemoryBarrier();
-        if (Phase == FetchPhase.Parked && Interlocked.Exchange(ref _isScheduled, 1) == 0)
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
-    }
-
-    /// <summary>Leaves a note that queues were removed.</summary>
-    public void NoteRemoval() => Note(QueueId.State);
-
     /// <summary>Moves the queues that were noted to the ready list.</summary>
-    public void TakeNotes(TopicCatalogue catalogue)
+    public void TakeNotes()
     {
         while (_woken.TryDequeue(out QueueId queue))
         {
-            if (queue == QueueId.State)
-            {
-                foreach (SessionQueue one in Queues.Values)
-                {
-                    if (!catalogue.TryFindByQueue(one.Key.Id, out _))
-                        MakeReady(one);
-                }
-            }
-            else if (Queues.TryGetValue(new FetchQueueKey(0, queue), out SessionQueue? noted))
-            {
-                noted.IsWatched = false;
-                MakeReady(noted);
-            }
+            if (!Queues.TryGetValue(new FetchQueueKey(0, queue), out SessionQueue? noted))
+                continue;
+            noted.IsWatched = false;
+            MakeReady(noted);
         }
     }
 
@@ -141,8 +120,14 @@ internal sealed class FetchSession(BrokerConnection peer, uint id, FetchHandler 
         return Ready.TryDequeue(out SessionQueue? queue) ? queue : null;
     }
 
-    /// <inheritdoc/>
-    protected override void OnReady(QueueId queue) => Note(queue);
+    /// <summary>Leaves a note that a queue is worth a look, and has a parked request served.</summary>
+    protected override void OnReady(QueueId queue)
+    {
+        _woken.Enqueue(queue);
+        Interlocked.MemoryBarrier();
+        if (Phase == FetchPhase.Parked && Interlocked.Exchange(ref _isScheduled, 1) == 0)
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
 
     void IThreadPoolWorkItem.Execute()
     {

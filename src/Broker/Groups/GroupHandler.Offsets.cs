@@ -51,11 +51,9 @@ internal sealed partial class GroupHandler
         {
             // Nobody is left to be answered.
         }
-        catch (EQueueException exception)
+        catch (Exception exception)
         {
-            Interlocked.Increment(ref counters.RefusedRequests);
-            logger.RequestRefused(Opcode.CommitOffsets, peer.Id, exception.Code, exception.Message);
-            peer.Refuse(header, exception.Code, exception.Message, (exception as BusyException)?.RetryAfter ?? TimeSpan.Zero);
+            failures.Answer(peer, header, exception);
         }
     }
 

@@ -10,6 +10,7 @@ internal sealed partial class GroupHandler(
     TopicCatalogue catalogue,
     GroupTable groups,
     BrokerCounters counters,
+    FailureAnswers failures,
     TimeProvider time,
     ILogger logger)
 {

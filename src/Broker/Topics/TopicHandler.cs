@@ -5,7 +5,7 @@ namespace EQueue.Broker;
 
 /// <summary>The operations on topics: create, alter, delete, list, describe, route.</summary>
 internal sealed class TopicHandler(
-    QueueStore store, TopicCatalogue catalogue, GroupTable groups, FetchHandler fetch, BrokerOptions options)
+    QueueStore store, TopicCatalogue catalogue, GroupTable groups, BrokerOptions options)
 {
     private const int MaxListed = 1_000;
     private const int MaxRouted = 1_000;
@@ -23,7 +23,6 @@ internal sealed class TopicHandler(
     {
         Topic topic = await catalogue.DeleteAsync(request.Topic, groups.WaitForCommits, cancellationToken);
         groups.Forget(topic.Queues);
-        fetch.WakeForRemoval();
         return Done.Value;
     }
 
