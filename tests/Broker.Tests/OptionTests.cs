@@ -1,0 +1,67 @@
+using EQueue.MessageStore;
+
+namespace EQueue.Broker.Tests;
+
+public sealed class OptionTests
+{
+    public static TheoryData<string, BrokerOptions> Wrong
+    {
+        get
+        {
+            var good = new BrokerOptions();
+            return new TheoryData<string, BrokerOptions>
+            {
+                { "Listen", good with { Listen = "nowhere" } },
+                { "Listen", good with { Listen = "localhost:70000" } },
+                { "DataDirectory", good with { DataDirectory = " " } },
+                { "DrainTimeout", good with { DrainTimeout = TimeSpan.FromHours(1) } },
+                { "FlushInterval", good with { Store = good.Store with { FlushInterval = TimeSpan.Zero } } },
+                { "Store.MaxBatchBytes", good with { Store = good.Store with { MaxBatchBytes = 4 << 20 } } },
+                { "Limits.MaxMessageBytes", good with { Limits = new LimitOptions { MaxMessageBytes = 10 } } },
+                { "Limits.MaxConnections", good with { Limits = new LimitOptions { MaxConnections = 0 } } },
+                { "Limits.MemoryBytes", good with { Limits = new LimitOptions { MemoryBytes = 1 } } },
+                { "Limits.MaxTopics", good with { Limits = new LimitOptions { MaxTopics = 0 } } },
+                { "Limits.MaxQueues", good with { Limits = new LimitOptions { MaxQueues = 0 } } },
+                { "Limits.MaxQueuesPerTopic", good with { Limits = new LimitOptions { MaxQueuesPerTopic = 0 } } },
+                { "Limits.MaxGroups", good with { Limits = new LimitOptions { MaxGroups = 0 } } },
+                { "Limits.MaxParkedFetches", good with { Limits = new LimitOptions { MaxParkedFetches = 0 } } },
+                { "Limits.MaxFetchSessionsPerConnection", good with { Limits = new LimitOptions { MaxFetchSessionsPerConnection = 0 } } },
+                { "Limits.MaxFetchBytes", good with { Limits = new LimitOptions { MaxFetchBytes = 1 } } },
+                { "Limits.MaxFetchWait", good with { Limits = new LimitOptions { MaxFetchWait = TimeSpan.Zero } } },
+                { "Limits.MaxRequestsInFlight", good with { Limits = new LimitOptions { MaxRequestsInFlight = 1 } } },
+                { "Limits.MaxProduceWait", good with { Limits = new LimitOptions { MaxProduceWait = TimeSpan.Zero } } },
+                { "Topics.QueueCount", good with { Topics = new TopicOptions { QueueCount = 0 } } },
+                { "Topics.QueueCount", good with { Limits = new LimitOptions { MaxQueues = 3 } } },
+                { "Topics.RetentionAge", good with { Topics = new TopicOptions { RetentionAge = TimeSpan.FromSeconds(-1) } } },
+                { "Topics.RetentionBytes", good with { Topics = new TopicOptions { RetentionBytes = -1 } } },
+            };
+        }
+    }
+
+    [Fact]
+    public void GivenNothingSet_WhenValidated_ThenItIsTheContract()
+    {
+        var options = new BrokerOptions();
+        options.Validate();
+        Assert.Equal(("127.0.0.1:9490", "./data", FlushPolicy.Sync), (options.Listen, options.DataDirectory, options.Store.FlushPolicy));
+        Assert.Equal((4 << 20, 18_000), (options.Limits.MaxMessageBytes, options.Limits.MaxConnections));
+        Assert.Equal((true, 4, TimeSpan.FromDays(7)), (options.Topics.AutoCreate, options.Topics.QueueCount, options.Topics.RetentionAge));
+    }
+
+    [Theory]
+    [MemberData(nameof(Wrong), DisableDiscoveryEnumeration = true)]
+    public void GivenASettingOutOfRange_WhenValidated_ThenTheMessageNamesIt(string setting, BrokerOptions options)
+    {
+        ArgumentException exception = Assert.Throws<ArgumentException>(options.Validate);
+        Assert.StartsWith(setting + " must be ", exception.Message, StringComparison.Ordinal);
+        Assert.Contains("; found ", exception.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenASettingOutOfRange_WhenTheBrokerStarts_ThenItDoesNotTouchTheDisk()
+    {
+        BrokerOptions options = TestBroker.SmallOptions() with { Listen = "nowhere" };
+        await Assert.ThrowsAsync<ArgumentException>(() => EQueueBroker.StartAsync(options));
+        Assert.False(Directory.Exists(options.DataDirectory));
+    }
+}

@@ -1,0 +1,65 @@
+using EQueue.MessageStore;
+
+namespace EQueue.Broker.Tests;
+
+/// <summary>The real disk, whose writes to the log can be held up or broken, and whose room can run out.</summary>
+internal sealed class FaultyDisk : IDisk
+{
+    private readonly IDisk _disk = OperatingSystem.IsLinux() ? new LinuxDisk() : new PortableDisk();
+    private readonly ManualResetEventSlim _mayWrite = new(initialState: true);
+    private volatile bool _isBroken;
+
+    /// <summary>Writes of the log wait from here on.</summary>
+    public void HoldWrites() => _mayWrite.Reset();
+
+    public void ReleaseWrites() => _mayWrite.Set();
+
+    /// <summary>Every further write of the log fails.</summary>
+    public void Break() => _isBroken = true;
+
+    public IDiskFile Open(string path, DiskOpen mode) =>
+        path.Replace((char)92, (char)47).Contains("/logs/", StringComparison.Ordinal) ? new LogFile(this, path, _disk.Open(path, mode)) : _disk.Open(path, mode);
+
+    public bool Exists(string path) => _disk.Exists(path);
+
+    public IReadOnlyList<DiskEntry> List(string directory) => _disk.List(directory);
+
+    public void CreateDirectory(string path) => _disk.CreateDirectory(path);
+
+    public void Delete(string path) => _disk.Delete(path);
+
+    public void Rename(string from, string to) => _disk.Rename(from, to);
+
+    public void SyncDirectory(string directory) => _disk.SyncDirectory(directory);
+
+    public long FreeBytes(string directory) => FreeBytesLeft ?? _disk.FreeBytes(directory);
+
+    public long? FreeBytesLeft { get; set; }
+
+    public IDisposable Lock(string path) => _disk.Lock(path);
+
+    private sealed class LogFile(FaultyDisk owner, string path, IDiskFile file) : IDiskFile
+    {
+        public long Length => file.Length;
+
+        public void Write(ReadOnlySpan<byte> bytes, long fileOffset)
+        {
+            owner._mayWrite.Wait();
+            if (owner._isBroken)
+                throw new DiskException(DiskFault.Io, path, "Write", "the disk is broken");
+            file.Write(bytes, fileOffset);
+        }
+
+        public int Read(Span<byte> buffer, long fileOffset) => file.Read(buffer, fileOffset);
+
+        public void Sync() => file.Sync();
+
+        public void Preallocate(long fileOffset, long length) => file.Preallocate(fileOffset, length);
+
+        public void Truncate(long length) => file.Truncate(length);
+
+        public void Advise(long fileOffset, long length, DiskAdvice advice) => file.Advise(fileOffset, length, advice);
+
+        public void Dispose() => file.Dispose();
+    }
+}
