@@ -1,4 +1,3 @@
-using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Remoting;
 

@@ -1,6 +1,5 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
-using EQueue.Remoting;
 
 namespace EQueue.Broker.Tests;
 

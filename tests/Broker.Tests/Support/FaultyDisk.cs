@@ -6,13 +6,14 @@ namespace EQueue.Broker.Tests;
 internal sealed class FaultyDisk : IDisk
 {
     private readonly IDisk _disk = OperatingSystem.IsLinux() ? new LinuxDisk() : new PortableDisk();
-    private readonly ManualResetEventSlim _mayWrite = new(initialState: true);
+    private readonly object _gate = new();
+    private bool _isHeld;
     private volatile bool _isBroken;
 
     /// <summary>Writes of the log wait from here on.</summary>
-    public void HoldWrites() => _mayWrite.Reset();
+    public void HoldWrites() => SetHeld(true);
 
-    public void ReleaseWrites() => _mayWrite.Set();
+    public void ReleaseWrites() => SetHeld(false);
 
     /// <summary>Every further write of the log fails.</summary>
     public void Break() => _isBroken = true;
@@ -38,13 +39,31 @@ internal sealed class FaultyDisk : IDisk
 
     public IDisposable Lock(string path) => _disk.Lock(path);
 
+    private void SetHeld(bool isHeld)
+    {
+        lock (_gate)
+        {
+            _isHeld = isHeld;
+            Monitor.PulseAll(_gate);
+        }
+    }
+
+    private void WaitWhileHeld()
+    {
+        lock (_gate)
+        {
+            while (_isHeld)
+                Monitor.Wait(_gate);
+        }
+    }
+
     private sealed class LogFile(FaultyDisk owner, string path, IDiskFile file) : IDiskFile
     {
         public long Length => file.Length;
 
         public void Write(ReadOnlySpan<byte> bytes, long fileOffset)
         {
-            owner._mayWrite.Wait();
+            owner.WaitWhileHeld();
             if (owner._isBroken)
                 throw new DiskException(DiskFault.Io, path, "Write", "the disk is broken");
             file.Write(bytes, fileOffset);

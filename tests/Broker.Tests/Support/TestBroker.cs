@@ -1,6 +1,5 @@
 using System.Net;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Broker.Tests;

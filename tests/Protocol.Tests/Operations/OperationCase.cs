@@ -1,6 +1,4 @@
 using System.Buffers;
-using EQueue.Protocol;
-
 namespace EQueue.Protocol.Tests.Operations;
 
 /// <summary>One kind of body: how to make an arbitrary one, and how to read and write it again.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Protocol.Tests.Operations;
 
 /// <summary>Every body of the protocol that writes itself, with an arbitrary value of each.</summary>

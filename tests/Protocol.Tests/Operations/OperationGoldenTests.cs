@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Protocol.Tests.Operations;
 
 /// <summary>The bytes of every operation, field by field as docs/protocol.md has them. They never change within a version.</summary>
