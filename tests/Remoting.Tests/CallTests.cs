@@ -88,6 +88,34 @@ public sealed class CallTests
     }
 
     [Fact]
+    public async Task GivenFirstCallerWithContext_WhenLoopsAndHandlersRun_ThenTheyDoNotRunInIt()
+    {
+        var context = new AsyncLocal<string?> { Value = "the first caller's" };
+        var seen = new ConcurrentQueue<string?>();
+        var handler = new ScriptedHandler
+        {
+            OnCustom = (connection, header, payload) =>
+            {
+                seen.Enqueue(context.Value);
+                ScriptedHandler.Answer(connection, header, payload.Span, inline: true);
+                return ValueTask.CompletedTask;
+            },
+        };
+        await using TestServer server = await TestServer.StartAsync(handler);
+        await using RemotingClient client = server.NewClient(new RemotingClientOptions
+        {
+            HandshakeAsync = (_, _) =>
+            {
+                seen.Enqueue(context.Value);
+                return ValueTask.CompletedTask;
+            },
+        });
+        await client.EchoAsync([1], ScriptedHandler.Custom);
+        Assert.Equal([null, null], seen);
+        Assert.Equal("the first caller's", context.Value);
+    }
+
+    [Fact]
     public async Task GivenSinkThatThrows_WhenItsCallEnds_ThenOtherCallsGoOn()
     {
         await using TestServer server = await TestServer.StartAsync();

@@ -94,9 +94,12 @@ public sealed partial class RemotingClient : IAsyncDisposable
         lock (_lifetime)
         {
             if (_isStarted || _isDisposed) return;
-            _connectLoop = Task.Run(RunAsync, CancellationToken.None);
-            _watch = _time.CreateTimer(
-                static client => ((RemotingClient)client!).Watch(), this, WatchPeriod, WatchPeriod);
+            Detached.Start(() =>
+            {
+                _connectLoop = Task.Run(RunAsync, CancellationToken.None);
+                _watch = _time.CreateTimer(
+                    static client => ((RemotingClient)client!).Watch(), this, WatchPeriod, WatchPeriod);
+            });
             Volatile.Write(ref _isStarted, true);
         }
     }

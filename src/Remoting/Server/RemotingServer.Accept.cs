@@ -70,7 +70,6 @@ public sealed partial class RemotingServer
 
     private async Task RunAcceptAsync(Socket listener)
     {
-        await Task.Yield();
         while (!_stopping.IsCancellationRequested)
         {
             try

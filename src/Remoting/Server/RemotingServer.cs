@@ -78,9 +78,13 @@ public sealed partial class RemotingServer : IAsyncDisposable
         }
 
         LocalEndPoint = _listeners[0].LocalEndPoint!;
-        _watch = _time.CreateTimer(
-            static server => ((RemotingServer)server!).WatchAll(), this, WatchPeriod, WatchPeriod);
-        foreach (Socket listener in _listeners) _acceptLoops.Add(RunAcceptAsync(listener));
+        Detached.Start(() =>
+        {
+            _watch = _time.CreateTimer(
+                static server => ((RemotingServer)server!).WatchAll(), this, WatchPeriod, WatchPeriod);
+            foreach (Socket listener in _listeners)
+                _acceptLoops.Add(Task.Run(() => RunAcceptAsync(listener), CancellationToken.None));
+        });
     }
 
     /// <summary>
