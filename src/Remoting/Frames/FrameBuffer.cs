@@ -97,11 +97,13 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         _end = FrameHeader.Size + writtenCount;
     }
 
-    /// <summary>Adds an owner, who disposes it as well: for a sender that keeps the frame until it is answered, to send it again.</summary>
+    /// <summary>Adds an owner, who disposes it as well: for a sender that keeps the frame until it is answered, to send
+    /// it again.</summary>
     /// <remarks>Only an owner may call it. The payload must not be written while another owner has the frame.</remarks>
     public void Retain() => Interlocked.Increment(ref _rented);
 
-    /// <summary>Lets go; the last owner gives the memory back. A call too many while it waits in the pool does nothing.</summary>
+    /// <summary>Lets go; the last owner gives the memory back. A call too many while it waits in the pool does
+    /// nothing.</summary>
     public void Dispose()
     {
         int owners = Volatile.Read(ref _rented);

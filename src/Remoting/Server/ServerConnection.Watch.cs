@@ -19,7 +19,8 @@ public sealed partial class ServerConnection
     private bool IsDraining => Volatile.Read(ref _isDraining) != 0;
 
     /// <summary>Closes in order: handles no further frame, sends what is queued, ends the stream.</summary>
-    /// <remarks>Thread-safe. The connection is gone when the peer has ended its side, or after the idle timeout.</remarks>
+    /// <remarks>Thread-safe. The connection is gone when the peer has ended its side, or after the idle
+    /// timeout.</remarks>
     public void CloseAfterFlush()
     {
         if (Interlocked.CompareExchange(ref _farewell, Task.CompletedTask, null) is null)
