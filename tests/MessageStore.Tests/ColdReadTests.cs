@@ -1,0 +1,92 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore.Tests;
+
+public sealed class ColdReadTests : StoreTest
+{
+    [Fact]
+    public async Task GivenARottenEntryInASealedSegment_WhenRead_ThenDamagedDataNamesWhereItGoesOn()
+    {
+        StoreOptions options = Small with
+        {
+            FlushPolicy = FlushPolicy.Async,
+            SegmentSizeBytes = 64 << 10,
+            MaxBatchBytes = 16 << 10,
+            TailMemoryBytes = 64 << 10,
+            FlushInterval = TimeSpan.FromMilliseconds(1),
+        };
+        await using QueueStore store = await OpenAsync(options);
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 60; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+        }
+        string logs = Path.Combine(Folder, "logs", "0");
+        await Eventually(() => Directory.GetFiles(logs, "*.index").Length >= 3);
+        List<TestBatch.Entry> entries = await ReadAllAsync(store, queue);
+        using (FileStream file = File.OpenWrite(Directory.GetFiles(logs, "*.log").Order().First()))
+        {
+            file.Position = Segment.HeaderSize + entries[5].Position + 2_000;
+            file.WriteByte((byte)(entries[5].Batch[2_000 - 48] ^ 0x10));
+        }
+
+        (ReadResult before, List<TestBatch.Entry> good) = await ReadAsync(store, queue, 0);
+        Assert.Equal((ErrorCode.None, 5), (before.Error, before.NextOffset.Value));
+        Assert.Equal(5, good.Count);
+        (ReadResult damaged, List<TestBatch.Entry> none) = await ReadAsync(store, queue, 5);
+        Assert.Equal((ErrorCode.DamagedData, 6), (damaged.Error, damaged.NextOffset.Value));
+        Assert.Empty(none);
+        Assert.Equal(54, (await ReadAllAsync(store, queue, 6)).Count);
+    }
+
+    [Fact]
+    public async Task GivenManyReadersOfColdAndHot_WhileAppendsRun_ThenEveryReaderSeesEveryMessageOnce()
+    {
+        StoreOptions options = Small with
+        {
+            FlushPolicy = FlushPolicy.Async,
+            SegmentSizeBytes = 256 << 10,
+            MaxBatchBytes = 16 << 10,
+            TailMemoryBytes = 64 << 10,
+            FlushInterval = TimeSpan.FromMilliseconds(1),
+        };
+        await using QueueStore store = await OpenAsync(options);
+        QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, 4, [], Cancel);
+        const int Batches = 3_000;
+        Task producing = Task.Run(async () =>
+        {
+            for (int i = 0; i < Batches; i++)
+            {
+                await store.AppendAsync(queues[i % 4], TestBatch.OfSize((i * 37) % 1500, i), Durability.Policy, Cancel);
+            }
+        }, Cancel);
+
+        await Task.WhenAll(queues.Select((queue, which) => Task.Run(async () =>
+        {
+            int seen = 0;
+            while (seen < Batches / 4)
+            {
+                (ReadResult result, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, seen, 20_000);
+                Assert.Equal(ErrorCode.None, result.Error);
+                foreach (TestBatch.Entry entry in entries)
+                {
+                    Assert.Equal(seen, entry.FirstOffset);
+                    byte[] expected = TestBatch.OfSize(((seen * 4) + which) * 37 % 1500, (seen * 4) + which);
+                    Assert.Equal(expected.AsSpan(RecordBatchLayout.Magic), entry.Batch.AsSpan(RecordBatchLayout.Magic));
+                    seen++;
+                }
+                if (entries.Count == 0)
+                {
+                    var signal = new TestSignal();
+                    if (store.Watch(queue, new QueueOffset(seen), signal))
+                    {
+                        await signal.Task.WaitAsync(TimeSpan.FromSeconds(30), Cancel);
+                    }
+                }
+            }
+        }, Cancel)));
+
+        await producing;
+        Assert.True(store.Figures.Segments > 3);
+    }
+}
