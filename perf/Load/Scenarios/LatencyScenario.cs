@@ -8,32 +8,30 @@ namespace EQueue.Load.Scenarios;
 internal sealed class LatencyScenario : IScenario
 {
     private const int StandardSize = 128;
+    private const double StandardSeconds = 5;
 
     private static readonly int[] StandardRates = [100, 1000, 10_000, 100_000];
 
     public string Name => "latency";
 
-    public string Summary => "open loop at fixed rates, from the time a message is due (128 B; 100,1000,10000,100000/s)";
+    public string Summary => "open loop at fixed rates, from the time a message is due (128 B; 5 s; 100,1000,10000,100000/s)";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         var options = session.Options;
-        if (options.Messages is not null)
-            throw LoadException.Usage("latency runs by --seconds at a --rate, not by --messages");
-        if (options.Api is not (SendApi.Message or SendApi.Callback))
-            throw LoadException.Usage("latency sends with --api callback");
         if ((options.Sizes ?? []).Any(size => size < BodyStamp.SizeWithTimestamp))
             throw LoadException.Usage($"latency needs bodies of at least {BodyStamp.SizeWithTimestamp} bytes");
+        var rates = options.Rates ?? StandardRates;
         FlushMode[] flushModes = options.Flush is { } flush ? [flush] : [FlushMode.Async, FlushMode.Sync];
         var plans =
             (from size in options.Sizes ?? [StandardSize]
              from mode in flushModes
-             from rate in options.Rates ?? StandardRates
-             select RunPlan.From(options, size) with
+             from rate in rates
+             select RunPlan.From(options with { Rates = rates }, size) with
              {
                  Flush = mode,
                  Rate = rate,
-                 Api = SendApi.Callback,
+                 Seconds = options.Seconds ?? StandardSeconds,
                  WithLimit = false,
              }).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));

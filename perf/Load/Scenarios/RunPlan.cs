@@ -62,6 +62,7 @@ internal sealed record RunPlan
         api == SendApi.Sync ? 1 : (int)Math.Clamp(MaxBodiesBytes / size, 1, MostInFlight);
 
     /// <summary>The plan that the command line asks for, for one size; scenarios change what is theirs.</summary>
+    /// <remarks>A rate sends with callbacks unless another form is asked for, which <see cref="Validate"/> refuses.</remarks>
     public static RunPlan From(LoadOptions options, int size) => new()
     {
         Size = size,
@@ -73,7 +74,8 @@ internal sealed record RunPlan
         Messages = options.Messages,
         Warmup = options.Warmup ?? 2,
         Repeat = options.Repeat ?? 3,
-        Api = options.Api,
+        Api = options.Rates is not null && options.Api == SendApi.Message ? SendApi.Callback : options.Api,
+        Rate = options.Rates?[0],
         Flush = options.Flush ?? FlushMode.Async,
         InFlight = options.InFlight?[0] ?? InFlightFor(size, options.Api),
         WithLimit = !options.NoLimit,
@@ -90,6 +92,10 @@ internal sealed record RunPlan
             throw LoadException.Usage($"--in-flight {InFlight} of {Size} bytes: more than 1 GB of bodies");
         if (Messages < Producers)
             throw LoadException.Usage($"--messages {Messages}: at least one for each of {Producers} producers");
+        if (Rate is not null && Messages is not null)
+            throw LoadException.Usage("a --rate runs by --seconds, not by --messages");
+        if (Rate is not null && Api != SendApi.Callback)
+            throw LoadException.Usage("a --rate sends with --api callback");
         if (plant != Plant.None && Consumers == 0)
             throw LoadException.Usage("--plant needs a consumer to deceive");
     }

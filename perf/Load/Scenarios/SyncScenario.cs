@@ -15,6 +15,8 @@ internal sealed class SyncScenario : IScenario
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         var options = session.Options;
+        if (options.Rates is not null)
+            throw LoadException.Usage("sync sends as fast as it is answered: it knows no --rate");
         var plans =
             (from size in options.Sizes ?? [StandardSize]
              from inFlight in options.InFlight ?? StandardInFlight

@@ -14,6 +14,8 @@ internal sealed class ThroughputScenario : IScenario
         var options = session.Options;
         if (options.InFlight is { Count: > 1 })
             throw LoadException.Usage("throughput takes one --in-flight");
+        if (options.Rates is { Count: > 1 })
+            throw LoadException.Usage("throughput takes one --rate; 'latency' goes through several");
         var plans = (options.Sizes ?? StandardSizes).Select(size => RunPlan.From(options, size)).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));
         foreach (var plan in plans)

@@ -1,0 +1,159 @@
+using System.Text.Json;
+
+namespace EQueue.Load.Tests;
+
+/// <summary>Whole runs: broker, producer and consumer as processes of their own.</summary>
+public sealed class ThroughputTests
+{
+    [Fact]
+    public async Task GivenASecondOfLoad_WhenThroughputRuns_ThenAllIsReportedAndNothingIsLeftOnDisk()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "throughput", "--size", "128", "--seconds", "1", "--warmup", "0.5", "--repeat", "1", "--limit-total", "20",
+            "--json", "out.json", "--report", "out.md");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var row = program.ReadJson("out.json").GetProperty("rows")[0];
+        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "diskWriteMBps", "limitMBps", "ratioToLimit", "fdatasyncs" })
+            Assert.True(row.GetProperty(name).GetDouble() > 0, name);
+        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+            Assert.Equal(0, row.GetProperty(name).GetInt64());
+        foreach (var role in new[] { "broker", "producer", "consumer" })
+            Assert.All(row.GetProperty(role).EnumerateObject(), each => Assert.Equal(JsonValueKind.Number, each.Value.ValueKind));
+        foreach (var latency in new[] { "ack", "endToEnd" })
+            Assert.True(row.GetProperty("latencyUs").GetProperty(latency).GetProperty("p50").GetDouble() > 0, latency);
+        Assert.Contains("consume/s", outcome.Output, StringComparison.Ordinal);
+        Assert.Equal(["out.json", "out.md"], Leftovers(program));
+    }
+
+    [Theory]
+    [InlineData("message", "1", "1", "1")]
+    [InlineData("message", "2", "2", "3")]
+    [InlineData("batch", "1", "1", "1")]
+    [InlineData("span", "1", "1", "1")]
+    [InlineData("oneway", "1", "1", "1")]
+    [InlineData("sync", "2", "1", "1")]
+    [InlineData("callback", "1", "2", "1")]
+    public async Task GivenAnApi_WhenACountedNumberIsSent_ThenEveryMessageIsConsumedOnce(
+        string api, string producers, string consumers, string topics)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "throughput", "--api", api, "--producers", producers, "--consumers", consumers, "--topics", topics,
+            "--size", "16,301", "--messages", "20001", "--warmup", "0", "--repeat", "1", "--no-limit", "--json", "out.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("out.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.Equal([16, 301], rows.Select(row => row.GetProperty("params").GetProperty("size").GetInt32()));
+        Assert.All(rows, row =>
+        {
+            Assert.Equal(20_001, row.GetProperty("messages").GetInt64());
+            Assert.True(row.GetProperty("consumePerSecond").GetDouble() > 0);
+            Assert.Equal(JsonValueKind.Null, row.GetProperty("limitMBps").ValueKind);
+            Assert.Equal(
+                "the limit was not asked for", row.GetProperty("notes").GetProperty("ratioToLimit").GetString());
+        });
+        Assert.Equal(["out.json"], Leftovers(program));
+    }
+
+    [Theory]
+    [InlineData("missing")]
+    [InlineData("duplicate")]
+    [InlineData("reorder")]
+    public async Task GivenAPlantedDefect_WhenThroughputRuns_ThenItExitsWith3AndGivesNoRate(string plant)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "throughput", "--plant", plant, "--size", "128", "--messages", "5000", "--warmup", "0.2", "--repeat", "2",
+            "--limit-total", "5", "--json", "out.json", "--report", "out.md");
+
+        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
+        Assert.Contains("wrong data", outcome.Errors, StringComparison.Ordinal);
+        Assert.DoesNotContain("/s", outcome.Output + outcome.Errors, StringComparison.Ordinal);
+        var row = program.ReadJson("out.json").GetProperty("rows")[0];
+        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "sendMBps", "consumeMBps", "ratioToLimit" })
+            Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
+        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        Assert.Equal(
+            plant switch { "missing" => [1, 0, 0], "duplicate" => [0, 1, 0], _ => new long[] { 0, 0, 1 } }, wrong);
+        Assert.Equal(["out.json", "out.md"], Leftovers(program));
+    }
+
+    [Theory]
+    [InlineData("--consumers 5")]
+    [InlineData("--api sync --in-flight 2")]
+    [InlineData("--size 4194304 --in-flight 1000")]
+    [InlineData("--producers 3 --messages 2")]
+    [InlineData("--in-flight 1,2")]
+    public async Task GivenFlagsThatDoNotFitTogether_WhenRun_ThenItExitsWith2BeforeAnythingStarts(string flags)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(["throughput", .. flags.Split(' ')]);
+
+        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+        Assert.Empty(Leftovers(program));
+    }
+
+    [Fact]
+    public async Task GivenNoServerAtTheAddress_WhenThroughputRuns_ThenItExitsWith1()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync("throughput", "--server", "127.0.0.1:1", "--no-limit");
+
+        Assert.True(outcome.ExitCode == LoadExit.Failed, outcome.ToString());
+        Assert.NotEmpty(outcome.Errors);
+    }
+
+    [Fact]
+    public async Task GivenSyncFlush_WhenSyncRuns_ThenReceiptsAndFdatasyncsAreReported()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "sync", "--in-flight", "1,100", "--seconds", "0.5", "--warmup", "0.2", "--repeat", "1", "--json", "out.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("out.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.Equal([1, 100], rows.Select(row => row.GetProperty("params").GetProperty("inFlight").GetInt32()));
+        Assert.All(rows, row =>
+        {
+            Assert.Equal("sync", row.GetProperty("params").GetProperty("flush").GetString());
+            Assert.True(row.GetProperty("sendPerSecond").GetDouble() > 0);
+            Assert.True(row.GetProperty("messagesPerFdatasync").GetDouble() > 0);
+            Assert.Equal(0, row.GetProperty("missing").GetInt64());
+            Assert.Equal(JsonValueKind.Null, row.GetProperty("consumePerSecond").ValueKind);
+            Assert.Equal("nothing was consumed", row.GetProperty("notes").GetProperty("consumePerSecond").GetString());
+        });
+        Assert.Equal(["out.json"], Leftovers(program));
+    }
+
+    [Fact]
+    public async Task GivenARate_WhenLatencyRuns_ThenEveryMessageIsTimedBesideABareSocket()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "latency", "--rate", "1000", "--seconds", "0.5", "--warmup", "0.2", "--repeat", "1", "--json", "out.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("out.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.Equal(["async", "sync"], rows.Select(row => row.GetProperty("params").GetProperty("flush").GetString()));
+        Assert.All(rows, row =>
+        {
+            Assert.Equal(1000, row.GetProperty("params").GetProperty("rate").GetInt32());
+            Assert.Equal(500, row.GetProperty("messages").GetInt64());
+            foreach (var latency in new[] { "ack", "endToEnd" })
+                Assert.True(row.GetProperty("latencyUs").GetProperty(latency).GetProperty("p99").GetDouble() > 0, latency);
+            Assert.True(row.GetProperty("reference").GetProperty("value").GetDouble() > 0);
+        });
+    }
+
+    private static IEnumerable<string?> Leftovers(LoadProgram program) =>
+        Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName).Order();
+}
