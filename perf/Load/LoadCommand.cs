@@ -81,7 +81,7 @@ internal static class LoadCommand
 
     private static bool Publish(LoadReport report, LoadOptions options)
     {
-        new ReportTable(report).Print();
+        new ReportTable(report, inFull: false).Print();
         try
         {
             if (options.JsonFile is { } json)

@@ -45,6 +45,31 @@ public sealed class SequenceCheckerTests
     }
 
     [Fact]
+    public void GivenAStretchOfAQueueTwice_WhenJudged_ThenAllOfItIsDuplicatedAndNothingIsReordered()
+    {
+        var checker = Checker();
+        var messages = Messages(5000).ToList();
+        foreach (var (queue, body) in messages.Take(6000).Concat(messages.Skip(5600)))
+            checker.Observe(queue, body);
+
+        Assert.Equal(new CheckResult(0, 400, 0, 0), SequenceChecker.Judge([checker], [5000, 5000]));
+    }
+
+    [Fact]
+    public void GivenAMessageInTwoQueues_WhenJudged_ThenItIsDuplicated()
+    {
+        var checker = Checker();
+        foreach (var (queue, body) in Messages(5000))
+        {
+            checker.Observe(queue, body);
+            if (BodyStamp.Read(body) == new BodyStamp(4999, 1, Run))
+                checker.Observe(1 - queue, body);
+        }
+
+        Assert.Equal(new CheckResult(0, 1, 0, 0), SequenceChecker.Judge([checker], [5000, 5000]));
+    }
+
+    [Fact]
     public void GivenTwoMessagesOfAQueueSwapped_WhenJudged_ThenOneIsReordered()
     {
         var checker = Checker();

@@ -25,6 +25,38 @@ public sealed class SequenceSetTests
         Assert.All(Enumerable.Range(0, 1000), sequence => Assert.Equal(expected.Contains(sequence), set.Contains(sequence)));
     }
 
+    [Theory]
+    [InlineData(4)]
+    [InlineData(5)]
+    [InlineData(6)]
+    public void GivenRunsThatOverlap_WhenFollowed_ThenTheSetAgreesWithAHashSet(int seed)
+    {
+        var random = new Random(seed);
+        var expected = new HashSet<long>();
+        var set = new SequenceSet();
+        long doubles = 0;
+        const int end = 2 << 20;
+        for (var i = 0; i < 2000; i++)
+        {
+            long start = random.Next(end);
+            for (var sequence = start; sequence < Math.Min(end, start + random.Next(1, 700)); sequence++)
+            {
+                set.Follow(sequence);
+                if (!expected.Add(sequence))
+                    doubles++;
+            }
+
+            if (i % 10 != 0)
+                continue;
+            var single = random.NextInt64(end);
+            Assert.Equal(expected.Add(single), set.Add(single));
+        }
+
+        Assert.Equal(expected.Count, set.Count);
+        Assert.Equal(doubles, set.Doubles);
+        Assert.Equal(end - expected.Count, set.CountMissing(end));
+    }
+
     [Fact]
     public void GivenACompletePage_WhenASequenceOfItComesAgain_ThenItIsKnown()
     {

@@ -29,33 +29,28 @@ public sealed class ThroughputTests
     }
 
     [Theory]
-    [InlineData("message", "1", "1", "1")]
-    [InlineData("message", "2", "2", "3")]
-    [InlineData("batch", "1", "1", "1")]
-    [InlineData("span", "1", "1", "1")]
-    [InlineData("oneway", "1", "1", "1")]
-    [InlineData("sync", "2", "1", "1")]
-    [InlineData("callback", "1", "2", "1")]
+    [InlineData("message", 1, 1, 1, 16)]
+    [InlineData("message", 2, 2, 3, 301)]
+    [InlineData("batch", 1, 1, 1, 16)]
+    [InlineData("span", 1, 1, 1, 128)]
+    [InlineData("oneway", 1, 1, 1, 23)]
+    [InlineData("sync", 2, 1, 1, 24)]
+    [InlineData("callback", 1, 2, 1, 1000)]
     public async Task GivenAnApi_WhenACountedNumberIsSent_ThenEveryMessageIsConsumedOnce(
-        string api, string producers, string consumers, string topics)
+        string api, int producers, int consumers, int topics, int size)
     {
         using var program = new LoadProgram();
 
         var outcome = await program.RunAsync(
-            "throughput", "--api", api, "--producers", producers, "--consumers", consumers, "--topics", topics,
-            "--size", "16,301", "--messages", "20001", "--warmup", "0", "--repeat", "1", "--no-limit", "--json", "out.json");
+            "throughput", "--api", api, "--producers", $"{producers}", "--consumers", $"{consumers}",
+            "--topics", $"{topics}", "--size", $"{size}", "--messages", "20001", "--warmup", "0", "--repeat", "1", "--no-limit", "--json", "out.json");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var rows = program.ReadJson("out.json").GetProperty("rows").EnumerateArray().ToArray();
-        Assert.Equal([16, 301], rows.Select(row => row.GetProperty("params").GetProperty("size").GetInt32()));
-        Assert.All(rows, row =>
-        {
-            Assert.Equal(20_001, row.GetProperty("messages").GetInt64());
-            Assert.True(row.GetProperty("consumePerSecond").GetDouble() > 0);
-            Assert.Equal(JsonValueKind.Null, row.GetProperty("limitMBps").ValueKind);
-            Assert.Equal(
-                "the limit was not asked for", row.GetProperty("notes").GetProperty("ratioToLimit").GetString());
-        });
+        var row = program.ReadJson("out.json").GetProperty("rows")[0];
+        Assert.Equal(20_001, row.GetProperty("messages").GetInt64());
+        Assert.True(row.GetProperty("consumePerSecond").GetDouble() > 0);
+        Assert.Equal(JsonValueKind.Null, row.GetProperty("limitMBps").ValueKind);
+        Assert.Equal("the limit was not asked for", row.GetProperty("notes").GetProperty("ratioToLimit").GetString());
         Assert.Equal(["out.json"], Leftovers(program));
     }
 

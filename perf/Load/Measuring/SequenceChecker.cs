@@ -16,6 +16,7 @@ internal sealed class SequenceChecker
     private readonly int _queueCount;
     private readonly int _bodySize;
     private readonly uint _run;
+    private long _duplicated;
 
     /// <param name="bodies">What every body must look like.</param>
     /// <param name="producerCount">Producers are numbered from 0.</param>
@@ -36,7 +37,7 @@ internal sealed class SequenceChecker
     }
 
     /// <summary>Messages that came more than once.</summary>
-    public long Duplicated { get; private set; }
+    public long Duplicated => _duplicated + _seen.Sum(set => set.Doubles);
 
     /// <summary>Messages that came after a later one of the same producer and queue.</summary>
     public long Reordered { get; private set; }
@@ -65,17 +66,32 @@ internal sealed class SequenceChecker
         }
 
         ref var last = ref _lastSequences[(stamp.Producer * _queueCount) + queue];
-        if (!_seen[stamp.Producer].Add(stamp.Sequence))
-            Duplicated++;
-        else if (stamp.Sequence > last)
+        if (stamp.Sequence == last + 1)
+        {
+            _seen[stamp.Producer].Follow(stamp.Sequence);
             last = stamp.Sequence;
+        }
         else
-            Reordered++;
+        {
+            Place(stamp, ref last);
+        }
+
         if (!IsSampled(stamp.Sequence))
             return false;
         if (!_bodies.Matches(stamp, body))
             Damaged++;
         return true;
+    }
+
+    /// <summary>A message that is not the one after its predecessor: begins a batch, or is wrong.</summary>
+    private void Place(in BodyStamp stamp, ref long last)
+    {
+        if (!_seen[stamp.Producer].Add(stamp.Sequence))
+            _duplicated++;
+        else if (stamp.Sequence > last)
+            last = stamp.Sequence;
+        else
+            Reordered++;
     }
 
     public static bool IsSampled(long sequence) => (sequence & (SampleInterval - 1)) == 0;

@@ -1,10 +1,12 @@
+using System.Numerics;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace EQueue.Load.Measuring;
 
 /// <summary>
 /// The sequences seen of one producer: one bit each, in pages of a million. A page that is complete gives its memory
-/// back, so an orderly stream of any length costs next to nothing.
+/// back, and neighbours in order are first counted as a run, so an orderly stream of any length costs next to nothing.
 /// </summary>
 /// <remarks>One thread.</remarks>
 internal sealed class SequenceSet
@@ -22,30 +24,51 @@ internal sealed class SequenceSet
     private ulong[] _page = FullPage;
     private long _pageIndex = -1;
 
+    /// <summary>The run that is not in the pages yet: from here up to, and without, <see cref="_runEnd"/>.</summary>
+    private long _runStart;
+    private long _runEnd;
+    private long _count;
+    private long _doubles;
+
     /// <summary>How many sequences are in the set.</summary>
-    public long Count { get; private set; }
+    public long Count
+    {
+        get
+        {
+            CloseRun();
+            return _count;
+        }
+    }
+
+    /// <summary>Sequences given to <see cref="Follow"/> that were in the set already.</summary>
+    public long Doubles
+    {
+        get
+        {
+            CloseRun();
+            return _doubles;
+        }
+    }
 
     /// <summary>Adds a sequence, 0..<see cref="MaxSequence"/> - 1; false if it was there.</summary>
     public bool Add(long sequence)
     {
-        if (sequence >> PageBits != _pageIndex)
-            GoTo(sequence >> PageBits);
-        if (_page == FullPage)
-            return false;
-        ref var word = ref _page[(sequence & (PageSize - 1)) >> 6];
-        var bit = 1UL << (int)(sequence & 63);
-        if ((word & bit) != 0)
-            return false;
-        word |= bit;
-        Count++;
-        ref var pageCount = ref CollectionsMarshal.AsSpan(_counts)[(int)_pageIndex];
-        if (++pageCount == PageSize)
-            _pages[(int)_pageIndex] = _page = FullPage;
-        return true;
+        CloseRun();
+        return Mark(sequence, 1UL << (int)(sequence & 63)) == 0;
+    }
+
+    /// <summary>Adds a sequence that is likely to follow the last one; whether it was there is told by <see cref="Doubles"/>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Follow(long sequence)
+    {
+        if (sequence != _runEnd)
+            StartRun(sequence);
+        _runEnd = sequence + 1;
     }
 
     public bool Contains(long sequence)
     {
+        CloseRun();
         var index = (int)(sequence >> PageBits);
         if (index >= _pages.Count || _pages[index] is not { } page)
             return false;
@@ -56,6 +79,7 @@ internal sealed class SequenceSet
     /// <returns>How many of its sequences were here already.</returns>
     public long Add(SequenceSet other)
     {
+        other.CloseRun();
         long doubles = 0;
         for (var index = 0; index < other._pages.Count; index++)
         {
@@ -75,6 +99,7 @@ internal sealed class SequenceSet
     /// <summary>How many sequences below <paramref name="end"/> are not in the set.</summary>
     public long CountMissing(long end)
     {
+        CloseRun();
         long missing = 0;
         for (long sequence = 0; sequence < end; sequence++)
         {
@@ -86,6 +111,44 @@ internal sealed class SequenceSet
         }
 
         return missing;
+    }
+
+    private void StartRun(long sequence)
+    {
+        CloseRun();
+        _runStart = sequence;
+    }
+
+    private void CloseRun()
+    {
+        for (var next = _runStart; next < _runEnd;)
+        {
+            var first = (int)(next & 63);
+            var count = (int)Math.Min(64 - first, _runEnd - next);
+            _doubles += Mark(next, (ulong.MaxValue >> (64 - count)) << first);
+            next += count;
+        }
+
+        _runStart = _runEnd;
+    }
+
+    /// <summary>Sets bits of the word that holds a sequence.</summary>
+    /// <returns>How many of them were set already.</returns>
+    private int Mark(long sequence, ulong bits)
+    {
+        if (sequence >> PageBits != _pageIndex)
+            GoTo(sequence >> PageBits);
+        if (_page == FullPage)
+            return BitOperations.PopCount(bits);
+        ref var word = ref _page[(sequence & (PageSize - 1)) >> 6];
+        var added = BitOperations.PopCount(bits & ~word);
+        word |= bits;
+        _count += added;
+        ref var pageCount = ref CollectionsMarshal.AsSpan(_counts)[(int)_pageIndex];
+        pageCount += added;
+        if (pageCount == PageSize)
+            _pages[(int)_pageIndex] = _page = FullPage;
+        return BitOperations.PopCount(bits) - added;
     }
 
     private void GoTo(long pageIndex)

@@ -13,7 +13,7 @@ internal static class MarkdownReport
         page.Append(report.MemoryBytes is { } bytes ? $"{bytes / 1_000_000_000.0:F1} GB memory" : "memory unknown");
         page.Append(", ").Append(report.Kernel).AppendLine(".").AppendLine();
         page.AppendLine("Medians over the runs; MB = 10^6 bytes of bodies; cpu 100 = one core.").AppendLine();
-        page.Append(new ReportTable(report).ToMarkdown());
+        page.Append(new ReportTable(report, inFull: true).ToMarkdown());
         return page.ToString();
     }
 }

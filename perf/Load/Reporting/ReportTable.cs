@@ -7,48 +7,54 @@ namespace EQueue.Load.Reporting;
 /// <summary>The report as a table for people: parameters that differ between rows, and the figures that were measured.</summary>
 internal sealed class ReportTable
 {
-    private static readonly (string Header, string Name, Func<double, string> Format)[] Columns =
+    private static readonly Column[] Columns =
     [
-        ("send/s", FigureNames.SendPerSecond, Whole),
-        ("consume/s", FigureNames.ConsumePerSecond, Whole),
-        ("send MB/s", FigureNames.SendMBps, Tenths),
-        ("consume MB/s", FigureNames.ConsumeMBps, Tenths),
-        ("limit MB/s", FigureNames.LimitMBps, Tenths),
-        ("x limit", FigureNames.RatioToLimit, Hundredths),
-        ("spread", FigureNames.Spread, Percent),
-        ("ack p50 us", FigureNames.Of(FigureNames.AckLatency, "p50"), Tenths),
-        ("ack p99 us", FigureNames.Of(FigureNames.AckLatency, "p99"), Tenths),
-        ("ack p99.9 us", FigureNames.Of(FigureNames.AckLatency, "p999"), Tenths),
-        ("e2e p50 us", FigureNames.Of(FigureNames.EndToEndLatency, "p50"), Tenths),
-        ("e2e p99 us", FigureNames.Of(FigureNames.EndToEndLatency, "p99"), Tenths),
-        ("e2e p99.9 us", FigureNames.Of(FigureNames.EndToEndLatency, "p999"), Tenths),
-        ("fdatasync/s", FigureNames.FdatasyncsPerSecond, Whole),
-        ("msg/fdatasync", FigureNames.MessagesPerFdatasync, Tenths),
-        ("disk MB/s", FigureNames.DiskWriteMBps, Tenths),
-        ("broker cpu %", FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent), Whole),
-        ("broker MB", FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes), Megabytes),
-        ("producer cpu %", FigureNames.Of(FigureNames.Producer, FigureNames.CpuPercent), Whole),
-        ("consumer cpu %", FigureNames.Of(FigureNames.Consumer, FigureNames.CpuPercent), Whole),
-        ("producer B/msg", FigureNames.Of(FigureNames.Producer, FigureNames.AllocatedBytesPerMessage), Tenths),
-        ("consumer B/msg", FigureNames.Of(FigureNames.Consumer, FigureNames.AllocatedBytesPerMessage), Tenths),
-        ("missing", FigureNames.Missing, Whole),
-        ("duplicated", FigureNames.Duplicated, Whole),
-        ("reordered", FigureNames.Reordered, Whole),
-        ("reference", FigureNames.ReferenceValue, Tenths),
+        new("send/s", FigureNames.SendPerSecond, Whole),
+        new("consume/s", FigureNames.ConsumePerSecond, Whole),
+        new("send MB/s", FigureNames.SendMBps, Tenths),
+        new("consume MB/s", FigureNames.ConsumeMBps, Tenths),
+        new("limit MB/s", FigureNames.LimitMBps, Tenths),
+        new("x limit", FigureNames.RatioToLimit, Hundredths),
+        new("spread", FigureNames.Spread, Percent),
+        new("ack p50 us", FigureNames.Of(FigureNames.AckLatency, "p50"), Tenths),
+        new("ack p99 us", FigureNames.Of(FigureNames.AckLatency, "p99"), Tenths),
+        new("ack p99.9 us", FigureNames.Of(FigureNames.AckLatency, "p999"), Tenths, InFull: true),
+        new("e2e p50 us", FigureNames.Of(FigureNames.EndToEndLatency, "p50"), Tenths),
+        new("e2e p99 us", FigureNames.Of(FigureNames.EndToEndLatency, "p99"), Tenths),
+        new("e2e p99.9 us", FigureNames.Of(FigureNames.EndToEndLatency, "p999"), Tenths, InFull: true),
+        new("fdatasync/s", FigureNames.FdatasyncsPerSecond, Whole, InFull: true),
+        new("msg/fdatasync", FigureNames.MessagesPerFdatasync, Tenths, InFull: true),
+        new("disk MB/s", FigureNames.DiskWriteMBps, Tenths, InFull: true),
+        new("broker cpu %", FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent), Whole),
+        new("broker MB", FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes), Megabytes),
+        new("producer cpu %", FigureNames.Of(FigureNames.Producer, FigureNames.CpuPercent), Whole, InFull: true),
+        new("consumer cpu %", FigureNames.Of(FigureNames.Consumer, FigureNames.CpuPercent), Whole, InFull: true),
+        new("producer B/msg", FigureNames.Of(FigureNames.Producer, FigureNames.AllocatedBytesPerMessage), Tenths, true),
+        new("consumer B/msg", FigureNames.Of(FigureNames.Consumer, FigureNames.AllocatedBytesPerMessage), Tenths, true),
+        new("missing", FigureNames.Missing, Whole, InFull: true),
+        new("duplicated", FigureNames.Duplicated, Whole, InFull: true),
+        new("reordered", FigureNames.Reordered, Whole, InFull: true),
+        new("reference", FigureNames.ReferenceValue, Tenths),
+        new("reference p99", FigureNames.ReferenceP99, Tenths),
     ];
 
     private readonly List<string> _headers = [];
     private readonly List<string[]> _rows = [];
     private readonly List<string> _remarks = [];
 
-    public ReportTable(LoadReport report)
+    /// <param name="report">What to show.</param>
+    /// <param name="inFull">With the figures that a first look does not need.</param>
+    public ReportTable(LoadReport report, bool inFull)
     {
         var rows = report.Rows;
         if (rows.Count == 0)
             return;
         var parameters = rows[0].Parameters.Select(parameter => parameter.Name).ToArray();
         var varying = parameters.Where(name => rows.Select(row => ValueOf(row, name)).Distinct().Count() > 1).ToArray();
-        var shown = Columns.Where(column => rows.Any(row => row.Medians[column.Name] is not null)).ToArray();
+        var shown = Columns
+            .Where(column => inFull || !column.InFull)
+            .Where(column => rows.Any(row => row.Medians[column.Name] is not null))
+            .ToArray();
         _headers.AddRange(varying);
         _headers.AddRange(shown.Select(column => column.Header));
         foreach (var row in rows)
@@ -58,7 +64,9 @@ internal sealed class ReportTable
             _rows.Add([.. cells]);
         }
 
-        var fixedOnes = parameters.Except(varying).Select(name => $"{name} {ValueOf(rows[0], name)}");
+        var fixedOnes = parameters.Except(varying)
+            .Where(name => rows[0].Parameters.First(parameter => parameter.Name == name).Value is not null)
+            .Select(name => $"{name} {ValueOf(rows[0], name)}");
         _remarks.Add($"{report.Scenario}: {string.Join(", ", fixedOnes)}");
         var references = rows.Select(row => row.Medians.ReferenceSystem).OfType<string>().Distinct();
         _remarks.AddRange(references.Select(reference => $"reference: {reference}"));
@@ -125,4 +133,6 @@ internal sealed class ReportTable
     private static string Percent(double value) => value.ToString("P0", CultureInfo.InvariantCulture);
 
     private static string Megabytes(double value) => Whole(value / 1e6);
+
+    private sealed record Column(string Header, string Name, Func<double, string> Format, bool InFull = false);
 }

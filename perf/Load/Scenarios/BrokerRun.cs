@@ -17,6 +17,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     /// <summary>Without a message for so long, no more will come.</summary>
     private const double QuietSeconds = 15;
 
+    /// <summary>Nothing that the load program itself asks of a broker takes longer; a server that is not there is soon known.</summary>
+    private static readonly TimeSpan AdminTimeout = TimeSpan.FromSeconds(10);
+
     private readonly LoadOptions _options = session.Options;
     private readonly uint _run = (uint)Random.Shared.Next();
     private readonly List<string> _topics = [];
@@ -28,7 +31,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
         _server = _options.Server ?? await StartBrokerAsync(cancellationToken);
-        _client = new EQueueClient(_server);
+        _client = new EQueueClient(new ClientOptions { Addresses = _server, RequestTimeout = AdminTimeout });
         await CreateTopicsAsync(cancellationToken);
         var consumer = plan.Consumers > 0 ? Start(RoleList.Consumer) : null;
         if (consumer is not null)
