@@ -1,0 +1,130 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>The files of log 0 as they stand, for those who only look.</summary>
+internal sealed class LogContents
+{
+    private readonly IDisk _disk;
+
+    private LogContents(IDisk disk, string dataDirectory, StoreHeader store)
+    {
+        _disk = disk;
+        Directory = LogFiles.LogDirectory(dataDirectory);
+        Store = store;
+        LogSeed = EntryHeader.SeedOf(store.LogIds[0]);
+    }
+
+    /// <summary>The log's folder.</summary>
+    public string Directory { get; }
+
+    /// <summary>Who the store is.</summary>
+    public StoreHeader Store { get; }
+
+    /// <summary>Begins the checksum of its entries.</summary>
+    public uint LogSeed { get; }
+
+    /// <summary>Base positions of the segments, rising.</summary>
+    public IReadOnlyList<LogPosition> Bases { get; private set; } = [];
+
+    /// <summary>What snapshots prove to have been durable.</summary>
+    public LogPosition ProvenDurable { get; private set; }
+
+    /// <summary>Snapshots: where replay starts and whether each is whole.</summary>
+    public IReadOnlyList<(LogPosition Start, LogPosition End, bool IsWhole)> Snapshots { get; private set; } = [];
+
+    /// <summary>Indexes and snapshots that do not match their checksums.</summary>
+    public IReadOnlyList<BadRange> DamagedFiles { get; private set; } = [];
+
+    /// <summary>Looks at the files. Those that a live store replaces meanwhile are skipped.</summary>
+    /// <exception cref="StoreFormatException">No store there, or a later version's.</exception>
+    public static LogContents Read(IDisk disk, string dataDirectory)
+    {
+        string path = LogFiles.StoreFile(dataDirectory);
+        FileVerdict verdict = StoreHeader.Read(WholeFile.Read(disk, path, StoreHeader.MaxLength), out StoreHeader? store);
+        if (verdict != FileVerdict.Valid)
+        {
+            throw new StoreFormatException(path, verdict switch
+            {
+                FileVerdict.Empty => "there is no store here.",
+                FileVerdict.Refused => "the store was written by a later version.",
+                _ => "the file is damaged; opening the store rebuilds it from the segments.",
+            });
+        }
+
+        var contents = new LogContents(disk, dataDirectory, store!);
+        // Snapshots first: the log that is read later holds at least what they prove.
+        var damaged = new List<BadRange>();
+        contents.Snapshots = contents.ReadSnapshots(damaged);
+        contents.Bases = LogFiles.Find(disk, contents.Directory, LogFiles.SegmentSuffix);
+        foreach (LogPosition basePosition in contents.Bases)
+        {
+            if (contents.IsIndexWhole(basePosition) == false)
+                damaged.Add(contents.FileRange(LogFiles.Index(contents.Directory, basePosition), basePosition));
+        }
+
+        contents.DamagedFiles = damaged;
+        return contents;
+    }
+
+    /// <summary>Reads a segment's header; refuses later versions and other stores.</summary>
+    public FileVerdict ReadHeader(LogPosition basePosition, out SegmentHeader? header)
+    {
+        string path = LogFiles.Segment(Directory, basePosition);
+        FileVerdict verdict = SegmentHeader.Read(WholeFile.Read(_disk, path, SegmentHeader.Length), out header);
+        if (verdict == FileVerdict.Refused)
+            throw new StoreFormatException(path, "the segment was written by a later version.");
+        bool isForeign = verdict == FileVerdict.Valid
+            && (header!.StoreId != Store.StoreId || header.LogId != Store.LogIds[0] || header.BasePosition != basePosition);
+        return isForeign ? FileVerdict.Damaged : verdict;
+    }
+
+    /// <summary>Whether a segment's index is whole; null when it has none.</summary>
+    public bool? IsIndexWhole(LogPosition basePosition)
+    {
+        string path = LogFiles.Index(Directory, basePosition);
+        FileVerdict verdict = SealedIndex.TryOpen(_disk, path, Store.LogIds[0], basePosition, out SealedIndex? index);
+        using (index)
+        {
+            return verdict == FileVerdict.Empty && !_disk.Exists(path) ? null : verdict == FileVerdict.Valid && index!.VerifyAll();
+        }
+    }
+
+    private List<(LogPosition, LogPosition, bool)> ReadSnapshots(List<BadRange> damaged)
+    {
+        var snapshots = new List<(LogPosition, LogPosition, bool)>();
+        foreach (LogPosition start in LogFiles.Find(_disk, Directory, LogFiles.SnapshotSuffix))
+        {
+            string path = LogFiles.Snapshot(Directory, start);
+            SnapshotReader? snapshot;
+            FileVerdict verdict;
+            try
+            {
+                verdict = SnapshotReader.TryOpen(_disk, path, Store.LogIds[0], start, out snapshot);
+            }
+            catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
+            {
+                continue; // a live store replaced it
+            }
+
+            using (snapshot)
+            {
+                bool isWhole = verdict == FileVerdict.Valid && snapshot!.Verify();
+                snapshots.Add((start, isWhole ? snapshot!.Header.EndPosition : start, isWhole));
+                if (isWhole && snapshot!.Header.EndPosition > ProvenDurable)
+                    ProvenDurable = snapshot.Header.EndPosition;
+                if (!isWhole && _disk.Exists(path))
+                    damaged.Add(FileRange(path, start));
+            }
+        }
+
+        return snapshots;
+    }
+
+    private BadRange FileRange(string path, LogPosition position)
+    {
+        string name = Path.GetFileName(path);
+        long size = _disk.List(Directory).FirstOrDefault(entry => entry.Name == name).Size;
+        return new BadRange(name, position, size);
+    }
+}

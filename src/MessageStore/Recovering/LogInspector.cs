@@ -1,0 +1,112 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>Shows what a data directory holds. Reads only: also while a store has the directory open.</summary>
+public sealed class LogInspector
+{
+    private readonly IDisk _disk;
+    private readonly LogContents _contents;
+
+    private LogInspector(IDisk disk, LogContents contents)
+    {
+        _disk = disk;
+        _contents = contents;
+    }
+
+    /// <summary>Identity of the store.</summary>
+    public Guid StoreId => _contents.Store.StoreId;
+
+    /// <summary>Identity of log 0.</summary>
+    public Guid LogId => _contents.Store.LogIds[0];
+
+    /// <summary>Its segments in order.</summary>
+    public IEnumerable<SegmentSummary> Segments => _contents.Bases.Select(Summarize);
+
+    /// <summary>Its snapshots, oldest first: where replay starts, up to where the log must be durable, whether it is whole.</summary>
+    public IReadOnlyList<(LogPosition Start, LogPosition End, bool IsWhole)> Snapshots => _contents.Snapshots;
+
+    /// <summary>Opens a data directory for looking.</summary>
+    /// <exception cref="StoreFormatException">The folder holds no store, or one of a later version.</exception>
+    public static LogInspector Open(string dataDirectory) =>
+        Open(PortableDisk.ForThisSystem(), Path.GetFullPath(dataDirectory));
+
+    /// <summary>Gives the whole entries from a position on, in order, and stops when told to. Damage is passed over.</summary>
+    /// <param name="from">Entries before it are left out.</param>
+    /// <param name="take">Is given each entry; returns whether to go on.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    public void ReadEntries(LogPosition from, Func<EntrySummary, bool> take, CancellationToken cancellationToken)
+    {
+        for (int i = 0; i < _contents.Bases.Count; i++)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            bool isLast = i == _contents.Bases.Count - 1;
+            long end = isLast ? long.MaxValue : _contents.Bases[i + 1].Value;
+            if (end > from.Value && !ReadSegment(_contents.Bases[i], from, end, take, cancellationToken))
+                return;
+        }
+    }
+
+    internal static LogInspector Open(IDisk disk, string dataDirectory) => new(disk, LogContents.Read(disk, dataDirectory));
+
+    private bool ReadSegment(
+        LogPosition basePosition,
+        LogPosition from,
+        long end,
+        Func<EntrySummary, bool> take,
+        CancellationToken cancellationToken)
+    {
+        string path = LogFiles.Segment(_contents.Directory, basePosition);
+        using var scanner = new SegmentScanner(
+            _disk.Open(path, DiskOpen.ReadOnly), path, basePosition, _contents.LogSeed);
+        while (scanner.Position < end)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            long position = scanner.Position;
+            ScanVerdict verdict = scanner.Next();
+            if (verdict == ScanVerdict.End)
+                return true;
+            if (verdict != ScanVerdict.Entry)
+            {
+                if (!scanner.TryFindNext(position + 1))
+                    return true;
+                continue;
+            }
+
+            if (scanner.Header.Position >= from && !take(Summarize(scanner)))
+                return false;
+        }
+
+        return true;
+    }
+
+    private static EntrySummary Summarize(SegmentScanner scanner)
+    {
+        EntryHeader header = scanner.Header;
+        bool hasBatch = RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _) && header.HasBatch;
+        return new EntrySummary(
+            header.Position,
+            header.Size,
+            header.Kind,
+            header.Queue,
+            header.Epoch,
+            DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header.StoredTimeMs, 0, 253_402_300_799_999)),
+            header.Flags,
+            hasBatch ? batch.BaseOffset : new QueueOffset(-1),
+            hasBatch ? batch.RecordsCount : 0,
+            hasBatch ? batch.Producer : ProducerSession.None);
+    }
+
+    private SegmentSummary Summarize(LogPosition basePosition)
+    {
+        FileVerdict verdict = _contents.ReadHeader(basePosition, out SegmentHeader? header);
+        return new SegmentSummary(
+            Path.GetFileName(LogFiles.Segment(_contents.Directory, basePosition)),
+            basePosition,
+            header?.Capacity ?? 0,
+            header?.Epoch ?? 0,
+            DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header?.CreatedMs ?? 0, 0, 253_402_300_799_999)),
+            verdict == FileVerdict.Valid,
+            _contents.IsIndexWhole(basePosition));
+    }
+}
