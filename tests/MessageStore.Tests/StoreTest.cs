@@ -134,6 +134,14 @@ internal sealed class MemoryState : IStateMachine
         }
     }
 
+    public override string ToString()
+    {
+        lock (_lock)
+        {
+            return string.Join(',', _values.OrderBy(pair => pair.Key, StringComparer.Ordinal).Select(pair => $"{pair.Key}={pair.Value}"));
+        }
+    }
+
     public IEnumerable<StateEntry> Capture()
     {
         lock (_lock)
