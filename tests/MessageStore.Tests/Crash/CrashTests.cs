@@ -12,6 +12,9 @@ public sealed class CrashTests
 {
     private const int PointsPerRun = 500;
 
+    /// <summary>At every fourth point the whole store is opened and read through its public face, at the others recovery alone.</summary>
+    private const int StoreEvery = 4;
+
     private static readonly int Points =
         int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_CRASH_POINTS"), out int points) ? points : 10_000;
 
@@ -43,8 +46,9 @@ public sealed class CrashTests
         IReadOnlyList<DiskOperation> journal = history.Disk.Journal;
         var replay = new DiskReplay(journal);
         int[] cuts = [.. Enumerable.Range(0, PointsPerRun).Select(_ => random.Next(journal.Count + 1)).Order()];
-        foreach (int changes in cuts)
+        for (int i = 0; i < cuts.Length; i++)
         {
+            int changes = cuts[i];
             int size = changes < journal.Count ? journal[changes].Bytes?.Length ?? 0 : 0;
             int bytes = random.Next(size + 1);
             replay.PlayTo(changes, bytes);
@@ -54,7 +58,10 @@ public sealed class CrashTests
             SimulatedDisk disk = isPowerCut ? replay.CutPower(cutSeed, style) : replay.Kill();
             try
             {
-                await CrashCheck.RunAsync(history, disk, policy, changes, isPowerCut, Cancel);
+                if (i % StoreEvery == 0)
+                    await CrashCheck.RunAsync(history, disk, policy, changes, isPowerCut, Cancel);
+                else
+                    CrashCheck.RunRecovery(history, disk, policy, changes, isPowerCut, Cancel);
             }
             catch (Exception exception) when (exception is not OperationCanceledException)
             {

@@ -76,6 +76,13 @@ public sealed class SimulatedDisk : IDisk
         }
     }
 
+    /// <summary>Another disk with all that was written; this one goes on.</summary>
+    public SimulatedDisk Copy()
+    {
+        lock (_lock)
+            return new SimulatedDisk(_model.Killed());
+    }
+
     /// <summary>The power is gone: a disk that this may have left.</summary>
     public SimulatedDisk CutPower(int seed, PowerCutStyle style = PowerCutStyle.Subset)
     {
