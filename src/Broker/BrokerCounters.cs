@@ -1,6 +1,8 @@
 namespace EQueue.Broker;
 
-/// <summary>What the broker has counted since it started. Fields, because they are counted up with Interlocked.</summary>
+/// <summary>
+/// What the broker has counted since it started. Fields, because they are counted up with Interlocked.
+/// </summary>
 internal sealed class BrokerCounters
 {
     public long Connections;

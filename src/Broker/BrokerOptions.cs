@@ -8,7 +8,9 @@ public sealed record BrokerOptions
     /// <summary>Where clients connect: <c>HOST:PORT</c>; port 0 takes any free one.</summary>
     public string Listen { get; init; } = "127.0.0.1:9490";
 
-    /// <summary>The folder of the broker's store, for this broker alone; replaces the one that <see cref="Store"/> names.</summary>
+    /// <summary>
+    /// The folder of the broker's store, for this broker alone; replaces the one that <see cref="Store"/> names.
+    /// </summary>
     public string DataDirectory { get; init; } = "./data";
 
     /// <summary>How messages are kept.</summary>
@@ -34,7 +36,8 @@ public sealed record BrokerOptions
     public void Validate()
     {
         OptionRules.Require(IsHostPort(Listen), nameof(Listen), "HOST:PORT with a port of 0 to 65535", Listen);
-        OptionRules.Require(!string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
+        OptionRules.Require(
+            !string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
         OptionRules.Require(
             DrainTimeout >= TimeSpan.Zero && DrainTimeout <= TimeSpan.FromMinutes(10),
             nameof(DrainTimeout), "0 to 10 minutes", DrainTimeout);

@@ -46,7 +46,8 @@ internal sealed class Dispatcher(
         if (peer.Hello is null && header.Opcode != (byte)Opcode.Hello)
             return RefuseAndClose(peer, header, ErrorCode.HelloRequired, null);
         if (header.IsResponse)
-            return RefuseAndClose(peer, header, ErrorCode.MalformedRequest, "The broker asked nothing: an answer came.");
+            return RefuseAndClose(
+                peer, header, ErrorCode.MalformedRequest, "The broker asked nothing: an answer came.");
         if (header.Version != 0)
             return RefuseVersion(peer, header);
 
@@ -73,13 +74,15 @@ internal sealed class Dispatcher(
             case Opcode.Route:
                 return HandleAsync<RouteRequest, RouteResponse>(peer, header, payload, topics.RouteAsync);
             case Opcode.InitProducer:
-                return HandleAsync<InitProducerRequest, InitProducerResponse>(peer, header, payload, produce.InitProducerAsync);
+                return HandleAsync<InitProducerRequest, InitProducerResponse>(
+                    peer, header, payload, produce.InitProducerAsync);
             case Opcode.FindOffsets:
                 return HandleAsync<FindOffsetsRequest, FindOffsetsResponse>(peer, header, payload, offsets.FindAsync);
             case Opcode.ReadOffsets:
                 return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, groups.ReadAsync);
             case Opcode.GroupHeartbeat:
-                return HandleAsync<GroupHeartbeatRequest, GroupHeartbeatResponse>(peer, header, payload, groups.HeartbeatAsync);
+                return HandleAsync<GroupHeartbeatRequest, GroupHeartbeatResponse>(
+                    peer, header, payload, groups.HeartbeatAsync);
             case Opcode.GroupLeave:
                 return HandleAsync<GroupLeaveRequest, Done>(peer, header, payload, groups.LeaveAsync);
             case Opcode.Stats:
@@ -122,7 +125,9 @@ internal sealed class Dispatcher(
         return ValueTask.CompletedTask;
     }
 
-    /// <summary>An operation that is not on the hot path: whole request in, whole answer out, exceptions to typed answers.</summary>
+    /// <summary>
+    /// An operation that is not on the hot path: whole request in, whole answer out, exceptions to typed answers.
+    /// </summary>
     private async ValueTask HandleAsync<TRequest, TResponse>(
         BrokerConnection peer,
         FrameHeader header,
@@ -134,7 +139,8 @@ internal sealed class Dispatcher(
         try
         {
             if (!Payload.TryRead(payload.Span, out TRequest request))
-                throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a {TRequest.Opcode} request.");
+                throw new EQueueException(
+                    ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a {TRequest.Opcode} request.");
             TResponse response = await handler(peer, request, peer.Closed);
             if (!header.IsOneway)
                 peer.Answer(header, response);

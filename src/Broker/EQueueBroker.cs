@@ -52,7 +52,8 @@ public sealed class EQueueBroker : IAsyncDisposable
     public Guid StoreId { get; }
 
     /// <summary>
-    /// Completes when the broker has stopped. Faults, while the broker still serves what can be read, when the store met a fault and takes
+    /// Completes when the broker has stopped. Faults, while the broker still serves what can be read, when the store
+    /// met a fault and takes
     /// no more messages: stop the broker and start it anew.
     /// </summary>
     public Task Completion => _completion.Task;
@@ -62,20 +63,27 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <param name="loggerFactory">Where it logs; null = nowhere.</param>
     /// <param name="cancellationToken">Gives up; the directory is as it was.</param>
     /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>
-    /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or written.</exception>
-    /// <exception cref="InvalidDataException">The directory was written by a later version, or its state is damaged.</exception>
-    /// <exception cref="SocketException">The address cannot be listened on: in use, not this machine's, no such name.</exception>
+    /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or
+    /// written.</exception>
+    /// <exception cref="InvalidDataException">The directory was written by a later version, or its state is
+    /// damaged.</exception>
+    /// <exception cref="SocketException">The address cannot be listened on: in use, not this machine's, no such
+    /// name.</exception>
     public static Task<EQueueBroker> StartAsync(
         BrokerOptions options, ILoggerFactory? loggerFactory = null, CancellationToken cancellationToken = default) =>
         StartAsync(options, loggerFactory ?? NullLoggerFactory.Instance, TimeProvider.System, cancellationToken);
 
-    /// <summary>The broker's own figures, as the Stats operation gives them; docs/protocol.md lists their names.</summary>
+    /// <summary>
+    /// The broker's own figures, as the Stats operation gives them; docs/protocol.md lists their names.
+    /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect());
 
     /// <summary>
-    /// Stops in order: accepts no more, answers what was read, makes everything durable, takes a snapshot and marks the directory as clean.
+    /// Stops in order: accepts no more, answers what was read, makes everything durable, takes a snapshot and marks the
+    /// directory as clean.
     /// </summary>
-    /// <param name="cancellationToken">Ends the wait for answers and slow peers at once; the store is closed in order all the same.</param>
+    /// <param name="cancellationToken">Ends the wait for answers and slow peers at once; the store is closed in order
+    /// all the same.</param>
     /// <remarks>Later calls wait for the first one.</remarks>
     public Task StopAsync(CancellationToken cancellationToken)
     {

@@ -5,7 +5,9 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
-/// <summary>Turns the exception of an operation into its answer; what has no code of its own is logged here, once.</summary>
+/// <summary>
+/// Turns the exception of an operation into its answer; what has no code of its own is logged here, once.
+/// </summary>
 internal sealed class FailureAnswers(BrokerCounters counters, ILogger logger)
 {
     public void Answer(BrokerConnection peer, in FrameHeader header, Exception exception)

@@ -23,17 +23,25 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
         {
             throw new EQueueException(
                 ErrorCode.UnsupportedVersion,
-                $"The client speaks protocol {request.MinVersion} to {request.MaxVersion}, this broker {HelloRequest.ProtocolVersion}.");
+                $"The client speaks protocol {request.MinVersion} to {request.MaxVersion}, "
+                + $"this broker {HelloRequest.ProtocolVersion}.");
         }
 
         if (request.Mechanism.Length != 0)
-            throw new EQueueException(ErrorCode.AuthenticationFailed, $"This broker does not know the mechanism '{Shorten(request.Mechanism)}'.");
+        {
+            throw new EQueueException(
+                ErrorCode.AuthenticationFailed,
+                $"This broker does not know the mechanism '{Shorten(request.Mechanism)}'.");
+        }
+
         if (request.Tenant.Length != 0)
-            throw new EQueueException(ErrorCode.NotAuthorized, $"This broker has no tenant '{Shorten(request.Tenant)}'.");
+            throw new EQueueException(
+                ErrorCode.NotAuthorized, $"This broker has no tenant '{Shorten(request.Tenant)}'.");
         if (request.ClientName.Length > NameRules.MaxLength || request.ClientVersion.Length > NameRules.MaxLength)
             throw TopicRules.Invalid($"A client's name and version have at most {NameRules.MaxLength} characters.");
         if (request.MaxFrameBytes < SmallestFrameBytes)
-            throw TopicRules.Invalid($"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
+            throw TopicRules.Invalid(
+                $"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
 
         peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
         peer.Hello = request;

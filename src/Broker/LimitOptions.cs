@@ -1,6 +1,8 @@
 namespace EQueue.Broker;
 
-/// <summary>What a broker allows. At a limit the answer is a typed error or the asker waits; nothing grows without bound.</summary>
+/// <summary>
+/// What a broker allows. At a limit the answer is a typed error or the asker waits; nothing grows without bound.
+/// </summary>
 public sealed record LimitOptions
 {
     /// <summary>Room in a batch beside the body of a single message.</summary>
@@ -30,7 +32,9 @@ public sealed record LimitOptions
     /// <summary>Consumer groups with a member or progress; 1 to 1,000,000.</summary>
     public int MaxGroups { get; init; } = 100_000;
 
-    /// <summary>Fetches that wait at once; 1 to 1,000,000. Beyond it a fetch that would wait gets LimitReached.</summary>
+    /// <summary>
+    /// Fetches that wait at once; 1 to 1,000,000. Beyond it a fetch that would wait gets LimitReached.
+    /// </summary>
     public int MaxParkedFetches { get; init; } = 100_000;
 
     /// <summary>Fetch sessions of one connection; 1 to 1,000. Beyond it the one that rested longest ends.</summary>
@@ -42,7 +46,9 @@ public sealed record LimitOptions
     /// <summary>Longest wait of a fetch; 1 s to 1 h. Longer wishes are cut.</summary>
     public TimeSpan MaxFetchWait { get; init; } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Requests of one connection that are not answered yet; 16 to 1,000,000. Beyond it the connection is not read.</summary>
+    /// <summary>
+    /// Requests of one connection that are not answered yet; 16 to 1,000,000. Beyond it the connection is not read.
+    /// </summary>
     public int MaxRequestsInFlight { get; init; } = 8_192;
 
     /// <summary>Longest time that a produce request waits for room in the store; 1 ms to 1 h.</summary>

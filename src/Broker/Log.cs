@@ -8,9 +8,17 @@ namespace EQueue.Broker;
 internal static partial class Log
 {
     [LoggerMessage(3000, LogLevel.Information,
-        "Broker {BrokerId} serves {Directory} on {EndPoint}: epoch {Epoch}, {Topics} topics, {Queues} queues, {Groups} groups")]
+        "Broker {BrokerId} serves {Directory} on {EndPoint}: epoch {Epoch}, {Topics} topics, {Queues} queues, "
+        + "{Groups} groups")]
     public static partial void Started(
-        this ILogger logger, Guid brokerId, string directory, EndPoint endPoint, int epoch, int topics, int queues, int groups);
+        this ILogger logger,
+        Guid brokerId,
+        string directory,
+        EndPoint endPoint,
+        int epoch,
+        int topics,
+        int queues,
+        int groups);
 
     [LoggerMessage(3001, LogLevel.Information, "Broker {BrokerId} stopped")]
     public static partial void Stopped(this ILogger logger, Guid brokerId);
@@ -18,7 +26,8 @@ internal static partial class Log
     [LoggerMessage(3002, LogLevel.Critical, "Broker {BrokerId} can take no more messages: its store met a fault")]
     public static partial void StoreFaulted(this ILogger logger, Guid brokerId, Exception exception);
 
-    [LoggerMessage(3003, LogLevel.Information, "{Count} offsets of groups were forgotten: their queues do not exist any more")]
+    [LoggerMessage(
+        3003, LogLevel.Information, "{Count} offsets of groups were forgotten: their queues do not exist any more")]
     public static partial void OffsetsForgotten(this ILogger logger, int count);
 
     [LoggerMessage(3010, LogLevel.Debug, "Connection {Connection} from {Peer} opened")]
@@ -48,12 +57,14 @@ internal static partial class Log
     public static partial void TopicDeleted(this ILogger logger, string topic, TopicId id, int queues);
 
     [LoggerMessage(3040, LogLevel.Information, "{Member} of {Peer} joined group {Group}: generation {Generation}")]
-    public static partial void MemberJoined(this ILogger logger, string group, Guid member, string peer, int generation);
+    public static partial void MemberJoined(
+        this ILogger logger, string group, Guid member, string peer, int generation);
 
     [LoggerMessage(3041, LogLevel.Information, "{Member} of {Peer} left group {Group}")]
     public static partial void MemberLeft(this ILogger logger, string group, Guid member, EndPoint peer);
 
-    [LoggerMessage(3042, LogLevel.Information, "{Member} of {Peer} is out of group {Group}: silent too long or disconnected")]
+    [LoggerMessage(
+        3042, LogLevel.Information, "{Member} of {Peer} is out of group {Group}: silent too long or disconnected")]
     public static partial void MemberReplaced(this ILogger logger, string group, Guid member, string peer);
 
     [LoggerMessage(3050, LogLevel.Information,

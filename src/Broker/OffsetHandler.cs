@@ -12,7 +12,8 @@ internal sealed class OffsetHandler(QueueStore store, TopicCatalogue catalogue)
         BrokerConnection peer, FindOffsetsRequest request, CancellationToken cancellationToken)
     {
         if (request.Questions.Count > MaxQuestions)
-            throw TopicRules.Invalid($"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
+            throw TopicRules.Invalid(
+                $"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
         var answers = new OffsetAnswer[request.Questions.Count];
         for (int i = 0; i < answers.Length; i++)
             answers[i] = await FindAsync(request.Questions[i], cancellationToken);
@@ -38,7 +39,8 @@ internal sealed class OffsetHandler(QueueStore store, TopicCatalogue catalogue)
 
         try
         {
-            return new OffsetAnswer(ErrorCode.None, await store.FindOffsetAsync(queue, question.TimeMs, cancellationToken));
+            return new OffsetAnswer(
+                ErrorCode.None, await store.FindOffsetAsync(queue, question.TimeMs, cancellationToken));
         }
         catch (EQueueException exception) when (exception.Code is ErrorCode.UnknownQueue or ErrorCode.DamagedData)
         {

@@ -5,7 +5,9 @@ namespace EQueue.Broker;
 /// <summary>What a topic is made of when its maker does not say.</summary>
 public sealed record TopicOptions
 {
-    /// <summary>Whether a topic that a client routes to is made when it does not exist and the client wants that.</summary>
+    /// <summary>
+    /// Whether a topic that a client routes to is made when it does not exist and the client wants that.
+    /// </summary>
     public bool AutoCreate { get; init; } = true;
 
     /// <summary>Queues of a new topic; 1 to <see cref="LimitOptions.MaxQueuesPerTopic"/>.</summary>

@@ -3,7 +3,9 @@ using EQueue.Remoting;
 
 namespace EQueue.Broker.Tests;
 
-/// <summary>Whatever comes in: a typed error or a closed connection, nothing written, and the others are served.</summary>
+/// <summary>
+/// Whatever comes in: a typed error or a closed connection, nothing written, and the others are served.
+/// </summary>
 public sealed class BadInputTests : IAsyncLifetime
 {
     private TestBroker _broker = null!;
@@ -42,7 +44,8 @@ public sealed class BadInputTests : IAsyncLifetime
     [Fact]
     public async Task GivenAWrongVersion_WhenSent_ThenUnsupportedVersionIsAnsweredAndTheConnectionGoesOn()
     {
-        Assert.Equal(ErrorCode.UnsupportedVersion, await _peer.RefusalAsync(Opcode.Produce, TestPeer.Bytes(), version: 1));
+        Assert.Equal(
+            ErrorCode.UnsupportedVersion, await _peer.RefusalAsync(Opcode.Produce, TestPeer.Bytes(), version: 1));
         await AssertNothingHappenedAsync(_peer);
     }
 
@@ -125,7 +128,8 @@ public sealed class BadInputTests : IAsyncLifetime
     [InlineData("tenant", ErrorCode.NotAuthorized)]
     [InlineData("name", ErrorCode.InvalidArgument)]
     [InlineData("frame", ErrorCode.InvalidArgument)]
-    public async Task GivenAHelloThatDoesNotFit_WhenSent_ThenItIsRefusedAndTheConnectionIsClosed(string what, ErrorCode expected)
+    public async Task GivenAHelloThatDoesNotFit_WhenSent_ThenItIsRefusedAndTheConnectionIsClosed(
+        string what, ErrorCode expected)
     {
         HelloRequest hello = TestPeer.NewHello(what == "name" ? new string('x', 300) : "x");
         hello = what switch
@@ -149,7 +153,8 @@ public sealed class BadInputTests : IAsyncLifetime
     public async Task GivenASecondHello_WhenSent_ThenItIsRefusedAndTheConnectionGoesOn()
     {
         Assert.Equal(
-            ErrorCode.MalformedRequest, await _peer.RefusalAsync(Opcode.Hello, TestPeer.Encode(TestPeer.NewHello("again"))));
+            ErrorCode.MalformedRequest, await _peer.RefusalAsync(
+                Opcode.Hello, TestPeer.Encode(TestPeer.NewHello("again"))));
         await AssertNothingHappenedAsync(_peer);
     }
 
@@ -175,14 +180,16 @@ public sealed class BadInputTests : IAsyncLifetime
     [InlineData(0u)]
     [InlineData(9_999u)]
     [InlineData(uint.MaxValue)]
-    public async Task GivenAQueueThatDoesNotExist_WhenProduced_ThenUnknownQueueIsAnsweredAndNothingIsWritten(uint queue) =>
+    public async Task GivenAQueueThatDoesNotExist_WhenProduced_ThenUnknownQueueIsAnsweredAndNothingIsWritten(
+        uint queue) =>
         await AssertRefusedAsync(ErrorCode.UnknownQueue, new QueueId(queue), Messages.Batch("a"));
 
     [Fact]
     public async Task GivenBatchesThatDoNotFillTheFrame_WhenProduced_ThenMalformedRequestIsAnsweredAndNothingIsWritten()
     {
         FrameBuffer body = Messages.Produce(
-            new ProduceRequestHeader(Durability.Written, 0, 0, 1), (_queue, Messages.Batch("a")), (_queue, Messages.Batch("b")));
+            new ProduceRequestHeader(
+                Durability.Written, 0, 0, 1), (_queue, Messages.Batch("a")), (_queue, Messages.Batch("b")));
         Assert.Equal(ErrorCode.MalformedRequest, await _peer.RefusalAsync(Opcode.Produce, body));
         body = Messages.Produce(new ProduceRequestHeader(Durability.Written, 0, 0, 2), (_queue, Messages.Batch("a")));
         Assert.Equal(ErrorCode.MalformedRequest, await _peer.RefusalAsync(Opcode.Produce, body));
@@ -203,12 +210,15 @@ public sealed class BadInputTests : IAsyncLifetime
     [InlineData("\u00fcber")]
     public async Task GivenANameThatIsNone_WhenUsed_ThenInvalidNameIsAnsweredAndNothingIsWritten(string name)
     {
-        Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(new CreateTopicRequest(name, TopicSettings.None))).Code);
+        Assert.Equal(
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(new CreateTopicRequest(name, TopicSettings.None))).Code);
         RouteResponse route = await _peer.InvokeAsync(new RouteRequest([name], AutoCreate: true));
         Assert.Equal(ErrorCode.InvalidName, Assert.Single(route.Topics).Error);
         Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(new ReadOffsetsRequest(name, null))).Code);
-        Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(new CommitOffsetsRequest(name, Guid.Empty, -1, []))).Code);
-        Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(new GroupLeaveRequest(name, Guid.NewGuid()))).Code);
+        Assert.Equal(
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(new CommitOffsetsRequest(name, Guid.Empty, -1, []))).Code);
+        Assert.Equal(
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(new GroupLeaveRequest(name, Guid.NewGuid()))).Code);
         Assert.Equal(ErrorCode.UnknownTopic, (await _peer.RefusalAsync(new DescribeTopicRequest(name))).Code);
         await AssertNothingHappenedAsync(_peer);
     }
@@ -218,7 +228,8 @@ public sealed class BadInputTests : IAsyncLifetime
     {
         Assert.Equal(ErrorCode.UnknownTopic, (await _peer.RefusalAsync(new DescribeTopicRequest("none"))).Code);
         Assert.Equal(ErrorCode.UnknownTopic, (await _peer.RefusalAsync(new DeleteTopicRequest("none"))).Code);
-        Assert.Equal(ErrorCode.UnknownTopic, (await _peer.RefusalAsync(new AlterTopicRequest("none", TopicSettings.None))).Code);
+        Assert.Equal(
+            ErrorCode.UnknownTopic, (await _peer.RefusalAsync(new AlterTopicRequest("none", TopicSettings.None))).Code);
         RouteResponse route = await _peer.InvokeAsync(new RouteRequest(["none"], AutoCreate: false));
         Assert.Equal(ErrorCode.UnknownTopic, Assert.Single(route.Topics).Error);
         await AssertNothingHappenedAsync(_peer);

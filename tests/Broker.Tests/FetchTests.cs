@@ -48,7 +48,8 @@ public sealed class FetchTests : IAsyncLifetime
     [Fact]
     public async Task GivenAParkedFetch_WhenAWatchedQueueGetsAMessage_ThenItIsAnswered()
     {
-        Task<Fetched> fetch = _peer.FetchAsync(Messages.Open(Long, [.. _queues.Select(queue => Messages.From(queue, 0))]));
+        Task<Fetched> fetch = _peer.FetchAsync(
+            Messages.Open(Long, [.. _queues.Select(queue => Messages.From(queue, 0))]));
         await ParkedAsync(1);
         await _producer.ProduceAsync(_queues[2], "a");
         Fetched fetched = await fetch;
@@ -88,7 +89,8 @@ public sealed class FetchTests : IAsyncLifetime
     public async Task GivenMinBytesNeverReached_WhenTheWaitIsOver_ThenWhatIsThereIsGiven()
     {
         await _producer.ProduceAsync(_queues[0], "a");
-        Fetched fetched = await _peer.FetchAsync(Messages.Open(40, Messages.From(_queues[0], 0)) with { MinBytes = 100_000 });
+        Fetched fetched = await _peer.FetchAsync(
+            Messages.Open(40, Messages.From(_queues[0], 0)) with { MinBytes = 100_000 });
         Assert.Equal(["a"], fetched.Bodies);
         Assert.Empty((await _peer.FetchAsync(fetched.Next())).Queues);
     }
@@ -102,7 +104,8 @@ public sealed class FetchTests : IAsyncLifetime
                 await _producer.ProduceAsync(queue, new string('x', 400));
         }
 
-        FetchRequest request = Messages.Open(0, [.. _queues.Select(queue => Messages.From(queue, 0))]) with { MaxBytes = 500 };
+        FetchRequest request = Messages.Open(
+            0, [.. _queues.Select(queue => Messages.From(queue, 0))]) with { MaxBytes = 500 };
         var turns = new List<QueueId>();
         for (int i = 0; i < 8; i++)
         {
@@ -127,7 +130,8 @@ public sealed class FetchTests : IAsyncLifetime
     [Fact]
     public async Task GivenAQueueThatLeaves_WhenItGetsMessages_ThenTheSessionDoesNotSeeThem()
     {
-        Fetched first = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0)));
+        Fetched first = await _peer.FetchAsync(
+            Messages.Open(0, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0)));
         await _producer.ProduceAsync(_queues[0], "a");
         await _producer.ProduceAsync(_queues[1], "b");
         Fetched second = await _peer.FetchAsync(first.Next() with { Removed = [new FetchQueueKey(0, _queues[0])] });
@@ -145,7 +149,8 @@ public sealed class FetchTests : IAsyncLifetime
         Assert.Equal(ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(new FetchRequest { SessionId = 99 }));
         Assert.Equal(ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(new FetchRequest { Sequence = 1 }));
         Assert.Equal(
-            ErrorCode.InvalidArgument, await _peer.FetchRefusalAsync(new FetchRequest { Isolation = (FetchIsolation)7 }));
+            ErrorCode.InvalidArgument, await _peer.FetchRefusalAsync(
+                new FetchRequest { Isolation = (FetchIsolation)7 }));
         Assert.Equal(0, await _peer.FigureAsync("broker.fetchSessions"));
     }
 
@@ -155,7 +160,8 @@ public sealed class FetchTests : IAsyncLifetime
         Fetched first = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)));
         Task<ErrorCode> parked = _peer.FetchRefusalAsync(first.Next(Long));
         await ParkedAsync(1);
-        Assert.Equal(ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(first.Next(Long) with { Sequence = 2 }));
+        Assert.Equal(
+            ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(first.Next(Long) with { Sequence = 2 }));
         Assert.Equal(ErrorCode.UnknownFetchSession, await parked);
         Assert.Equal(0, await _peer.FigureAsync("broker.parkedFetches"));
         Assert.Equal(0, await _peer.FigureAsync("broker.fetchSessions"));
@@ -164,7 +170,8 @@ public sealed class FetchTests : IAsyncLifetime
     [Fact]
     public async Task GivenAParkedFetch_WhenItsTopicIsDeleted_ThenUnknownQueueIsAnswered()
     {
-        Task<Fetched> fetch = _peer.FetchAsync(Messages.Open(Long, [.. _queues.Select(queue => Messages.From(queue, 0))]));
+        Task<Fetched> fetch = _peer.FetchAsync(
+            Messages.Open(Long, [.. _queues.Select(queue => Messages.From(queue, 0))]));
         await ParkedAsync(1);
         await _producer.InvokeAsync(new DeleteTopicRequest("orders"));
         Assert.All((await fetch).Queues, queue => Assert.Equal(ErrorCode.UnknownQueue, queue.Header.Error));
@@ -177,7 +184,8 @@ public sealed class FetchTests : IAsyncLifetime
         Task<Fetched>[] parked =
             [.. peers.Take(3).Select(peer => peer.FetchAsync(Messages.Open(Long, Messages.From(_queues[0], 0))))];
         await ParkedAsync(3);
-        Assert.Equal(ErrorCode.LimitReached, await peers[3].FetchRefusalAsync(Messages.Open(Long, Messages.From(_queues[0], 0))));
+        Assert.Equal(ErrorCode.LimitReached, await peers[3].FetchRefusalAsync(
+            Messages.Open(Long, Messages.From(_queues[0], 0))));
         await _producer.ProduceAsync(_queues[0], "a");
         foreach (Fetched fetched in await Task.WhenAll(parked))
             Assert.Equal(["a"], fetched.Bodies);
@@ -194,7 +202,8 @@ public sealed class FetchTests : IAsyncLifetime
         Assert.Equal(ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(first.Next()));
         Task<Fetched>[] parked = [_peer.FetchAsync(second.Next(Long)), _peer.FetchAsync(third.Next(Long))];
         await ParkedAsync(2);
-        Assert.Equal(ErrorCode.LimitReached, await _peer.FetchRefusalAsync(Messages.Open(0, Messages.From(_queues[0], 0))));
+        Assert.Equal(
+            ErrorCode.LimitReached, await _peer.FetchRefusalAsync(Messages.Open(0, Messages.From(_queues[0], 0))));
         await _producer.ProduceAsync(_queues[1], "a");
         await _producer.ProduceAsync(_queues[2], "b");
         Assert.Equal(["a", "b"], (await Task.WhenAll(parked)).SelectMany(fetched => fetched.Bodies));
@@ -229,7 +238,8 @@ public sealed class FetchTests : IAsyncLifetime
         }
 
         Assert.Equal(
-            Enumerable.Range(0, 60).Select(i => $"m{i}-" + new string((char)('a' + (i % 26)), 1 << 20)).Order(), bodies.Order());
+            Enumerable.Range(0, 60).Select(
+                i => $"m{i}-" + new string((char)('a' + (i % 26)), 1 << 20)).Order(), bodies.Order());
         Assert.True(await _peer.FigureAsync("store.diskReads") > 0);
     }
 
@@ -239,7 +249,8 @@ public sealed class FetchTests : IAsyncLifetime
         await _producer.ProduceAsync(_queues[0], new string('x', 200_000));
         await _producer.ProduceAsync(_queues[1], "small");
         await using TestPeer reader = await TestPeer.ConnectAsync(_broker.EndPoint, "small", 100_000);
-        Fetched fetched = await reader.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0)));
+        Fetched fetched = await reader.FetchAsync(
+            Messages.Open(0, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0)));
         Assert.Equal([ErrorCode.MessageTooLarge, ErrorCode.None], fetched.Queues.Select(queue => queue.Header.Error));
         Assert.Equal(["small"], fetched.Bodies);
     }
@@ -269,7 +280,7 @@ public sealed class FetchTests : IAsyncLifetime
         ]));
         Assert.Equal([0L, 3, 0, 3, -1, -1], found.Answers.Select(answer => answer.Offset.Value));
         Assert.Equal(
-            [ErrorCode.None, ErrorCode.None, ErrorCode.None, ErrorCode.None, ErrorCode.UnknownQueue, ErrorCode.UnknownQueue],
+            [.. Enumerable.Repeat(ErrorCode.None, 4), ErrorCode.UnknownQueue, ErrorCode.UnknownQueue],
             found.Answers.Select(answer => answer.Error));
         Assert.True(first.StoredTimeMs <= second.StoredTimeMs);
         Assert.Equal(

@@ -35,7 +35,8 @@ public sealed class GroupTests : IAsyncLifetime
         GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(Guid.NewGuid(), "orders", "returns"));
         Assert.Equal(1, joined.Generation);
         Assert.InRange(joined.HeartbeatInterval, TimeSpan.FromMilliseconds(300), Session / 3);
-        Assert.Equal(["orders/0", "orders/1", "returns/0"], joined.Assignment!.Select(queue => $"{queue.Topic}/{queue.Number}"));
+        Assert.Equal(
+            ["orders/0", "orders/1", "returns/0"], joined.Assignment!.Select(queue => $"{queue.Topic}/{queue.Number}"));
         Assert.Equal(_queues, joined.Assignment!.Take(2).Select(queue => queue.Queue.Id));
     }
 
@@ -97,10 +98,12 @@ public sealed class GroupTests : IAsyncLifetime
     {
         var member = Guid.NewGuid();
         await _peer.InvokeAsync(Join(member, "orders"));
-        Assert.Equal(ErrorCode.UnknownMember, (await _second.RefusalAsync(new GroupLeaveRequest("billing", Guid.NewGuid()))).Code);
+        Assert.Equal(ErrorCode.UnknownMember, (await _second.RefusalAsync(
+            new GroupLeaveRequest("billing", Guid.NewGuid()))).Code);
         await _peer.InvokeAsync(new GroupLeaveRequest("billing", member));
         await _second.InvokeAsync(Join(Guid.NewGuid(), "orders"));
-        Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(new GroupLeaveRequest("billing", member))).Code);
+        Assert.Equal(
+            ErrorCode.UnknownMember, (await _peer.RefusalAsync(new GroupLeaveRequest("billing", member))).Code);
     }
 
     [Fact]
@@ -155,9 +158,11 @@ public sealed class GroupTests : IAsyncLifetime
         Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Join(member))).Code);
         Assert.Equal(
             ErrorCode.InvalidArgument,
-            (await _peer.RefusalAsync(Join(member, "orders") with { SessionTimeout = TimeSpan.FromMilliseconds(5) })).Code);
+            (await _peer.RefusalAsync(
+                Join(member, "orders") with { SessionTimeout = TimeSpan.FromMilliseconds(5) })).Code);
         Assert.Equal(
-            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Join(member, "orders") with { IsBroadcast = true })).Code);
+            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
+                Join(member, "orders") with { IsBroadcast = true })).Code);
         Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Beat(member, -1))).Code);
         Assert.Equal(0, await _peer.FigureAsync("broker.groups"));
     }
@@ -229,7 +234,8 @@ public sealed class GroupTests : IAsyncLifetime
         Assert.Equal(1, (await ReadAsync(_queues[0])).Next.Value);
         CommittedOffset[] many = [.. Enumerable.Range(0, 10_001).Select(_ => Offset(_queues[0], 0))];
         Assert.Equal(
-            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(new CommitOffsetsRequest("billing", Guid.Empty, -1, many))).Code);
+            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
+                new CommitOffsetsRequest("billing", Guid.Empty, -1, many))).Code);
     }
 
     [Fact]

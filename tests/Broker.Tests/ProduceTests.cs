@@ -69,7 +69,8 @@ public sealed class ProduceTests : IAsyncLifetime
             (new QueueId(9_999), Messages.Batch("y")),
             (_queues[0], Messages.Batch("b")));
         Assert.Equal(
-            [ErrorCode.None, ErrorCode.CorruptBatch, ErrorCode.UnknownQueue, ErrorCode.None], results.Select(result => result.Error));
+            [ErrorCode.None, ErrorCode.CorruptBatch, ErrorCode.UnknownQueue, ErrorCode.None], results.Select(
+                result => result.Error));
         Assert.Equal([0L, -1, -1, 1], results.Select(result => result.FirstOffset.Value));
         Assert.Equal(["a", "b"], (await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)))).Bodies);
         Assert.Equal(2, await _peer.FigureAsync("broker.refusedBatches"));
@@ -142,16 +143,19 @@ public sealed class ProduceTests : IAsyncLifetime
             (await _peer.ProduceAsync(Durability.Policy, (_queues[0], Messages.Batch(old, 1, "c"))))[0].Error);
         Assert.Equal(ErrorCode.ProducerFenced, (await _peer.RefusalAsync(new InitProducerRequest(null, old))).Code);
         Assert.Equal(
-            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(new InitProducerRequest("tx", ProducerSession.None))).Code);
+            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
+                new InitProducerRequest("tx", ProducerSession.None))).Code);
         Assert.Equal(
-            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(new InitProducerRequest(null, new ProducerSession(-5, 0)))).Code);
+            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
+                new InitProducerRequest(null, new ProducerSession(-5, 0)))).Code);
     }
 
     [Fact]
     public async Task GivenOneway_WhenProduced_ThenTheMessagesArriveInOrderWithoutAnAnswer()
     {
         for (int i = 0; i < 20; i++)
-            await _peer.SendOnewayAsync(Opcode.Produce, Messages.Produce(Durability.Policy, (_queues[0], Messages.Batch($"m{i}"))));
+            await _peer.SendOnewayAsync(
+                Opcode.Produce, Messages.Produce(Durability.Policy, (_queues[0], Messages.Batch($"m{i}"))));
         await _peer.SendOnewayAsync(Opcode.Produce, TestPeer.Bytes(1, 2, 3));
         await _peer.ProduceAsync(_queues[0], "last");
         Fetched fetched = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)));
@@ -159,7 +163,7 @@ public sealed class ProduceTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task GivenMoreThanTheStoreHoldsInMemory_WhenProducedAtOnce_ThenTheSenderWaitsAndEverythingIsStoredInOrder()
+    public async Task GivenMoreThanTheStoreHoldsInMemory_WhenProducedAtOnce_ThenTheSenderWaitsAndAllIsStoredInOrder()
     {
         const int Count = 60;
         using RawConnection raw = await RawConnection.ConnectAsync(_broker.EndPoint);

@@ -3,7 +3,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker.Tests;
 
-/// <summary>What was acknowledged is there again: after an orderly stop, and from what lies on disk while the broker runs.</summary>
+/// <summary>
+/// What was acknowledged is there again: after an orderly stop, and from what lies on disk while the broker runs.
+/// </summary>
 public sealed class RestartTests
 {
     [Theory]
@@ -23,7 +25,8 @@ public sealed class RestartTests
         {
             await peer.CreateTopicAsync("gone");
             topic = await peer.CreateTopicAsync("orders", 3);
-            topic = await peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { QueueCount = 5, RetentionCount = 9 }));
+            topic = await peer.InvokeAsync(
+                new AlterTopicRequest("orders", new TopicSettings { QueueCount = 5, RetentionCount = 9 }));
             await peer.InvokeAsync(new DeleteTopicRequest("gone"));
             queue = topic.Queues[4].Id;
             session = (await peer.InvokeAsync(new InitProducerRequest(null, ProducerSession.None))).Session;
@@ -41,7 +44,8 @@ public sealed class RestartTests
         TopicDescription kept = await reader.InvokeAsync(new DescribeTopicRequest("orders"));
         Assert.Equal((topic.Id, topic.CreatedMs, topic.Settings), (kept.Id, kept.CreatedMs, kept.Settings));
         Assert.Equal(topic.Queues.Select(one => one.Id), kept.Queues.Select(one => one.Id));
-        Assert.Equal(["orders"], (await reader.InvokeAsync(new ListTopicsRequest(null, 9))).Topics.Select(one => one.Topic));
+        Assert.Equal(
+            ["orders"], (await reader.InvokeAsync(new ListTopicsRequest(null, 9))).Topics.Select(one => one.Topic));
         Assert.Equal(["a", "b", "c"], (await reader.FetchAsync(Messages.Open(0, Messages.From(queue, 0)))).Bodies);
         Assert.Equal(2, (await ReadAsync(reader, queue)).Next.Value);
 
@@ -49,7 +53,8 @@ public sealed class RestartTests
             Durability.Policy, (queue, last), (queue, Messages.Batch(session, 3, "d")));
         Assert.Equal([ErrorCode.DuplicateSequence, ErrorCode.None], results.Select(result => result.Error));
         Assert.Equal([2L, 3], results.Select(result => result.FirstOffset.Value));
-        Assert.NotEqual(session.Id, (await reader.InvokeAsync(new InitProducerRequest(null, ProducerSession.None))).Session.Id);
+        Assert.NotEqual(
+            session.Id, (await reader.InvokeAsync(new InitProducerRequest(null, ProducerSession.None))).Session.Id);
         TopicDescription made = await reader.CreateTopicAsync("next");
         Assert.DoesNotContain(made.Queues[0].Id, kept.Queues.Select(one => one.Id));
     }
@@ -108,7 +113,8 @@ public sealed class RestartTests
                     // The broker had stopped reading: not acknowledged.
                 }
             })];
-            await Eventually.HoldsAsync(() => Task.FromResult(Volatile.Read(ref acknowledged) > 0), "Some should be stored.");
+            await Eventually.HoldsAsync(() =>
+                Task.FromResult(Volatile.Read(ref acknowledged) > 0), "Some should be stored.");
             broker.OwnsDirectory = false;
             await broker.Broker.StopAsync(CancellationToken.None);
             await peer.DisposeAsync();

@@ -78,7 +78,8 @@ public sealed class TopicTests : IAsyncLifetime
         RouteResponse[] routes = await Task.WhenAll(
             peers.Select(peer => peer.InvokeAsync(new RouteRequest(["auto"], AutoCreate: true))));
         Assert.Single(routes.Select(route => route.Topics[0].Id).Distinct());
-        Assert.Single(routes.Select(route => string.Join(',', route.Topics[0].Queues.Select(queue => queue.Id))).Distinct());
+        Assert.Single(
+            routes.Select(route => string.Join(',', route.Topics[0].Queues.Select(queue => queue.Id))).Distinct());
         Assert.All(routes, route => Assert.Equal(4, route.Topics[0].Queues.Count));
         BrokerAddress address = Assert.Single(routes[0].Brokers);
         Assert.Equal((_broker.Broker.StoreId, "", (ushort)0), (address.BrokerId, address.Host, address.Port));
@@ -94,10 +95,13 @@ public sealed class TopicTests : IAsyncLifetime
             "orders", new TopicSettings { QueueCount = 5, RetentionBytes = 77 }));
         Assert.Equal([0, 1, 2, 3, 4], grown.Queues.Select(queue => queue.Number));
         Assert.Equal(before.Queues.Select(queue => queue.Id), grown.Queues.Take(2).Select(queue => queue.Id));
-        Assert.Equal((before.Id, 77L, before.Settings.RetentionAge), (grown.Id, grown.Settings.RetentionBytes, grown.Settings.RetentionAge));
-        TopicDescription set = await _peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { MaxMessageBytes = 10 }));
+        Assert.Equal((before.Id, 77L), (grown.Id, grown.Settings.RetentionBytes));
+        Assert.Equal(before.Settings.RetentionAge, grown.Settings.RetentionAge);
+        TopicDescription set = await _peer.InvokeAsync(
+            new AlterTopicRequest("orders", new TopicSettings { MaxMessageBytes = 10 }));
         Assert.Equal((5, 10), (set.Queues.Count, set.Settings.MaxMessageBytes));
-        EQueueException fewer = await _peer.RefusalAsync(new AlterTopicRequest("orders", new TopicSettings { QueueCount = 4 }));
+        EQueueException fewer = await _peer.RefusalAsync(
+            new AlterTopicRequest("orders", new TopicSettings { QueueCount = 4 }));
         Assert.Equal(ErrorCode.InvalidArgument, fewer.Code);
     }
 
@@ -144,8 +148,10 @@ public sealed class TopicTests : IAsyncLifetime
         Assert.Equal(ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { QueueCount = 0 }));
         Assert.Equal(ErrorCode.TooManyQueues, await RefusalOfAsync(new TopicSettings { QueueCount = 31 }));
         Assert.Equal(ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { MaxMessageBytes = 0 }));
-        Assert.Equal(ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { MaxMessageBytes = (4 << 20) + 1 }));
-        Assert.Equal(ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { BacklogPolicy = (BacklogPolicy)9 }));
+        Assert.Equal(
+            ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { MaxMessageBytes = (4 << 20) + 1 }));
+        Assert.Equal(
+            ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { BacklogPolicy = (BacklogPolicy)9 }));
         Assert.Empty((await _peer.InvokeAsync(new ListTopicsRequest(null, 10))).Topics);
     }
 
@@ -169,7 +175,8 @@ public sealed class TopicTests : IAsyncLifetime
     public async Task GivenNoAutoCreate_WhenAMissingTopicIsRouted_ThenItIsUnknown()
     {
         BrokerOptions options = TestBroker.SmallOptions();
-        await using TestBroker strict = await TestBroker.StartAsync(options with { Topics = new TopicOptions { AutoCreate = false } });
+        await using TestBroker strict = await TestBroker.StartAsync(
+            options with { Topics = new TopicOptions { AutoCreate = false } });
         await using TestPeer peer = await strict.ConnectAsync();
         RouteResponse route = await peer.InvokeAsync(new RouteRequest(["none"], AutoCreate: true));
         Assert.Equal(ErrorCode.UnknownTopic, route.Topics[0].Error);

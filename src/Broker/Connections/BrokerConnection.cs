@@ -3,7 +3,9 @@ using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
-/// <summary>What the broker keeps with a connection: who is there, its fetch sessions, its unanswered requests.</summary>
+/// <summary>
+/// What the broker keeps with a connection: who is there, its fetch sessions, its unanswered requests.
+/// </summary>
 /// <remarks>Frames come on the connection's receive loop alone; answers leave from any thread.</remarks>
 internal sealed class BrokerConnection(ServerConnection transport, int maxRequestsInFlight)
 {
@@ -63,7 +65,9 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public void Answer(in FrameHeader request, FrameBuffer body, bool isOnReceiveLoop) => Transport.Send(
         body, request.Opcode, request.Version, FrameFlags.Response, request.CorrelationId, 0, isOnReceiveLoop);
 
-    /// <summary>Answers a request with an encoded value, or with LimitReached when it does not fit into a frame.</summary>
+    /// <summary>
+    /// Answers a request with an encoded value, or with LimitReached when it does not fit into a frame.
+    /// </summary>
     public void Answer<T>(in FrameHeader request, T value)
         where T : IPayload<T>
     {
@@ -86,7 +90,10 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
         }
 
         body.Dispose();
-        Refuse(request, ErrorCode.LimitReached, $"The answer of {frameBytes} bytes is longer than a frame of {MaxFrameBytes}: ask for less.");
+        Refuse(
+            request,
+            ErrorCode.LimitReached,
+            $"The answer of {frameBytes} bytes is longer than a frame of {MaxFrameBytes}: ask for less.");
     }
 
     /// <summary>Answers a request with an error; a oneway request gets none.</summary>

@@ -4,7 +4,8 @@ namespace EQueue.Broker;
 
 /// <summary>Bounds the memory of fetch answers that their readers have not taken yet.</summary>
 /// <remarks>
-/// An answer counts from when it is handed to its connection until the reader asks on, or until the connection is seen to have nothing queued.
+/// An answer counts from when it is handed to its connection until the reader asks on, or until the connection is seen
+/// to have nothing queued.
 /// Above the bound answers become small instead of waiting, so that no reader starves behind another.
 /// </remarks>
 internal sealed class AnswerBudget(long maxBytes, ConcurrentDictionary<FetchSession, bool> sessions, TimeProvider time)

@@ -1,7 +1,8 @@
 namespace EQueue.Broker;
 
 /// <summary>Ends the wait of parked fetches: one timer for all of them, ticking only while somebody waits.</summary>
-/// <remarks>Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late.</remarks>
+/// <remarks>Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick
+/// late.</remarks>
 internal sealed class DeadlineWheel : IDisposable
 {
     private const int SlotCount = 512;

@@ -39,7 +39,8 @@ internal sealed partial class FetchHandler
     {
         session.TakeNotes();
         FetchRequest request = session.Request;
-        int size = Math.Clamp(session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
+        int size = Math.Clamp(
+            session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
         var answer = new FetchAnswer(FrameBuffer.Rent(size), Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
         try
         {
@@ -111,7 +112,9 @@ internal sealed partial class FetchHandler
         }
     }
 
-    /// <summary>Reads from memory; a queue with nothing to give leaves the ready list and is watched from then on.</summary>
+    /// <summary>
+    /// Reads from memory; a queue with nothing to give leaves the ready list and is watched from then on.
+    /// </summary>
     private ReadResult Read(FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame)
     {
         ReadResult read = _store.Read(queue.Key.Id, queue.Next, maxBytes, frame);
@@ -228,7 +231,9 @@ internal sealed partial class FetchHandler
         {
             Interlocked.Decrement(ref _counters.ParkedFetches);
             Fail(session, new BusyException(
-                ErrorCode.LimitReached, $"{_limits.MaxParkedFetches} fetches wait (Limits.MaxParkedFetches).", RetryAfter));
+                ErrorCode.LimitReached,
+                $"{_limits.MaxParkedFetches} fetches wait (Limits.MaxParkedFetches).",
+                RetryAfter));
             return true;
         }
 
@@ -238,7 +243,8 @@ internal sealed partial class FetchHandler
         {
             Unpark(session);
             CleanUp(session);
-            session.Peer.Refuse(session.Header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
+            session.Peer.Refuse(
+                session.Header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
             return true;
         }
 

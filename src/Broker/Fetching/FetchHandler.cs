@@ -8,7 +8,8 @@ namespace EQueue.Broker;
 
 /// <summary>Takes fetch requests and keeps their sessions; how a session is answered stands beside (Serve).</summary>
 /// <remarks>
-/// A request that finds something is answered on the receive loop. One that finds nothing is parked without a thread: the store's signal or
+/// A request that finds something is answered on the receive loop. One that finds nothing is parked without a thread:
+/// the store's signal or
 /// the wheel takes it up again on a thread of the pool.
 /// </remarks>
 internal sealed partial class FetchHandler : IDisposable
@@ -52,7 +53,10 @@ internal sealed partial class FetchHandler : IDisposable
         Interlocked.Increment(ref _counters.FetchRequests);
         if (header.IsOneway || !Payload.TryRead(payload.Span, out FetchRequest request))
         {
-            peer.Refuse(header, ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a fetch request that wants an answer.");
+            peer.Refuse(
+                header,
+                ErrorCode.MalformedRequest,
+                $"The {payload.Length} bytes are not a fetch request that wants an answer.");
             return ValueTask.CompletedTask;
         }
 
@@ -68,7 +72,10 @@ internal sealed partial class FetchHandler : IDisposable
         if (session.Queues.Count + (long)request.Queues.Count > _limits.MaxQueues)
         {
             End(session);
-            peer.Refuse(header, ErrorCode.LimitReached, $"A session holds at most {_limits.MaxQueues} queues (Limits.MaxQueues).");
+            peer.Refuse(
+                header,
+                ErrorCode.LimitReached,
+                $"A session holds at most {_limits.MaxQueues} queues (Limits.MaxQueues).");
             return ValueTask.CompletedTask;
         }
 
@@ -117,7 +124,8 @@ internal sealed partial class FetchHandler : IDisposable
             peer.Refuse(
                 header,
                 ErrorCode.LimitReached,
-                $"The connection has {peer.FetchSessions.Count} fetch sessions with a request under way (Limits.MaxFetchSessionsPerConnection).",
+                $"The connection has {peer.FetchSessions.Count} fetch sessions with a request under way "
+                + "(Limits.MaxFetchSessionsPerConnection).",
                 RetryAfter);
             return null;
         }
@@ -137,7 +145,8 @@ internal sealed partial class FetchHandler : IDisposable
 
     private FetchSession? Find(BrokerConnection peer, in FrameHeader header, FetchRequest request)
     {
-        if (peer.FetchSessions.TryGetValue(request.SessionId, out FetchSession? session) && IsExpected(session, request))
+        if (peer.FetchSessions.TryGetValue(
+            request.SessionId, out FetchSession? session) && IsExpected(session, request))
             return session;
         string message = session is null
             ? $"This connection has no fetch session {request.SessionId}."
@@ -166,7 +175,9 @@ internal sealed partial class FetchHandler : IDisposable
         return true;
     }
 
-    /// <summary>Takes the request and its changes of the list into the session, which is the caller's from here on.</summary>
+    /// <summary>
+    /// Takes the request and its changes of the list into the session, which is the caller's from here on.
+    /// </summary>
     private void Begin(FetchSession session, in FrameHeader header, FetchRequest request)
     {
         _budget.Release(session);
@@ -212,7 +223,9 @@ internal sealed partial class FetchHandler : IDisposable
             _store.Unwatch(queue.Key.Id, session);
     }
 
-    /// <summary>Ends a session that the peer cannot use any more; a request under way gets its error. On the receive loop.</summary>
+    /// <summary>
+    /// Ends a session that the peer cannot use any more; a request under way gets its error. On the receive loop.
+    /// </summary>
     private void End(FetchSession session)
     {
         session.Peer.FetchSessions.Remove(session.Id);

@@ -6,9 +6,12 @@ namespace EQueue.Broker;
 
 /// <summary>A commit on its way into the log: makes its offsets visible and answers when the log says so.</summary>
 internal sealed class CommitWaiter(
-    BrokerConnection peer, FrameHeader request, Group group, ErrorCode[] results, CommitWaiter.Change[] changes) : AppendWaiter
+    BrokerConnection peer, FrameHeader request, Group group, ErrorCode[] results, CommitWaiter.Change[] changes)
+        : AppendWaiter
 {
-    /// <summary>The place of this commit among those of its group; set under the group's gate before it is appended.</summary>
+    /// <summary>
+    /// The place of this commit among those of its group; set under the group's gate before it is appended.
+    /// </summary>
     public long Commit { get; set; }
 
     /// <summary>Answers a commit of which nothing entered the log.</summary>

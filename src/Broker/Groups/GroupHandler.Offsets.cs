@@ -27,7 +27,10 @@ internal sealed partial class GroupHandler
         ]));
     }
 
-    /// <summary>Stores progress. The answer leaves when the commit is as safe as the flush policy says; the receive loop goes on before.</summary>
+    /// <summary>
+    /// Stores progress. The answer leaves when the commit is as safe as the flush policy says; the receive loop goes on
+    /// before.
+    /// </summary>
     public async ValueTask CommitAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         Interlocked.Increment(ref counters.Commits);
@@ -61,10 +64,12 @@ internal sealed partial class GroupHandler
     {
         TopicRules.CheckName(request.Group, "group");
         if (request.Offsets.Count > MaxCommittedQueues)
-            throw TopicRules.Invalid($"A commit names at most {MaxCommittedQueues} queues; it names {request.Offsets.Count}.");
+            throw TopicRules.Invalid(
+                $"A commit names at most {MaxCommittedQueues} queues; it names {request.Offsets.Count}.");
         long bytes = request.Offsets.Sum(offset => 300L + (offset.Metadata?.Length ?? 0));
         if (bytes > MaxCommitBytes)
-            throw TopicRules.Invalid($"A commit takes at most {MaxCommitBytes} bytes of state; this one takes {bytes}: cut it.");
+            throw TopicRules.Invalid(
+                $"A commit takes at most {MaxCommitBytes} bytes of state; this one takes {bytes}: cut it.");
     }
 
     private async ValueTask CommitAsync(BrokerConnection peer, FrameHeader header, CommitOffsetsRequest request)
@@ -162,7 +167,8 @@ internal sealed partial class GroupHandler
             return ErrorCode.UnknownQueue;
         if (wanted.Next.Value < 0 || wanted.Next > queue.StagedEnd)
             return ErrorCode.InvalidArgument;
-        return wanted.Metadata is { } metadata && Encoding.UTF8.GetByteCount(metadata) > CommittedOffset.MaxMetadataBytes
+        return wanted.Metadata is { } metadata
+            && Encoding.UTF8.GetByteCount(metadata) > CommittedOffset.MaxMetadataBytes
             ? ErrorCode.InvalidArgument
             : ErrorCode.None;
     }

@@ -4,7 +4,9 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
-/// <summary>Membership of a group: until groups are shared, its only live member owns every queue of its topics.</summary>
+/// <summary>
+/// Membership of a group: until groups are shared, its only live member owns every queue of its topics.
+/// </summary>
 internal sealed partial class GroupHandler(
     QueueStore store,
     TopicCatalogue catalogue,
@@ -46,7 +48,8 @@ internal sealed partial class GroupHandler(
         }
     }
 
-    public ValueTask<Done> LeaveAsync(BrokerConnection peer, GroupLeaveRequest request, CancellationToken cancellationToken)
+    public ValueTask<Done> LeaveAsync(
+        BrokerConnection peer, GroupLeaveRequest request, CancellationToken cancellationToken)
     {
         TopicRules.CheckName(request.Group, "group");
         Group group = groups.Find(request.Group) ?? throw UnknownMember(request.Group, request.Member);
@@ -73,7 +76,8 @@ internal sealed partial class GroupHandler(
             && (request.SessionTimeout < ShortestSession || request.SessionTimeout > LongestSession))
         {
             throw TopicRules.Invalid(
-                $"A session timeout is {ShortestSession} to {LongestSession}, or 0 for {UsualSession}; asked for {request.SessionTimeout}.");
+                $"A session timeout is {ShortestSession} to {LongestSession}, or 0 for {UsualSession}; "
+                + $"asked for {request.SessionTimeout}.");
         }
 
         if (request.IsBroadcast)
@@ -81,7 +85,8 @@ internal sealed partial class GroupHandler(
         if (request.Generation == 0 && request.Subscriptions is null or { Count: 0 })
             throw TopicRules.Invalid("A member joins with the topics that it reads.");
         if (request.Subscriptions?.Count > MaxSubscriptions)
-            throw TopicRules.Invalid($"A member reads at most {MaxSubscriptions} topics; asked for {request.Subscriptions.Count}.");
+            throw TopicRules.Invalid(
+                $"A member reads at most {MaxSubscriptions} topics; asked for {request.Subscriptions.Count}.");
     }
 
     private static EQueueException UnknownMember(string group, Guid member) =>
@@ -116,7 +121,8 @@ internal sealed partial class GroupHandler(
     }
 
     private static EQueueException Fenced(Group group, int generation) => new(
-        ErrorCode.FencedGeneration, $"Group '{group.Name}' is in generation {group.Generation}; the call names {generation}.");
+        ErrorCode.FencedGeneration,
+        $"Group '{group.Name}' is in generation {group.Generation}; the call names {generation}.");
 
     private static void RefuseSecondMember(Group group, Guid joining, DateTimeOffset now)
     {

@@ -10,7 +10,8 @@ internal readonly record struct GroupOffsetKey(string Group, FetchQueueKey Queue
 
 /// <summary>The progress of a group in a queue.</summary>
 /// <remarks>
-/// State record of kind <see cref="Kind"/>; key: log u16, queue id u32, then the group's name in UTF-8; value, little-endian:
+/// State record of kind <see cref="Kind"/>; key: log u16, queue id u32, then the group's name in UTF-8; value,
+/// little-endian:
 /// <code>
 /// at  size  field
 ///  0   1    version of this layout: 0
@@ -19,7 +20,8 @@ internal readonly record struct GroupOffsetKey(string Group, FetchQueueKey Queue
 /// 13   8    committed, i64 Unix ms
 /// 21   -    metadata: string, null allowed
 /// </code>
-/// It means something only while its queue exists: queue ids are never reused, so removing a queue removes its progress.
+/// It means something only while its queue exists: queue ids are never reused, so removing a queue removes its
+/// progress.
 /// </remarks>
 internal sealed record GroupOffset(QueueOffset Next, int RecordEpoch, long CommittedMs, string? Metadata)
 {

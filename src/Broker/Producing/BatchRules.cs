@@ -22,7 +22,9 @@ internal static class BatchRules
         return batch.Length <= maxMessageBytes ? ErrorCode.None : CheckBodies(batch, header, maxMessageBytes);
     }
 
-    /// <summary>Only a batch larger than the largest body can hold one that is too large: the others are never walked.</summary>
+    /// <summary>
+    /// Only a batch larger than the largest body can hold one that is too large: the others are never walked.
+    /// </summary>
     private static ErrorCode CheckBodies(ReadOnlySpan<byte> batch, in RecordBatchHeader header, int maxMessageBytes)
     {
         if (header.Codec != RecordCodec.None)

@@ -6,7 +6,8 @@ namespace EQueue.Broker;
 
 /// <summary>Stores batches. The hot path: nothing is allocated and nothing waits while the store has room.</summary>
 /// <remarks>
-/// Batches are copied by the store before the call returns, so the payload is lent no longer than that. When the store has no room the
+/// Batches are copied by the store before the call returns, so the payload is lent no longer than that. When the store
+/// has no room the
 /// connection's receive loop waits here: that is the sender's back-pressure.
 /// </remarks>
 internal sealed class ProduceHandler(
@@ -23,7 +24,8 @@ internal sealed class ProduceHandler(
     {
         Interlocked.Increment(ref counters.ProduceRequests);
         if (!ProduceRequestHeader.TryRead(payload.Span, out ProduceRequestHeader head) || head.BatchCount > MaxBatches)
-            return Refuse(peer, header, ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a produce request.");
+            return Refuse(
+                peer, header, ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a produce request.");
         if (head.TransactionId != 0)
             return Refuse(peer, header, ErrorCode.InvalidArgument, "This broker has no transactions.");
 
@@ -34,7 +36,11 @@ internal sealed class ProduceHandler(
         if (!TryWalk(waiter, payload[ProduceRequestHeader.Size..], head.BatchCount))
         {
             waiter.Abandon();
-            return Refuse(peer, header, ErrorCode.MalformedRequest, $"The batches do not fill the {payload.Length} bytes exactly.");
+            return Refuse(
+                peer,
+                header,
+                ErrorCode.MalformedRequest,
+                $"The batches do not fill the {payload.Length} bytes exactly.");
         }
 
         return TryAppend(waiter, level, isOnReceiveLoop: true)

@@ -6,7 +6,8 @@ namespace EQueue.Broker;
 
 /// <summary>The broker's state as the log has it: topics and group offsets, staged ones included.</summary>
 /// <remarks>
-/// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the groups once, when the
+/// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the
+/// groups once, when the
 /// broker starts. What clients are answered comes from those two, who learn of a change when it is visible.
 /// </remarks>
 internal sealed class BrokerState : IStateMachine
@@ -51,7 +52,9 @@ internal sealed class BrokerState : IStateMachine
             yield return offset.ToEntry(key);
     }
 
-    /// <summary>Forgets the progress in queues that do not exist (any more), so that snapshots do not carry it on.</summary>
+    /// <summary>
+    /// Forgets the progress in queues that do not exist (any more), so that snapshots do not carry it on.
+    /// </summary>
     /// <returns>Offsets forgotten.</returns>
     public int ForgetOffsets(Predicate<FetchQueueKey> isGone)
     {

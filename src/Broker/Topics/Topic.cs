@@ -2,7 +2,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>A topic that clients can use: its record and its queues, by number. Never changed; a change makes a new one.</summary>
+/// <summary>
+/// A topic that clients can use: its record and its queues, by number. Never changed; a change makes a new one.
+/// </summary>
 internal sealed class Topic(TopicRecord record, QueueId[] queues)
 {
     public TopicRecord Record { get; } = record;

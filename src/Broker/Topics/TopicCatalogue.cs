@@ -6,7 +6,9 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
-/// <summary>The topics that clients can see, by name and by queue. A topic appears here when its record is visible in the log.</summary>
+/// <summary>
+/// The topics that clients can see, by name and by queue. A topic appears here when its record is visible in the log.
+/// </summary>
 /// <remarks>Look-ups are free of locks; changes go one at a time.</remarks>
 internal sealed class TopicCatalogue(
     QueueStore store, BrokerState state, BrokerOptions options, TimeProvider time, ILogger logger) : IDisposable
@@ -135,7 +137,8 @@ internal sealed class TopicCatalogue(
 
     /// <summary>Removes a topic.</summary>
     /// <param name="name">Its name.</param>
-    /// <param name="whenHidden">Called when the topic cannot be found any more and before its removal is stored.</param>
+    /// <param name="whenHidden">Called when the topic cannot be found any more and before its removal is
+    /// stored.</param>
     /// <param name="cancellationToken">Ends the wait for other changes, not the removal.</param>
     /// <returns>The topic that is gone.</returns>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
@@ -192,7 +195,8 @@ internal sealed class TopicCatalogue(
         {
             throw new EQueueException(
                 ErrorCode.TooManyQueues,
-                $"The broker has {QueueCount} queues; {added} more are beyond its limit of {options.Limits.MaxQueues} (Limits.MaxQueues).");
+                $"The broker has {QueueCount} queues; {added} more are beyond its limit of "
+                + $"{options.Limits.MaxQueues} (Limits.MaxQueues).");
         }
 
         if (added == 0)

@@ -35,7 +35,8 @@ internal sealed class TopicHandler(
         ArraySegment<Topic> found = catalogue.List(request.After, limit + 1);
         bool hasMore = found.Count > limit;
         return ValueTask.FromResult(new ListTopicsResponse(
-            [.. found.Take(limit).Select(topic => new TopicListing(topic.Name, topic.Id, topic.Queues.Length))], hasMore));
+            [.. found.Take(limit).Select(
+                topic => new TopicListing(topic.Name, topic.Id, topic.Queues.Length))], hasMore));
     }
 
     public ValueTask<TopicDescription> DescribeAsync(
@@ -46,7 +47,8 @@ internal sealed class TopicHandler(
         BrokerConnection peer, RouteRequest request, CancellationToken cancellationToken)
     {
         if (request.Topics.Count > MaxRouted)
-            throw TopicRules.Invalid($"At most {MaxRouted} topics are routed at once; asked for {request.Topics.Count}.");
+            throw TopicRules.Invalid(
+                $"At most {MaxRouted} topics are routed at once; asked for {request.Topics.Count}.");
         var routes = new TopicRoute[request.Topics.Count];
         for (int i = 0; i < routes.Length; i++)
             routes[i] = await RouteAsync(request.Topics[i], request.AutoCreate, cancellationToken);
@@ -75,7 +77,8 @@ internal sealed class TopicHandler(
         QueueId[] queues = topic.Queues;
         var routes = new QueueRoute[queues.Length];
         for (int number = 0; number < queues.Length; number++)
-            routes[number] = new QueueRoute(number, 0, QueueState.Writable | QueueState.Readable, queues[number], epoch, 0);
+            routes[number] = new QueueRoute(
+                number, 0, QueueState.Writable | QueueState.Readable, queues[number], epoch, 0);
         return new TopicRoute(ErrorCode.None, name, topic.Id, (uint)topic.MaxMessageBytes, routes);
     }
 

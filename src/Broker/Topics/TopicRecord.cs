@@ -5,7 +5,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>A topic as the log's state holds it. Its queues are the store's own records, under the same topic id.</summary>
+/// <summary>
+/// A topic as the log's state holds it. Its queues are the store's own records, under the same topic id.
+/// </summary>
 /// <remarks>
 /// State record of kind <see cref="Kind"/>; key = the name in UTF-8; value, little-endian:
 /// <code>
@@ -44,8 +46,10 @@ internal sealed record TopicRecord(string Name, TopicId Id, long CreatedMs, Topi
         var reader = new PayloadReader(record.Value);
         byte version = reader.ReadByte();
         if (version != Version)
-            throw new InvalidDataException($"Topic record of '{name}' has version {version}; this build reads {Version}.");
-        var topic = new TopicRecord(name, new TopicId(reader.ReadGuid()), reader.ReadInt64(), TopicSettings.Read(ref reader));
+            throw new InvalidDataException(
+                $"Topic record of '{name}' has version {version}; this build reads {Version}.");
+        var topic = new TopicRecord(
+            name, new TopicId(reader.ReadGuid()), reader.ReadInt64(), TopicSettings.Read(ref reader));
         if (!reader.IsComplete)
             throw new InvalidDataException($"Topic record of '{name}' does not fit its {record.Value.Length} bytes.");
         return topic;

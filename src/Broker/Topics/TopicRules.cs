@@ -12,7 +12,8 @@ internal static class TopicRules
         {
             throw new EQueueException(
                 ErrorCode.InvalidName,
-                $"The {what}'s name of {name.Length} characters is not 1 to {NameRules.MaxLength} of A-Z a-z 0-9 . _ - or is '.' or '..'.");
+                $"The {what}'s name of {name.Length} characters is not 1 to {NameRules.MaxLength} of "
+                + "A-Z a-z 0-9 . _ - or is '.' or '..'.");
         }
     }
 
@@ -32,7 +33,8 @@ internal static class TopicRules
         if (settings.MaxMessageBytes < 1 || settings.MaxMessageBytes > limits.MaxMessageBytes)
         {
             throw Invalid(
-                $"The largest message of a topic is 1 to {limits.MaxMessageBytes} bytes; asked for {settings.MaxMessageBytes}.");
+                $"The largest message of a topic is 1 to {limits.MaxMessageBytes} bytes; "
+                + $"asked for {settings.MaxMessageBytes}.");
         }
 
         if (settings.BacklogPolicy is { } policy && !Enum.IsDefined(policy))

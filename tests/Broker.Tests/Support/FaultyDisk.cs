@@ -19,7 +19,8 @@ internal sealed class FaultyDisk : IDisk
     public void Break() => _isBroken = true;
 
     public IDiskFile Open(string path, DiskOpen mode) =>
-        path.Replace((char)92, (char)47).Contains("/logs/", StringComparison.Ordinal) ? new LogFile(this, path, _disk.Open(path, mode)) : _disk.Open(path, mode);
+        path.Replace((char)92, (char)47).Contains("/logs/", StringComparison.Ordinal) ? new LogFile(
+            this, path, _disk.Open(path, mode)) : _disk.Open(path, mode);
 
     public bool Exists(string path) => _disk.Exists(path);
 

@@ -34,7 +34,8 @@ internal static class Messages
         head.Write(body.Reserve(ProduceRequestHeader.Size));
         foreach ((QueueId queue, byte[] batch) in batches)
         {
-            new ProduceBatchHeader(queue, 0, -1, uint.MaxValue, batch.Length).Write(body.Reserve(ProduceBatchHeader.Size));
+            new ProduceBatchHeader(
+                queue, 0, -1, uint.MaxValue, batch.Length).Write(body.Reserve(ProduceBatchHeader.Size));
             batch.CopyTo(body.Reserve(batch.Length));
         }
 
@@ -56,7 +57,8 @@ internal static class Messages
             Assert.True(ProduceResponse.TryReadHeader(answer.Payload.Span, out _, out int count));
             var results = new ProduceResult[count];
             for (int i = 0; i < count; i++)
-                results[i] = ProduceResult.Read(answer.Payload.Span[(ProduceResponse.HeaderSize + (i * ProduceResult.Size))..]);
+                results[i] = ProduceResult.Read(
+                    answer.Payload.Span[(ProduceResponse.HeaderSize + (i * ProduceResult.Size))..]);
             return results;
         }
     }
@@ -64,7 +66,8 @@ internal static class Messages
     public static FetchQueue From(QueueId queue, long offset, int maxBytes = 1 << 20) =>
         new(new FetchQueueKey(0, queue), new QueueOffset(offset), -1, maxBytes, uint.MaxValue, new QueueOffset(-1));
 
-    public static FetchRequest Open(int maxWaitMs, params FetchQueue[] queues) => new() { MaxWaitMs = maxWaitMs, Queues = queues };
+    public static FetchRequest Open(int maxWaitMs, params FetchQueue[] queues) =>
+        new() { MaxWaitMs = maxWaitMs, Queues = queues };
 
     public static async Task<Fetched> FetchAsync(this TestPeer peer, FetchRequest request) =>
         ReadFetched(await peer.SendAsync(Opcode.Fetch, TestPeer.Encode(request)));
@@ -121,7 +124,8 @@ internal sealed record Fetched(uint Session, uint Sequence, IReadOnlyList<Fetche
 {
     public IEnumerable<string> Bodies => Queues.SelectMany(queue => queue.Messages).Select(message => message.Body);
 
-    public FetchRequest Next(int maxWaitMs = 0) => new() { SessionId = Session, Sequence = Sequence + 1, MaxWaitMs = maxWaitMs };
+    public FetchRequest Next(int maxWaitMs = 0) =>
+        new() { SessionId = Session, Sequence = Sequence + 1, MaxWaitMs = maxWaitMs };
 }
 
 /// <summary>One queue of a fetch answer.</summary>

@@ -53,7 +53,9 @@ internal sealed class TestBroker : IAsyncDisposable
         return await StartAsync(Options);
     }
 
-    /// <summary>Starts another broker over a copy of the folder as it is now, with this one running: as a kill would leave it.</summary>
+    /// <summary>
+    /// Starts another broker over a copy of the folder as it is now, with this one running: as a kill would leave it.
+    /// </summary>
     public Task<TestBroker> StartFromCopyAsync()
     {
         string copy = Options.DataDirectory + "-copy";

@@ -28,7 +28,8 @@ internal sealed class TestPeer : IAsyncDisposable
 
     public HelloResponse Hello { get; private set; } = new();
 
-    public static async Task<TestPeer> ConnectAsync(EndPoint endPoint, string name = "test", uint maxFrameBytes = 16 << 20)
+    public static async Task<TestPeer> ConnectAsync(
+        EndPoint endPoint, string name = "test", uint maxFrameBytes = 16 << 20)
     {
         var peer = new TestPeer(endPoint, NewHello(name) with { MaxFrameBytes = maxFrameBytes });
         using var timeout = new CancellationTokenSource(Patience);

@@ -46,7 +46,14 @@ public static class OperationCases
             r.NextInt64(),
             Settings(r),
             List(r, x => new QueueDescription(
-                x.Next(), (ushort)x.Next(), Queue(x), (QueueState)x.Next(4), Offset(x), Offset(x), x.NextInt64(), x.NextInt64())))),
+                x.Next(),
+                (ushort)x.Next(),
+                Queue(x),
+                (QueueState)x.Next(4),
+                Offset(x),
+                Offset(x),
+                x.NextInt64(),
+                x.NextInt64())))),
         OperationCase.Of(r => new RouteRequest(List(r, Text), r.Next(2) == 0)),
         OperationCase.Of(r => new RouteResponse(
             List(r, x => new BrokerAddress(Id(x), Text(x), (ushort)x.Next())),
@@ -57,7 +64,8 @@ public static class OperationCases
                 (uint)x.Next(),
                 List(x, y => new QueueRoute(
                     y.Next(), (ushort)y.Next(), (QueueState)y.Next(4), Queue(y), y.Next(), (ushort)y.Next())))))),
-        OperationCase.Of(r => new InitProducerRequest(NullableText(r), new ProducerSession(r.NextInt64(), (short)r.Next()))),
+        OperationCase.Of(
+            r => new InitProducerRequest(NullableText(r), new ProducerSession(r.NextInt64(), (short)r.Next()))),
         OperationCase.Of(r => new InitProducerResponse(new ProducerSession(r.NextInt64(), (short)r.Next()))),
         OperationCase.Of(r => new FetchRequest
         {
@@ -71,7 +79,8 @@ public static class OperationCases
             Removed = List(r, Key),
         }),
         OperationCase.Of(r => new FindOffsetsRequest(List(r, x => new OffsetQuestion(Key(x), x.NextInt64())))),
-        OperationCase.Of(r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
+        OperationCase.Of(
+            r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
         OperationCase.Of(r => new CommitOffsetsRequest(Text(r), Id(r), r.Next(), List(r, Committed))),
         OperationCase.Of(r => new CommitOffsetsResponse(List(r, x => (ErrorCode)x.Next(100)))),
         OperationCase.Of(r => new ReadOffsetsRequest(Text(r), r.Next(2) == 0 ? null : List(r, Key))),

@@ -1,6 +1,8 @@
 namespace EQueue.Protocol.Tests.Operations;
 
-/// <summary>The bytes of every operation, field by field as docs/protocol.md has them. They never change within a version.</summary>
+/// <summary>
+/// The bytes of every operation, field by field as docs/protocol.md has them. They never change within a version.
+/// </summary>
 public sealed class OperationGoldenTests
 {
     private const string IdBytes = "00112233445566778899aabbccddeeff";
@@ -86,7 +88,8 @@ public sealed class OperationGoldenTests
             MaxBacklogBytes = 8,
             BacklogPolicy = BacklogPolicy.DropOldest,
         },
-        "ff000000 04000000 e803000000000000 ffffffffffffffff 0500000000000000 00000100 0700000000000000 0800000000000000 02");
+        "ff000000 04000000 e803000000000000 ffffffffffffffff 0500000000000000 00000100"
+        + "0700000000000000 0800000000000000 02");
 
     [Fact]
     public void GivenRoute_WhenWritten_ThenTheBytesAreThose()
@@ -150,7 +153,14 @@ public sealed class OperationGoldenTests
 
         var queue = new byte[FetchedQueueHeader.Size];
         new FetchedQueueHeader(
-            new QueueId(5), 0, ErrorCode.UnknownQueue, new QueueOffset(1), new QueueOffset(9), new QueueOffset(2), -1, 0)
+            new QueueId(5),
+            0,
+            ErrorCode.UnknownQueue,
+            new QueueOffset(1),
+            new QueueOffset(9),
+            new QueueOffset(2),
+            -1,
+            0)
             .Write(queue);
         Same(
             "05000000 0000 2100 0100000000000000 0900000000000000 0200000000000000 ffffffff 00000000",

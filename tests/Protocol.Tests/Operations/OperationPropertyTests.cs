@@ -79,7 +79,8 @@ public sealed class OperationPropertyTests
                 || produce.BatchCount * (long)ProduceBatchHeader.Size <= bytes.Length - ProduceRequestHeader.Size)
             && (!ProduceBatchHeader.TryRead(bytes, out var batch)
                 || batch.BatchSize <= bytes.Length - ProduceBatchHeader.Size)
-            && (!ProduceResponse.TryReadHeader(bytes, out _, out int count) || ProduceResponse.SizeOf(count) == bytes.Length)
+            && (!ProduceResponse.TryReadHeader(
+                bytes, out _, out int count) || ProduceResponse.SizeOf(count) == bytes.Length)
             && (!FetchResponseHeader.TryRead(bytes, out var fetch)
                 || fetch.QueueCount * (long)FetchedQueueHeader.Size <= bytes.Length - FetchResponseHeader.Size)
             && (!FetchedQueueHeader.TryRead(bytes, out var queue)

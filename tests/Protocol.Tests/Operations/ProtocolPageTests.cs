@@ -28,6 +28,7 @@ public sealed class ProtocolPageTests
         string? directory = AppContext.BaseDirectory;
         while (directory is not null && !File.Exists(Path.Combine(directory, "EQueue.sln")))
             directory = Path.GetDirectoryName(directory);
-        return Path.Combine(directory ?? throw new InvalidOperationException("No EQueue.sln above the tests."), "docs", "protocol.md");
+        return Path.Combine(
+            directory ?? throw new InvalidOperationException("No EQueue.sln above the tests."), "docs", "protocol.md");
     }
 }
