@@ -256,6 +256,26 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenMoreThanAFrameHolds_WhenFetched_ThenTheAnswersFillTheFramesAndNothingIsLeftOut()
+    {
+        string[] bodies = [.. Enumerable.Range(0, 40).Select(i => $"m{i}-" + new string('x', 10_000))];
+        foreach (string body in bodies)
+            await _producer.ProduceAsync(_queues[0], body);
+        await using TestPeer reader = await TestPeer.ConnectAsync(_broker.EndPoint, "small", 100_000);
+        var read = new List<string>();
+        FetchRequest request = Messages.Open(0, Messages.From(_queues[0], 0));
+        while (read.Count < bodies.Length)
+        {
+            Fetched fetched = await reader.FetchAsync(request);
+            Assert.Equal(ErrorCode.None, Assert.Single(fetched.Queues).Header.Error);
+            read.AddRange(fetched.Bodies);
+            request = fetched.Next();
+        }
+
+        Assert.Equal(bodies, read);
+    }
+
+    [Fact]
     public async Task GivenAnEpochThatTheLogNeverHad_WhenFetched_ThenDivergingEpochIsAnswered()
     {
         FetchQueue queue = Messages.From(_queues[0], 0) with { LastEpoch = 1_000 };

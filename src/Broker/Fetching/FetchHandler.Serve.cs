@@ -92,7 +92,8 @@ internal sealed partial class FetchHandler
 
             int start = answer.Frame.WrittenCount;
             answer.Frame.Reserve(FetchedQueueHeader.Size);
-            int maxBytes = Math.Max(1, Math.Min(queue.MaxBytes, answer.Limit - answer.EntryBytes));
+            int room = Math.Min(answer.Limit - answer.EntryBytes, longest - answer.Frame.WrittenCount);
+            int maxBytes = Math.Max(1, Math.Min(queue.MaxBytes, room));
             ReadResult read = Read(session, queue, maxBytes, answer.Frame);
             if (read.NeedsDisk)
             {
