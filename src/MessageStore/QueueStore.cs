@@ -23,6 +23,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly Lock _closeLock = new();
+    private readonly Lock _rebuildLock = new();
     private Task? _closing;
 
     private QueueStore(
@@ -38,7 +39,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         _openSegments = new OpenSegments(disk, recovered.LogId, directory);
         _diskThreads = new DiskThreads(options.ReaderThreads);
         _tailReader = new TailReader(_log);
-        _diskReader = new DiskReader(_log, _openSegments, _diskThreads, logger);
+        _diskReader = new DiskReader(_log, _openSegments, _diskThreads, RebuildIndex, logger);
         try
         {
             _log.Start();
@@ -192,6 +193,31 @@ public sealed partial class QueueStore : IAsyncDisposable
         {
             directoryLock.Dispose();
             throw;
+        }
+    }
+
+    /// <summary>Makes the index of a sealed segment again from the segment. On a reader's thread; one at a time.</summary>
+    private void RebuildIndex(string path)
+    {
+        lock (_rebuildLock)
+        {
+            string name = Path.GetFileName(path);
+            Segment? segment = LogFiles.TryParse(name, LogFiles.IndexSuffix, out LogPosition position)
+                ? Array.Find(_log.Segments, one => one.BasePosition == position.Value && one.HasIndex)
+                : null;
+            if (segment is null)
+            {
+                throw new StoreFormatException(path, "no sealed segment belongs to this index.");
+            }
+            SealedIndexRebuilder.Rebuild(
+                _disk,
+                LogFiles.LogDirectory(_options.DataDirectory),
+                (_log.StoreId, _log.LogId),
+                position,
+                new LogPosition(segment.EndPosition),
+                _time.GetUtcNow().ToUnixTimeMilliseconds());
+            _openSegments.Forget(segment);
+            Log.IndexRebuilt(_logger, segment.Path);
         }
     }
 

@@ -39,6 +39,42 @@ public sealed class ColdReadTests : StoreTest
         Assert.Equal(54, (await ReadAllAsync(store, queue, 6)).Count);
     }
 
+    [Theory]
+    [InlineData(0)]
+    [InlineData(4096)]
+    [InlineData(-1)]
+    public async Task GivenADamagedIndexFile_WhenRead_ThenItIsRebuiltFromItsSegmentAndEverythingIsServed(int damagedByte)
+    {
+        StoreOptions options = Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
+        QueueId queue;
+        await using (QueueStore store = await OpenAsync(options))
+        {
+            queue = await OpenQueueAsync(store);
+            for (int i = 0; i < 60; i++)
+            {
+                await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+            }
+        }
+        State = new MemoryState();
+        await using QueueStore again = await OpenAsync(options);
+        string index = Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.index").Order().First();
+        byte[] good = File.ReadAllBytes(index);
+        if (damagedByte < 0)
+        {
+            File.Delete(index);
+        }
+        else
+        {
+            byte[] bad = [.. good];
+            bad[damagedByte] ^= 0xFF;
+            File.WriteAllBytes(index, bad);
+        }
+
+        Assert.Equal(60, (await ReadAllAsync(again, queue)).Count);
+        Assert.Equal(0, (await again.FindOffsetAsync(queue, 0, Cancel)).Value);
+        Assert.Equal(good.Length, new FileInfo(index).Length);
+    }
+
     [Fact]
     public async Task GivenManyReadersOfColdAndHot_WhileAppendsRun_ThenEveryReaderSeesEveryMessageOnce()
     {

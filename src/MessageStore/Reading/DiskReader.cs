@@ -5,7 +5,8 @@ using Microsoft.Extensions.Logging;
 namespace EQueue.MessageStore;
 
 /// <summary>Serves what is no longer in memory: finds it by the index, reads it in few large reads, checks every CRC. On the disk threads.</summary>
-internal sealed class DiskReader(CommitLog log, OpenSegments segments, DiskThreads threads, ILogger logger)
+internal sealed class DiskReader(
+    CommitLog log, OpenSegments segments, DiskThreads threads, Action<string> rebuildIndex, ILogger logger)
 {
     /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than another read.</summary>
     private const int LargestSkip = 32 << 10;
@@ -54,7 +55,7 @@ internal sealed class DiskReader(CommitLog log, OpenSegments segments, DiskThrea
             return bounds;
         }
         Interlocked.Increment(ref _reads);
-        FoundEntries found = _finder.Find(queue, from.Value, visible, maxBytes);
+        FoundEntries found = WithWholeIndexes(() => _finder.Find(queue, from.Value, visible, maxBytes));
         if (found.Entries.Count == 0)
         {
             long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
@@ -69,6 +70,20 @@ internal sealed class DiskReader(CommitLog log, OpenSegments segments, DiskThrea
         {
             segments.Release(open);
             queue.ColdReadPosition = found.Entries[^1].Position + found.Entries[^1].Size;
+        }
+    }
+
+    /// <summary>Looks something up; an index file that turns out damaged or gone is built again from its segment, once.</summary>
+    private T WithWholeIndexes<T>(Func<T> lookUp)
+    {
+        try
+        {
+            return lookUp();
+        }
+        catch (StoreFormatException exception)
+        {
+            rebuildIndex(exception.Path);
+            return lookUp();
         }
     }
 
