@@ -1,0 +1,86 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker.Tests;
+
+/// <summary>Bounds that show only under load: unanswered requests, answers that nobody takes.</summary>
+public sealed class LimitTests
+{
+    [Fact]
+    public async Task GivenTheLimitOfUnansweredRequests_WhenMoreAreSent_ThenTheyAreReadWhenTheOthersAreAnswered()
+    {
+        const int Sent = 40;
+        var disk = new FaultyDisk();
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(options with
+        {
+            Store = options.Store with { Disk = disk },
+            Limits = options.Limits with { MaxRequestsInFlight = 16 },
+        });
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+        using RawConnection raw = await RawConnection.ConnectAsync(broker.EndPoint);
+        await raw.SayHelloAsync();
+        disk.HoldWrites();
+        try
+        {
+            byte[] frame = RawConnection.Frame(
+                Opcode.Produce, Messages.Produce(Durability.Policy, (queue, Messages.Batch("a"))).WrittenSpan);
+            for (int i = 0; i < Sent; i++)
+                await raw.SendAsync(frame);
+            await Eventually.HoldsAsync(
+                async () => await peer.FigureAsync("broker.produceRequests") == 17, "One above the limit is read.");
+            for (int i = 0; i < 100; i++)
+                Assert.Equal(17, await peer.FigureAsync("broker.produceRequests"));
+        }
+        finally
+        {
+            disk.ReleaseWrites();
+        }
+
+        for (int i = 0; i < Sent; i++)
+            Assert.Equal((Opcode.Produce, ErrorCode.None), await raw.ReceiveAsync());
+    }
+
+    [Fact]
+    public async Task GivenReadersThatTakeNothing_WhenTheMemoryForAnswersIsSpent_ThenAnswersAreSmallUntilItIsBack()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { MemoryBytes = 16 << 20 } });
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+        for (int i = 0; i < 10; i++)
+            await peer.ProduceAsync(queue, new string('x', 1 << 20));
+        FetchRequest all = Messages.Open(0, Messages.From(queue, 0, 8 << 20)) with { MaxBytes = 8 << 20 };
+        Assert.True((await peer.FetchAsync(all)).Bodies.Count() > 5);
+
+        var stuck = new List<RawConnection>();
+        byte[] frame = RawConnection.Frame(Opcode.Fetch, TestPeer.Encode(all).WrittenSpan);
+        for (int i = 0; i < 3; i++)
+        {
+            RawConnection raw = await RawConnection.ConnectAsync(broker.EndPoint);
+            stuck.Add(raw);
+            await raw.SayHelloAsync();
+            for (int fetches = 0; fetches < 3; fetches++)
+                await raw.SendAsync(frame);
+        }
+
+        await Eventually.HoldsAsync(
+            async () => (await peer.FetchAsync(all)).Bodies.Count() == 1, "An answer should hold a single entry.");
+        foreach (RawConnection raw in stuck)
+            raw.Dispose();
+        await Eventually.HoldsAsync(
+            async () => (await peer.FetchAsync(all)).Bodies.Count() > 5, "Answers should be large again.");
+    }
+
+    [Fact]
+    public async Task GivenAWaitBeyondTheLimit_WhenNothingComes_ThenTheFetchIsAnsweredAtTheLimit()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { MaxFetchWait = TimeSpan.FromSeconds(1) } });
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+        Assert.Empty((await peer.FetchAsync(Messages.Open(int.MaxValue, Messages.From(queue, 0)))).Queues);
+    }
+}
