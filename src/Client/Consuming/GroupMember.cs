@@ -184,6 +184,7 @@ internal sealed class GroupMember : IAsyncDisposable
             {
                 var end = new OffsetQuestion(key, OffsetQuestion.End);
                 cursor.StopAt = (await session.FindOffsetAsync(end, cancellationToken).ConfigureAwait(false)).Value;
+                cursor.VisibleEnd = cursor.StopAt;
             }
 
             _stream.Add(session, cursor);

@@ -165,6 +165,7 @@ public sealed class QueueReader : IAsyncDisposable
         {
             var end = new OffsetQuestion(key, OffsetQuestion.End);
             cursor.StopAt = (await session.FindOffsetAsync(end, cancellationToken).ConfigureAwait(false)).Value;
+            cursor.VisibleEnd = cursor.StopAt;
         }
 
         Unassign(topic, number);

@@ -84,7 +84,6 @@ internal sealed partial class BrokerLane
         {
             foreach (var batch in request.Batches)
             {
-                batch.Queue.InFlight--;
                 if (_isClosed)
                     FailClosed(request, batch);
                 else if (isUnknown || failure.IsRetriable)
@@ -101,7 +100,6 @@ internal sealed partial class BrokerLane
     private void OnResult(ProduceRequest request, SendBatch batch, in ProduceResult result)
     {
         var queue = batch.Queue;
-        queue.InFlight--;
         if (result.IsStored)
         {
             queue.Remove(batch);

@@ -93,7 +93,6 @@ internal sealed partial class BrokerLane
             batch.WasHead = queue.First == batch;
             batch.State = BatchState.Sent;
             batch.Attempts++;
-            queue.InFlight++;
             queue.AssignSequence(batch, _session);
             if (queue.FindNext(now, _window, _renewal != Renewal.None) is null)
                 queue.IsListed = false;

@@ -128,7 +128,7 @@ public sealed partial class Producer
         var lane = FindTopic(topic);
         if (lane.TryAppendOneway(content))
             return;
-        if (lane.IsAtRest && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
+        if (lane.IsResolved && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
         {
             throw new EQueueException(
                 ErrorCode.LimitReached, $"{Options.BufferMemoryBytes} bytes of messages wait to be sent.");

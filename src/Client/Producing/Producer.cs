@@ -103,10 +103,17 @@ public sealed partial class Producer : IAsyncDisposable
     public async ValueTask FlushAsync(CancellationToken cancellationToken = default)
     {
         List<Task> pending = [];
-        foreach (var lane in Lanes())
-            lane.Flush(pending);
         try
         {
+            // Sends that still wait for route or memory come first: whoever has a turn has everybody before it in a batch.
+            foreach (var topic in _topics.Values)
+            {
+                if (topic.IsWaitedFor)
+                    (await topic.TakeTurnAsync(cancellationToken).ConfigureAwait(false)).Dispose();
+            }
+
+            foreach (var lane in Lanes())
+                lane.Flush(pending);
             await Task.WhenAll(pending).WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
@@ -161,8 +168,8 @@ public sealed partial class Producer : IAsyncDisposable
     private async Task DisposeOnceAsync()
     {
         _isDisposed = true;
-        await _closing.CancelAsync().ConfigureAwait(false);
         await FlushAsync(CancellationToken.None).ConfigureAwait(false);
+        await _closing.CancelAsync().ConfigureAwait(false);
         foreach (var lane in Lanes())
             await lane.DisposeAsync().ConfigureAwait(false);
         Task[] retired;
@@ -234,7 +241,7 @@ public sealed partial class Producer : IAsyncDisposable
     {
         lock (_lock)
         {
-            if (_isDisposed)
+            if (_closing.IsCancellationRequested)
                 throw Faults.Disposed("producer");
             if (_lanes.TryGetValue(address, out var lane) && !lane.IsClosed)
                 return lane;

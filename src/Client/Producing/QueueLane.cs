@@ -7,6 +7,7 @@ namespace EQueue.Client;
 internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, BrokerLane broker, int bufferBytes)
 {
     private SendBatch? _last;
+    private long _nextOrdinal;
 
     public TopicLane Topic { get; } = topic;
 
@@ -28,9 +29,6 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
     /// <summary>The oldest batch that is closed and not settled.</summary>
     public SendBatch? First { get; private set; }
-
-    /// <summary>Batches in requests that are not answered.</summary>
-    public int InFlight { get; set; }
 
     /// <summary>Sequence of the next message in the present session.</summary>
     public int NextSequence { get; set; }
@@ -75,16 +73,18 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
     /// <summary>The batch to send next: the oldest that is not in flight, if it may leave now.</summary>
     /// <param name="now">In the time provider's units.</param>
-    /// <param name="window">Batches that may be in flight.</param>
+    /// <param name="window">How many batches back the broker recognises one that it has stored.</param>
     /// <param name="onlyUnknown">Whether only batches may leave whose fate is to be found out.</param>
     public SendBatch? FindNext(long now, int window, bool onlyUnknown)
     {
-        if (InFlight >= window || RetryAt > now)
+        if (RetryAt > now)
             return null;
         for (var batch = First; batch is not null; batch = batch.Next)
         {
-            if (batch.State == BatchState.Unknown || (batch.State == BatchState.Waiting && !onlyUnknown))
+            if (batch.State == BatchState.Unknown)
                 return batch;
+            if (batch.State == BatchState.Waiting && !onlyUnknown)
+                return batch.Sequence >= 0 || IsWithin(window) ? batch : null;
         }
 
         return null;
@@ -97,6 +97,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
             return;
         batch.Session = session;
         batch.Sequence = NextSequence;
+        batch.Ordinal = _nextOrdinal++;
         NextSequence = (int)(((long)NextSequence + batch.RecordCount) & int.MaxValue);
     }
 
@@ -116,4 +117,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
         else if (batch.Size < BufferBytes / 8)
             BufferBytes = Math.Max(BufferBytes / 2, Math.Min(4096, maxBytes));
     }
+
+    /// <summary>Whether one more batch leaves the oldest unsettled one recognisable, should it have to be sent again.</summary>
+    private bool IsWithin(int window) => First!.Sequence < 0 || _nextOrdinal - First.Ordinal < window;
 }

@@ -53,6 +53,9 @@ internal sealed partial class SendBatch
     /// <summary>Sequence of the first message in the session; -1 until it is first sent.</summary>
     public int Sequence { get; set; }
 
+    /// <summary>Counts the queue's batches in the order of their first sending.</summary>
+    public long Ordinal { get; set; }
+
     /// <summary>Who sends it.</summary>
     public ProducerSession Session { get; set; }
 

@@ -158,6 +158,9 @@ internal sealed class TopicLane(Producer producer, string name)
             Check(messages.Encode(i));
     }
 
+    /// <summary>Whether sends wait for the route or for memory.</summary>
+    public bool IsWaitedFor => Volatile.Read(ref _waiting) != 0;
+
     /// <summary>Whether the route is known.</summary>
     public bool IsResolved => Volatile.Read(ref _queues) is not null;
 

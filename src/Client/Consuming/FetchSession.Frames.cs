@@ -1,0 +1,111 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <content>What the requests say and what the answers hold.</content>
+internal sealed partial class FetchSession
+{
+    /// <summary>Under the gate.</summary>
+    private FetchRequest BuildRequest()
+    {
+        List<FetchQueue>? queues = null;
+        var isNew = _sessionId == 0;
+        foreach (var cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
+        {
+            if (cursor.IsPaused || cursor.IsRemoved)
+                continue;
+            cursor.IsInSession = true;
+            (queues ??= []).Add(new FetchQueue(
+                cursor.Key,
+                cursor.FetchNext,
+                cursor.LastEpoch,
+                _options.FetchBytesPerQueue,
+                _stream.Filter.Mask,
+                new QueueOffset(cursor.Processed)));
+        }
+
+        FetchQueueKey[] removed = isNew || _removed.Count == 0 ? [] : [.. _removed];
+        _changed.Clear();
+        _removed.Clear();
+        return new FetchRequest
+        {
+            SessionId = _sessionId,
+            Sequence = isNew ? _sequence = 0 : _sequence,
+            MinBytes = _options.MinFetchBytes,
+            MaxBytes = _options.FetchBytes,
+            MaxWaitMs = (int)_options.MaxFetchWait.TotalMilliseconds,
+            Queues = (IReadOnlyList<FetchQueue>?)queues ?? [],
+            Removed = removed,
+        };
+    }
+
+    /// <summary>Reads an answer's headers and moves the cursors on. Under the gate.</summary>
+    /// <returns>Null when there is nothing for the reader.</returns>
+    private FetchedAnswer? TakeApart(in ResponseFrame response, ref EQueueException? failure)
+    {
+        var payload = response.Payload;
+        if (!FetchResponseHeader.TryRead(payload.Span, out var header))
+        {
+            failure = Faults.Malformed(Opcode.Fetch, Link.Address.ToString());
+            return null;
+        }
+
+        _sessionId = header.SessionId;
+        _sequence++;
+        var answer = _free.TryPop(out var used) ? used : new FetchedAnswer(this);
+        var rest = payload[FetchResponseHeader.Size..];
+        for (var i = 0; i < header.QueueCount; i++)
+        {
+            if (!FetchedQueueHeader.TryRead(rest.Span, out var queue))
+            {
+                failure = Faults.Malformed(Opcode.Fetch, Link.Address.ToString());
+                break;
+            }
+
+            var entries = rest.Slice(FetchedQueueHeader.Size, queue.EntriesSize);
+            rest = rest[(FetchedQueueHeader.Size + queue.EntriesSize)..];
+            TakeQueue(answer, queue, entries);
+        }
+
+        if (answer.Queues.Count == 0)
+        {
+            _free.Push(answer);
+            return null;
+        }
+
+        answer.Fill(response);
+        _bufferedBytes += answer.Size;
+        return answer;
+    }
+
+    /// <summary>Under the gate.</summary>
+    private void TakeQueue(FetchedAnswer answer, in FetchedQueueHeader queue, ReadOnlyMemory<byte> entries)
+    {
+        if (!_queues.TryGetValue(new FetchQueueKey(queue.Log, queue.Queue), out var cursor)
+            || cursor.IsRemoved || _changed.Contains(cursor))
+        {
+            return;
+        }
+
+        if (queue.VisibleEnd.Value >= 0 && queue.Error == ErrorCode.None)
+            cursor.VisibleEnd = queue.VisibleEnd.Value;
+        var from = cursor.FetchNext.Value;
+        if (queue.Error == ErrorCode.None)
+            cursor.FetchNext = queue.Next;
+        else
+            cursor.IsInSession = false;
+        answer.Queues.Add(new FetchedQueue(cursor, cursor.Version, queue.Error, from, queue.Next.Value, entries));
+    }
+
+    /// <summary>Under the gate.</summary>
+    private void Leave(QueueCursor cursor)
+    {
+        if (!_queues.Remove(cursor.Key))
+            return;
+        _changed.Remove(cursor);
+        if (cursor.IsInSession)
+            _removed.Add(cursor.Key);
+        cursor.IsInSession = false;
+    }
+}

@@ -1,0 +1,79 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>After a failure: a new session, when there is a connection again.</content>
+internal sealed partial class FetchSession
+{
+    /// <summary>Begins a new session: at once where the old one ended in order, else with a connection and a pause.</summary>
+    private void Recover(EQueueException failure)
+    {
+        lock (_gate)
+        {
+            _sessionId = 0;
+            if (_isClosed || _isRecovering)
+                return;
+            if (failure.Code != ErrorCode.UnknownFetchSession)
+            {
+                _isRecovering = true;
+                var previous = _recovery;
+                _recovery = Task.Run(() => RecoverAsync(failure, previous));
+                return;
+            }
+        }
+
+        Pump();
+    }
+
+    private async Task RecoverAsync(EQueueException failure, Task previous)
+    {
+        await previous.ConfigureAwait(false);
+        var fault = Link.IsStale || !(failure.IsRetriable || failure.Code == ErrorCode.InternalError) ? failure : null;
+        try
+        {
+            if (fault is null)
+            {
+                Log.FetchInterrupted(_logger, Link.Address, failure.Message);
+                var isLost = failure.Code == ErrorCode.ConnectionLost;
+                var pause = isLost ? TimeSpan.FromMilliseconds(1) : _client.ReconnectBackoffMin;
+                await Task.Delay(pause, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
+                await Link.ConnectAsync(Timeout.InfiniteTimeSpan, _closing.Token).ConfigureAwait(false);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            return;
+        }
+        catch (EQueueException exception)
+        {
+            if (_closing.IsCancellationRequested)
+                return;
+            fault = exception;
+        }
+
+        lock (_gate)
+        {
+            _isRecovering = false;
+            _hasFailed = fault is not null;
+        }
+
+        if (fault is null)
+            Pump();
+        else
+            _stream.Fail(fault);
+    }
+
+    private async Task ReviveLaterAsync(Task previous)
+    {
+        await previous.ConfigureAwait(false);
+        try
+        {
+            await Task.Delay(_client.ReconnectBackoffMax, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
+            Revive();
+        }
+        catch (OperationCanceledException)
+        {
+            // Disposed while waiting.
+        }
+    }
+}

@@ -1,0 +1,66 @@
+
+namespace EQueue.Client.Tests;
+
+/// <summary>What a message costs on the heap, over everything in this process: producer, consumer and the broker beside them.</summary>
+[Collection(nameof(AllocationTests))]
+[CollectionDefinition(nameof(AllocationTests), DisableParallelization = true)]
+public sealed class AllocationTests
+{
+    private const int Warmup = 200_000;
+    private const int Count = 1_000_000;
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenAMillionMessages_WhenSentAndRead_ThenEachCostsUnderFiftyBytes()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        await using var producer = broker.Client.CreateProducer();
+        await using var consumer = broker.Client.CreateConsumer("g", ["cheap"]);
+        await consumer.JoinAsync(Token);
+        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await SendAndReadAsync(producer, messages, Warmup);
+
+        var before = GC.GetTotalAllocatedBytes(precise: true);
+        await SendAndReadAsync(producer, messages, Count);
+        var perMessage = (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)Count;
+
+        TestContext.Current.TestOutputHelper?.WriteLine($"{perMessage:F1} bytes per message.");
+        Assert.True(perMessage < 50, $"{perMessage:F1} bytes per message.");
+    }
+
+    private static async Task SendAndReadAsync(
+        Producer producer, IAsyncEnumerator<ReceivedMessage> messages, int count)
+    {
+        var reading = Task.Run(
+            async () =>
+            {
+                for (var i = 0; i < count; i++)
+                {
+                    Assert.True(await messages.MoveNextAsync());
+                    if (messages.Current.Body.Length != 128)
+                        throw new InvalidOperationException("A body is not what was sent.");
+                }
+            },
+            Token);
+        await Task.Run(() => SendAsync(producer, count), Token);
+        await reading;
+    }
+
+    private static async Task SendAsync(Producer producer, int count)
+    {
+        var body = new byte[128];
+        var window = new ValueTask<SendReceipt>[10_000];
+        for (var i = 0; i < count; i++)
+        {
+            if (i >= window.Length)
+                await Take(window, i);
+            window[i % window.Length] = producer.SendAsync("cheap", body.AsSpan());
+        }
+
+        for (var i = count; i < count + window.Length; i++)
+            await Take(window, i);
+    }
+
+    private static ValueTask<SendReceipt> Take(ValueTask<SendReceipt>[] window, int index) => window[index % window.Length];
+}

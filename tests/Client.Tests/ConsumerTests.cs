@@ -1,0 +1,382 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client.Tests;
+
+public sealed class ConsumerTests
+{
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenMessageKeptBeyondItsStep_WhenItIsRead_ThenItThrows()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "kept", 3);
+        await using var consumer = broker.Client.CreateConsumer("g", ["kept"], new ConsumerOptions { StopAtEnd = true });
+        ReceivedMessage? kept = null;
+        DetachedMessage? detached = null;
+        await foreach (var message in consumer.ReadAllAsync(Token))
+        {
+            if (kept is { } old)
+            {
+                Assert.Throws<ObjectDisposedException>(() => old.Body.Length);
+                Assert.Throws<ObjectDisposedException>(() => old.Detach());
+                await Assert.ThrowsAsync<ObjectDisposedException>(async () => await consumer.CommitAsync(old, Token));
+            }
+
+            kept = message;
+            detached ??= message.Detach();
+        }
+
+        Assert.Throws<ObjectDisposedException>(() => kept!.Value.Offset);
+        Assert.Equal(0, BitConverter.ToInt32(detached!.Body!));
+        Assert.Equal(0, detached.Offset.Value);
+    }
+
+    [Fact]
+    public async Task GivenProcessedMessages_WhenTheGroupIsReadAgain_ThenItGoesOnBehindThem()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "progress", 10);
+        await using (var first = broker.Client.CreateConsumer("g", ["progress"]))
+        {
+            await foreach (var message in first.ReadAllAsync(Token))
+            {
+                if (message.Offset.Value == 4)
+                    break;
+            }
+        }
+
+        // Message 4 was handed out but its step did not end: it comes again.
+        Assert.Equal([4, 5, 6, 7, 8, 9], await ReadGroupAsync(broker, "g", "progress"));
+        Assert.Empty(await ReadGroupAsync(broker, "g", "progress"));
+    }
+
+    [Fact]
+    public async Task GivenAutoCommitIsOff_WhenOneMessageIsCommitted_ThenTheGroupGoesOnBehindIt()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "manual", 10);
+        await using (var first = broker.Client.CreateConsumer("g", ["manual"], new ConsumerOptions { AutoCommit = false }))
+        {
+            await foreach (var message in first.ReadAllAsync(Token))
+            {
+                if (message.Offset.Value == 6)
+                {
+                    await first.CommitAsync(message, Token);
+                    break;
+                }
+            }
+        }
+
+        Assert.Equal([7, 8, 9], await ReadGroupAsync(broker, "g", "manual"));
+        Assert.Equal(10, Assert.Single(await broker.Client.Admin.ReadGroupOffsetsAsync("g", "manual", Token)).Value);
+    }
+
+    [Fact]
+    public async Task GivenLiveMember_WhenAnotherJoins_ThenItIsRefusedAndTheFirstGoesOn()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "busy", 2);
+        await using var first = broker.Client.CreateConsumer("g", ["busy"]);
+        await using var messages = first.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        Assert.True(await messages.MoveNextAsync());
+        await using var second = broker.Client.CreateConsumer("g", ["busy"]);
+
+        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await second.JoinAsync(Token));
+
+        Assert.Equal(ErrorCode.GroupBusy, refusal.Code);
+        Assert.True(await messages.MoveNextAsync());
+        Assert.Equal(1, messages.Current.Offset.Value);
+    }
+
+    [Fact]
+    public async Task GivenMemberThatLeft_WhenAnotherJoins_ThenItIsTakenAtOnce()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "left", 2);
+        Assert.Equal([0, 1], await ReadGroupAsync(broker, "g", "left"));
+        Assert.Empty(await ReadGroupAsync(broker, "g", "left"));
+    }
+
+    [Fact]
+    public async Task GivenWantedTags_WhenRead_ThenOnlyTheirMessagesComeAndAllCountAsProcessed()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        var sends = new List<Task<SendReceipt>>();
+        for (var i = 0; i < 1000; i++)
+        {
+            var tag = i % 5 == 0 ? null : "tag" + (i % 50);
+            sends.Add(producer.SendAsync("tagged", BitConverter.GetBytes(i), tag: tag, cancellationToken: Token).AsTask());
+        }
+
+        await Task.WhenAll(sends);
+        List<int> read = [];
+        await using (var consumer = broker.Client.CreateConsumer(
+            "g", ["tagged"], new ConsumerOptions { Tags = ["tag7", "tag13"], StopAtEnd = true }))
+        {
+            await foreach (var message in consumer.ReadAllAsync(Token))
+            {
+                Assert.Contains(message.Tag, new[] { "tag7", "tag13" });
+                read.Add(BitConverter.ToInt32(message.Body.Span));
+            }
+        }
+
+        Assert.Equal(Enumerable.Range(0, 1000).Where(i => i % 50 is 7 or 13), read);
+        Assert.Equal(1000, Assert.Single(await broker.Client.Admin.ReadGroupOffsetsAsync("g", "tagged", Token)).Value);
+    }
+
+    [Fact]
+    public async Task GivenParkedReader_WhenMessagesAreSent_ThenItGetsThem()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using var consumer = broker.Client.CreateConsumer("g", ["parked"]);
+        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        var first = messages.MoveNextAsync();
+        for (var i = 0; i < 20; i++)
+        {
+            await SendAsync(broker, "parked", 1);
+            Assert.True(await first);
+            first = messages.MoveNextAsync();
+        }
+
+        await broker.StopAsync();
+        await broker.StartBrokerAsync();
+        await SendAsync(broker, "parked", 1);
+        Assert.True(await first);
+    }
+
+    [Fact]
+    public async Task GivenBrokerRestarts_WhenSendingAndReadingGoOn_ThenNothingIsMissingAndNothingComesTwice()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 4);
+        const int Count = 30_000;
+        await using var producer = broker.Client.CreateProducer();
+        await using var consumer = broker.Client.CreateConsumer("g", ["restart"]);
+        var reading = Task.Run(
+            async () =>
+            {
+                var last = new Dictionary<string, int>();
+                var seen = 0;
+                await foreach (var message in consumer.ReadAllAsync(Token))
+                {
+                    var value = BitConverter.ToInt32(message.Body.Span);
+                    var key = message.KeyText!;
+                    Assert.Equal(last.TryGetValue(key, out var before) ? before + 16 : int.Parse(key), value);
+                    last[key] = value;
+                    if (++seen == Count)
+                        return;
+                }
+            },
+            Token);
+        var window = new Queue<ValueTask<SendReceipt>>();
+        for (var i = 0; i < Count; i++)
+        {
+            window.Enqueue(producer.SendAsync(
+                "restart", BitConverter.GetBytes(i), key: (i % 16).ToString(), cancellationToken: Token));
+            if (window.Count == 1000)
+                await window.Dequeue();
+            if (i is 8_000 or 16_000 or 24_000)
+                await broker.RestartAsync();
+        }
+
+        while (window.TryDequeue(out var one))
+            await one;
+        await reading.WaitAsync(TimeSpan.FromSeconds(60), Token);
+        Assert.Equal(Count, (await ProducerTests.ReadAllAsync(broker, "restart")).Count);
+    }
+
+    [Fact]
+    public async Task GivenBatches_WhenReadInPlace_ThenEveryMessageIsSeenOnce()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await SendAsync(broker, "batches", 5000);
+        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAllAsync("batches", StartPosition.Begin, Token);
+        var seen = new HashSet<int>();
+        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        {
+            foreach (var record in batch)
+                Assert.True(seen.Add(BitConverter.ToInt32(record.Body)));
+        }
+
+        Assert.Equal(5000, seen.Count);
+        Assert.All(reader.GetProgress(), queue => Assert.Equal(queue.End, queue.Next));
+    }
+
+    [Fact]
+    public async Task GivenLoopInMessages_WhenItGoesOnInBatches_ThenNothingIsMissingOrTwice()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "modes", 1000);
+        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("modes", 0, StartPosition.AtOffset(10), Token);
+        List<int> seen = [];
+        await foreach (var message in reader.ReadAllAsync(Token))
+        {
+            seen.Add(BitConverter.ToInt32(message.Body.Span));
+            if (seen.Count == 100)
+                break;
+        }
+
+        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        {
+            foreach (var record in batch)
+                seen.Add(BitConverter.ToInt32(record.Body));
+        }
+
+        Assert.Equal(Enumerable.Range(10, 990), seen);
+    }
+
+    [Fact]
+    public async Task GivenAssignedQueue_WhenSoughtPausedAndPulled_ThenItFollows()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "sought", 100);
+        await using var reader = broker.Client.CreateReader();
+        await reader.AssignAsync("sought", 0, StartPosition.AtOffset(50), Token);
+        Assert.Equal([50, 51, 52], Bodies(await reader.PullAsync(3, TimeSpan.FromSeconds(30), Token)));
+
+        await reader.SeekAsync("sought", 0, StartPosition.AtOffset(5), Token);
+        Assert.Equal([5, 6], Bodies(await reader.PullAsync(2, TimeSpan.FromSeconds(30), Token)));
+
+        await reader.SeekAsync("sought", 0, StartPosition.AtTime(DateTimeOffset.UnixEpoch), Token);
+        Assert.Equal([0], Bodies(await reader.PullAsync(1, TimeSpan.FromSeconds(30), Token)));
+
+        await reader.SeekAsync("sought", 0, StartPosition.End, Token);
+        await SendAsync(broker, "sought", 1);
+        Assert.Equal([100L], (await reader.PullAsync(5, TimeSpan.FromSeconds(30), Token)).Select(m => m.Offset.Value));
+
+        reader.Pause("sought", 0);
+        await SendAsync(broker, "sought", 1);
+        await reader.CommitAsync("g", Token);
+        Assert.Equal(101, Assert.Single(await broker.Client.Admin.ReadGroupOffsetsAsync("g", "sought", Token)).Value);
+        reader.Resume("sought", 0);
+        Assert.Equal([101L], (await reader.PullAsync(5, TimeSpan.FromSeconds(30), Token)).Select(m => m.Offset.Value));
+        reader.Unassign("sought", 0);
+        Assert.Empty(reader.GetProgress());
+    }
+
+    [Theory]
+    [InlineData(OutOfRangePolicy.Begin)]
+    [InlineData(OutOfRangePolicy.End)]
+    [InlineData(OutOfRangePolicy.Throw)]
+    public async Task GivenOffsetBeyondTheEnd_WhenRead_ThenThePolicyDecides(OutOfRangePolicy policy)
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "range", 3);
+        await using var reader = broker.Client.CreateReader(new ReaderOptions { WhenOutOfRange = policy });
+        await reader.AssignAsync("range", 0, StartPosition.AtOffset(1000), Token);
+        await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        var step = messages.MoveNextAsync();
+        if (policy == OutOfRangePolicy.Throw)
+        {
+            var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await step);
+            Assert.Equal(ErrorCode.OffsetOutOfRange, refusal.Code);
+            return;
+        }
+
+        if (policy == OutOfRangePolicy.End)
+            await SendUntilReadAsync(broker, "range", step);
+        else
+            Assert.True(await step);
+        Assert.True(policy == OutOfRangePolicy.Begin ? messages.Current.Offset.Value == 0 : messages.Current.Offset.Value >= 3);
+    }
+
+    [Fact]
+    public async Task GivenCancelledToken_WhenTheReaderWaits_ThenTheLoopEnds()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var consumer = broker.Client.CreateConsumer("g", ["quiet"]);
+        await consumer.JoinAsync(Token);
+        using var cancellation = new CancellationTokenSource();
+        await using var messages = consumer.ReadAllAsync(cancellation.Token).GetAsyncEnumerator(Token);
+        var step = messages.MoveNextAsync();
+        await cancellation.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(async () => await step);
+    }
+
+    [Fact]
+    public async Task GivenWaitingReader_WhenTheConsumerIsDisposed_ThenTheLoopEndsTyped()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        var consumer = broker.Client.CreateConsumer("g", ["quiet"]);
+        await consumer.JoinAsync(Token);
+        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        var step = messages.MoveNextAsync();
+        await consumer.DisposeAsync();
+        var end = await Assert.ThrowsAsync<EQueueException>(async () => await step);
+        Assert.Equal(ErrorCode.Disposed, end.Code);
+    }
+
+    [Fact]
+    public async Task GivenTopicsAndQueues_WhenAdministered_ThenTheyAreAsAsked()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        var admin = broker.Client.Admin;
+        var made = await admin.CreateTopicAsync("made", new TopicSettings { QueueCount = 2 }, Token);
+        Assert.Equal(2, made.Queues.Count);
+        Assert.Equal(
+            ErrorCode.TopicExists,
+            (await Assert.ThrowsAsync<EQueueException>(async () => await admin.CreateTopicAsync("made", cancellationToken: Token))).Code);
+        Assert.Equal(3, (await admin.AlterTopicAsync("made", new TopicSettings { QueueCount = 3 }, Token)).Queues.Count);
+        List<string> names = [];
+        await foreach (var topic in admin.ListTopicsAsync(Token))
+            names.Add(topic.Topic);
+        Assert.Equal(["made"], names);
+        Assert.Equal(0, (await admin.FindOffsetAsync("made", 0, StartPosition.End, Token)).Value);
+        await admin.DeleteTopicAsync("made", Token);
+        Assert.Equal(
+            ErrorCode.UnknownTopic,
+            (await Assert.ThrowsAsync<EQueueException>(async () => await admin.DescribeTopicAsync("made", Token))).Code);
+        Assert.True((await admin.StatsAsync(Token)).Figures.Count > 0);
+        Assert.True((await admin.HelloAsync(Token)).MaxMessageBytes > 0);
+    }
+
+    [Fact]
+    public async Task GivenDeletedTopic_WhenSentToAgain_ThenANewOneTakesTheMessages()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        await producer.SendAsync("again", "old"u8, cancellationToken: Token);
+        await broker.Client.Admin.DeleteTopicAsync("again", Token);
+
+        var refusal = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("again", "lost"u8, cancellationToken: Token));
+        var receipt = await producer.SendAsync("again", "new"u8, cancellationToken: Token);
+
+        Assert.Equal(ErrorCode.UnknownQueue, refusal.Code);
+        Assert.Equal(0, receipt.Offset.Value);
+    }
+
+    private static async Task SendUntilReadAsync(TestBroker broker, string topic, ValueTask<bool> step)
+    {
+        var read = step.AsTask();
+        while (!read.IsCompleted)
+        {
+            await SendAsync(broker, topic, 1);
+            await Task.WhenAny(read, Task.Delay(20, Token));
+        }
+
+        Assert.True(await read);
+    }
+
+    private static async Task SendAsync(TestBroker broker, string topic, int count)
+    {
+        await using var producer = broker.Client.CreateProducer();
+        var messages = Enumerable.Range(0, count).Select(i => new Message(BitConverter.GetBytes(i))).ToArray();
+        await producer.SendBatchAsync(topic, messages, Token);
+    }
+
+    private static async Task<List<int>> ReadGroupAsync(TestBroker broker, string group, string topic)
+    {
+        await using var consumer = broker.Client.CreateConsumer(group, [topic], new ConsumerOptions { StopAtEnd = true });
+        List<int> read = [];
+        await foreach (var message in consumer.ReadAllAsync(Token))
+            read.Add(BitConverter.ToInt32(message.Body.Span));
+        return read;
+    }
+
+    private static IEnumerable<int> Bodies(IEnumerable<DetachedMessage> messages) =>
+        messages.Select(message => BitConverter.ToInt32(message.Body!));
+}

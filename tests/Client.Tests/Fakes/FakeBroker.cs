@@ -1,0 +1,273 @@
+using System.Net;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>What the fake does with a produce request.</summary>
+internal enum Verdict
+{
+    /// <summary>Stores and answers.</summary>
+    Store,
+
+    /// <summary>Stores and never answers.</summary>
+    StoreSilently,
+
+    /// <summary>Stores and closes the connection.</summary>
+    StoreAndClose,
+
+    /// <summary>Closes the connection, nothing stored.</summary>
+    Close,
+
+    /// <summary>Neither stores nor answers.</summary>
+    Ignore,
+
+    /// <summary>Refuses the first batch for now, treats the others as usual.</summary>
+    RefuseFirst,
+
+    /// <summary>Waits for <see cref="FakeBroker.Release"/>, then stores and answers.</summary>
+    Hold,
+}
+
+/// <summary>A broker in memory that checks sequences as the real one does and misbehaves as it is told.</summary>
+internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
+{
+    private readonly Lock _lock = new();
+    private readonly RemotingServer _server;
+    private readonly Dictionary<long, short> _epochs = [];
+    private readonly Dictionary<(long Id, uint Queue), (short Epoch, int Next, List<(int Sequence, long Offset)> Window)> _sequences = [];
+    private readonly List<ServerConnection> _connections = [];
+    private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private long _nextProducerId = 7;
+    private int _produceCount;
+
+    private FakeBroker(int queueCount)
+    {
+        QueueCount = queueCount;
+        _server = new RemotingServer(new RemotingServerOptions(), this, NullLoggerFactory.Instance, TimeProvider.System);
+    }
+
+    public int QueueCount { get; }
+
+    public string Address => ((IPEndPoint)_server.LocalEndPoint).ToString();
+
+    public Guid StoreId { get; set; } = Guid.NewGuid();
+
+    /// <summary>Bodies in the order in which they were stored, by queue id.</summary>
+    public Dictionary<uint, List<int>> Stored { get; } = [];
+
+    /// <summary>What to do with the n-th produce request, from 0.</summary>
+    public Func<int, Verdict> Script { get; set; } = static _ => Verdict.Store;
+
+    /// <summary>The refusal of <see cref="Verdict.RefuseFirst"/>.</summary>
+    public ErrorCode Refusal { get; set; } = ErrorCode.StorageFull;
+
+    public int ProduceCount => Volatile.Read(ref _produceCount);
+
+    public int InitCount { get; private set; }
+
+    public int MostInFlightBatches { get; private set; }
+
+    public short HighestEpoch => _epochs.Values.DefaultIfEmpty((short)-1).Max();
+
+    public static async Task<FakeBroker> StartAsync(int queueCount = 1)
+    {
+        var broker = new FakeBroker(queueCount);
+        await broker._server.StartAsync(CancellationToken.None);
+        return broker;
+    }
+
+    /// <summary>Lets held requests go.</summary>
+    public void Release() => _released.TrySetResult();
+
+    public IReadOnlyList<int> All()
+    {
+        lock (_lock)
+            return [.. Stored.OrderBy(static queue => queue.Key).SelectMany(static queue => queue.Value)];
+    }
+
+    public void OnConnected(ServerConnection connection)
+    {
+        lock (_lock)
+            _connections.Add(connection);
+    }
+
+    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    {
+        lock (_lock)
+            _connections.Remove(connection);
+    }
+
+    /// <summary>Closes every connection.</summary>
+    public void CloseAll()
+    {
+        ServerConnection[] connections;
+        lock (_lock)
+            connections = [.. _connections];
+        foreach (var connection in connections)
+            connection.Close(null);
+    }
+
+    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        switch ((Opcode)header.Opcode)
+        {
+            case Opcode.Hello:
+                Answer(connection, header, Hello());
+                break;
+            case Opcode.Route:
+                Assert.True(Payload.TryRead<RouteRequest>(payload.Span, out var route));
+                Answer(connection, header, Route(route));
+                break;
+            case Opcode.InitProducer:
+                Assert.True(Payload.TryRead<InitProducerRequest>(payload.Span, out var init));
+                Answer(connection, header, Init(init));
+                break;
+            case Opcode.Produce:
+                Produce(connection, header, payload.ToArray());
+                break;
+            default:
+                connection.Close(null);
+                break;
+        }
+
+        return ValueTask.CompletedTask;
+    }
+
+    public ValueTask DisposeAsync() => _server.DisposeAsync();
+
+    private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer)
+        where T : IPayload<T>
+    {
+        var frame = FrameBuffer.Rent();
+        answer.Write(new PayloadWriter(frame));
+        connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
+    }
+
+    private HelloResponse Hello() => new()
+    {
+        Version = HelloRequest.ProtocolVersion,
+        Operations = OperationVersions.All,
+        StoreId = StoreId,
+        BrokerId = StoreId,
+        BrokerVersion = "fake",
+        MaxFrameBytes = 16 << 20,
+        MaxMessageBytes = 4 << 20,
+        MaxBatchBytes = (4 << 20) + 65536,
+        SequenceWindow = 16,
+    };
+
+    private RouteResponse Route(RouteRequest request) => new(
+        [new BrokerAddress(StoreId, "", 0)],
+        [.. request.Topics.Select(topic => new TopicRoute(
+            ErrorCode.None,
+            topic,
+            new TopicId(StoreId),
+            4 << 20,
+            [.. Enumerable.Range(0, QueueCount).Select(number => new QueueRoute(
+                number, 0, QueueState.Readable | QueueState.Writable, new QueueId((uint)number + 1), 1, 0))]))]);
+
+    private InitProducerResponse Init(InitProducerRequest request)
+    {
+        lock (_lock)
+        {
+            InitCount++;
+            var id = request.Known.Id >= 0 ? request.Known.Id : _nextProducerId++;
+            _epochs[id] = request.Known.Id >= 0 ? (short)(request.Known.Epoch + 1) : (short)0;
+            return new InitProducerResponse(new ProducerSession(id, _epochs[id]));
+        }
+    }
+
+    private void Produce(ServerConnection connection, FrameHeader header, byte[] payload)
+    {
+        var verdict = Script(Interlocked.Increment(ref _produceCount) - 1);
+        switch (verdict)
+        {
+            case Verdict.Close:
+                connection.Close(null);
+                return;
+            case Verdict.Ignore:
+                return;
+            case Verdict.Hold:
+                _ = _released.Task.ContinueWith(
+                    _ => Reply(connection, header, Store(payload, verdict)), TaskScheduler.Default);
+                return;
+        }
+
+        var results = Store(payload, verdict);
+        if (verdict == Verdict.StoreAndClose)
+            connection.Close(null);
+        else if (verdict != Verdict.StoreSilently && !header.IsOneway)
+            Reply(connection, header, results);
+    }
+
+    private static void Reply(ServerConnection connection, FrameHeader header, List<ProduceResult> results)
+    {
+        var frame = FrameBuffer.Rent();
+        ProduceResponse.WriteHeader(frame.Reserve(ProduceResponse.HeaderSize), 0, results.Count);
+        foreach (var result in results)
+            result.Write(frame.Reserve(ProduceResult.Size));
+        connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
+    }
+
+    private List<ProduceResult> Store(byte[] payload, Verdict verdict)
+    {
+        lock (_lock)
+        {
+            Assert.True(ProduceRequestHeader.TryRead(payload, out var head));
+            MostInFlightBatches = Math.Max(MostInFlightBatches, head.BatchCount);
+            var rest = payload.AsSpan(ProduceRequestHeader.Size);
+            List<ProduceResult> results = [];
+            for (var i = 0; i < head.BatchCount; i++)
+            {
+                Assert.True(ProduceBatchHeader.TryRead(rest, out var batch));
+                var bytes = rest.Slice(ProduceBatchHeader.Size, batch.BatchSize);
+                rest = rest[(ProduceBatchHeader.Size + batch.BatchSize)..];
+                results.Add(i == 0 && verdict == Verdict.RefuseFirst
+                    ? new ProduceResult(Refusal, Durability.Policy, 1, new QueueOffset(-1), 0, 0)
+                    : StoreBatch(batch.Queue.Value, bytes));
+            }
+
+            return results;
+        }
+    }
+
+    private ProduceResult StoreBatch(uint queue, ReadOnlySpan<byte> bytes)
+    {
+        Assert.Equal(ErrorCode.None, RecordBatch.Check(bytes, out var header));
+        var stored = Stored.TryGetValue(queue, out var list) ? list : Stored[queue] = [];
+        var producer = header.Producer;
+        var offset = stored.Count;
+        if (producer.IsIdempotent)
+        {
+            if (!_epochs.TryGetValue(producer.Id, out var epoch))
+                return Refuse(ErrorCode.UnknownProducer);
+            if (producer.Epoch != epoch)
+                return Refuse(ErrorCode.ProducerFenced);
+            var key = (producer.Id, queue);
+            if (!_sequences.TryGetValue(key, out var state) || state.Epoch != epoch)
+                state = (epoch, 0, []);
+            var sequence = header.BaseSequence;
+            var known = state.Window.FindIndex(one => one.Sequence == sequence);
+            if (known >= 0)
+            {
+                return new ProduceResult(
+                    ErrorCode.DuplicateSequence, Durability.Written, 1, new QueueOffset(state.Window[known].Offset), 1, 0);
+            }
+
+            if (header.BaseSequence != state.Next)
+                return Refuse(ErrorCode.OutOfOrderSequence);
+            state.Window.Add((header.BaseSequence, offset));
+            _sequences[key] = (epoch, state.Next + header.RecordsCount, [.. state.Window.TakeLast(16)]);
+        }
+
+        var reader = new RecordReader(bytes);
+        while (reader.TryRead(out var record))
+            stored.Add(record.Body.Length >= 4 ? BitConverter.ToInt32(record.Body) : -1);
+        return new ProduceResult(ErrorCode.None, Durability.Written, 1, new QueueOffset(offset), 1, 0);
+    }
+
+    private static ProduceResult Refuse(ErrorCode error) =>
+        new(error, Durability.Policy, 1, new QueueOffset(-1), 0, 0);
+}

@@ -1,0 +1,324 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client.Tests;
+
+public sealed class ProducerFaultTests
+{
+    private static readonly ProducerOptions SmallBatches = new()
+    {
+        BatchBytes = 1024,
+        RequestTimeout = TimeSpan.FromMilliseconds(300),
+        RetryBackoffMax = TimeSpan.FromMilliseconds(50),
+    };
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Theory]
+    [InlineData((int)Verdict.StoreSilently)]
+    [InlineData((int)Verdict.StoreAndClose)]
+    [InlineData((int)Verdict.Close)]
+    [InlineData((int)Verdict.Ignore)]
+    [InlineData((int)Verdict.RefuseFirst)]
+    public async Task GivenEveryThirdRequestGoesWrong_WhenSending_ThenEachMessageIsStoredOnceAndInOrder(int verdict)
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Script = n => n < 60 && n % 3 == 1 ? (Verdict)verdict : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+
+        var receipts = await SendAsync(producer, 3000);
+
+        Assert.Equal(Enumerable.Range(0, 3000), fake.All());
+        Assert.Equal(Enumerable.Range(0, 3000).Select(i => (long)i), receipts.Select(r => r.Offset.Value));
+        Assert.True(fake.ProduceCount > 20);
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    [InlineData(4)]
+    [InlineData(5)]
+    public async Task GivenRandomFaults_WhenManyKeysAreSent_ThenEachKeyKeepsItsOrder(int seed)
+    {
+        await using var fake = await FakeBroker.StartAsync(queueCount: 5);
+        var random = new Random(seed);
+        var verdicts = Enum.GetValues<Verdict>().Where(v => v != Verdict.Hold).ToArray();
+        var script = Enumerable.Range(0, 100)
+            .Select(_ => random.Next(3) == 0 ? verdicts[random.Next(verdicts.Length)] : Verdict.Store).ToArray();
+        fake.Script = n => n < script.Length ? script[n] : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+
+        await SendAsync(producer, 5000, keys: 50);
+
+        Assert.Equal(Enumerable.Range(0, 5000), fake.All().Order());
+        foreach (var queue in fake.Stored.Values)
+        {
+            foreach (var key in queue.GroupBy(value => value % 50))
+                Assert.Equal(key.Order(), key);
+        }
+    }
+
+    [Fact]
+    public async Task GivenBatchThatRunsOutOfTime_WhenTheBrokerIsBack_ThenTheEpochRisesAndTheRestArrives()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Script = n => n is >= 1 and < 6 ? Verdict.Ignore : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches with
+        {
+            RequestTimeout = TimeSpan.FromMilliseconds(100),
+            DeliveryTimeout = TimeSpan.FromMilliseconds(400),
+            MaxInFlight = 1,
+        });
+        await producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token);
+
+        var expiry = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("t", BitConverter.GetBytes(1), cancellationToken: Token));
+        fake.Script = static _ => Verdict.Store;
+        await producer.SendAsync("t", BitConverter.GetBytes(2), cancellationToken: Token);
+
+        Assert.Equal(ErrorCode.Timeout, expiry.Code);
+        Assert.Equal([0, 2], fake.All());
+        Assert.Equal(1, fake.HighestEpoch);
+    }
+
+    [Fact]
+    public async Task GivenLostState_WhenTheBrokerAsksForAnEarlierSequence_ThenSendingGoesOnInANewEpoch()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+        await SendAsync(producer, 100);
+        fake.Refusal = ErrorCode.OutOfOrderSequence;
+        var next = fake.ProduceCount;
+        fake.Script = n => n == next ? Verdict.RefuseFirst : Verdict.Store;
+
+        await SendAsync(producer, 100);
+
+        Assert.Equal(200, fake.All().Count);
+        Assert.Equal(1, fake.HighestEpoch);
+    }
+
+    [Theory]
+    [InlineData(ErrorCode.UnknownProducer)]
+    [InlineData(ErrorCode.ProducerFenced)]
+    public async Task GivenForgottenProducer_WhenSending_ThenItGoesOnUnderANewId(ErrorCode refusal)
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Refusal = refusal;
+        fake.Script = n => n == 3 ? Verdict.RefuseFirst : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+
+        await SendAsync(producer, 1000);
+
+        Assert.Equal(Enumerable.Range(0, 1000), fake.All());
+        Assert.Equal(2, fake.InitCount);
+    }
+
+    [Fact]
+    public async Task GivenBatchRefusedForGood_WhenSending_ThenItFailsAndTheOthersArriveInOrder()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Refusal = ErrorCode.NotAuthorized;
+        fake.Script = n => n == 3 ? Verdict.RefuseFirst : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+        var sends = Start(producer, 1000);
+        List<int> failed = [];
+        for (var i = 0; i < sends.Length; i++)
+        {
+            try
+            {
+                await sends[i];
+            }
+            catch (EQueueException exception)
+            {
+                Assert.Equal(ErrorCode.NotAuthorized, exception.Code);
+                failed.Add(i);
+            }
+        }
+
+        Assert.NotEmpty(failed);
+        Assert.Equal(Enumerable.Range(0, 1000).Except(failed), fake.All());
+    }
+
+    [Fact]
+    public async Task GivenFullMemory_WhenSendingGoesOn_ThenItWaitsAndEndsTyped()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(new ProducerOptions
+        {
+            BatchBytes = 4096,
+            BufferMemoryBytes = 64 * 1024,
+            MaxInFlight = 1,
+            OnewayWhenFull = OnewayFullPolicy.Throw,
+        });
+        var body = new byte[1000];
+        await producer.SendAsync("t", body, cancellationToken: Token);
+        fake.Script = static _ => Verdict.Hold;
+        List<Task<SendReceipt>> accepted = [];
+        while (producer.BufferedBytes < 56 * 1024)
+            accepted.Add(producer.SendAsync("t", body, cancellationToken: Token).AsTask());
+        for (var i = 0; i < 20; i++)
+            accepted.Add(producer.SendAsync("t", body, cancellationToken: Token).AsTask());
+        Assert.True(producer.BufferedBytes <= 64 * 1024);
+
+        using var patience = new CancellationTokenSource(50);
+        var cancelled = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("t", body, cancellationToken: patience.Token));
+        var full = Assert.Throws<EQueueException>(() => FillOneway(producer, body));
+        fake.Release();
+        fake.Script = static _ => Verdict.Store;
+        await Task.WhenAll(accepted);
+
+        Assert.Equal(ErrorCode.Cancelled, cancelled.Code);
+        Assert.Equal(ErrorCode.LimitReached, full.Code);
+        await producer.FlushAsync(Token);
+        Assert.Equal(0, producer.BufferedBytes);
+    }
+
+    [Fact]
+    public async Task GivenNobodyListens_WhenTheTimeIsUp_ThenTheSendFailsTyped()
+    {
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = "127.0.0.1:1",
+            RequestTimeout = TimeSpan.FromMilliseconds(200),
+        });
+        await using var producer = client.CreateProducer(new ProducerOptions { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
+
+        var failure = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("t", "x"u8, cancellationToken: Token));
+
+        Assert.Equal(ErrorCode.Timeout, failure.Code);
+    }
+
+    [Fact]
+    public async Task GivenSendsInFlight_WhenDisposed_ThenWhatWasAcceptedIsDelivered()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        var producer = client.CreateProducer(SmallBatches);
+        await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
+        var sends = Start(producer, 5000);
+
+        await producer.DisposeAsync();
+
+        foreach (var send in sends)
+            Assert.True((await send).Offset.Value >= 0);
+        Assert.Equal(5001, fake.All().Count);
+        var late = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("t", "late"u8, cancellationToken: Token));
+        Assert.Equal(ErrorCode.Disposed, late.Code);
+    }
+
+    [Fact]
+    public async Task GivenSilentBroker_WhenDisposed_ThenEverySendEndsTyped()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Script = static _ => Verdict.Ignore;
+        await using var client = new EQueueClient(fake.Address);
+        var producer = client.CreateProducer(SmallBatches with { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
+        var sends = Start(producer, 500).Select(send => send.AsTask()).ToArray();
+
+        await producer.DisposeAsync();
+
+        foreach (var send in sends)
+        {
+            var end = await Assert.ThrowsAsync<EQueueException>(() => send);
+            Assert.True(end.Code is ErrorCode.Timeout or ErrorCode.Disposed, end.Message);
+        }
+    }
+
+    [Fact]
+    public async Task GivenSendAwaitedTwice_WhenItIsAskedAgain_ThenItThrowsAndNothingElseSuffers()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+        await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
+        for (var round = 0; round < 200; round++)
+        {
+            var first = producer.SendAsync("t", BitConverter.GetBytes(round), cancellationToken: Token);
+            var stale = first;
+            Assert.Equal(round + 1, (await first).Offset.Value);
+            Assert.Throws<InvalidOperationException>(() => stale.GetAwaiter().GetResult());
+            await Assert.ThrowsAsync<InvalidOperationException>(async () => await stale);
+        }
+
+        Assert.Equal(Enumerable.Range(-1, 201), fake.All());
+    }
+
+    [Fact]
+    public async Task GivenSendsThatNobodyAwaits_WhenManyFollow_ThenMemoryIsGivenBack()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+        for (var i = 0; i < 20_000; i++)
+            _ = producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token);
+        await producer.FlushAsync(Token);
+
+        Assert.Equal(0, producer.BufferedBytes);
+        Assert.Equal(Enumerable.Range(0, 20_000), fake.All());
+    }
+
+    [Fact]
+    public async Task GivenAnotherStoreAtTheAddress_WhenSending_ThenItsOwnQueuesAreUsed()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches);
+        await SendAsync(producer, 10);
+        fake.StoreId = Guid.NewGuid();
+        fake.CloseAll();
+
+        var sent = false;
+        for (var tries = 0; tries < 100 && !sent; tries++)
+        {
+            try
+            {
+                await producer.SendAsync("t", BitConverter.GetBytes(99), cancellationToken: Token);
+                sent = true;
+            }
+            catch (EQueueException exception)
+            {
+                Assert.Equal(ErrorCode.UnknownQueue, exception.Code);
+            }
+        }
+
+        Assert.True(sent);
+        Assert.Equal(99, fake.All()[^1]);
+        Assert.True(fake.InitCount >= 2);
+    }
+
+    private static void FillOneway(Producer producer, byte[] body)
+    {
+        for (var i = 0; i < 1_000; i++)
+            producer.SendOneway("t", body);
+    }
+
+    private static ValueTask<SendReceipt>[] Start(Producer producer, int count, int keys = 0)
+    {
+        var sends = new ValueTask<SendReceipt>[count];
+        for (var i = 0; i < count; i++)
+        {
+            var key = keys == 0 ? null : "key" + (i % keys);
+            sends[i] = producer.SendAsync("t", BitConverter.GetBytes(i), key, cancellationToken: Token);
+        }
+
+        return sends;
+    }
+
+    private static async Task<List<SendReceipt>> SendAsync(Producer producer, int count, int keys = 0)
+    {
+        List<SendReceipt> receipts = [];
+        foreach (var send in Start(producer, count, keys))
+            receipts.Add(await send);
+        return receipts;
+    }
+}
