@@ -89,8 +89,15 @@ public sealed class SimulatedDisk : IDisk
         lock (_lock)
         {
             _isOff = true;
-            return new SimulatedDisk(_model.AfterPowerCut(new Random(seed), style));
+            return AfterPowerCut(seed, style);
         }
+    }
+
+    /// <summary>A disk that a power cut might leave now; this one goes on.</summary>
+    public SimulatedDisk AfterPowerCut(int seed, PowerCutStyle style = PowerCutStyle.Subset)
+    {
+        lock (_lock)
+            return new SimulatedDisk(_model.AfterPowerCut(new Random(seed), style));
     }
 
     /// <summary>A bit rots on the disk.</summary>
@@ -100,7 +107,7 @@ public sealed class SimulatedDisk : IDisk
             _model.File(_model.Names[path]).FlipBit(offset, bit);
     }
 
-    /// <summary>The next syncs of this file fail once, and what was not synced is forgotten as Linux forgets it.</summary>
+    /// <summary>A sync of this file has failed: what was not synced is forgotten, as Linux forgets it.</summary>
     public void LoseUnsynced(string path)
     {
         lock (_lock)
