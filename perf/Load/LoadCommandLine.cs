@@ -11,7 +11,11 @@ internal sealed class LoadCommandLine
 {
     private const int MaxRoles = 1024;
 
-    private readonly Argument<string> _scenario = new("scenario") { Description = "what to measure; 'list' names them" };
+    private readonly Argument<string> _scenario = new("scenario")
+    {
+        Description = "what to measure; 'list' names them",
+    };
+
 
     private readonly Option<int[]?> _sizes = List(
         "--size", "body sizes in bytes, one row each", LoadOptions.MinBodySize, LoadOptions.MaxBodySize);
@@ -30,7 +34,11 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _repeat = Number("--repeat", "measured runs of each row (3)", 1, 1000);
     private readonly Option<double?> _warmup = Duration("--warmup", "seconds of the same load before each run (2)", 0);
     private readonly Option<SendApi> _api = Word("--api", "how producers send", SendApi.Message);
-    private readonly Option<FlushMode?> _flush = new("--flush") { Description = "the broker's flush policy: async, sync" };
+    private readonly Option<FlushMode?> _flush = new("--flush")
+    {
+        Description = "the broker's flush policy: async, sync",
+    };
+
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
     private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency)", 1, 10_000_000);
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
@@ -39,9 +47,9 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _seed = Number("--seed", "seed of the bodies (1)", 0, int.MaxValue);
     private readonly Option<string?> _json = Text("--json", "write the figures to this file as JSON");
     private readonly Option<string?> _report = Text("--report", "write the table to this file as Markdown");
-    private readonly Option<int?> _warmMemory = Number("--warm-memory", "GB of memory to touch and free first (0)", 0, 4096);
+    private readonly Option<int?> _warmMemory = Number("--warm-memory", "GB of memory to touch first (0)", 0, 4096);
     private readonly Option<int?> _limitBlock = Number("--limit-block", "KB of a block of the limit (256)", 1, 65_536);
-    private readonly Option<int?> _limitTotal = Number("--limit-total", "MB that a limit run moves (2048)", 1, 1_000_000);
+    private readonly Option<int?> _limitTotal = Number("--limit-total", "MB of a limit run (2048)", 1, 1_000_000);
 
     /// <summary>Not shown in the help; described in docs/performance.md.</summary>
     private readonly Option<Plant> _plant = Word("--plant", "plants a defect for the checker to find", Plant.None);
@@ -119,7 +127,9 @@ internal sealed class LoadCommandLine
         };
     }
 
-    /// <summary>A number of the same kind as its bounds: with a fraction only where they are fractions' bounds.</summary>
+    /// <summary>
+    /// A number of the same kind as its bounds: with a fraction only where they are fractions' bounds.
+    /// </summary>
     private static T? ParseNumber<T>(ArgumentResult result, string name, T min, T max)
         where T : struct, INumber<T>
     {

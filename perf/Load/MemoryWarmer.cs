@@ -38,7 +38,8 @@ internal static class MemoryWarmer
         }
         catch (OutOfMemoryException exception)
         {
-            throw LoadException.MachineLimit("memory", $"no more after {steps.Count * (long)StepSize / GB} GB", exception);
+            throw LoadException.MachineLimit(
+                "memory", $"no more after {steps.Count * (long)StepSize / GB} GB", exception);
         }
         finally
         {

@@ -35,7 +35,8 @@ public sealed class CommandLineTests
         var outcome = await program.RunAsync("list");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var names = outcome.Output.Split('\n', StringSplitOptions.RemoveEmptyEntries).Select(line => line.Split(' ')[0]);
+        var lines = outcome.Output.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        var names = lines.Select(line => line.Split(' ')[0]);
         Assert.Equal(Scenarios.ScenarioList.All.Select(scenario => scenario.Name), names);
         Assert.Contains("limit", names);
     }

@@ -44,5 +44,6 @@ public sealed class RemotingTests
 
     private static JsonElement Parameter(JsonElement row, string name) => row.GetProperty("params").GetProperty(name);
 
-    private static JsonElement Ack(JsonElement row) => row.GetProperty("latencyUs").GetProperty("ack").GetProperty("p50");
+    private static JsonElement Ack(JsonElement row) =>
+        row.GetProperty("latencyUs").GetProperty("ack").GetProperty("p50");
 }

@@ -59,7 +59,8 @@ public sealed class ReportTests
     [InlineData(new[] { 5.0 }, 5, 0)]
     [InlineData(new[] { 4.0, 1, 3 }, 3, 1)]
     [InlineData(new[] { 4.0, 2 }, 3, 2 / 3.0)]
-    public void GivenValues_WhenTheirMedianAndSpreadAreTaken_ThenTheyAreRight(double[] values, double median, double spread)
+    public void GivenValues_WhenTheirMedianAndSpreadAreTaken_ThenTheyAreRight(
+        double[] values, double median, double spread)
     {
         Assert.Equal(median, Statistics.Median(values));
         Assert.Equal(spread, Statistics.Spread(values), 12);

@@ -22,7 +22,9 @@ public sealed class SequenceSetTests
 
         Assert.Equal(expected.Count, set.Count);
         Assert.Equal(end - expected.Count, set.CountMissing(end));
-        Assert.All(Enumerable.Range(0, 1000), sequence => Assert.Equal(expected.Contains(sequence), set.Contains(sequence)));
+        Assert.All(
+            Enumerable.Range(0, 1000),
+            sequence => Assert.Equal(expected.Contains(sequence), set.Contains(sequence)));
     }
 
     [Theory]

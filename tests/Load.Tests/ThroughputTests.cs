@@ -16,12 +16,19 @@ public sealed class ThroughputTests
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
         var row = program.ReadJson("out.json").GetProperty("rows")[0];
-        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "diskWriteMBps", "limitMBps", "ratioToLimit", "fdatasyncs" })
+        string[] measured =
+            ["sendPerSecond", "consumePerSecond", "diskWriteMBps", "limitMBps", "ratioToLimit", "fdatasyncs"];
+        foreach (var name in measured)
             Assert.True(row.GetProperty(name).GetDouble() > 0, name);
         foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
         foreach (var role in new[] { "broker", "producer", "consumer" })
-            Assert.All(row.GetProperty(role).EnumerateObject(), each => Assert.Equal(JsonValueKind.Number, each.Value.ValueKind));
+        {
+            Assert.All(
+                row.GetProperty(role).EnumerateObject(),
+                each => Assert.Equal(JsonValueKind.Number, each.Value.ValueKind));
+        }
+
         foreach (var latency in new[] { "ack", "endToEnd" })
             Assert.True(row.GetProperty("latencyUs").GetProperty(latency).GetProperty("p50").GetDouble() > 0, latency);
         Assert.Contains("consume/s", outcome.Output, StringComparison.Ordinal);
@@ -43,7 +50,8 @@ public sealed class ThroughputTests
 
         var outcome = await program.RunAsync(
             "throughput", "--api", api, "--producers", $"{producers}", "--consumers", $"{consumers}",
-            "--topics", $"{topics}", "--size", $"{size}", "--messages", "20001", "--warmup", "0", "--repeat", "1", "--no-limit", "--json", "out.json");
+            "--topics", $"{topics}", "--size", $"{size}", "--messages", "20001", "--warmup", "0",
+            "--repeat", "1", "--no-limit", "--json", "out.json");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
         var row = program.ReadJson("out.json").GetProperty("rows")[0];
@@ -111,7 +119,8 @@ public sealed class ThroughputTests
         using var program = new LoadProgram();
 
         var outcome = await program.RunAsync(
-            "sync", "--in-flight", "1,100", "--seconds", "0.5", "--warmup", "0.2", "--repeat", "1", "--json", "out.json");
+            "sync", "--in-flight", "1,100", "--seconds", "0.5", "--warmup", "0.2", "--repeat", "1",
+            "--json", "out.json");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
         var rows = program.ReadJson("out.json").GetProperty("rows").EnumerateArray().ToArray();
@@ -144,7 +153,11 @@ public sealed class ThroughputTests
             Assert.Equal(1000, row.GetProperty("params").GetProperty("rate").GetInt32());
             Assert.Equal(500, row.GetProperty("messages").GetInt64());
             foreach (var latency in new[] { "ack", "endToEnd" })
-                Assert.True(row.GetProperty("latencyUs").GetProperty(latency).GetProperty("p99").GetDouble() > 0, latency);
+            {
+                var percentiles = row.GetProperty("latencyUs").GetProperty(latency);
+                Assert.True(percentiles.GetProperty("p99").GetDouble() > 0, latency);
+            }
+
             Assert.True(row.GetProperty("reference").GetProperty("value").GetDouble() > 0);
         });
     }

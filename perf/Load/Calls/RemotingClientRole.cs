@@ -9,7 +9,9 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Load.Calls;
 
-/// <summary>One client process with one connection: <c>call</c> with a <see cref="CallOrder"/>, as often as wanted.</summary>
+/// <summary>
+/// One client process with one connection: <c>call</c> with a <see cref="CallOrder"/>, as often as wanted.
+/// </summary>
 internal sealed class RemotingClientRole : IRole
 {
     private const byte Opcode = 1;
@@ -34,7 +36,9 @@ internal sealed class RemotingClientRole : IRole
             _body = new byte[order.Size];
             BodyBytes.Fill(_body, order.Size, 0, 0);
             _client = new RemotingClient(
-                new IPEndPoint(IPAddress.Loopback, order.Port), new RemotingClientOptions(), NullLoggerFactory.Instance);
+                new IPEndPoint(IPAddress.Loopback, order.Port),
+                new RemotingClientOptions(),
+                NullLoggerFactory.Instance);
             await _client.WaitConnectedAsync(cancellationToken);
         }
 
@@ -46,7 +50,8 @@ internal sealed class RemotingClientRole : IRole
         await (order.Mode switch
         {
             CallMode.Oneway => Task.Run(() => SendOnewayAsync(_client, cancellationToken), cancellationToken),
-            CallMode.Async => Task.Run(() => InvokeManyAsync(_client, order.InFlight, cancellationToken), cancellationToken),
+            CallMode.Async => Task.Run(
+                () => InvokeManyAsync(_client, order.InFlight, cancellationToken), cancellationToken),
             _ => BlockingLoop.RunAsync(() => InvokeInTurn(_client)),
         });
         var lastDoneNs = Clock.NowNs;

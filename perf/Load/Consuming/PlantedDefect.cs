@@ -3,8 +3,8 @@ using EQueue.Load.Measuring;
 namespace EQueue.Load.Consuming;
 
 /// <summary>
-/// Stands between a consumer and its checker and, once, loses a message, shows one twice, or shows one after the next of
-/// its queue. Proves that a wrong delivery is found out by the program as it runs.
+/// Stands between a consumer and its checker and, once, loses a message, shows one twice, or shows one after the next
+/// of its queue. Proves that a wrong delivery is found out by the program as it runs.
 /// </summary>
 internal sealed class PlantedDefect(Plant plant, SequenceChecker checker)
 {

@@ -9,7 +9,9 @@ internal static partial class LinuxCalls
     private const int TimerSlackOption = 29;
     private const int Interrupted = 4;
 
-    /// <summary>Sends <paramref name="count"/> bytes of the file at <paramref name="offset"/>; moves the offset on.</summary>
+    /// <summary>
+    /// Sends <paramref name="count"/> bytes of the file at <paramref name="offset"/>; moves the offset on.
+    /// </summary>
     public static void SendFile(SafeHandle socket, SafeHandle file, ref long offset, long count)
     {
         var end = offset + count;
@@ -33,7 +35,9 @@ internal static partial class LinuxCalls
             throw new Win32Exception();
     }
 
-    /// <summary>Blocks this thread for about that long, without the millisecond steps of <see cref="Thread.Sleep(int)"/>.</summary>
+    /// <summary>
+    /// Blocks this thread for about that long, without the millisecond steps of <see cref="Thread.Sleep(int)"/>.
+    /// </summary>
     public static void Wait(long durationNs)
     {
         if (!OperatingSystem.IsLinux())

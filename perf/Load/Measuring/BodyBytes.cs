@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace EQueue.Load.Measuring;
 
 /// <summary>
-/// The random bytes of bodies, the same in every process that knows the seed. SplitMix64 (Steele, Lea, Flood 2014): good
-/// enough to defeat any compression, and quick.
+/// The random bytes of bodies, the same in every process that knows the seed. SplitMix64 (Steele, Lea, Flood 2014):
+/// good enough to defeat any compression, and quick.
 /// </summary>
 internal static class BodyBytes
 {

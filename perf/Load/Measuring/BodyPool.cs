@@ -4,7 +4,9 @@ namespace EQueue.Load.Measuring;
 /// One producer's message bodies: random bytes made once from a seed, only the stamp is written anew for each message.
 /// Body n lies in slot n modulo the number of slots, so a reader with the same seed can compare every byte.
 /// </summary>
-/// <remarks>One thread. A body is lent to the producer until its send is over: there are more slots than sends in flight.</remarks>
+/// <remarks>
+/// One thread. A body is lent to the producer until its send is over: there are more slots than sends in flight.
+/// </remarks>
 internal sealed class BodyPool
 {
     private readonly byte[] _bytes;

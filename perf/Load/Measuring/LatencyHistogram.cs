@@ -3,8 +3,8 @@ using System.Numerics;
 namespace EQueue.Load.Measuring;
 
 /// <summary>
-/// Counts of durations in log-linear buckets, after the idea of HDR histograms: exact below 256 ns, above it 128 buckets
-/// to every doubling, so that a percentile is at most 0.8 % above the true value; the maximum is exact.
+/// Counts of durations in log-linear buckets, after the idea of HDR histograms: exact below 256 ns, above it 128
+/// buckets to every doubling, so that a percentile is at most 0.8 % above the true value; the maximum is exact.
 /// </summary>
 /// <remarks>Any thread may record. Percentiles are taken when recording is over.</remarks>
 internal sealed class LatencyHistogram
@@ -39,7 +39,9 @@ internal sealed class LatencyHistogram
         }
     }
 
-    /// <summary>The smallest duration that at least <paramref name="percent"/> of the recorded ones do not exceed.</summary>
+    /// <summary>
+    /// The smallest duration that at least <paramref name="percent"/> of the recorded ones do not exceed.
+    /// </summary>
     /// <param name="percent">0 to 100, 0 excluded.</param>
     public long PercentileNs(double percent)
     {

@@ -57,7 +57,9 @@ internal sealed class SequenceSet
         return Mark(sequence, 1UL << (int)(sequence & 63)) == 0;
     }
 
-    /// <summary>Adds a sequence that is likely to follow the last one; whether it was there is told by <see cref="Doubles"/>.</summary>
+    /// <summary>
+    /// Adds a sequence that is likely to follow the last one; whether it was there is told by <see cref="Doubles"/>.
+    /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Follow(long sequence)
     {

@@ -2,7 +2,9 @@ using EQueue.Load.Measuring;
 
 namespace EQueue.Load.Reporting;
 
-/// <summary>The figures of one run, or the medians of a row. A figure that was not measured is absent, with a note.</summary>
+/// <summary>
+/// The figures of one run, or the medians of a row. A figure that was not measured is absent, with a note.
+/// </summary>
 internal sealed class Figures
 {
     private readonly Dictionary<string, double> _values = new(StringComparer.Ordinal);

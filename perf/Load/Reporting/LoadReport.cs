@@ -71,7 +71,8 @@ internal sealed class ReportRow
     /// <param name="parameters">What was set, in the order to show; numbers, texts, truth values or null.</param>
     /// <param name="runs">At least one.</param>
     /// <param name="restNote">Why the figures without a note of their own were not measured.</param>
-    public ReportRow(IReadOnlyList<(string Name, object? Value)> parameters, IReadOnlyList<Figures> runs, string restNote)
+    public ReportRow(
+        IReadOnlyList<(string Name, object? Value)> parameters, IReadOnlyList<Figures> runs, string restNote)
     {
         Parameters = parameters;
         Runs = runs;

@@ -9,7 +9,7 @@ internal static class MarkdownReport
     {
         var page = new StringBuilder();
         page.Append("# ").Append(report.Scenario).AppendLine().AppendLine();
-        page.Append("Commit ").Append(report.Commit ?? "unknown").Append(", ").Append(report.CpuCount).Append(" CPUs, ");
+        page.Append($"Commit {report.Commit ?? "unknown"}, {report.CpuCount} CPUs, ");
         page.Append(report.MemoryBytes is { } bytes ? $"{bytes / 1_000_000_000.0:F1} GB memory" : "memory unknown");
         page.Append(", ").Append(report.Kernel).AppendLine(".").AppendLine();
         page.AppendLine("Medians over the runs; MB = 10^6 bytes of bodies; cpu 100 = one core.").AppendLine();

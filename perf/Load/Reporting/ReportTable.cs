@@ -4,7 +4,9 @@ using Spectre.Console;
 
 namespace EQueue.Load.Reporting;
 
-/// <summary>The report as a table for people: parameters that differ between rows, and the figures that were measured.</summary>
+/// <summary>
+/// The report as a table for people: parameters that differ between rows, and the figures that were measured.
+/// </summary>
 internal sealed class ReportTable
 {
     private static readonly Column[] Columns =

@@ -5,7 +5,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Load.Roles;
 
-/// <summary>All producers of a run: <c>prepare</c> with a <see cref="ProducerOrder"/>, then <c>send</c> at will.</summary>
+/// <summary>
+/// All producers of a run: <c>prepare</c> with a <see cref="ProducerOrder"/>, then <c>send</c> at will.
+/// </summary>
 internal sealed class ProducerRole : IRole
 {
     private ProducerOrder? _order;

@@ -66,7 +66,8 @@ internal static class RoleHost
         }
         catch (IOException exception) when (DiskIsFull(exception))
         {
-            return new RoleAnswer($"machine limit met: disk: {exception.Message}", LoadExit.MachineLimit, RoleJson.Nothing);
+            var text = $"machine limit met: disk: {exception.Message}";
+            return new RoleAnswer(text, LoadExit.MachineLimit, RoleJson.Nothing);
         }
         catch (Exception exception) when (exception is not OutOfMemoryException)
         {

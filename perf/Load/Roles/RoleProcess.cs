@@ -51,7 +51,8 @@ internal sealed class RoleProcess : IAsyncDisposable
         }
     }
 
-    public async Task<TResult> CallAsync<TResult>(string command, object? argument, CancellationToken cancellationToken) =>
+    public async Task<TResult> CallAsync<TResult>(
+        string command, object? argument, CancellationToken cancellationToken) =>
         RoleJson.Read<TResult>(await CallAsync(command, argument, cancellationToken));
 
     /// <summary>Sends one command and waits for its answer.</summary>

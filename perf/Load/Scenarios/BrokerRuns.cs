@@ -29,7 +29,8 @@ internal static class BrokerRuns
                 figures.Discredit();
                 session.Report.Add(new ReportRow(parameters, [figures], RestNote));
                 throw LoadException.WrongData(
-                    $"wrong data: {figures[FigureNames.Missing]} missing, {figures[FigureNames.Duplicated]} duplicated, "
+                    $"wrong data: {figures[FigureNames.Missing]} missing, "
+                    + $"{figures[FigureNames.Duplicated]} duplicated, "
                     + $"{figures[FigureNames.Reordered] ?? 0} reordered, {figures[FigureNames.Damaged] ?? 0} damaged "
                     + $"of {figures[FigureNames.Messages]} messages");
             }

@@ -4,7 +4,9 @@ using EQueue.Load.Sockets;
 
 namespace EQueue.Load.Scenarios;
 
-/// <summary>Messages sent when they are due, at rates far below the limit; beside each row a bare socket paced alike.</summary>
+/// <summary>
+/// Messages sent when they are due, at rates far below the limit; beside each row a bare socket paced alike.
+/// </summary>
 internal sealed class LatencyScenario : IScenario
 {
     private const int StandardSize = 128;
@@ -14,7 +16,8 @@ internal sealed class LatencyScenario : IScenario
 
     public string Name => "latency";
 
-    public string Summary => "open loop at fixed rates, from the time a message is due (128 B; 5 s; 100,1000,10000,100000/s)";
+    public string Summary =>
+        "open loop at fixed rates, from the time a message is due (128 B; 5 s; 100,1000,10000,100000/s)";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {

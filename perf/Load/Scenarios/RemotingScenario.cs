@@ -42,7 +42,8 @@ internal sealed class RemotingScenario : IScenario
                     var plan = new CallOrder(0, mode, size, InFlight(options, mode), seconds);
                     var runs = await MeasureAsync(session, plan, clients, warmup, cancellationToken);
                     AddReference(runs, mode, stream, echo);
-                    session.Report.Add(new ReportRow(Describe(options, plan, clients, warmup), runs, "there is no broker"));
+                    var parameters = Describe(options, plan, clients, warmup);
+                    session.Report.Add(new ReportRow(parameters, runs, "there is no broker"));
                 }
             }
         }
@@ -73,7 +74,8 @@ internal sealed class RemotingScenario : IScenario
             }
 
             runs.Add(figures);
-            LoadSession.Say($"{plan.Mode.ToString().ToLowerInvariant()}, {plan.Size} B, {clientCount} clients, run {number}: "
+            LoadSession.Say(
+                $"{plan.Mode.ToString().ToLowerInvariant()}, {plan.Size} B, {clientCount} clients, run {number}: "
                 + $"{figures[FigureNames.SendPerSecond]:N0} calls/s, {figures[FigureNames.SendMBps]:N1} MB/s");
         }
 

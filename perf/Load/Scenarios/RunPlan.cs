@@ -62,7 +62,9 @@ internal sealed record RunPlan
         api == SendApi.Sync ? 1 : (int)Math.Clamp(MaxBodiesBytes / size, 1, MostInFlight);
 
     /// <summary>The plan that the command line asks for, for one size; scenarios change what is theirs.</summary>
-    /// <remarks>A rate sends with callbacks unless another form is asked for, which <see cref="Validate"/> refuses.</remarks>
+    /// <remarks>
+    /// A rate sends with callbacks unless another form is asked for, which <see cref="Validate"/> refuses.
+    /// </remarks>
     public static RunPlan From(LoadOptions options, int size) => new()
     {
         Size = size,
@@ -85,7 +87,7 @@ internal sealed record RunPlan
     public void Validate(Plant plant)
     {
         if (Consumers > Topics * Queues)
-            throw LoadException.Usage($"--consumers {Consumers}: at most one per queue, and there are {Topics * Queues}");
+            throw LoadException.Usage($"--consumers {Consumers}: at most one for each of {Topics * Queues} queues");
         if (Api == SendApi.Sync && InFlight != 1)
             throw LoadException.Usage("--api sync sends one at a time: raise --producers in place of --in-flight");
         if ((long)Size * SlotCount > 1 << 30)

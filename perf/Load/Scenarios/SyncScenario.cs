@@ -1,6 +1,8 @@
 namespace EQueue.Load.Scenarios;
 
-/// <summary>Acknowledged when durable: how group commit grows with the messages in flight. Nothing is consumed.</summary>
+/// <summary>
+/// Acknowledged when durable: how group commit grows with the messages in flight. Nothing is consumed.
+/// </summary>
 internal sealed class SyncScenario : IScenario
 {
     private const int StandardSize = 128;
@@ -10,7 +12,8 @@ internal sealed class SyncScenario : IScenario
 
     public string Name => "sync";
 
-    public string Summary => "produce only, fdatasync before each receipt (128 B; 5 s; 1,16,64,256,1000,10000 in flight)";
+    public string Summary =>
+        "produce only, fdatasync before each receipt (128 B; 5 s; 1,16,64,256,1000,10000 in flight)";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {

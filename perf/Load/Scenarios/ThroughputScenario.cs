@@ -7,7 +7,8 @@ internal sealed class ThroughputScenario : IScenario
 
     public string Name => "throughput";
 
-    public string Summary => "send and consume at the same time, every message checked (128,512,1024,2048 B; 10 s; async)";
+    public string Summary =>
+        "send and consume at the same time, every message checked (128,512,1024,2048 B; 10 s; async)";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {

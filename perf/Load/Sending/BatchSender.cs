@@ -17,7 +17,7 @@ internal sealed class BatchSender(int batchCount, int inFlight) : ISender
             var filled = Fill(lane, messages, out var topic, out var startNs);
             if (filled == 0)
                 break;
-            IReadOnlyList<Message> batch = filled == batchCount ? messages : new ArraySegment<Message>(messages, 0, filled);
+            var batch = new ArraySegment<Message>(messages, 0, filled);
             calls.Enqueue((SendOneAsync(lane, topic, batch, startNs, cancellationToken), messages));
             if (calls.Count < callCount)
                 continue;

@@ -4,7 +4,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Load.Sending;
 
-/// <summary>Send with a callback, from a thread that blocks while as many messages as allowed are outstanding.</summary>
+/// <summary>
+/// Send with a callback, from a thread that blocks while as many messages as allowed are outstanding.
+/// </summary>
 internal sealed class CallbackSender(int inFlight) : ISender
 {
     public Task SendAsync(SendLane lane, CancellationToken cancellationToken)

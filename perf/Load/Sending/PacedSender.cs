@@ -4,7 +4,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Load.Sending;
 
-/// <summary>Sends each message when it is due, whatever has become of those before; every one is timed from then.</summary>
+/// <summary>
+/// Sends each message when it is due, whatever has become of those before; every one is timed from then.
+/// </summary>
 internal sealed class PacedSender(double ratePerSecond, double seconds) : ISender
 {
     public Task SendAsync(SendLane lane, CancellationToken cancellationToken)
@@ -50,7 +52,9 @@ internal sealed class PacedSlot(LatencyHistogram ack)
         Volatile.Write(ref _dueNs, 0);
     }
 
-    /// <summary>Waits for the message that has the slot; there is none unless tens of thousands are under way.</summary>
+    /// <summary>
+    /// Waits for the message that has the slot; there is none unless tens of thousands are under way.
+    /// </summary>
     public void WaitUntilFree(CancellationToken cancellationToken)
     {
         const long pollNs = 100_000;

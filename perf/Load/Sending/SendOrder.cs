@@ -21,7 +21,9 @@ internal sealed record ProducerOrder(
     long SampleMask);
 
 /// <summary>One stretch of sending: by time, or by count when <see cref="MessagesPerProducer"/> is set.</summary>
-/// <param name="Rate">Messages a second of all producers together, sent on time whatever the answers do; null: at will.</param>
+/// <param name="Rate">
+/// Messages a second of all producers together, sent on time whatever the answers do; null: at will.
+/// </param>
 internal sealed record SendOrder(double Seconds, IReadOnlyList<long>? MessagesPerProducer, int? Rate);
 
 /// <summary>What was sent and acknowledged.</summary>

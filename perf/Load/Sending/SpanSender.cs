@@ -8,7 +8,8 @@ internal sealed class SpanSender(int inFlight) : ISender
         var receipts = new ReceiptRing(inFlight, lane.Ack);
         while (lane.TryNext(out var message))
         {
-            var receipt = lane.Producer.SendAsync(message.Topic, message.Body.Span, cancellationToken: cancellationToken);
+            var body = message.Body.Span;
+            var receipt = lane.Producer.SendAsync(message.Topic, body, cancellationToken: cancellationToken);
             receipts.Add(receipt, message.StartNs);
             if (receipts.IsFull)
                 await receipts.TakeOldest();

@@ -8,7 +8,9 @@ using EQueue.Load.Sending;
 
 namespace EQueue.Load.Sockets;
 
-/// <summary>Measures bare sockets: <c>echo</c> with an <see cref="EchoOrder"/>, <c>stream</c> with a <see cref="StreamOrder"/>.</summary>
+/// <summary>
+/// Measures bare sockets: <c>echo</c> with an <see cref="EchoOrder"/>, <c>stream</c> with a <see cref="StreamOrder"/>.
+/// </summary>
 internal sealed class SocketClientRole : IRole
 {
     private const int StreamBlockSize = 256 * 1024;

@@ -3,10 +3,13 @@ using EQueue.Load.Roles;
 
 namespace EQueue.Load.Sockets;
 
-/// <summary>What the same machine does with two processes and one socket between them, without any of our code's layers.</summary>
+/// <summary>
+/// What the same machine does with two processes and one socket between them, without any of our code's layers.
+/// </summary>
 internal static class SocketReference
 {
-    public static Task<EchoResult> EchoAsync(LoadSession session, EchoOrder order, CancellationToken cancellationToken) =>
+    public static Task<EchoResult> EchoAsync(
+        LoadSession session, EchoOrder order, CancellationToken cancellationToken) =>
         MeasureAsync<EchoResult>(session, "echo", port => order with { Port = port }, cancellationToken);
 
     public static Task<StreamResult> StreamAsync(
