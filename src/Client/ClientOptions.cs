@@ -6,7 +6,9 @@ namespace EQueue.Client;
 /// <summary>How an <see cref="EQueueClient"/> reaches its brokers.</summary>
 public sealed record ClientOptions
 {
-    /// <summary>One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.</summary>
+    /// <summary>
+    /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.
+    /// </summary>
     public string Addresses { get; init; } = "127.0.0.1:9490";
 
     /// <summary>What people read in the broker's log and lists; at most 255 characters.</summary>
@@ -15,13 +17,17 @@ public sealed record ClientOptions
     /// <summary>How long one attempt to connect may take; 1 ms or more.</summary>
     public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>How long an administrative request may take in all, waiting for a connection included; 1 ms or more.</summary>
+    /// <summary>
+    /// How long an administrative request may take in all, waiting for a connection included; 1 ms or more.
+    /// </summary>
     public TimeSpan RequestTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>A connection on which nothing arrived for this long is asked whether it lives; 10 ms or more.</summary>
     public TimeSpan KeepAliveInterval { get; init; } = TimeSpan.FromSeconds(10);
 
-    /// <summary>A connection that gives no sign of life for this long after the question is dropped; 10 ms or more.</summary>
+    /// <summary>
+    /// A connection that gives no sign of life for this long after the question is dropped; 10 ms or more.
+    /// </summary>
     public TimeSpan KeepAliveTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>The shortest pause before connecting again; 1 ms or more.</summary>
@@ -30,7 +36,9 @@ public sealed record ClientOptions
     /// <summary>The longest pause before connecting again; not below <see cref="ReconnectBackoffMin"/>.</summary>
     public TimeSpan ReconnectBackoffMax { get; init; } = TimeSpan.FromSeconds(2);
 
-    /// <summary>The longest frame taken from a broker, in bytes; 64 KiB or more, and above what one fetch asks for.</summary>
+    /// <summary>
+    /// The longest frame taken from a broker, in bytes; 64 KiB or more, and above what one fetch asks for.
+    /// </summary>
     public int MaxFrameBytes { get; init; } = 64 * 1024 * 1024;
 
     /// <summary>Where the library logs; nowhere unless set.</summary>

@@ -5,7 +5,8 @@ namespace EQueue.Client;
 
 /// <summary>Topics, offsets and figures of the brokers.</summary>
 /// <remarks>
-/// Thread-safe. Failures are <see cref="EQueueException"/>. Requests go over one connection, apart from those of producers and readers;
+/// Thread-safe. Failures are <see cref="EQueueException"/>. Requests go over one connection, apart from those of
+/// producers and readers;
 /// they wait for it no longer than <see cref="ClientOptions.RequestTimeout"/>.
 /// </remarks>
 public sealed class EQueueAdmin
@@ -25,7 +26,8 @@ public sealed class EQueueAdmin
     }
 
     /// <summary>Makes a topic; what is not set is the broker's own.</summary>
-    /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues, StorageFull.</exception>
+    /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues,
+    /// StorageFull.</exception>
     public ValueTask<TopicDescription> CreateTopicAsync(
         string topic, TopicSettings? settings = null, CancellationToken cancellationToken = default) =>
         _directory.InvokeAsync(new CreateTopicRequest(topic, settings ?? TopicSettings.None), cancellationToken);
@@ -60,7 +62,8 @@ public sealed class EQueueAdmin
 
     /// <summary>Tells a topic's settings and queues.</summary>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
-    public ValueTask<TopicDescription> DescribeTopicAsync(string topic, CancellationToken cancellationToken = default) =>
+    public ValueTask<TopicDescription> DescribeTopicAsync(
+        string topic, CancellationToken cancellationToken = default) =>
         _directory.InvokeAsync(new DescribeTopicRequest(topic), cancellationToken);
 
     /// <summary>Tells an offset of one queue; an offset that is asked for by number is given back as it is.</summary>

@@ -9,7 +9,8 @@ internal static partial class Log
     [LoggerMessage(5000, LogLevel.Information, "Connected to {Address}: store {StoreId}, broker {BrokerVersion}.")]
     public static partial void Connected(ILogger logger, ServerAddress address, Guid storeId, string brokerVersion);
 
-    [LoggerMessage(5001, LogLevel.Warning, "{Address} is another store now ({Found} instead of {Known}): its routes are asked for anew.")]
+    [LoggerMessage(
+        5001, LogLevel.Warning, "{Address} is another store now ({Found} instead of {Known}): routes are asked anew.")]
     public static partial void StoreChanged(ILogger logger, ServerAddress address, Guid found, Guid known);
 
     [LoggerMessage(5010, LogLevel.Warning, "No producer session at {Address}: {Reason} Trying again.")]
@@ -25,7 +26,8 @@ internal static partial class Log
     public static partial void BatchFailed(
         ILogger logger, int count, string topic, int queue, ErrorCode code, string reason);
 
-    [LoggerMessage(5014, LogLevel.Warning, "A batch for {Topic}/{Queue} was refused for now ({Code}); it is sent again.")]
+    [LoggerMessage(
+        5014, LogLevel.Warning, "A batch for {Topic}/{Queue} was refused for now ({Code}); it is sent again.")]
     public static partial void BatchRefused(ILogger logger, string topic, int queue, ErrorCode code);
 
     [LoggerMessage(5015, LogLevel.Warning, "{Count} oneway messages for {Topic}/{Queue} were lost: {Reason}")]
@@ -34,7 +36,10 @@ internal static partial class Log
     [LoggerMessage(5016, LogLevel.Error, "A send callback threw.")]
     public static partial void CallbackThrew(ILogger logger, Exception exception);
 
-    [LoggerMessage(5020, LogLevel.Information, "Member {Member} of group {Group} joined: generation {Generation}, {Count} queues.")]
+    [LoggerMessage(
+        5020,
+        LogLevel.Information,
+        "Member {Member} of group {Group} joined: generation {Generation}, {Count} queues.")]
     public static partial void Joined(ILogger logger, Guid member, string group, int generation, int count);
 
     [LoggerMessage(5021, LogLevel.Warning, "Member {Member} of group {Group} joins again: {Code}.")]
@@ -55,8 +60,10 @@ internal static partial class Log
     [LoggerMessage(5031, LogLevel.Warning, "{Topic}/{Queue} has no offset {Offset}: reading goes on at {Next}.")]
     public static partial void OffsetReset(ILogger logger, string topic, int queue, long offset, long next);
 
-    [LoggerMessage(5032, LogLevel.Error, "Messages {Offset} to {Next} of {Topic}/{Queue} are damaged and passed over: {Reason}.")]
-    public static partial void DamageSkipped(ILogger logger, string topic, int queue, long offset, long next, string reason);
+    [LoggerMessage(
+        5032, LogLevel.Error, "Passed over {Offset} to {Next} of {Topic}/{Queue}, which are damaged: {Reason}.")]
+    public static partial void DamageSkipped(
+        ILogger logger, long offset, long next, string topic, int queue, string reason);
 
     [LoggerMessage(5033, LogLevel.Warning, "A batch of {Topic}/{Queue} at {Offset} came damaged; it is fetched again.")]
     public static partial void CorruptFetch(ILogger logger, string topic, int queue, long offset);

@@ -1,7 +1,9 @@
 
 namespace EQueue.Client.Tests;
 
-/// <summary>What a message costs on the heap, over everything in this process: producer, consumer and the broker beside them.</summary>
+/// <summary>
+/// What a message costs on the heap, over everything in this process: producer, consumer and the broker beside them.
+/// </summary>
 [Collection(nameof(AllocationTests))]
 [CollectionDefinition(nameof(AllocationTests), DisableParallelization = true)]
 public sealed class AllocationTests
@@ -62,5 +64,6 @@ public sealed class AllocationTests
             await Take(window, i);
     }
 
-    private static ValueTask<SendReceipt> Take(ValueTask<SendReceipt>[] window, int index) => window[index % window.Length];
+    private static ValueTask<SendReceipt> Take(ValueTask<SendReceipt>[] window, int index) =>
+        window[index % window.Length];
 }

@@ -4,6 +4,8 @@ namespace EQueue.Client.Tests;
 
 public sealed class ConsumerTests
 {
+    private static readonly ConsumerOptions ToTheEnd = new() { StopAtEnd = true };
+
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
     [Fact]
@@ -11,7 +13,7 @@ public sealed class ConsumerTests
     {
         await using var broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "kept", 3);
-        await using var consumer = broker.Client.CreateConsumer("g", ["kept"], new ConsumerOptions { StopAtEnd = true });
+        await using var consumer = broker.Client.CreateConsumer("g", ["kept"], ToTheEnd);
         ReceivedMessage? kept = null;
         DetachedMessage? detached = null;
         await foreach (var message in consumer.ReadAllAsync(Token))
@@ -56,7 +58,8 @@ public sealed class ConsumerTests
     {
         await using var broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "manual", 10);
-        await using (var first = broker.Client.CreateConsumer("g", ["manual"], new ConsumerOptions { AutoCommit = false }))
+        var byHand = new ConsumerOptions { AutoCommit = false };
+        await using (var first = broker.Client.CreateConsumer("g", ["manual"], byHand))
         {
             await foreach (var message in first.ReadAllAsync(Token))
             {
@@ -107,7 +110,8 @@ public sealed class ConsumerTests
         for (var i = 0; i < 1000; i++)
         {
             var tag = i % 5 == 0 ? null : "tag" + (i % 50);
-            sends.Add(producer.SendAsync("tagged", BitConverter.GetBytes(i), tag: tag, cancellationToken: Token).AsTask());
+            var send = producer.SendAsync("tagged", BitConverter.GetBytes(i), tag: tag, cancellationToken: Token);
+            sends.Add(send.AsTask());
         }
 
         await Task.WhenAll(sends);
@@ -280,7 +284,8 @@ public sealed class ConsumerTests
             await SendUntilReadAsync(broker, "range", step);
         else
             Assert.True(await step);
-        Assert.True(policy == OutOfRangePolicy.Begin ? messages.Current.Offset.Value == 0 : messages.Current.Offset.Value >= 3);
+        var offset = messages.Current.Offset.Value;
+        Assert.True(policy == OutOfRangePolicy.Begin ? offset == 0 : offset >= 3);
     }
 
     [Fact]
@@ -316,19 +321,20 @@ public sealed class ConsumerTests
         var admin = broker.Client.Admin;
         var made = await admin.CreateTopicAsync("made", new TopicSettings { QueueCount = 2 }, Token);
         Assert.Equal(2, made.Queues.Count);
-        Assert.Equal(
-            ErrorCode.TopicExists,
-            (await Assert.ThrowsAsync<EQueueException>(async () => await admin.CreateTopicAsync("made", cancellationToken: Token))).Code);
-        Assert.Equal(3, (await admin.AlterTopicAsync("made", new TopicSettings { QueueCount = 3 }, Token)).Queues.Count);
+        var twice = await Assert.ThrowsAsync<EQueueException>(
+            async () => await admin.CreateTopicAsync("made", cancellationToken: Token));
+        Assert.Equal(ErrorCode.TopicExists, twice.Code);
+        var grown = await admin.AlterTopicAsync("made", new TopicSettings { QueueCount = 3 }, Token);
+        Assert.Equal(3, grown.Queues.Count);
         List<string> names = [];
         await foreach (var topic in admin.ListTopicsAsync(Token))
             names.Add(topic.Topic);
         Assert.Equal(["made"], names);
         Assert.Equal(0, (await admin.FindOffsetAsync("made", 0, StartPosition.End, Token)).Value);
         await admin.DeleteTopicAsync("made", Token);
-        Assert.Equal(
-            ErrorCode.UnknownTopic,
-            (await Assert.ThrowsAsync<EQueueException>(async () => await admin.DescribeTopicAsync("made", Token))).Code);
+        var gone = await Assert.ThrowsAsync<EQueueException>(
+            async () => await admin.DescribeTopicAsync("made", Token));
+        Assert.Equal(ErrorCode.UnknownTopic, gone.Code);
         Assert.True((await admin.StatsAsync(Token)).Figures.Count > 0);
         Assert.True((await admin.HelloAsync(Token)).MaxMessageBytes > 0);
     }
@@ -370,7 +376,7 @@ public sealed class ConsumerTests
 
     private static async Task<List<int>> ReadGroupAsync(TestBroker broker, string group, string topic)
     {
-        await using var consumer = broker.Client.CreateConsumer(group, [topic], new ConsumerOptions { StopAtEnd = true });
+        await using var consumer = broker.Client.CreateConsumer(group, [topic], ToTheEnd);
         List<int> read = [];
         await foreach (var message in consumer.ReadAllAsync(Token))
             read.Add(BitConverter.ToInt32(message.Body.Span));

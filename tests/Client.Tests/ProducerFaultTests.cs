@@ -189,7 +189,8 @@ public sealed class ProducerFaultTests
             Addresses = "127.0.0.1:1",
             RequestTimeout = TimeSpan.FromMilliseconds(200),
         });
-        await using var producer = client.CreateProducer(new ProducerOptions { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
+        await using var producer = client.CreateProducer(
+            new ProducerOptions { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
 
         var failure = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("t", "x"u8, cancellationToken: Token));

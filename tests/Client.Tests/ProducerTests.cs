@@ -30,7 +30,11 @@ public sealed class ProducerTests
         const int Count = 50_000;
         var pending = new ValueTask<SendReceipt>[Count];
         for (var i = 0; i < Count; i++)
-            pending[i] = producer.SendAsync("many", BitConverter.GetBytes(i), key: "k" + (i % 10), cancellationToken: Token);
+        {
+            pending[i] = producer.SendAsync(
+                "many", BitConverter.GetBytes(i), key: "k" + (i % 10), cancellationToken: Token);
+        }
+
         var places = new HashSet<(int, long)>();
         foreach (var one in pending)
         {
@@ -38,7 +42,8 @@ public sealed class ProducerTests
             Assert.True(places.Add((receipt.Queue, receipt.Offset.Value)));
         }
 
-        await using var consumer = broker.Client.CreateConsumer("g", ["many"], new ConsumerOptions { StopAtEnd = true });
+        await using var consumer = broker.Client.CreateConsumer(
+            "g", ["many"], new ConsumerOptions { StopAtEnd = true });
         var last = new Dictionary<string, int>();
         var seen = 0;
         await foreach (var message in consumer.ReadAllAsync(Token))
@@ -165,7 +170,8 @@ public sealed class ProducerTests
         foreach (var thread in threads)
             thread.Join();
 
-        Assert.Equal(1600, (await ReadAllAsync(broker, "blocking")).Select(m => BitConverter.ToInt32(m.Body!)).Distinct().Count());
+        var bodies = (await ReadAllAsync(broker, "blocking")).Select(m => BitConverter.ToInt32(m.Body!));
+        Assert.Equal(1600, bodies.Distinct().Count());
     }
 
     [Fact]

@@ -2,9 +2,12 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Knows the brokers: keeps the connection for administration and makes those for sending and reading.</summary>
+/// <summary>
+/// Knows the brokers: keeps the connection for administration and makes those for sending and reading.
+/// </summary>
 /// <remarks>
-/// Thread-safe. Administration goes to the first of the given addresses that answers, and to the next one when it is gone. Each
+/// Thread-safe. Administration goes to the first of the given addresses that answers, and to the next one when it is
+/// gone. Each
 /// producer and reader has connections of its own, one per broker in its routes.
 /// </remarks>
 internal sealed class BrokerDirectory : IAsyncDisposable
@@ -42,7 +45,8 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public async ValueTask<Route> RouteAsync(
         IReadOnlyList<string> topics, bool autoCreate, CancellationToken cancellationToken)
     {
-        var (response, source) = await AskAsync(new RouteRequest(topics, autoCreate), cancellationToken).ConfigureAwait(false);
+        var (response, source) = await AskAsync(new RouteRequest(topics, autoCreate), cancellationToken)
+            .ConfigureAwait(false);
         if (response.Topics.Count != topics.Count
             || response.Topics.Any(topic => topic.Queues.Any(queue => queue.BrokerIndex >= response.Brokers.Count)))
         {
@@ -130,7 +134,8 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             {
                 return await ConnectNextAsync(left, cancellationToken).ConfigureAwait(false);
             }
-            catch (EQueueException exception) when (exception.Code == ErrorCode.Unreachable && left > Options.ConnectTimeout)
+            catch (EQueueException exception)
+                when (exception.Code == ErrorCode.Unreachable && left > Options.ConnectTimeout)
             {
                 // Not this one: the next address has its turn while time is left.
             }
@@ -153,7 +158,8 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
         try
         {
-            await link.ConnectAsync(patience < TimeSpan.Zero ? TimeSpan.Zero : patience, either.Token).ConfigureAwait(false);
+            await link.ConnectAsync(patience < TimeSpan.Zero ? TimeSpan.Zero : patience, either.Token)
+                .ConfigureAwait(false);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
         {

@@ -4,9 +4,12 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
-/// <summary>One connection to one broker for one purpose: says hello, reconnects by itself, carries typed requests.</summary>
+/// <summary>
+/// One connection to one broker for one purpose: says hello, reconnects by itself, carries typed requests.
+/// </summary>
 /// <remarks>
-/// Queue ids mean something within one store only. So a link belongs to the store it met first: when the address turns out to be
+/// Queue ids mean something within one store only. So a link belongs to the store it met first: when the address turns
+/// out to be
 /// another store, <see cref="IsStale"/> becomes true, every call fails, and the owner makes a new link.
 /// </remarks>
 internal sealed class BrokerLink : IAsyncDisposable
@@ -53,7 +56,8 @@ internal sealed class BrokerLink : IAsyncDisposable
     public bool IsStale => _isStale;
 
     /// <summary>Waits until the broker has said hello.</summary>
-    /// <exception cref="EQueueException">Cancelled, disposed, refused for good, or Unreachable after <paramref name="timeout"/>.</exception>
+    /// <exception cref="EQueueException">Cancelled, disposed, refused for good, or Unreachable after
+    /// <paramref name="timeout"/>.</exception>
     public async ValueTask<HelloResponse> ConnectAsync(TimeSpan timeout, CancellationToken cancellationToken)
     {
         try
@@ -68,7 +72,8 @@ internal sealed class BrokerLink : IAsyncDisposable
         }
         catch (TimeoutException exception)
         {
-            throw new EQueueException(ErrorCode.Unreachable, $"No connection to {Address} within {timeout}.", exception);
+            throw new EQueueException(
+                ErrorCode.Unreachable, $"No connection to {Address} within {timeout}.", exception);
         }
     }
 

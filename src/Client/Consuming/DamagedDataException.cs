@@ -8,7 +8,8 @@ public sealed class DamagedDataException : EQueueException
     internal DamagedDataException(string topic, int queue, QueueOffset offset, QueueOffset next, string cause)
         : base(
             ErrorCode.DamagedData,
-            $"Messages {offset} to {next.Value - 1} of {topic}/{queue} are damaged ({cause}); seek to {next} to pass over them.")
+            $"Messages {offset} to {next.Value - 1} of {topic}/{queue} are damaged ({cause}); "
+            + $"seek to {next} to pass over them.")
     {
         Topic = topic;
         Queue = queue;

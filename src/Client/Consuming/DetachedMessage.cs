@@ -2,7 +2,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>A received message with memory of its own: made by <see cref="ReceivedMessage.Detach"/>, valid for ever.</summary>
+/// <summary>
+/// A received message with memory of its own: made by <see cref="ReceivedMessage.Detach"/>, valid for ever.
+/// </summary>
 public sealed record DetachedMessage
 {
     /// <summary>The topic.</summary>

@@ -3,9 +3,12 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>One entry as the log stores it and a fetch gives it: the fields of its header that a reader needs, then the batch.</summary>
+/// <summary>
+/// One entry as the log stores it and a fetch gives it: the fields of its header that a reader needs, then the batch.
+/// </summary>
 /// <remarks>
-/// Little-endian; the whole table is in docs/storage-format.md. The header's own CRC is seeded with the log's id and is the
+/// Little-endian; the whole table is in docs/storage-format.md. The header's own CRC is seeded with the log's id and is
+/// the
 /// broker's to check; the batch's CRC is checked here.
 /// <code>
 /// offset size field

@@ -5,7 +5,9 @@ namespace EQueue.Client;
 /// <content>After a failure: a new session, when there is a connection again.</content>
 internal sealed partial class FetchSession
 {
-    /// <summary>Begins a new session: at once where the old one ended in order, else with a connection and a pause.</summary>
+    /// <summary>
+    /// Begins a new session: at once where the old one ended in order, else with a connection and a pause.
+    /// </summary>
     private void Recover(EQueueException failure)
     {
         lock (_gate)

@@ -6,13 +6,18 @@ namespace EQueue.Client;
 
 /// <summary>The long poll over all queues that a reader reads at one broker, over a connection of its own.</summary>
 /// <remarks>
-/// <para>One fetch is outstanding at a time. Its answer is taken apart on the receive loop, and the next fetch leaves from there at
+/// <para>One fetch is outstanding at a time. Its answer is taken apart on the receive loop, and the next fetch leaves
+/// from there at
 /// once, before anything was processed, as long as little enough is fetched ahead.</para>
-/// <para>After a lost connection a new session begins at the offsets up to which everything was received: no gap, nothing twice.</para>
+/// <para>After a lost connection a new session begins at the offsets up to which everything was received: no gap,
+/// nothing twice.</para>
 /// </remarks>
 internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 {
-    /// <summary>No session ever gets so far: a request with such a sequence ends a parked one, so that a change is not kept waiting.</summary>
+    /// <summary>
+    /// No session ever gets so far: a request with such a sequence ends a parked one, so that a change is not kept
+    /// waiting.
+    /// </summary>
     private const uint NudgeDistance = 1u << 30;
 
     private const long NudgeToken = 0;
@@ -71,7 +76,9 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             Leave(cursor);
     }
 
-    /// <summary>Goes on elsewhere in a queue; what was fetched of it before is dropped. To be followed by <see cref="Nudge"/>.</summary>
+    /// <summary>
+    /// Goes on elsewhere in a queue; what was fetched of it before is dropped. To be followed by <see cref="Nudge"/>.
+    /// </summary>
     public void Move(QueueCursor cursor, long offset)
     {
         lock (_gate)

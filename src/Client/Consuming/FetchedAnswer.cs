@@ -4,7 +4,9 @@ using EQueue.Remoting;
 namespace EQueue.Client;
 
 /// <summary>What one fetch brought: a lease on received memory and where each queue's entries are in it.</summary>
-/// <remarks>Filled on the receive loop, then owned by the reader, who releases it once. Pooled by its session.</remarks>
+/// <remarks>
+/// Filled on the receive loop, then owned by the reader, who releases it once. Pooled by its session.
+/// </remarks>
 internal sealed class FetchedAnswer(FetchSession session)
 {
     private ResponseFrame _response;

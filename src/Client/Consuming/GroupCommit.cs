@@ -43,10 +43,13 @@ internal static class GroupCommit
             if (error == ErrorCode.None)
                 cursor.Committed = next;
             else
-                failure ??= new EQueueException(error, $"{ErrorCodes.Describe(error)}: {group} at {cursor.Topic}/{cursor.Number}.");
+                failure ??= Refused(error, group, cursor);
         }
 
         if (failure is not null)
             throw failure;
     }
+
+    private static EQueueException Refused(ErrorCode error, string group, QueueCursor cursor) =>
+        new(error, $"{ErrorCodes.Describe(error)}: {group} at {cursor.Topic}/{cursor.Number}.");
 }

@@ -5,7 +5,8 @@ namespace EQueue.Client;
 
 /// <summary>Membership of a group: joins, stays alive, takes and gives up queues, commits.</summary>
 /// <remarks>
-/// Heartbeats and commits go over the connection of the fetch session, because the broker holds a member to be gone with its
+/// Heartbeats and commits go over the connection of the fetch session, because the broker holds a member to be gone
+/// with its
 /// connection. One loop beats the heart, one commits; both end with the member.
 /// </remarks>
 internal sealed class GroupMember : IAsyncDisposable
@@ -231,7 +232,8 @@ internal sealed class GroupMember : IAsyncDisposable
         }
         else
         {
-            // Another member has the queues, or the broker will not have this one: reading ends, and begins with a join.
+            // Another member has the queues, or the broker will not have this one: reading ends, and begins with a
+            // join.
             _isJoined = false;
             _stream.Fail(exception);
         }
@@ -243,7 +245,8 @@ internal sealed class GroupMember : IAsyncDisposable
         {
             while (true)
             {
-                await Task.Delay(_options.AutoCommitInterval, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
+                await Task.Delay(_options.AutoCommitInterval, _client.TimeProvider, _closing.Token)
+                    .ConfigureAwait(false);
                 await TryCommitAsync(_closing.Token).ConfigureAwait(false);
             }
         }
@@ -280,7 +283,9 @@ internal sealed class GroupMember : IAsyncDisposable
         }
     }
 
-    /// <summary>A queue's topic was removed: the other queues go on, and the next assignment says what there is.</summary>
+    /// <summary>
+    /// A queue's topic was removed: the other queues go on, and the next assignment says what there is.
+    /// </summary>
     private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
     {
         _stream.Remove(cursor);

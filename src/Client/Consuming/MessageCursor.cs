@@ -4,7 +4,8 @@ namespace EQueue.Client;
 
 /// <summary>The one place at which a reader stands: a batch in received memory and a record in it.</summary>
 /// <remarks>
-/// Owned by one enumeration and moved on its thread alone. Every step raises <see cref="Generation"/>, by which messages that were
+/// Owned by one enumeration and moved on its thread alone. Every step raises <see cref="Generation"/>, by which
+/// messages that were
 /// handed out earlier know that they are over.
 /// </remarks>
 internal sealed class MessageCursor(TagFilter filter)
@@ -39,7 +40,8 @@ internal sealed class MessageCursor(TagFilter filter)
     public QueueOffset Offset => new(BaseOffset.Value + _record.OffsetDelta);
 
     /// <summary>Stands before the first record of a batch whose header and CRC are good.</summary>
-    public void Open(QueueCursor queue, ReadOnlyMemory<byte> batch, in EntryView entry, QueueOffset baseOffset, QueueOffset end)
+    public void Open(
+        QueueCursor queue, ReadOnlyMemory<byte> batch, in EntryView entry, QueueOffset baseOffset, QueueOffset end)
     {
         Queue = queue;
         Batch = batch;

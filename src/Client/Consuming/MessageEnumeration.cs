@@ -2,7 +2,9 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.Client;
 
-/// <summary>An <c>await foreach</c> over a stream: steps that find something at hand complete at once and allocate nothing.</summary>
+/// <summary>
+/// An <c>await foreach</c> over a stream: steps that find something at hand complete at once and allocate nothing.
+/// </summary>
 /// <param name="stream">What is read.</param>
 /// <param name="inBatches">By batches rather than messages.</param>
 /// <param name="start">Makes the stream ready: joins the group.</param>

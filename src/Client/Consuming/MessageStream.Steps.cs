@@ -246,7 +246,8 @@ internal sealed partial class MessageStream
             if (error != ErrorCode.None)
             {
                 throw new EQueueException(
-                    error, $"The batch at offset {baseOffset} of {cursor.Topic}/{cursor.Number} cannot be decompressed.");
+                    error,
+                    $"The batch at offset {baseOffset} of {cursor.Topic}/{cursor.Number} cannot be decompressed.");
             }
         }
 
@@ -284,7 +285,9 @@ internal sealed partial class MessageStream
         _entries = default;
     }
 
-    /// <summary>Bytes are not what they claim: they are fetched again, and held to be damaged on disk when that does not help.</summary>
+    /// <summary>
+    /// Bytes are not what they claim: they are fetched again, and held to be damaged on disk when that does not help.
+    /// </summary>
     private void OnCorrupt(QueueCursor cursor, long offset, long next)
     {
         LeaveQueue(isDone: false);
@@ -307,7 +310,7 @@ internal sealed partial class MessageStream
                 cursor.Topic, cursor.Number, new QueueOffset(offset), new QueueOffset(next), cause);
         }
 
-        Log.DamageSkipped(_logger, offset: offset, next: next, topic: cursor.Topic, queue: cursor.Number, reason: cause);
+        Log.DamageSkipped(_logger, offset, next, cursor.Topic, cursor.Number, cause);
         Seek(cursor, new QueueOffset(next));
     }
 

@@ -2,9 +2,12 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>A queue that a reader reads, and the four places it keeps there: fetched, delivered, processed, committed.</summary>
+/// <summary>
+/// A queue that a reader reads, and the four places it keeps there: fetched, delivered, processed, committed.
+/// </summary>
 /// <remarks>
-/// Fetch fields belong to the <see cref="FetchSession"/> and are used under its lock; the delivered offset belongs to the reader's
+/// Fetch fields belong to the <see cref="FetchSession"/> and are used under its lock; the delivered offset belongs to
+/// the reader's
 /// thread; processed, committed and end are written by one thread and read by any.
 /// </remarks>
 internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)

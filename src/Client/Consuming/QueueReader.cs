@@ -3,7 +3,9 @@ using EQueue.Protocol;
 namespace EQueue.Client;
 
 /// <summary>Reads queues that the application names, from where it says, as a member of no group.</summary>
-/// <remarks>Reading is for one loop at a time; everything else is thread-safe. Broker restarts are ridden out.</remarks>
+/// <remarks>
+/// Reading is for one loop at a time; everything else is thread-safe. Broker restarts are ridden out.
+/// </remarks>
 public sealed class QueueReader : IAsyncDisposable
 {
     private readonly BrokerDirectory _directory;
@@ -23,7 +25,8 @@ public sealed class QueueReader : IAsyncDisposable
     }
 
     /// <summary>How far the reader has come in each of its queues.</summary>
-    public IReadOnlyList<QueueProgress> GetProgress() => [.. _stream.Cursors.Select(static cursor => cursor.ToProgress())];
+    public IReadOnlyList<QueueProgress> GetProgress() =>
+        [.. _stream.Cursors.Select(static cursor => cursor.ToProgress())];
 
     /// <summary>Reads a queue from a place on; a queue that is assigned already goes on from there.</summary>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, Unreachable.</exception>
@@ -64,7 +67,9 @@ public sealed class QueueReader : IAsyncDisposable
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) =>
         _stream.SeekAsync(FindAssigned(topic, queue), position, cancellationToken);
 
-    /// <summary>Fetches no more of a queue until <see cref="Resume"/>; what is fetched already is still given.</summary>
+    /// <summary>
+    /// Fetches no more of a queue until <see cref="Resume"/>; what is fetched already is still given.
+    /// </summary>
     /// <exception cref="EQueueException">QueueNotOwned: it is not assigned.</exception>
     public void Pause(string topic, int queue) => SetPaused(topic, queue, isPaused: true);
 
@@ -72,9 +77,12 @@ public sealed class QueueReader : IAsyncDisposable
     /// <exception cref="EQueueException">QueueNotOwned: it is not assigned.</exception>
     public void Resume(string topic, int queue) => SetPaused(topic, queue, isPaused: false);
 
-    /// <summary>Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.</summary>
+    /// <summary>
+    /// Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.
+    /// </summary>
     /// <exception cref="OperationCanceledException">The token ended the loop.</exception>
-    /// <exception cref="EQueueException">What cannot be ridden out: UnknownQueue, DamagedData, Disposed and others.</exception>
+    /// <exception cref="EQueueException">What cannot be ridden out: UnknownQueue, DamagedData, Disposed and
+    /// others.</exception>
     public IAsyncEnumerable<ReceivedMessage> ReadAllAsync(CancellationToken cancellationToken = default) =>
         new MessageEnumeration(_stream, inBatches: false, static _ => ValueTask.CompletedTask, cancellationToken);
 
@@ -83,7 +91,9 @@ public sealed class QueueReader : IAsyncDisposable
     public IAsyncEnumerable<ReceivedBatch> ReadBatchesAsync(CancellationToken cancellationToken = default) =>
         new MessageEnumeration(_stream, inBatches: true, static _ => ValueTask.CompletedTask, cancellationToken);
 
-    /// <summary>Takes up to <paramref name="maxCount"/> messages, waiting up to <paramref name="maxWait"/> for the first.</summary>
+    /// <summary>
+    /// Takes up to <paramref name="maxCount"/> messages, waiting up to <paramref name="maxWait"/> for the first.
+    /// </summary>
     /// <returns>Copies of their own; empty when nothing came. They count as processed.</returns>
     public async ValueTask<IReadOnlyList<DetachedMessage>> PullAsync(
         int maxCount, TimeSpan maxWait, CancellationToken cancellationToken = default)

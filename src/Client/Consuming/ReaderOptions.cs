@@ -31,7 +31,9 @@ public record ReaderOptions
     /// <summary>Tags wanted; empty takes every message.</summary>
     public IReadOnlyList<string> Tags { get; init; } = [];
 
-    /// <summary>Bytes that one fetch asks for over all queues: 4 KiB to 32 MiB. One larger entry is given all the same.</summary>
+    /// <summary>
+    /// Bytes that one fetch asks for over all queues: 4 KiB to 32 MiB. One larger entry is given all the same.
+    /// </summary>
     public int FetchBytes { get; init; } = 1024 * 1024;
 
     /// <summary>Bytes that one fetch asks for of one queue: 4 KiB to 32 MiB.</summary>
@@ -43,7 +45,9 @@ public record ReaderOptions
     /// <summary>How long the broker waits for them; 1 ms or more.</summary>
     public TimeSpan MaxFetchWait { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>Bytes fetched ahead of the reader; the next fetch leaves while less than this waits. 0 or more.</summary>
+    /// <summary>
+    /// Bytes fetched ahead of the reader; the next fetch leaves while less than this waits. 0 or more.
+    /// </summary>
     public int PrefetchBytes { get; init; } = 4 * 1024 * 1024;
 
     /// <summary>What happens when the offset is not in the queue (any more).</summary>

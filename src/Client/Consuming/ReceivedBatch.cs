@@ -2,12 +2,16 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>The wanted messages of one stored batch, read in place: valid until the reader goes to the next one.</summary>
+/// <summary>
+/// The wanted messages of one stored batch, read in place: valid until the reader goes to the next one.
+/// </summary>
 /// <example><code>
 /// foreach (RecordView record in batch)
 ///     Use(record.Body);
 /// </code></example>
-/// <remarks>Reading it later throws <see cref="ObjectDisposedException"/>; spans that it gave must not be kept either.</remarks>
+/// <remarks>
+/// Reading it later throws <see cref="ObjectDisposedException"/>; spans that it gave must not be kept either.
+/// </remarks>
 public readonly struct ReceivedBatch
 {
     private readonly MessageCursor _cursor;
@@ -34,7 +38,10 @@ public readonly struct ReceivedBatch
     /// <summary>When the broker stored the batch.</summary>
     public DateTimeOffset StoredTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.StoredTimeMs);
 
-    /// <summary>The batch as it is stored, uncompressed; layout: <see cref="RecordBatchLayout"/>. May hold messages that are not wanted.</summary>
+    /// <summary>
+    /// The batch as it is stored, uncompressed; layout: <see cref="RecordBatchLayout"/>. May hold messages that are not
+    /// wanted.
+    /// </summary>
     public ReadOnlyMemory<byte> Bytes => Current.Batch;
 
     private MessageCursor Current

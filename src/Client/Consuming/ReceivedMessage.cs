@@ -5,7 +5,8 @@ namespace EQueue.Client;
 
 /// <summary>A message in the memory it was received into: valid until the reader goes to the next one.</summary>
 /// <remarks>
-/// Reading it later throws <see cref="ObjectDisposedException"/>. What <see cref="Body"/> and <see cref="Key"/> gave must not be
+/// Reading it later throws <see cref="ObjectDisposedException"/>. What <see cref="Body"/> and <see cref="Key"/> gave
+/// must not be
 /// kept either; <see cref="Detach"/> makes a copy that may.
 /// </remarks>
 public readonly struct ReceivedMessage
@@ -97,7 +98,8 @@ public readonly struct ReceivedMessage
         {
             properties ??= [];
             properties.Add(new(
-                Encoding.UTF8.GetString(property.Name), property.Value.HasValue ? property.Value.Value.ToArray() : null));
+                Encoding.UTF8.GetString(property.Name),
+                property.Value.HasValue ? property.Value.Value.ToArray() : null));
         }
 
         return new DetachedMessage

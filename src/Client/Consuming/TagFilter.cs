@@ -3,7 +3,10 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Which messages a reader wants: every one, or those with one of some tags. The bits are a first sieve, the tags decide.</summary>
+/// <summary>
+/// Which messages a reader wants: every one, or those with one of some tags. The bits are a first sieve, the tags
+/// decide.
+/// </summary>
 internal sealed class TagFilter
 {
     private readonly byte[][] _tags;

@@ -3,7 +3,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Where the messages of one <c>SendBatchAsync</c> are: one receipt per message, in the order they were given.</summary>
+/// <summary>
+/// Where the messages of one <c>SendBatchAsync</c> are: one receipt per message, in the order they were given.
+/// </summary>
 /// <remarks>Kept as runs of neighbours, so that a batch of thousands of messages costs a few entries.</remarks>
 public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
 {

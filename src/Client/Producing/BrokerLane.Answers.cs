@@ -115,14 +115,15 @@ internal sealed partial class BrokerLane
         }
 
         var failure = new EQueueException(
-            result.Error, $"{ErrorCodes.Describe(result.Error)} ({queue.Topic.Name}/{queue.Number} at {Address}).");
+            result.Error, $"{ErrorCodes.Describe(result.Error)} ({queue} at {Address}).");
         switch (result.Error)
         {
             case ErrorCode.OutOfOrderSequence:
-                // Behind a batch that was refused this is expected; with nothing before it, the broker has lost something.
+                // Behind a batch that was refused this is expected; with nothing before it, the broker has lost
+                // something.
                 SendAgain(batch, failure, isUnknown: false, retryAfterMs: 0, isCalm: true);
                 if (batch.WasHead)
-                    BeginRenewal(Renewal.NextEpoch, $"{queue.Topic.Name}/{queue.Number} misses a batch that was acknowledged");
+                    BeginRenewal(Renewal.NextEpoch, $"{queue} misses a batch that was acknowledged");
                 break;
             case ErrorCode.UnknownProducer or ErrorCode.ProducerFenced:
                 SendAgain(batch, failure, isUnknown: false, retryAfterMs: 0, isCalm: true);
@@ -141,7 +142,8 @@ internal sealed partial class BrokerLane
     }
 
     /// <summary>Keeps a batch for another attempt, in its place. Under the gate.</summary>
-    private void SendAgain(SendBatch batch, EQueueException failure, bool isUnknown, int retryAfterMs, bool isCalm = false)
+    private void SendAgain(
+        SendBatch batch, EQueueException failure, bool isUnknown, int retryAfterMs, bool isCalm = false)
     {
         var queue = batch.Queue;
         batch.LastError = failure;
@@ -174,7 +176,7 @@ internal sealed partial class BrokerLane
         if (failure.Code is ErrorCode.UnknownQueue or ErrorCode.UnknownTopic)
             queue.Topic.Forget(queue);
         else
-            BeginRenewal(Renewal.NextEpoch, $"a batch for {queue.Topic.Name}/{queue.Number} was refused ({failure.Code})");
+            BeginRenewal(Renewal.NextEpoch, $"a batch for {queue} was refused ({failure.Code})");
         List(queue);
     }
 
@@ -226,7 +228,7 @@ internal sealed partial class BrokerLane
             if (batch.State == BatchState.Sent)
                 continue;
             if (batch.Sequence >= 0)
-                BeginRenewal(Renewal.NextEpoch, $"a batch for {queue.Topic.Name}/{queue.Number} ran out of time");
+                BeginRenewal(Renewal.NextEpoch, $"a batch for {queue} ran out of time");
             Fail(batch, Expired(batch), failed);
         }
 

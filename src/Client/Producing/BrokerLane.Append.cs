@@ -15,7 +15,8 @@ internal sealed partial class BrokerLane
     /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
     /// <param name="callback">Told of the outcome instead of an awaitable; null for an awaitable.</param>
     /// <param name="state">For the callback.</param>
-    /// <param name="awaitable">The batch and the token of the message's awaitable; the token is 0 with a callback.</param>
+    /// <param name="awaitable">The batch and the token of the message's awaitable; the token is 0 with a
+    /// callback.</param>
     public AppendStatus TryAppend(
         QueueLane queue,
         in RecordContent content,
@@ -53,7 +54,13 @@ internal sealed partial class BrokerLane
     /// <summary>Puts neighbours of one call into the open batch of a queue: as many as it takes.</summary>
     /// <returns>Messages taken; the status tells why it was not the rest.</returns>
     public int TryAppendRun(
-        QueueLane queue, MessageEncoder messages, int from, int to, bool mayMove, out AppendStatus status, out Awaitable awaitable)
+        QueueLane queue,
+        MessageEncoder messages,
+        int from,
+        int to,
+        bool mayMove,
+        out AppendStatus status,
+        out Awaitable awaitable)
     {
         awaitable = default;
         var taken = 0;
@@ -123,7 +130,8 @@ internal sealed partial class BrokerLane
         batch = null;
         var size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
 
-        // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own batch.
+        // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own
+        // batch.
         var alone = size + FrameOverhead + 16;
         if (size > MaxBatchBytes || alone > int.MaxValue)
             return AppendStatus.TooLarge;

@@ -3,7 +3,9 @@ using EQueue.Remoting;
 
 namespace EQueue.Client;
 
-/// <content>Batches go out: one thread at a time takes them under the gate and encodes and sends them outside.</content>
+/// <content>
+/// Batches go out: one thread at a time takes them under the gate and encodes and sends them outside.
+/// </content>
 internal sealed partial class BrokerLane
 {
     private bool _isDispatching;

@@ -4,7 +4,8 @@ using EQueue.Remoting;
 namespace EQueue.Client;
 
 /// <content>
-/// Messages that nobody acknowledges. One loop takes what has gathered while it handed the last frames to the connection; it ends when
+/// Messages that nobody acknowledges. One loop takes what has gathered while it handed the last frames to the
+/// connection; it ends when
 /// nothing is left and is started by the next message.
 /// </content>
 internal sealed partial class BrokerLane
@@ -103,7 +104,8 @@ internal sealed partial class BrokerLane
         try
         {
             batch.Encode();
-            var frame = batch.ToRequest(new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1));
+            var frame = batch.ToRequest(
+                new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1));
             await _link.Remoting
                 .SendOnewayAsync(frame, (byte)Opcode.Produce, 0, _closing.Token).ConfigureAwait(false);
             return null;

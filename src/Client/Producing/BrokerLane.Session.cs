@@ -16,8 +16,10 @@ internal enum Renewal
 }
 
 /// <content>
-/// The connection and the producer session. Without both nothing is sent. A gap in a queue's sequences ends the session: first
-/// every batch whose fate is unknown is sent once more under the old one, which tells whether it is stored; then the epoch rises
+/// The connection and the producer session. Without both nothing is sent. A gap in a queue's sequences ends the
+/// session: first
+/// every batch whose fate is unknown is sent once more under the old one, which tells whether it is stored; then the
+/// epoch rises
 /// and what is left is numbered anew from 0. So neither a loss of the answer nor an expiry can store a message twice.
 /// </content>
 internal sealed partial class BrokerLane
@@ -114,8 +116,9 @@ internal sealed partial class BrokerLane
 
         if (_closing.IsCancellationRequested)
             return false;
-        if (_link.IsStale || (!exception.IsRetriable
-            && exception.Code is not (ErrorCode.ProducerFenced or ErrorCode.UnknownProducer or ErrorCode.InternalError)))
+        var isPassing = exception.IsRetriable
+            || exception.Code is ErrorCode.ProducerFenced or ErrorCode.UnknownProducer or ErrorCode.InternalError;
+        if (_link.IsStale || !isPassing)
         {
             Close(exception);
             return false;

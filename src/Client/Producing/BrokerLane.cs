@@ -25,8 +25,10 @@ internal enum AppendStatus
 
 /// <summary>Everything that one producer sends to one broker, over a connection of its own.</summary>
 /// <remarks>
-/// <para>Owns the queues' batches. One gate guards them; nothing is encoded, sent or completed under it but the message that is
-/// appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full leave when nothing is.</para>
+/// <para>Owns the queues' batches. One gate guards them; nothing is encoded, sent or completed under it but the message
+/// that is
+/// appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full leave
+/// when nothing is.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
 /// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway.</para>
 /// </remarks>
@@ -85,7 +87,9 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>The largest batch that the broker takes, in bytes; unknown before the first connection.</summary>
     private int MaxBatchBytes => Volatile.Read(ref _maxBatchBytes);
 
-    /// <summary>The lane of a queue, made at first sight: it keeps its sequence for as long as the broker lane lives.</summary>
+    /// <summary>
+    /// The lane of a queue, made at first sight: it keeps its sequence for as long as the broker lane lives.
+    /// </summary>
     public QueueLane GetQueue(TopicLane topic, QueueRoute route)
     {
         var key = new FetchQueueKey(route.Log, route.Id);
@@ -181,7 +185,12 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
             if (failure is not null)
             {
                 Log.BatchFailed(
-                    _logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, failure.Code, failure.Message);
+                    _logger,
+                    batch.RecordCount,
+                    batch.Queue.Topic.Name,
+                    batch.Queue.Number,
+                    failure.Code,
+                    failure.Message);
             }
 
             batch.Settle(result, failure);

@@ -3,7 +3,9 @@ using System.Threading.Tasks.Sources;
 
 namespace EQueue.Client;
 
-/// <summary>A continuation that must run where its awaiter was: in its execution context, synchronization context or scheduler.</summary>
+/// <summary>
+/// A continuation that must run where its awaiter was: in its execution context, synchronization context or scheduler.
+/// </summary>
 internal sealed class CapturedContinuation
 {
     /// <summary>Runs the captured continuation given as state.</summary>
@@ -45,7 +47,7 @@ internal sealed class CapturedContinuation
             : new CapturedContinuation(continuation, state, execution, scheduling);
     }
 
-    [SuppressMessage("Usage", "VSTHRD001", Justification = "The awaiter asked for its own context; nobody waits for the post.")]
+    [SuppressMessage("Usage", "VSTHRD001", Justification = "The awaiter asked for its context; nobody waits for it.")]
     private void Dispatch()
     {
         switch (_scheduling)

@@ -3,7 +3,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Gives the messages of one call as record contents; keys and tags are encoded into memory that is used again.</summary>
+/// <summary>
+/// Gives the messages of one call as record contents; keys and tags are encoded into memory that is used again.
+/// </summary>
 internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
 {
     private byte[] _key = [];

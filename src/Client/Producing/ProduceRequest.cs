@@ -2,7 +2,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>A request in flight: its batches, and what became of those that its answer settled. Pooled by its lane.</summary>
+/// <summary>
+/// A request in flight: its batches, and what became of those that its answer settled. Pooled by its lane.
+/// </summary>
 internal sealed class ProduceRequest(int index)
 {
     /// <summary>Its number in the lane; the token of its answer.</summary>

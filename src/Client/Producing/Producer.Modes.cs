@@ -30,11 +30,15 @@ public sealed partial class Producer
             cancellationToken);
     }
 
-    /// <summary>Sends a message whose parts may be absent and blocks this thread until it is stored. Safe on any thread.</summary>
+    /// <summary>
+    /// Sends a message whose parts may be absent and blocks this thread until it is stored. Safe on any thread.
+    /// </summary>
     public SendReceipt Send(string topic, Message message, CancellationToken cancellationToken = default) =>
         Send(topic, new MessageEncoder([message]).Encode(0), cancellationToken);
 
-    /// <summary>Sends a message given as bytes throughout and blocks this thread until it is stored. Safe on any thread.</summary>
+    /// <summary>
+    /// Sends a message given as bytes throughout and blocks this thread until it is stored. Safe on any thread.
+    /// </summary>
     public SendReceipt Send(string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {
         var lane = FindTopic(topic);
@@ -43,13 +47,17 @@ public sealed partial class Producer
             : SendSlowAsync(lane, new MessageCopy(content), cancellationToken).AsTask().GetAwaiter().GetResult();
     }
 
-    /// <summary>Sends a message and tells the callback what became of it. Allocates nothing in the usual case.</summary>
+    /// <summary>
+    /// Sends a message and tells the callback what became of it. Allocates nothing in the usual case.
+    /// </summary>
     /// <param name="topic">The topic.</param>
     /// <param name="message">Encoded before the call returns, unless it must wait: then a copy is kept.</param>
-    /// <param name="callback">Called once, on a thread of the pool (<see cref="ProducerOptions.InlineCompletions"/>: the receiving one).</param>
+    /// <param name="callback">Called once, on a thread of the pool (<see cref="ProducerOptions.InlineCompletions"/>:
+    /// the receiving one).</param>
     /// <param name="state">Handed to the callback.</param>
     /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
-    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed.</exception>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge,
+    /// Disposed.</exception>
     public void Send(
         string topic,
         Message message,
@@ -73,7 +81,8 @@ public sealed partial class Producer
     }
 
     /// <summary>Sends a message given as bytes throughout and tells the callback what became of it.</summary>
-    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed.</exception>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge,
+    /// Disposed.</exception>
     public void Send(
         string topic,
         in RecordContent content,
@@ -89,9 +98,11 @@ public sealed partial class Producer
     }
 
     /// <summary>
-    /// Sends a message that nobody acknowledges: returns when it is in memory. It may be lost with the connection, and nothing tells.
+    /// Sends a message that nobody acknowledges: returns when it is in memory. It may be lost with the connection, and
+    /// nothing tells.
     /// </summary>
-    /// <exception cref="EQueueException">InvalidName, MessageTooLarge, Disposed; LimitReached with <see cref="OnewayFullPolicy.Throw"/>;
+    /// <exception cref="EQueueException">InvalidName, MessageTooLarge, Disposed; LimitReached with
+    /// <see cref="OnewayFullPolicy.Throw"/>;
     /// Timeout or Cancelled while it waited for memory or for the route.</exception>
     public void SendOneway(
         string topic,
@@ -104,7 +115,9 @@ public sealed partial class Producer
         if (key is null && tag is null)
         {
             SendOneway(
-                topic, new RecordContent { Body = new OptionalBytes(body), Properties = properties }, cancellationToken);
+                topic,
+                new RecordContent { Body = new OptionalBytes(body), Properties = properties },
+                cancellationToken);
             return;
         }
 
@@ -139,9 +152,12 @@ public sealed partial class Producer
 
     /// <summary>Sends messages in order; completes when all of them are stored.</summary>
     /// <param name="topic">The topic.</param>
-    /// <param name="messages">Not to be changed until the call completes. All are checked before the first is sent.</param>
-    /// <param name="cancellationToken">Ends the wait for memory or for the route; what was accepted before is sent.</param>
-    /// <exception cref="EQueueException">The first failure, when every message is settled: others may be stored.</exception>
+    /// <param name="messages">Not to be changed until the call completes. All are checked before the first is
+    /// sent.</param>
+    /// <param name="cancellationToken">Ends the wait for memory or for the route; what was accepted before is
+    /// sent.</param>
+    /// <exception cref="EQueueException">The first failure, when every message is settled: others may be
+    /// stored.</exception>
     public async ValueTask<BatchReceipt> SendBatchAsync(
         string topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken = default)
     {
@@ -246,7 +262,8 @@ public sealed partial class Producer
         }
     }
 
-    private async ValueTask SendOnewaySlowAsync(TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
+    private async ValueTask SendOnewaySlowAsync(
+        TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
     {
         using var patience = new Patience(this, cancellationToken);
         try
@@ -269,7 +286,9 @@ public sealed partial class Producer
         }
     }
 
-    /// <summary>How long a send waits before it is accepted: the delivery timeout, the caller's token, the producer's end.</summary>
+    /// <summary>
+    /// How long a send waits before it is accepted: the delivery timeout, the caller's token, the producer's end.
+    /// </summary>
     private sealed class Patience : IDisposable
     {
         private readonly Producer _producer;

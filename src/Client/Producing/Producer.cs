@@ -5,11 +5,14 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
-/// <summary>Sends messages: gathers them into batches by itself, retries without duplicates, keeps the order of each key.</summary>
+/// <summary>
+/// Sends messages: gathers them into batches by itself, retries without duplicates, keeps the order of each key.
+/// </summary>
 /// <remarks>
 /// <para>Thread-safe. Bytes, keys and tags are encoded before a call returns, unless it must wait for memory or for the
 /// topic's route: then it keeps a copy. A returned <see cref="ValueTask{T}"/> may be awaited once.</para>
-/// <para>Failures are <see cref="EQueueException"/>. A cancelled send that was accepted into a batch already is sent all the same: the
+/// <para>Failures are <see cref="EQueueException"/>. A cancelled send that was accepted into a batch already is sent
+/// all the same: the
 /// token ends only the wait before that.</para>
 /// </remarks>
 public sealed partial class Producer : IAsyncDisposable
@@ -64,10 +67,15 @@ public sealed partial class Producer : IAsyncDisposable
         string? tag = null,
         RecordProperties? properties = null,
         CancellationToken cancellationToken = default) => key is null && tag is null
-        ? SendAsync(topic, new RecordContent { Body = new OptionalBytes(body), Properties = properties }, cancellationToken)
+        ? SendAsync(
+            topic,
+            new RecordContent { Body = new OptionalBytes(body), Properties = properties },
+            cancellationToken)
         : SendEncoded(topic, new OptionalBytes(body), key, tag, properties, cancellationToken);
 
     /// <summary>Sends a message; completes when it is stored.</summary>
+    /// 
+    /// 
     /// <inheritdoc cref="SendAsync(string, ReadOnlySpan{byte}, string?, string?, RecordProperties?, CancellationToken)"/>
     public ValueTask<SendReceipt> SendAsync(
         string topic,
@@ -79,7 +87,8 @@ public sealed partial class Producer : IAsyncDisposable
         SendAsync(topic, body.Span, key, tag, properties, cancellationToken);
 
     /// <summary>Sends a message whose parts may be absent; completes when it is stored.</summary>
-    public ValueTask<SendReceipt> SendAsync(string topic, Message message, CancellationToken cancellationToken = default) =>
+    public ValueTask<SendReceipt> SendAsync(
+        string topic, Message message, CancellationToken cancellationToken = default) =>
         SendEncoded(topic, BodyOf(message), message.Key, message.Tag, message.Properties, cancellationToken);
 
     /// <summary>Sends a message given as bytes throughout; completes when it is stored.</summary>
@@ -99,13 +108,16 @@ public sealed partial class Producer : IAsyncDisposable
         }
     }
 
-    /// <summary>Completes when everything sent before is stored or has failed. Does not throw for what failed.</summary>
+    /// <summary>
+    /// Completes when everything sent before is stored or has failed. Does not throw for what failed.
+    /// </summary>
     public async ValueTask FlushAsync(CancellationToken cancellationToken = default)
     {
         List<Task> pending = [];
         try
         {
-            // Sends that still wait for route or memory come first: whoever has a turn has everybody before it in a batch.
+            // Sends that still wait for route or memory come first: whoever has a turn has everybody before it in a
+            // batch.
             foreach (var topic in _topics.Values)
             {
                 if (topic.IsWaitedFor)
@@ -122,7 +134,9 @@ public sealed partial class Producer : IAsyncDisposable
         }
     }
 
-    /// <summary>Takes no more messages, delivers what was accepted (or fails it at its delivery timeout) and disconnects.</summary>
+    /// <summary>
+    /// Takes no more messages, delivers what was accepted (or fails it at its delivery timeout) and disconnects.
+    /// </summary>
     public ValueTask DisposeAsync()
     {
         lock (_lock)
@@ -190,7 +204,11 @@ public sealed partial class Producer : IAsyncDisposable
         if (!_topics.TryGetValue(topic, out var lane))
         {
             if (!NameRules.IsValid(topic))
-                throw new EQueueException(ErrorCode.InvalidName, $"{ErrorCodes.Describe(ErrorCode.InvalidName)}: '{topic}'.");
+            {
+                throw new EQueueException(
+                    ErrorCode.InvalidName, $"{ErrorCodes.Describe(ErrorCode.InvalidName)}: '{topic}'.");
+            }
+
             lane = _topics.GetOrAdd(topic, static (name, producer) => new TopicLane(producer, name), this);
         }
 
@@ -206,8 +224,10 @@ public sealed partial class Producer : IAsyncDisposable
         RecordProperties? properties,
         CancellationToken cancellationToken)
     {
-        Span<byte> keyBuffer = key is null ? [] : key.Length * 3 <= StackBytes ? stackalloc byte[StackBytes] : new byte[key.Length * 3];
-        Span<byte> tagBuffer = tag is null ? [] : tag.Length * 3 <= StackBytes ? stackalloc byte[StackBytes] : new byte[tag.Length * 3];
+        var keyBytes = 3 * (key?.Length ?? 0);
+        var tagBytes = 3 * (tag?.Length ?? 0);
+        Span<byte> keyBuffer = keyBytes <= StackBytes ? stackalloc byte[StackBytes] : new byte[keyBytes];
+        Span<byte> tagBuffer = tagBytes <= StackBytes ? stackalloc byte[StackBytes] : new byte[tagBytes];
         return SendAsync(
             topic,
             new RecordContent

@@ -18,10 +18,14 @@ public sealed record ProducerOptions
     /// <summary>When a send is acknowledged: by the broker's flush policy, when written, or when durable.</summary>
     public Durability Durability { get; init; } = Durability.Policy;
 
-    /// <summary>Size at which a batch is full and leaves, in bytes: 1 KiB to 8 MiB. A larger message travels alone.</summary>
+    /// <summary>
+    /// Size at which a batch is full and leaves, in bytes: 1 KiB to 8 MiB. A larger message travels alone.
+    /// </summary>
     public int BatchBytes { get; init; } = 64 * 1024;
 
-    /// <summary>How long a batch that is not full waits for more although nothing is in flight; zero sends at once.</summary>
+    /// <summary>
+    /// How long a batch that is not full waits for more although nothing is in flight; zero sends at once.
+    /// </summary>
     public TimeSpan Linger { get; init; }
 
     /// <summary>Requests per broker that are not answered yet: 1 to 64.</summary>
@@ -30,13 +34,17 @@ public sealed record ProducerOptions
     /// <summary>Memory for messages that are not acknowledged yet, in bytes; at least four batches.</summary>
     public long BufferMemoryBytes { get; init; } = 64L * 1024 * 1024;
 
-    /// <summary>From the call of a send to its failure with <see cref="ErrorCode.Timeout"/>, retries included; 1 ms or more.</summary>
+    /// <summary>
+    /// From the call of a send to its failure with <see cref="ErrorCode.Timeout"/>, retries included; 1 ms or more.
+    /// </summary>
     public TimeSpan DeliveryTimeout { get; init; } = TimeSpan.FromSeconds(120);
 
     /// <summary>How long one request waits for its answer before it is sent again; 1 ms or more.</summary>
     public TimeSpan RequestTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>The first pause before something refused for now is sent again; doubles up to <see cref="RetryBackoffMax"/>.</summary>
+    /// <summary>
+    /// The first pause before something refused for now is sent again; doubles up to <see cref="RetryBackoffMax"/>.
+    /// </summary>
     public TimeSpan RetryBackoffMin { get; init; } = TimeSpan.FromMilliseconds(20);
 
     /// <summary>The longest pause before something refused for now is sent again.</summary>
@@ -45,7 +53,10 @@ public sealed record ProducerOptions
     /// <summary>Whether unknown topics are made by sending to them, if the broker allows it.</summary>
     public bool AutoCreateTopics { get; init; } = true;
 
-    /// <summary>Completes awaits and callbacks on the thread that receives answers: fastest, but code behind them must not block.</summary>
+    /// <summary>
+    /// Completes awaits and callbacks on the thread that receives answers: fastest, but code behind them must not
+    /// block.
+    /// </summary>
     public bool InlineCompletions { get; init; }
 
     /// <summary>What a oneway send does when <see cref="BufferMemoryBytes"/> is used up.</summary>
@@ -62,7 +73,10 @@ public sealed record ProducerOptions
         Option.RequireAtLeast(Linger, TimeSpan.Zero, nameof(Linger));
         Option.Require(MaxInFlight is >= 1 and <= 64, nameof(MaxInFlight), MaxInFlight, "1 to 64");
         Option.Require(
-            BufferMemoryBytes >= 4L * BatchBytes, nameof(BufferMemoryBytes), BufferMemoryBytes, "at least four batches");
+            BufferMemoryBytes >= 4L * BatchBytes,
+            nameof(BufferMemoryBytes),
+            BufferMemoryBytes,
+            "at least four batches");
         Option.RequireAtLeast(DeliveryTimeout, TimeSpan.FromMilliseconds(1), nameof(DeliveryTimeout));
         Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));
         Option.RequireAtLeast(RetryBackoffMin, TimeSpan.FromMilliseconds(1), nameof(RetryBackoffMin));

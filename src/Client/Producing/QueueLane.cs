@@ -42,8 +42,13 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     /// <summary>Whether the queue is in the broker's list of open batches.</summary>
     public bool IsOpenListed { get; set; }
 
-    /// <summary>The size of the next batch's buffer: follows what batches really held, so that a thousand queues stay cheap.</summary>
+    /// <summary>
+    /// The size of the next batch's buffer: follows what batches really held, so that a thousand queues stay cheap.
+    /// </summary>
     public int BufferBytes { get; set; } = bufferBytes;
+
+    /// <inheritdoc/>
+    public override string ToString() => $"{Topic.Name}/{Number}";
 
     /// <summary>Appends a closed batch to the pending ones.</summary>
     public void Add(SendBatch batch)
@@ -118,6 +123,8 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
             BufferBytes = Math.Max(BufferBytes / 2, Math.Min(4096, maxBytes));
     }
 
-    /// <summary>Whether one more batch leaves the oldest unsettled one recognisable, should it have to be sent again.</summary>
+    /// <summary>
+    /// Whether one more batch leaves the oldest unsettled one recognisable, should it have to be sent again.
+    /// </summary>
     private bool IsWithin(int window) => First!.Sequence < 0 || _nextOrdinal - First.Ordinal < window;
 }

@@ -5,7 +5,9 @@ namespace EQueue.Client;
 /// <summary>The one place that decides which queue a message goes to.</summary>
 internal static class QueueSelector
 {
-    /// <summary>By key, as Kafka's Java client does: murmur2 modulo the number of queues; without a key the present sticky one.</summary>
+    /// <summary>
+    /// By key, as Kafka's Java client does: murmur2 modulo the number of queues; without a key the present sticky one.
+    /// </summary>
     public static QueueLane Select(QueueLane[] queues, scoped OptionalBytes key, int sticky) => key.HasValue
         ? queues[Murmur2.QueueOf(key.Value, queues.Length)]
         : queues[Wrap(sticky, queues.Length)];

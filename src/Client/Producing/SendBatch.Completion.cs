@@ -5,9 +5,12 @@ using EQueue.Protocol;
 namespace EQueue.Client;
 
 /// <content>
-/// The awaitables of the batch's messages. A token is a number that the object gives out once in its life, so an await that comes too
-/// late or twice never meets another message: tokens of a use are <c>_firstToken</c> + index, and an object whose 65,536 tokens
-/// are used up is left to the garbage collector. An object goes back to the pool when the batch is settled and every awaitable
+/// The awaitables of the batch's messages. A token is a number that the object gives out once in its life, so an await
+/// that comes too
+/// late or twice never meets another message: tokens of a use are <c>_firstToken</c> + index, and an object whose
+/// 65,536 tokens
+/// are used up is left to the garbage collector. An object goes back to the pool when the batch is settled and every
+/// awaitable
 /// was awaited; one that is never awaited keeps its object out of the pool, nothing more.
 /// </content>
 internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThreadPoolWorkItem
@@ -69,7 +72,9 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     public Task WhenDone() =>
         (_done ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
 
-    /// <summary>Settles the batch: gives memory back and wakes whoever waits. Called once, not under the gate.</summary>
+    /// <summary>
+    /// Settles the batch: gives memory back and wakes whoever waits. Called once, not under the gate.
+    /// </summary>
     /// <param name="result">Where the batch is; ignored with a <paramref name="failure"/>.</param>
     /// <param name="failure">Why it is not stored.</param>
     public void Settle(in ProduceResult result, EQueueException? failure)
@@ -277,7 +282,8 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 
     [DoesNotReturn]
     private static void ThrowAwaitedTwice() =>
-        throw new InvalidOperationException("A send was awaited twice: its ValueTask may be awaited once (or call AsTask()).");
+        throw new InvalidOperationException(
+            "A send was awaited twice: its ValueTask may be awaited once (or call AsTask()).");
 
     private struct Slot
     {

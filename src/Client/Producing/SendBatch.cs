@@ -19,10 +19,14 @@ internal enum BatchState
     Unknown,
 }
 
-/// <summary>Messages of one queue: encoded once into the frame in which they leave, and the awaitable of each of them.</summary>
+/// <summary>
+/// Messages of one queue: encoded once into the frame in which they leave, and the awaitable of each of them.
+/// </summary>
 /// <remarks>
-/// <para>Built and moved under the gate of its <see cref="BrokerLane"/>; awaited on any thread, see SendBatch.Completion.cs.</para>
-/// <para>The frame's payload: <see cref="ProduceRequestHeader"/>, <see cref="ProduceBatchHeader"/>, batch. So a request of one batch
+/// <para>Built and moved under the gate of its <see cref="BrokerLane"/>; awaited on any thread, see
+/// SendBatch.Completion.cs.</para>
+/// <para>The frame's payload: <see cref="ProduceRequestHeader"/>, <see cref="ProduceBatchHeader"/>, batch. So a request
+/// of one batch
 /// leaves without a copy, and again without one when it must be repeated.</para>
 /// </remarks>
 internal sealed partial class SendBatch
@@ -147,7 +151,9 @@ internal sealed partial class SendBatch
     /// <summary>The encoded batch.</summary>
     public ReadOnlySpan<byte> Bytes => Frame!.Slice(HeaderRoom, Size);
 
-    /// <summary>The whole request for this batch alone; the caller hands it to remoting, the batch keeps it as well.</summary>
+    /// <summary>
+    /// The whole request for this batch alone; the caller hands it to remoting, the batch keeps it as well.
+    /// </summary>
     public FrameBuffer ToRequest(in ProduceRequestHeader header)
     {
         var frame = Frame!;

@@ -36,7 +36,7 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
     private readonly Lock _lock = new();
     private readonly RemotingServer _server;
     private readonly Dictionary<long, short> _epochs = [];
-    private readonly Dictionary<(long Id, uint Queue), (short Epoch, int Next, List<(int Sequence, long Offset)> Window)> _sequences = [];
+    private readonly Dictionary<(long Id, uint Queue), SequenceState> _sequences = [];
     private readonly List<ServerConnection> _connections = [];
     private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private long _nextProducerId = 7;
@@ -45,7 +45,8 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
     private FakeBroker(int queueCount)
     {
         QueueCount = queueCount;
-        _server = new RemotingServer(new RemotingServerOptions(), this, NullLoggerFactory.Instance, TimeProvider.System);
+        _server = new RemotingServer(
+            new RemotingServerOptions(), this, NullLoggerFactory.Instance, TimeProvider.System);
     }
 
     public int QueueCount { get; }
@@ -247,19 +248,20 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
                 return Refuse(ErrorCode.ProducerFenced);
             var key = (producer.Id, queue);
             if (!_sequences.TryGetValue(key, out var state) || state.Epoch != epoch)
-                state = (epoch, 0, []);
+                state = new SequenceState(epoch, 0, []);
             var sequence = header.BaseSequence;
             var known = state.Window.FindIndex(one => one.Sequence == sequence);
             if (known >= 0)
             {
-                return new ProduceResult(
-                    ErrorCode.DuplicateSequence, Durability.Written, 1, new QueueOffset(state.Window[known].Offset), 1, 0);
+                var first = new QueueOffset(state.Window[known].Offset);
+                return new ProduceResult(ErrorCode.DuplicateSequence, Durability.Written, 1, first, 1, 0);
             }
 
             if (header.BaseSequence != state.Next)
                 return Refuse(ErrorCode.OutOfOrderSequence);
             state.Window.Add((header.BaseSequence, offset));
-            _sequences[key] = (epoch, state.Next + header.RecordsCount, [.. state.Window.TakeLast(16)]);
+            _sequences[key] = new SequenceState(
+                epoch, state.Next + header.RecordsCount, [.. state.Window.TakeLast(16)]);
         }
 
         var reader = new RecordReader(bytes);
@@ -270,4 +272,6 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     private static ProduceResult Refuse(ErrorCode error) =>
         new(error, Durability.Policy, 1, new QueueOffset(-1), 0, 0);
+
+    private sealed record SequenceState(short Epoch, int Next, List<(int Sequence, long Offset)> Window);
 }
