@@ -6,6 +6,7 @@ public enum FlushPolicy
     /// <summary>When durable: fdatasync returned (group commit). Survives a power cut.</summary>
     Sync,
 
-    /// <summary>When written: handed to the system, made durable every <see cref="StoreOptions.FlushInterval"/>. Survives kill -9.</summary>
+    /// <summary>When written: handed to the system, made durable every <see cref="StoreOptions.FlushInterval"/>.
+    /// Survives kill -9.</summary>
     Async,
 }

@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>How far a commit log has come. Begin &lt;= Durable &lt;= Written &lt;= Staged; Visible is one of the middle two.</summary>
+/// <summary>How far a commit log has come. Begin &lt;= Durable &lt;= Written &lt;= Staged; Visible is one of the
+/// middle two.</summary>
 /// <param name="Begin">The first position that the log still holds.</param>
 /// <param name="Staged">Up to here entries have their place; they are in memory.</param>
 /// <param name="Written">Up to here entries are handed to the system.</param>

@@ -11,8 +11,10 @@ public sealed partial class QueueStore
     private readonly Lock _stateLock = new();
     private readonly StateBatchEncoder _stateEncoder = new();
 
-    /// <summary>Appends state records as one atomic batch; applied to the state machine before this returns Accepted.</summary>
-    /// <param name="records">1 or more, of kinds 64 to 255; together at most <see cref="MaxRequestBytes"/> - 1 KiB encoded.</param>
+    /// <summary>Appends state records as one atomic batch; applied to the state machine before this returns
+    /// Accepted.</summary>
+    /// <param name="records">1 or more, of kinds 64 to 255; together at most <see cref="MaxRequestBytes"/> - 1 KiB
+    /// encoded.</param>
     /// <param name="waiter">Called once when the flush policy is met, if the result is Accepted.</param>
     /// <exception cref="EQueueException">StoreFaulted or ShuttingDown.</exception>
     public AppendStatus AppendState(ReadOnlySpan<StateEntry> records, AppendWaiter waiter)
@@ -21,17 +23,21 @@ public sealed partial class QueueStore
         {
             if (record.Kind < StateRecord.FirstMachineKind)
             {
-                throw new ArgumentException($"Kinds below {StateRecord.FirstMachineKind} are the store's; found {record.Kind}.", nameof(records));
+                throw new ArgumentException(
+                    $"Kinds below {StateRecord.FirstMachineKind} are the store's; found {record.Kind}.",
+                    nameof(records));
             }
         }
         return AppendAnyState(records, Durability.Policy, waiter);
     }
 
-    /// <summary>Appends one batch, checked here, and completes when <paramref name="durability"/> is reached; waits for room.</summary>
+    /// <summary>Appends one batch, checked here, and completes when <paramref name="durability"/> is reached; waits
+    /// for room.</summary>
     /// <param name="queue">Where it goes.</param>
     /// <param name="batch">One encoded record batch; lent until the task completes.</param>
     /// <param name="durability">The level to wait for.</param>
-    /// <param name="cancellationToken">Gives up only before the batch is staged, so the loan always ends with the task.</param>
+    /// <param name="cancellationToken">Gives up only before the batch is staged, so the loan always ends with the
+    /// task.</param>
     /// <exception cref="EQueueException">With the code of what went wrong.</exception>
     public async ValueTask<AppendResult> AppendAsync(
         QueueId queue, ReadOnlyMemory<byte> batch, Durability durability, CancellationToken cancellationToken)
@@ -56,7 +62,8 @@ public sealed partial class QueueStore
             items[0].FirstOffset, items[0].StoredTimeMs, items[0].Epoch, items[0].Error == ErrorCode.DuplicateSequence);
     }
 
-    /// <summary>Appends state records as one atomic batch; completes when the flush policy is met; waits for room.</summary>
+    /// <summary>Appends state records as one atomic batch; completes when the flush policy is met; waits for
+    /// room.</summary>
     /// <exception cref="EQueueException">StoreFaulted or ShuttingDown.</exception>
     public async Task AppendStateAsync(IReadOnlyList<StateEntry> records, CancellationToken cancellationToken)
     {
@@ -69,7 +76,8 @@ public sealed partial class QueueStore
         await waiter.Task;
     }
 
-    /// <summary>Makes queues and appends the caller's records with them in one atomic batch; completes when the flush policy is met.</summary>
+    /// <summary>Makes queues and appends the caller's records with them in one atomic batch; completes when the flush
+    /// policy is met.</summary>
     /// <param name="topic">The topic that the queues belong to.</param>
     /// <param name="firstNumber">Number of the first one inside the topic.</param>
     /// <param name="count">How many, 1 or more.</param>
@@ -90,7 +98,8 @@ public sealed partial class QueueStore
         if (queues.Count + (long)count > _options.MaxQueues)
         {
             throw new EQueueException(
-                ErrorCode.TooManyQueues, $"The store holds {queues.Count} queues of at most {_options.MaxQueues}; {count} more were asked for.");
+                ErrorCode.TooManyQueues,
+                $"The store holds {queues.Count} queues of at most {_options.MaxQueues}; found {count} more.");
         }
         uint firstId = _log.Locked(() =>
         {
@@ -113,7 +122,8 @@ public sealed partial class QueueStore
         return ids;
     }
 
-    /// <summary>Removes queues and appends the caller's records with them in one atomic batch; completes when the flush policy is met.</summary>
+    /// <summary>Removes queues and appends the caller's records with them in one atomic batch; completes when the
+    /// flush policy is met.</summary>
     /// <param name="queues">Those that do not exist are passed over by replay as they are here.</param>
     /// <param name="together">Records of the state machine; may be empty.</param>
     /// <param name="cancellationToken">Gives up only before anything is staged.</param>
@@ -127,12 +137,15 @@ public sealed partial class QueueStore
 
     /// <summary>Gives a producer id, or the next epoch of one; durable before it is given out.</summary>
     /// <param name="known">
-    /// <see cref="ProducerSession.None"/> for a new id; a session for the same id with the next epoch, which fences the older one and starts at
+    /// <see cref="ProducerSession.None"/> for a new id; a session for the same id with the next epoch, which fences
+    /// the older one and starts at
     /// sequence 0 in every queue. An id that the store no longer knows, or whose epochs are used up, gives a new id.
     /// </param>
     /// <param name="cancellationToken">Gives up only before anything is staged.</param>
-    /// <exception cref="EQueueException">ProducerFenced: a newer epoch was given out; StoreFaulted, ShuttingDown.</exception>
-    public async ValueTask<ProducerSession> InitProducerAsync(ProducerSession known, CancellationToken cancellationToken)
+    /// <exception cref="EQueueException">ProducerFenced: a newer epoch was given out; StoreFaulted,
+    /// ShuttingDown.</exception>
+    public async ValueTask<ProducerSession> InitProducerAsync(
+        ProducerSession known, CancellationToken cancellationToken)
     {
         var waiter = new TaskWaiter();
         while (AppendProducer(known, waiter) == AppendStatus.NoRoom)
@@ -176,13 +189,16 @@ public sealed partial class QueueStore
         };
         if (producers.Count >= _options.MaxProducers)
         {
-            int count = Math.Min(ProducersForgottenAtOnce, producers.Count - _options.MaxProducers + 1 + (_options.MaxProducers / 100));
-            entries.AddRange(producers.All.OrderBy(one => one.LastSeenMs).Take(count).Select(one => LogState.RemoveProducer(one.Id)));
+            int count = Math.Min(
+                ProducersForgottenAtOnce, producers.Count - _options.MaxProducers + 1 + (_options.MaxProducers / 100));
+            IEnumerable<ProducerState> forgotten = producers.All.OrderBy(one => one.LastSeenMs).Take(count);
+            entries.AddRange(forgotten.Select(one => LogState.RemoveProducer(one.Id)));
         }
         return [.. entries];
     }
 
-    private async Task AppendAnyStateAsync(StateEntry[] entries, Durability durability, CancellationToken cancellationToken)
+    private async Task AppendAnyStateAsync(
+        StateEntry[] entries, Durability durability, CancellationToken cancellationToken)
     {
         var waiter = new TaskWaiter();
         while (AppendAnyState(entries, durability, waiter) == AppendStatus.NoRoom)
@@ -204,7 +220,8 @@ public sealed partial class QueueStore
             long largest = Math.Min(_log.MaxRequestBytes, _options.SegmentSizeBytes) - 1024;
             if (batch.Length > largest)
             {
-                throw new ArgumentException($"{batch.Length} bytes of state records; at most {largest} fit into one batch.", nameof(entries));
+                throw new ArgumentException(
+                    $"{batch.Length} bytes of state records; at most {largest} fit into one batch.", nameof(entries));
             }
             return _log.AppendState(batch, entries.Length, entries, durability, waiter);
         }

@@ -4,9 +4,11 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Queues kept in one append-only log on disk. Survives the death of its process and, with sync flush, a power cut.</summary>
+/// <summary>Queues kept in one append-only log on disk. Survives the death of its process and, with sync flush, a
+/// power cut.</summary>
 /// <remarks>
-/// Thread-safe. One process per data directory. Everything that blocks runs on threads of the store's own. Appends are acknowledged, and visible to
+/// Thread-safe. One process per data directory. Everything that blocks runs on threads of the store's own. Appends
+/// are acknowledged, and visible to
 /// readers, when the flush policy is met; nothing beyond that is ever given to a reader.
 /// </remarks>
 public sealed partial class QueueStore : IAsyncDisposable
@@ -27,7 +29,13 @@ public sealed partial class QueueStore : IAsyncDisposable
     private Task? _closing;
 
     private QueueStore(
-        StoreOptions options, IDisk disk, IDisposable directoryLock, RecoveredLog recovered, LogState state, ILogger logger, TimeProvider time)
+        StoreOptions options,
+        IDisk disk,
+        IDisposable directoryLock,
+        RecoveredLog recovered,
+        LogState state,
+        ILogger logger,
+        TimeProvider time)
     {
         _options = options;
         _disk = disk;
@@ -88,7 +96,8 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <param name="timeProvider">Stored times and ages.</param>
     /// <param name="cancellationToken">Gives up; the directory stays one that can be opened.</param>
     /// <exception cref="ArgumentException">A setting is out of its range.</exception>
-    /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or written.</exception>
+    /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or
+    /// written.</exception>
     /// <exception cref="StoreFormatException">Written by another version, or damaged beyond repair.</exception>
     public static Task<QueueStore> OpenAsync(
         StoreOptions options,
@@ -107,9 +116,11 @@ public sealed partial class QueueStore : IAsyncDisposable
     }
 
     /// <summary>Appends the batches of one request. Each item says for itself what became of it.</summary>
-    /// <param name="items">At most <see cref="MaxRequestBytes"/>; more gives every item MessageTooLarge. Batches are lent until the call returns.</param>
+    /// <param name="items">At most <see cref="MaxRequestBytes"/>; more gives every item MessageTooLarge. Batches are
+    /// lent until the call returns.</param>
     /// <param name="durability">The level that the waiter waits for.</param>
-    /// <param name="waiter">Called once when the level is reached, if the result is Accepted; possibly before this returns.</param>
+    /// <param name="waiter">Called once when the level is reached, if the result is Accepted; possibly before this
+    /// returns.</param>
     /// <remarks>Does not check the batches' CRC: that is the caller's (<see cref="RecordBatch.Check"/>).</remarks>
     public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter) =>
         _log.Append(items, durability, waiter);
@@ -134,7 +145,8 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <param name="queue">The queue.</param>
     /// <param name="from">The first entry given holds it.</param>
     /// <param name="maxBytes">Of all entries; a first entry larger than that is given all the same.</param>
-    /// <param name="destination">Gets whole entries back to back: 48-byte header (more when its byte 33 says so) and the batch.</param>
+    /// <param name="destination">Gets whole entries back to back: 48-byte header (more when its byte 33 says so) and
+    /// the batch.</param>
     public ReadResult Read(QueueId queue, QueueOffset from, int maxBytes, IBufferWriter<byte> destination) =>
         _tailReader.Read(queue, from, maxBytes, destination);
 
@@ -152,20 +164,23 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken) =>
         new(_diskReader.ReadAsync(queue, from, maxBytes, destination, cancellationToken));
 
-    /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible, or the queue is gone.</summary>
+    /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible, or the queue is
+    /// gone.</summary>
     /// <returns>False when that is so now: the signal is not called.</returns>
     public bool Watch(QueueId queue, QueueOffset from, ReadySignal signal) => _log.Watch(queue, from, signal);
 
     /// <summary>Takes a watch back; a call may be under way.</summary>
     public void Unwatch(QueueId queue, ReadySignal signal) => _log.Unwatch(queue, signal);
 
-    /// <summary>The first offset of the first batch stored at or after a time (Unix ms), else the visible end.</summary>
+    /// <summary>The first offset of the first batch stored at or after a time (Unix ms), else the visible
+    /// end.</summary>
     /// <exception cref="EQueueException">UnknownQueue.</exception>
     public ValueTask<QueueOffset> FindOffsetAsync(
         QueueId queue, long storedTimeMs, CancellationToken cancellationToken) =>
         new(_diskReader.FindOffsetAsync(queue, storedTimeMs, cancellationToken));
 
-    /// <summary>Takes no more appends, finishes what was accepted, writes a snapshot and the clean marker, closes.</summary>
+    /// <summary>Takes no more appends, finishes what was accepted, writes a snapshot and the clean marker,
+    /// closes.</summary>
     public ValueTask DisposeAsync()
     {
         lock (_closeLock)
@@ -177,7 +192,11 @@ public sealed partial class QueueStore : IAsyncDisposable
     }
 
     private static QueueStore Open(
-        StoreOptions options, IStateMachine machine, ILogger logger, TimeProvider time, CancellationToken cancellationToken)
+        StoreOptions options,
+        IStateMachine machine,
+        ILogger logger,
+        TimeProvider time,
+        CancellationToken cancellationToken)
     {
         IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
         options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
@@ -196,7 +215,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         }
     }
 
-    /// <summary>Makes the index of a sealed segment again from the segment. On a reader's thread; one at a time.</summary>
+    /// <summary>Makes the index of a sealed segment again from the segment. On a reader's thread; one at a
+    /// time.</summary>
     private void RebuildIndex(string path)
     {
         lock (_rebuildLock)

@@ -6,7 +6,8 @@ namespace EQueue.MessageStore;
 /// <param name="Value">Its value from now on; <see langword="null"/> removes the key.</param>
 public readonly record struct StateEntry(byte Kind, ReadOnlyMemory<byte> Key, ReadOnlyMemory<byte>? Value)
 {
-    /// <summary>Removes a key. (A <see langword="null"/> array would become an empty value on the way into the constructor.)</summary>
+    /// <summary>Removes a key. (A <see langword="null"/> array would become an empty value on the way into the
+    /// constructor.)</summary>
     public static StateEntry Removal(byte kind, ReadOnlyMemory<byte> key) => new(kind, key, Value: null);
 
     /// <summary>The same as the state machine sees it.</summary>

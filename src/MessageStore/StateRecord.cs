@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>One change of state out of the log: an absolute value under a key, valid only during the call that gives it.</summary>
+/// <summary>One change of state out of the log: an absolute value under a key, valid only during the call that gives
+/// it.</summary>
 public readonly ref struct StateRecord
 {
     /// <summary>The first kind that belongs to the state machine; below are the store's own.</summary>

@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>How a <see cref="QueueStore"/> keeps its log. Checked by <see cref="Validate"/> when the store opens.</summary>
+/// <summary>How a <see cref="QueueStore"/> keeps its log. Checked by <see cref="Validate"/> when the store
+/// opens.</summary>
 public sealed record StoreOptions
 {
     /// <summary>The smallest segment, for tests.</summary>
@@ -12,7 +13,8 @@ public sealed record StoreOptions
     /// <summary>When an append is acknowledged.</summary>
     public FlushPolicy FlushPolicy { get; init; } = FlushPolicy.Sync;
 
-    /// <summary>With <see cref="FlushPolicy.Async"/>: the longest time that something written stays not durable; 1 ms to 1 h.</summary>
+    /// <summary>With <see cref="FlushPolicy.Async"/>: the longest time that something written stays not durable; 1 ms
+    /// to 1 h.</summary>
     public TimeSpan FlushInterval { get; init; } = TimeSpan.FromMilliseconds(100);
 
     /// <summary>Bytes of a segment file after its header; 64 KiB to 2 GiB - 64 KiB. An entry never spans two.</summary>
@@ -21,13 +23,16 @@ public sealed record StoreOptions
     /// <summary>A segment older than this takes no more entries; 1 s to 30 days.</summary>
     public TimeSpan SegmentMaxAge { get; init; } = TimeSpan.FromHours(1);
 
-    /// <summary>Memory that stages appends and serves readers of the newest bytes; 32 KiB to 1 GiB, used as the next power of two.</summary>
+    /// <summary>Memory that stages appends and serves readers of the newest bytes; 32 KiB to 1 GiB, used as the next
+    /// power of two.</summary>
     public long TailMemoryBytes { get; init; } = 32L << 20;
 
-    /// <summary>The largest batch in bytes: 1 KiB up to an eighth of <see cref="TailMemoryBytes"/> * 3 and less than a segment.</summary>
+    /// <summary>The largest batch in bytes: 1 KiB up to an eighth of <see cref="TailMemoryBytes"/> * 3 and less than
+    /// a segment.</summary>
     public int MaxBatchBytes { get; init; } = (4 << 20) + (64 << 10);
 
-    /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two segments and 64 MiB.</summary>
+    /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two
+    /// segments and 64 MiB.</summary>
     public long? ReserveBytes { get; init; }
 
     /// <summary>The longest time between two snapshots while state changes; 1 s or more.</summary>
@@ -36,7 +41,8 @@ public sealed record StoreOptions
     /// <summary>Bytes of state records after which a snapshot is taken at once; 64 KiB or more.</summary>
     public long SnapshotStateBytes { get; init; } = 64L << 20;
 
-    /// <summary>Producers remembered for duplicate detection; beyond, the longest silent one is forgotten; 1 or more.</summary>
+    /// <summary>Producers remembered for duplicate detection; beyond, the longest silent one is forgotten; 1 or
+    /// more.</summary>
     public int MaxProducers { get; init; } = 100_000;
 
     /// <summary>Queues that may exist at once; 1 or more.</summary>
@@ -45,7 +51,8 @@ public sealed record StoreOptions
     /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
     public int ReaderThreads { get; init; } = 2;
 
-    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that state.</summary>
+    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that
+    /// state.</summary>
     public bool AcceptLostState { get; init; }
 
     /// <summary>The files; <see langword="null"/>: those of this system.</summary>

@@ -43,9 +43,11 @@ public sealed class ColdReadTests : StoreTest
     [InlineData(0)]
     [InlineData(4096)]
     [InlineData(-1)]
-    public async Task GivenADamagedIndexFile_WhenRead_ThenItIsRebuiltFromItsSegmentAndEverythingIsServed(int damagedByte)
+    public async Task GivenADamagedIndexFile_WhenRead_ThenItIsRebuiltFromItsSegmentAndEverythingIsServed(
+        int damagedByte)
     {
-        StoreOptions options = Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
+        StoreOptions options =
+            Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
         QueueId queue;
         await using (QueueStore store = await OpenAsync(options))
         {

@@ -10,9 +10,11 @@ public sealed class FaultTests : StoreTest
     [InlineData(FlushPolicy.Sync, false)]
     [InlineData(FlushPolicy.Async, true)]
     [InlineData(FlushPolicy.Async, false)]
-    public async Task GivenAFailedWriteOrSync_WhenAppending_ThenTheStoreLatchesAndReadsGoOn(FlushPolicy policy, bool isWrite)
+    public async Task GivenAFailedWriteOrSync_WhenAppending_ThenTheStoreLatchesAndReadsGoOn(
+        FlushPolicy policy, bool isWrite)
     {
-        QueueStore store = await OpenAsync(Small with { FlushPolicy = policy, FlushInterval = TimeSpan.FromMilliseconds(1) });
+        QueueStore store = await OpenAsync(
+            Small with { FlushPolicy = policy, FlushInterval = TimeSpan.FromMilliseconds(1) });
         QueueId queue = await OpenQueueAsync(store);
         await store.AppendAsync(queue, TestBatch.Of("good"), Durability.Durable, Cancel);
         int failures = 0;
@@ -141,7 +143,12 @@ public sealed class FaultTests : StoreTest
     public async Task GivenAnIndexThatCannotBeWritten_WhenTheDiskWorksAgain_ThenTheStoreNeverStoppedAndWritesIt()
     {
         await using QueueStore store = await OpenAsync(
-            Small with { FlushPolicy = FlushPolicy.Async, SegmentSizeBytes = 128 << 10, FlushInterval = TimeSpan.FromMilliseconds(5) });
+            Small with
+            {
+                FlushPolicy = FlushPolicy.Async,
+                SegmentSizeBytes = 128 << 10,
+                FlushInterval = TimeSpan.FromMilliseconds(5),
+            });
         QueueId queue = await OpenQueueAsync(store);
         Disk.OnWrite = (path, _) =>
         {

@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>The real disk with a look at every call: a test may throw there, or hold the caller until it has seen enough.</summary>
+/// <summary>The real disk with a look at every call: a test may throw there, or hold the caller until it has seen
+/// enough.</summary>
 internal sealed class GatedDisk : IDisk
 {
     private readonly IDisk _disk = PortableDisk.ForThisSystem();

@@ -26,7 +26,8 @@ public sealed class LimitTests : StoreTest
         await waiter.Task;
 
         Assert.Equal(
-            [ErrorCode.UnknownQueue, ErrorCode.UnknownQueue, ErrorCode.MessageTooLarge, ErrorCode.InvalidBatch, ErrorCode.InvalidBatch, ErrorCode.None],
+            [ErrorCode.UnknownQueue, ErrorCode.UnknownQueue,
+                ErrorCode.MessageTooLarge, ErrorCode.InvalidBatch, ErrorCode.InvalidBatch, ErrorCode.None],
             items.Select(item => item.Error));
         Assert.Equal("good", Assert.Single(await ReadAllAsync(store, queue)).Bodies[0]);
         Assert.Equal(AppendStatus.Nothing, store.Append(items.AsSpan(0, 5), Durability.Policy, new TestWaiter()));
@@ -98,7 +99,9 @@ public sealed class LimitTests : StoreTest
 
         gate.Open();
         await room;
-        Assert.Equal(AppendStatus.Accepted, store.Append(items, Durability.Policy, new TestWaiter()));
+        var last = new TestWaiter();
+        Assert.Equal(AppendStatus.Accepted, store.Append(items, Durability.Policy, last));
+        await last.Task;
         await Task.WhenAll(waiters.Select(waiter => waiter.Task));
         Assert.All(waiters, waiter => Assert.Equal(1, waiter.Calls));
         Assert.Equal(waiters.Count + 1, (await ReadAllAsync(store, queue, 0)).Count);
@@ -201,9 +204,11 @@ public sealed class LimitTests : StoreTest
     {
         await using QueueStore store = await OpenAsync();
         byte[] key = [1];
-        await Assert.ThrowsAsync<ArgumentException>(() => store.AppendStateAsync([new StateEntry(5, key, key)], Cancel));
+        await Assert.ThrowsAsync<ArgumentException>(() =>
+            store.AppendStateAsync([new StateEntry(5, key, key)], Cancel));
         await Assert.ThrowsAsync<ArgumentException>(() => store.AppendStateAsync([], Cancel));
         byte[] huge = new byte[1 << 20];
-        await Assert.ThrowsAsync<ArgumentException>(() => store.AppendStateAsync([new StateEntry(64, key, huge)], Cancel));
+        await Assert.ThrowsAsync<ArgumentException>(() =>
+            store.AppendStateAsync([new StateEntry(64, key, huge)], Cancel));
     }
 }

@@ -12,16 +12,17 @@ internal static class ReadmeExample
     {
         // example begins
         var options = new StoreOptions { DataDirectory = folder, FlushPolicy = FlushPolicy.Sync };
+        CancellationToken none = CancellationToken.None;
         await using QueueStore store =
-            await QueueStore.OpenAsync(options, noState, NullLoggerFactory.Instance, TimeProvider.System, CancellationToken.None);
-        QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), firstNumber: 0, count: 4, together: [], CancellationToken.None);
+            await QueueStore.OpenAsync(options, noState, NullLoggerFactory.Instance, TimeProvider.System, none);
+        QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), firstNumber: 0, count: 4, together: [], none);
 
         var builder = new RecordBatchBuilder();
-        byte[] buffer = new byte[1024];
-        builder.Reset(buffer, DateTimeOffset.UtcNow.ToUnixTimeMilliseconds());
-        builder.TryAppend("hello"u8, DateTimeOffset.UtcNow.ToUnixTimeMilliseconds());
-        int size = builder.Complete(ProducerSession.None, baseSequence: -1);
-        AppendResult stored = await store.AppendAsync(queues[0], buffer.AsMemory(0, size), Durability.Policy, CancellationToken.None);
+        byte[] batch = new byte[1024];
+        builder.Reset(batch, baseTimestampMs: 1_700_000_000_000);
+        builder.TryAppend("hello"u8, timestampMs: 1_700_000_000_000);
+        batch = batch[..builder.Complete(ProducerSession.None, baseSequence: -1)];
+        AppendResult stored = await store.AppendAsync(queues[0], batch, Durability.Policy, none);
 
         var entries = new ArrayBufferWriter<byte>(); // whole entries: a header of 48 bytes, then the batch
         store.Read(queues[0], stored.FirstOffset, maxBytes: 1 << 20, entries);

@@ -24,7 +24,8 @@ public sealed class ReadmeTests : StoreTest
         string folder = AppContext.BaseDirectory;
         while (!File.Exists(Path.Combine(folder, "EQueue.sln")))
         {
-            folder = Path.GetDirectoryName(folder) ?? throw new InvalidOperationException("EQueue.sln is nowhere above.");
+            folder = Path.GetDirectoryName(folder)
+                ?? throw new InvalidOperationException("EQueue.sln is nowhere above.");
         }
         return folder;
     }

@@ -86,7 +86,8 @@ public sealed class SequenceTests : StoreTest
     [InlineData(false)]
     public async Task GivenAReopenedStore_WhenABatchIsSentAgain_ThenItIsStillADuplicateAndIdsGoOn(bool isManySegments)
     {
-        StoreOptions options = Small with { SegmentSizeBytes = isManySegments ? 64 << 10 : 1 << 20, MaxBatchBytes = 20 << 10 };
+        int segmentSize = isManySegments ? 64 << 10 : 1 << 20;
+        StoreOptions options = Small with { SegmentSizeBytes = segmentSize, MaxBatchBytes = 20 << 10 };
         QueueId queue;
         ProducerSession producer;
         AppendResult last;

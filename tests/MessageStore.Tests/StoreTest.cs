@@ -138,7 +138,8 @@ internal sealed class MemoryState : IStateMachine
     {
         lock (_lock)
         {
-            return string.Join(',', _values.OrderBy(pair => pair.Key, StringComparer.Ordinal).Select(pair => $"{pair.Key}={pair.Value}"));
+            IEnumerable<string> pairs = _values.Select(pair => $"{pair.Key}={pair.Value}");
+            return string.Join(',', pairs.Order(StringComparer.Ordinal));
         }
     }
 

@@ -2,8 +2,10 @@ namespace EQueue.MessageStore;
 
 /// <summary>The store's only way to files. Every call blocks: the store calls it from threads of its own.</summary>
 /// <remarks>
-/// Thread-safe. Paths are absolute. Each call either does the whole of what it says or throws a <see cref="DiskException"/>.
-/// Two implementations serve real systems (Linux calls, the BCL), a third in the tests loses, tears and reorders writes.
+/// Thread-safe. Paths are absolute. Each call either does the whole of what it says or throws a
+/// <see cref="DiskException"/>.
+/// Two implementations serve real systems (Linux calls, the BCL), a third in the tests loses, tears and reorders
+/// writes.
 /// </remarks>
 public interface IDisk
 {
@@ -18,7 +20,8 @@ public interface IDisk
     /// <summary>The files of a folder (not its folders), in no order; empty when there is no such folder.</summary>
     IReadOnlyList<DiskEntry> List(string directory);
 
-    /// <summary>Makes a folder and those above it; nothing when it exists. Durable after <see cref="SyncDirectory"/> of its parent.</summary>
+    /// <summary>Makes a folder and those above it; nothing when it exists. Durable after <see cref="SyncDirectory"/>
+    /// of its parent.</summary>
     void CreateDirectory(string path);
 
     /// <summary>Removes a file; nothing when there is none.</summary>
@@ -33,7 +36,8 @@ public interface IDisk
     /// <summary>Bytes that this process may still write on the volume of a folder.</summary>
     long FreeBytes(string directory);
 
-    /// <summary>Takes a lock file for this process until the result is disposed; a dead process holds nothing.</summary>
+    /// <summary>Takes a lock file for this process until the result is disposed; a dead process holds
+    /// nothing.</summary>
     /// <exception cref="DiskException">With <see cref="DiskFault.Locked"/> when someone else holds it.</exception>
     IDisposable Lock(string path);
 }

@@ -7,17 +7,20 @@ public interface IDiskFile : IDisposable
     /// <summary>The file's length.</summary>
     long Length { get; }
 
-    /// <summary>Writes all of <paramref name="bytes"/> at <paramref name="fileOffset"/>; after an error any part may be written.</summary>
+    /// <summary>Writes all of <paramref name="bytes"/> at <paramref name="fileOffset"/>; after an error any part may
+    /// be written.</summary>
     void Write(ReadOnlySpan<byte> bytes, long fileOffset);
 
     /// <summary>Fills <paramref name="buffer"/> from <paramref name="fileOffset"/>.</summary>
     /// <returns>Bytes read: fewer than asked for only at the end of the file.</returns>
     int Read(Span<byte> buffer, long fileOffset);
 
-    /// <summary>Returns when everything written so far survives a power cut. After an error nothing is known: never try again.</summary>
+    /// <summary>Returns when everything written so far survives a power cut. After an error nothing is known: never
+    /// try again.</summary>
     void Sync();
 
-    /// <summary>Makes the file at least <paramref name="fileOffset"/> + <paramref name="length"/> long and reserves room for it
+    /// <summary>Makes the file at least <paramref name="fileOffset"/> + <paramref name="length"/> long and reserves
+    /// room for it
     /// where the file system can; bytes never written read as zero.</summary>
     void Preallocate(long fileOffset, long length);
 

@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The Linux calls of <see cref="LinuxDisk"/>, with the numbers of the 64-bit ABIs (x64 and arm64 agree on all but O_DIRECTORY).</summary>
+/// <summary>The Linux calls of <see cref="LinuxDisk"/>, with the numbers of the 64-bit ABIs (x64 and arm64 agree on
+/// all but O_DIRECTORY).</summary>
 internal static partial class LinuxCalls
 {
     public const int ReadOnly = 0x0;

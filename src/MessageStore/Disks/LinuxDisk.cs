@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Files by the Linux calls themselves: positioned writes, fdatasync, fallocate, fsync of folders, flock.</summary>
+/// <summary>Files by the Linux calls themselves: positioned writes, fdatasync, fallocate, fsync of folders,
+/// flock.</summary>
 internal sealed class LinuxDisk : IDisk
 {
     public IDiskFile Open(string path, DiskOpen mode)
@@ -49,7 +50,8 @@ internal sealed class LinuxDisk : IDisk
                 result = LinuxCalls.Sync(descriptor);
             }
             while (result != 0 && Marshal.GetLastPInvokeError() == LinuxCalls.Eintr);
-            // File systems without a sync of folders (some network and FUSE ones) answer EINVAL: nothing more can be had.
+            // File systems without a sync of folders (some network and FUSE ones) answer EINVAL: nothing more can be
+            // had.
             if (result != 0 && Marshal.GetLastPInvokeError() != LinuxCalls.Einval)
             {
                 throw LinuxCalls.Fault("fsync", directory);

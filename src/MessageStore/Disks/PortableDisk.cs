@@ -2,7 +2,8 @@ using Microsoft.Win32.SafeHandles;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Files by the BCL, for Windows and macOS. Folders cannot be synced there: renames are as durable as the system makes them.</summary>
+/// <summary>Files by the BCL, for Windows and macOS. Folders cannot be synced there: renames are as durable as the
+/// system makes them.</summary>
 internal sealed class PortableDisk : IDisk
 {
     /// <summary>The disk that fits the system this process runs on.</summary>

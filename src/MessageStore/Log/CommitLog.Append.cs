@@ -8,12 +8,9 @@ internal sealed partial class CommitLog
     /// <summary>Bytes kept free beside a request for seals and epoch starts.</summary>
     private const int Slack = 1024;
 
-    private readonly List<TaskCompletionSource> _roomWaiters = [];
     private WaiterQueue _writtenIncoming;
     private WaiterQueue _durableIncoming;
     private bool _durableWanted;
-    private bool _roomWanted;
-    private long _wantedBytes;
     private long _appends;
     private long _batches;
     private long _duplicates;
@@ -72,7 +69,11 @@ internal sealed partial class CommitLog
     /// <param name="durability">The level that the waiter waits for.</param>
     /// <param name="waiter">Told when the level is reached.</param>
     public AppendStatus AppendState(
-        ReadOnlySpan<byte> batch, int count, ReadOnlySpan<StateEntry> records, Durability durability, AppendWaiter waiter)
+        ReadOnlySpan<byte> batch,
+        int count,
+        ReadOnlySpan<StateEntry> records,
+        Durability durability,
+        AppendWaiter waiter)
     {
         long total = EntryHeaderSize + batch.Length;
         long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
@@ -102,25 +103,6 @@ internal sealed partial class CommitLog
             BackgroundWork?.Invoke();
         }
         return AppendStatus.Accepted;
-    }
-
-    /// <inheritdoc cref="QueueStore.WaitForRoomAsync"/>
-    public Task WaitForRoomAsync(CancellationToken cancellationToken)
-    {
-        TaskCompletionSource room;
-        lock (_lock)
-        {
-            if (HasRoom())
-            {
-                return Task.CompletedTask;
-            }
-            room = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            _roomWaiters.Add(room);
-            Volatile.Write(ref _roomWanted, true);
-        }
-        // The watermark may have moved between the look and the flag.
-        ReleaseRoomWaiters(force: false);
-        return room.Task.WaitAsync(cancellationToken);
     }
 
     private void ApplyAll(ReadOnlySpan<StateEntry> records, long position)
@@ -219,7 +201,8 @@ internal sealed partial class CommitLog
         return original.EndPosition;
     }
 
-    /// <summary>Gives a batch its place, copies it once, and makes it findable (behind the visible watermark).</summary>
+    /// <summary>Gives a batch its place, copies it once, and makes it findable (behind the visible
+    /// watermark).</summary>
     private long Stage(Queue queue, EntryKind kind, ReadOnlySpan<byte> batch, int count, uint tagBits, long nowMs)
     {
         int size = EntryHeaderSize + batch.Length;
@@ -265,7 +248,13 @@ internal sealed partial class CommitLog
     }
 
     private void WriteHeader(
-        Span<byte> destination, QueueId queue, EntryKind kind, int size, uint tagBits, long nowMs, ReadOnlySpan<byte> batchStart)
+        Span<byte> destination,
+        QueueId queue,
+        EntryKind kind,
+        int size,
+        uint tagBits,
+        long nowMs,
+        ReadOnlySpan<byte> batchStart)
     {
         var position = new LogPosition(_staged);
         var header = new EntryHeader
@@ -280,78 +269,6 @@ internal sealed partial class CommitLog
             DurableDistance = EntryHeader.DistanceOf(position, new LogPosition(Durable)),
         };
         EntryHeader.Write(destination, header, _logSeed, batchStart);
-    }
-
-    /// <summary>Ends the active segment and goes on in the prepared one, which <see cref="TryMakeRoom"/> has seen.</summary>
-    private void Roll(long nowMs)
-    {
-        PreparedFile prepared = _prepared[0];
-        _prepared.RemoveAt(0);
-        Segment old = _active;
-        long end = StageMark(EntryKind.Seal, nowMs);
-        var next = new Segment(SegmentPath(end), end, prepared.Capacity, nowMs) { File = prepared.File, PreparedPath = prepared.Path };
-        Volatile.Write(ref _segments, [.. _segments, next]);
-        old.Next = next;
-        old.EndPosition = end;
-        _active = next;
-        _prepareAt = PrepareAt(next);
-        _wantedBytes = 0;
-    }
-
-    /// <summary>Whether a request can be staged now; wakes the preparer when a segment is missing. Rolls a segment that is too old.</summary>
-    private bool TryMakeRoom(ReadOnlySpan<AppendItem> items, long total, long nowMs)
-    {
-        if (_staged + total + Slack - Visible > _maxUnseenBytes)
-        {
-            return false;
-        }
-        long age = nowMs - _active.CreatedTimeMs;
-        if (age > _options.SegmentMaxAge.TotalMilliseconds && _staged > _active.BasePosition)
-        {
-            if (_prepared.Count > 0)
-            {
-                Roll(nowMs);
-            }
-            else if (_prepareAt != long.MaxValue)
-            {
-                // The age is a wish: appends go on here until the next file is there.
-                _prepareAt = long.MaxValue;
-                _preparerSignal.Raise();
-            }
-        }
-        if (_staged + total + EntryHeaderSize <= _active.BasePosition + _active.Capacity)
-        {
-            return true;
-        }
-        if (FitsPrepared(items, total))
-        {
-            return true;
-        }
-        _wantedBytes = Math.Max(_wantedBytes, total);
-        _preparerSignal.Raise();
-        return false;
-    }
-
-    /// <summary>Whether a request fits into what is left of the active segment and the files made ahead, entry by entry.</summary>
-    private bool FitsPrepared(ReadOnlySpan<AppendItem> items, long total)
-    {
-        long room = _active.BasePosition + _active.Capacity - _staged;
-        int used = 0;
-        int count = Math.Max(1, items.Length);
-        for (int i = 0; i < count; i++)
-        {
-            long size = items.IsEmpty ? total : EntryHeaderSize + items[i].Batch.Length;
-            if (room < size + EntryHeaderSize)
-            {
-                if (used == _prepared.Count)
-                {
-                    return false;
-                }
-                room = _prepared[used++].Capacity;
-            }
-            room -= size;
-        }
-        return true;
     }
 
     private void AddWaiter(Durability durability, AppendWaiter waiter, long target)
@@ -369,7 +286,8 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>Tells readers how far the ring will be overwritten, before it is: staged plus <paramref name="bytes"/>.</summary>
+    /// <summary>Tells readers how far the ring will be overwritten, before it is: staged plus
+    /// <paramref name="bytes"/>.</summary>
     private void Claim(long bytes)
     {
         // Seals of rolls on the way are part of the slack that readers give.
@@ -409,42 +327,5 @@ internal sealed partial class CommitLog
             AddWaiter(Durability.Durable, waiter, end);
         }
         _writerSignal.Raise();
-    }
-
-    private bool HasRoom()
-    {
-        if (_fault is not null || _isClosing)
-        {
-            return true;
-        }
-        long preparedBytes = 0;
-        foreach (PreparedFile prepared in _prepared)
-        {
-            preparedBytes += prepared.Capacity;
-        }
-        return _staged - Visible <= _maxUnseenBytes / 2 && (_wantedBytes == 0 || preparedBytes > _wantedBytes);
-    }
-
-    private void ReleaseRoomWaiters(bool force)
-    {
-        if (!Volatile.Read(ref _roomWanted) && !force)
-        {
-            return;
-        }
-        TaskCompletionSource[] released;
-        lock (_lock)
-        {
-            if (!force && !HasRoom())
-            {
-                return;
-            }
-            released = [.. _roomWaiters];
-            _roomWaiters.Clear();
-            Volatile.Write(ref _roomWanted, false);
-        }
-        foreach (TaskCompletionSource waiter in released)
-        {
-            waiter.TrySetResult();
-        }
     }
 }

@@ -33,10 +33,12 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>Called by the writer after a write: with async flush only the first write of an interval wakes the flusher.</summary>
+    /// <summary>Called by the writer after a write: with async flush only the first write of an interval wakes the
+    /// flusher.</summary>
     private void WakeFlusher()
     {
-        // Written before, the flusher's wishes after: it writes and reads them in the other order, so one of the two sees the other.
+        // Written before, the flusher's wishes after: it writes and reads them in the other order, so one of the two
+        // sees the other.
         Interlocked.MemoryBarrier();
         if (_options.FlushPolicy == FlushPolicy.Sync
             || Volatile.Read(ref _durableWanted)
@@ -62,7 +64,8 @@ internal sealed partial class CommitLog
         {
             return false;
         }
-        // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing it.
+        // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing
+        // it.
         long written = Volatile.Read(ref _written);
         if (_durable < written)
         {

@@ -21,7 +21,8 @@ internal enum ReadOnlyReason
 /// <summary>The preparer thread: makes the next segment before it is needed and watches the room on the disk.</summary>
 internal sealed partial class CommitLog
 {
-    /// <summary>With sync flush: bytes at the start of a new file that are written as zeros, because fdatasync over them is twice as fast.</summary>
+    /// <summary>With sync flush: bytes at the start of a new file that are written as zeros, because fdatasync over
+    /// them is twice as fast.</summary>
     private const int ZeroedBytes = 32 << 20;
 
     private static readonly TimeSpan SpaceCheckInterval = TimeSpan.FromSeconds(1);

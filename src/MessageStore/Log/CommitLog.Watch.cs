@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Who waits for new messages of a queue. An append moves the queue's watchers to the ready list; publishing its position tells them.</summary>
+/// <summary>Who waits for new messages of a queue. An append moves the queue's watchers to the ready list; publishing
+/// its position tells them.</summary>
 internal sealed partial class CommitLog
 {
     private readonly List<(QueueId Queue, long Position, List<ReadySignal> Signals)> _ready = [];
@@ -22,7 +23,8 @@ internal sealed partial class CommitLog
                 (queue.Watchers ??= []).Add(signal);
                 return true;
             }
-            // Staged and not visible yet. The publisher may have moved on meanwhile: it looks at the list under this lock, after moving.
+            // Staged and not visible yet. The publisher may have moved on meanwhile: it looks at the list under this
+            // lock, after moving.
             _ready.Add((id, PositionOf(queue, from.Value), [signal]));
             return !TakeIfVisible(_ready.Count - 1);
         }
@@ -33,7 +35,8 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            if (_state.Queues.Find(id) is { Watchers: { } watchers } queue && watchers.Remove(signal) && watchers.Count == 0)
+            if (_state.Queues.Find(id) is { Watchers: { } watchers } queue
+                && watchers.Remove(signal) && watchers.Count == 0)
             {
                 queue.Watchers = null;
             }
@@ -47,7 +50,8 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>A queue is about to be removed: its watchers are told when that is visible, and then find it gone.</summary>
+    /// <summary>A queue is about to be removed: its watchers are told when that is visible, and then find it
+    /// gone.</summary>
     private void MoveWatchers(in StateRecord removal, long position)
     {
         QueueId id = LogState.QueueOf(removal);

@@ -5,7 +5,8 @@ namespace EQueue.MessageStore;
 /// <summary>The writer thread: hands what is staged to the system, in large writes, and publishes Written.</summary>
 internal sealed partial class CommitLog
 {
-    /// <summary>One write call's most bytes: large enough to cost nothing per byte, small enough that readers see it soon.</summary>
+    /// <summary>One write call's most bytes: large enough to cost nothing per byte, small enough that readers see it
+    /// soon.</summary>
     private const int LargestWrite = 1 << 20;
 
     private static readonly TimeSpan FullRetryInterval = TimeSpan.FromSeconds(1);
@@ -106,7 +107,8 @@ internal sealed partial class CommitLog
         Volatile.Write(ref _written, _written + piece.Length);
     }
 
-    /// <summary>The disk is full although room was reserved: keep the bytes, refuse messages, write the same range until it works.</summary>
+    /// <summary>The disk is full although room was reserved: keep the bytes, refuse messages, write the same range
+    /// until it works.</summary>
     private void WriteWhenFreed(int length, DiskException first)
     {
         EnterReadOnly(ReadOnlyReason.Write, first);
@@ -123,7 +125,8 @@ internal sealed partial class CommitLog
                 LeaveReadOnly(ReadOnlyReason.Write);
                 return;
             }
-            catch (DiskException exception) when (exception.Fault == DiskFault.Full && !_stopping.IsCancellationRequested)
+            catch (DiskException exception)
+                when (exception.Fault == DiskFault.Full && !_stopping.IsCancellationRequested)
             {
                 EnterReadOnly(ReadOnlyReason.Write, exception);
                 _stopping.Token.WaitHandle.WaitOne(FullRetryInterval);
@@ -131,7 +134,8 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>Gives a file made ahead its header and its name. It counts once the flusher has synced it and its folder.</summary>
+    /// <summary>Gives a file made ahead its header and its name. It counts once the flusher has synced it and its
+    /// folder.</summary>
     private void BeginSegment(Segment segment)
     {
         WriteSegmentHeader(segment);

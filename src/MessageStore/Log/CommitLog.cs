@@ -4,12 +4,15 @@ using Microsoft.Extensions.Logging;
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// The append-only log. Owns the arena, the segments, the watermarks, and through its lock the queue table and the producers.
+/// The append-only log. Owns the arena, the segments, the watermarks, and through its lock the queue table and the
+/// producers.
 /// </summary>
 /// <remarks>
-/// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the arena to the system in large
+/// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the
+/// arena to the system in large
 /// writes; the flusher calls fdatasync; the preparer makes the next file ahead of need. Nobody does I/O under the lock.
-/// Watermarks are written by one thread each: staged under the lock, written by the writer, durable by the flusher, visible by one of these.
+/// Watermarks are written by one thread each: staged under the lock, written by the writer, durable by the flusher,
+/// visible by one of these.
 /// </remarks>
 internal sealed partial class CommitLog : IDisposable
 {
@@ -42,7 +45,13 @@ internal sealed partial class CommitLog : IDisposable
     private bool _isClosing;
 
     public CommitLog(
-        StoreOptions options, IDisk disk, string directory, RecoveredLog recovered, LogState state, ILogger logger, TimeProvider time)
+        StoreOptions options,
+        IDisk disk,
+        string directory,
+        RecoveredLog recovered,
+        LogState state,
+        ILogger logger,
+        TimeProvider time)
     {
         _options = options;
         _disk = disk;
@@ -62,7 +71,9 @@ internal sealed partial class CommitLog : IDisposable
         _staged = _claimed = _written = _durable = _visible = recovered.EndPosition;
         _firstMemoryPosition = recovered.EndPosition;
         _segments = [.. recovered.Segments];
-        _active = _segments.Length > 0 && !_segments[^1].IsSealed ? _segments[^1] : MakeFirstSegment(recovered.EndPosition);
+        _active = _segments.Length > 0 && !_segments[^1].IsSealed
+            ? _segments[^1]
+            : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
         _prepareAt = PrepareAt(_active);
     }
@@ -112,7 +123,8 @@ internal sealed partial class CommitLog : IDisposable
         IsReadOnly = IsReadOnly,
     };
 
-    /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be quick.</summary>
+    /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be
+    /// quick.</summary>
     public Action? BackgroundWork { get; set; }
 
     public LogWatermarks Watermarks
@@ -133,7 +145,8 @@ internal sealed partial class CommitLog : IDisposable
         }
     }
 
-    /// <summary>Whether the ring still holds everything from a visible position on. Ask again after copying: only then the copy counts.</summary>
+    /// <summary>Whether the ring still holds everything from a visible position on. Ask again after copying: only
+    /// then the copy counts.</summary>
     public bool IsInMemory(long position) =>
         position >= _firstMemoryPosition && position >= Volatile.Read(ref _claimed) - _arena.Size;
 
@@ -222,11 +235,13 @@ internal sealed partial class CommitLog : IDisposable
         }
     }
 
-    /// <summary>The first failure ends the log: every waiter is told, every later append is refused, reads of what is visible go on.</summary>
+    /// <summary>The first failure ends the log: every waiter is told, every later append is refused, reads of what is
+    /// visible go on.</summary>
     private void Latch(Exception exception)
     {
         var fault = new EQueueException(
-            ErrorCode.StoreFaulted, $"The store in {_directory} failed and takes no more: {exception.Message}", exception);
+            ErrorCode.StoreFaulted,
+            $"The store in {_directory} failed and takes no more: {exception.Message}", exception);
         WaiterQueue waiters = default;
         lock (_lock)
         {

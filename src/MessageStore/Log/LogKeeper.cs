@@ -5,14 +5,16 @@ using Microsoft.Extensions.Logging;
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// The background thread: writes the index of sealed segments and drops their runs from memory, takes snapshots. Everything here can be made again
+/// The background thread: writes the index of sealed segments and drops their runs from memory, takes snapshots.
+/// Everything here can be made again
 /// from the log, so a failure is logged and tried again later; it never stops the store.
 /// </summary>
 internal sealed class LogKeeper : IDisposable
 {
     private const int KeptSnapshots = 2;
 
-    /// <summary>Queues or producers looked at under one hold of the log's lock: appends wait no longer than that.</summary>
+    /// <summary>Queues or producers looked at under one hold of the log's lock: appends wait no longer than
+    /// that.</summary>
     private const int SliceSize = 256;
 
     private static readonly TimeSpan RetryInterval = TimeSpan.FromSeconds(1);
@@ -33,7 +35,13 @@ internal sealed class LogKeeper : IDisposable
     private long _snapshotsTaken;
 
     public LogKeeper(
-        CommitLog log, StoreOptions options, IDisk disk, string directory, OpenSegments open, ILogger logger, TimeProvider time)
+        CommitLog log,
+        StoreOptions options,
+        IDisk disk,
+        string directory,
+        OpenSegments open,
+        ILogger logger,
+        TimeProvider time)
     {
         _log = log;
         _options = options;
@@ -60,7 +68,8 @@ internal sealed class LogKeeper : IDisposable
         _thread.Join();
     }
 
-    /// <summary>The last work of an orderly stop, when the log has ended and all is durable: indexes and a snapshot. Not on the thread.</summary>
+    /// <summary>The last work of an orderly stop, when the log has ended and all is durable: indexes and a snapshot.
+    /// Not on the thread.</summary>
     public void Finish()
     {
         Guarded(SealAll);
@@ -215,9 +224,7 @@ internal sealed class LogKeeper : IDisposable
             int count = run.Count;
             for (int i = 0; i < count; i++)
             {
-                IndexEntry entry = run[i];
-                index.Add(new SealedEntry(
-                    run.FirstOffsetOf(i), run.EndOffsetOf(i), run.PositionOf(i), (int)entry.Size, run.TimeOf(i), entry.TagBits));
+                index.Add(run.EntryAt(i));
             }
         }
     }

@@ -4,7 +4,8 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// The state that state records make: the store's queues and producers, and the state machine's own. The one place that understands the
+/// The state that state records make: the store's queues and producers, and the state machine's own. The one place
+/// that understands the
 /// store's kinds; used live (under the log's lock), for snapshots and on replay.
 /// </summary>
 /// <remarks>
@@ -72,7 +73,8 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
 
     public static StateEntry RemoveProducer(long id) => new(ProducerRemoved, KeyOf(id), ReadOnlyMemory<byte>.Empty);
 
-    /// <summary>Takes one record. A kind below 64 that this version does not know is a change it must not ignore: it throws.</summary>
+    /// <summary>Takes one record. A kind below 64 that this version does not know is a change it must not ignore: it
+    /// throws.</summary>
     /// <exception cref="InvalidDataException">The record cannot be understood.</exception>
     public void Apply(in StateRecord record)
     {
@@ -86,7 +88,8 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
             case QueueOpened:
                 Require(record, QueueKeySize, QueueValueSize);
                 var topic = new TopicId(new Guid(record.Value[..TopicId.Size], bigEndian: true));
-                Queues.Open(QueueOf(record), topic, BinaryPrimitives.ReadInt32LittleEndian(record.Value[TopicId.Size..]));
+                int number = BinaryPrimitives.ReadInt32LittleEndian(record.Value[TopicId.Size..]);
+                Queues.Open(QueueOf(record), topic, number);
                 break;
             case QueueStart:
                 Require(record, QueueKeySize, 8);
@@ -115,7 +118,8 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
                 Producers.Remove(ProducerOf(record));
                 break;
             default:
-                throw new InvalidDataException($"State record of unknown kind {record.Kind}: written by a later version?");
+                throw new InvalidDataException(
+                    $"State record of unknown kind {record.Kind}: written by a later version?");
         }
     }
 

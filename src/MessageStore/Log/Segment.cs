@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>One file of the log. Made by the preparer or by recovery; the last of the chain takes the appends.</summary>
+/// <summary>One file of the log. Made by the preparer or by recovery; the last of the chain takes the
+/// appends.</summary>
 internal sealed class Segment(string path, long basePosition, long capacity, long createdTimeMs)
 {
     /// <summary>Bytes of the file's header, which has no positions.</summary>
@@ -32,7 +33,8 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
     /// <summary>Whether it takes no more entries.</summary>
     public bool IsSealed => EndPosition >= 0;
 
-    /// <summary>Its file, open for writing, from the preparer until it is sealed and durable; recovery leaves it open on the last one.</summary>
+    /// <summary>Its file, open for writing, from the preparer until it is sealed and durable; recovery leaves it open
+    /// on the last one.</summary>
     public IDiskFile? File { get; set; }
 
     /// <summary>The name under which the file was made ahead of need; null once it has its own name.</summary>
@@ -48,10 +50,12 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
         set => Volatile.Write(ref _next, value);
     }
 
-    /// <summary>Runs of its entries in memory, in the order they began; under the log's lock. Empty once the index file is written.</summary>
+    /// <summary>Runs of its entries in memory, in the order they began; under the log's lock. Empty once the index
+    /// file is written.</summary>
     public List<(Queue Queue, IndexRun Run)> Runs { get; set; } = [];
 
-    /// <summary>Whether its index file is written and durable. Recovery sets it for those it found or rebuilt.</summary>
+    /// <summary>Whether its index file is written and durable. Recovery sets it for those it found or
+    /// rebuilt.</summary>
     public bool HasIndex
     {
         get => Volatile.Read(ref _hasIndex);

@@ -2,7 +2,8 @@ using System.Diagnostics;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Append waiters in the order of their requests, linked through themselves. Owned by one thread, or kept under a lock.</summary>
+/// <summary>Append waiters in the order of their requests, linked through themselves. Owned by one thread, or kept
+/// under a lock.</summary>
 internal struct WaiterQueue
 {
     private AppendWaiter? _first;
@@ -44,7 +45,8 @@ internal struct WaiterQueue
         other = default;
     }
 
-    /// <summary>Tells the waiters at the front whose target is reached. A duplicate's target may lie behind the one before it: it goes with that one.</summary>
+    /// <summary>Tells the waiters at the front whose target is reached. A duplicate's target may lie behind the one
+    /// before it: it goes with that one.</summary>
     public void Release(long reached)
     {
         while (_first is { } waiter && waiter.Target <= reached)

@@ -1,8 +1,10 @@
 namespace EQueue.MessageStore;
 
-/// <summary>Wakes one waiting thread. Raised while nobody waits it is remembered, raised often it is one wake-up.</summary>
+/// <summary>Wakes one waiting thread. Raised while nobody waits it is remembered, raised often it is one
+/// wake-up.</summary>
 /// <remarks>
-/// The waiter spins for a few microseconds, in which a busy log mostly brings the next work, then parks: an idle log costs nothing.
+/// The waiter spins for a few microseconds, in which a busy log mostly brings the next work, then parks: an idle log
+/// costs nothing.
 /// Raising costs one interlocked exchange unless the waiter is parked.
 /// </remarks>
 internal sealed class WorkSignal

@@ -19,7 +19,8 @@ internal sealed class ProducerState(long id, short epoch)
     /// <summary>The windows by queue id.</summary>
     public Dictionary<uint, SequenceWindow> Windows { get; } = [];
 
-    /// <summary>Starts a new epoch, whose sequences begin at 0 in every queue; nothing for an epoch that is not newer.</summary>
+    /// <summary>Starts a new epoch, whose sequences begin at 0 in every queue; nothing for an epoch that is not
+    /// newer.</summary>
     public void Raise(short epoch)
     {
         if (epoch > Epoch)

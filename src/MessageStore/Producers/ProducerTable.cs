@@ -52,7 +52,8 @@ internal sealed class ProducerTable
     /// <param name="queue">Where it goes.</param>
     /// <param name="baseSequence">Sequence of its first record.</param>
     /// <param name="count">Its records.</param>
-    /// <param name="original">With DuplicateSequence: the batch as it was stored; FirstOffset -1 when that is no longer known.</param>
+    /// <param name="original">With DuplicateSequence: the batch as it was stored; FirstOffset -1 when that is no
+    /// longer known.</param>
     /// <returns>None, DuplicateSequence, OutOfOrderSequence, ProducerFenced, UnknownProducer, InvalidBatch.</returns>
     public ErrorCode Check(
         ProducerSession session, QueueId queue, int baseSequence, int count, out SequencedBatch original)
@@ -86,9 +87,16 @@ internal sealed class ProducerTable
         return window.IsBehind(baseSequence) ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
     }
 
-    /// <summary>A batch is stored: live after <see cref="Check"/>, or read back from the log, where its producer may be gone.</summary>
+    /// <summary>A batch is stored: live after <see cref="Check"/>, or read back from the log, where its producer may
+    /// be gone.</summary>
     public void Stored(
-        ProducerSession session, QueueId queue, int baseSequence, int count, long firstOffset, long endPosition, long storedTimeMs)
+        ProducerSession session,
+        QueueId queue,
+        int baseSequence,
+        int count,
+        long firstOffset,
+        long endPosition,
+        long storedTimeMs)
     {
         if (Find(session.Id) is not { } producer || producer.Epoch != session.Epoch)
         {

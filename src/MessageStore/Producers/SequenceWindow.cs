@@ -63,6 +63,7 @@ internal sealed class SequenceWindow
         return false;
     }
 
-    /// <summary>Whether a sequence that is not the next one lies behind (it was stored before) rather than ahead (something is missing).</summary>
+    /// <summary>Whether a sequence that is not the next one lies behind (it was stored before) rather than ahead
+    /// (something is missing).</summary>
     public bool IsBehind(int sequence) => ((sequence - NextSequence) & int.MaxValue) > int.MaxValue / 2;
 }

@@ -12,7 +12,8 @@ internal readonly struct IndexEntry(uint position, uint size, uint endOffsetDelt
     /// <summary>Bytes of the whole entry.</summary>
     public uint Size { get; } = size;
 
-    /// <summary>The offset after the last record minus the run's first offset. The first offset is the previous entry's.</summary>
+    /// <summary>The offset after the last record minus the run's first offset. The first offset is the previous
+    /// entry's.</summary>
     public uint EndOffsetDelta { get; } = endOffsetDelta;
 
     /// <summary>Stored time minus the run's first time.</summary>

@@ -5,7 +5,8 @@ namespace EQueue.MessageStore;
 /// Written under the log's lock, read by anybody without one: an entry is in its place before the count that covers it.
 /// </summary>
 /// <remarks>
-/// Blocks of 8, 64, then 512 entries, so that a queue with one entry costs 160 bytes and a busy one nothing more per entry.
+/// Blocks of 8, 64, then 512 entries, so that a queue with one entry costs 160 bytes and a busy one nothing more per
+/// entry.
 /// Blocks are never reused: a reader may hold a run that has been dropped, and then reads what it always held.
 /// </remarks>
 internal sealed class IndexRun(Segment segment, long firstOffset, long firstTimeMs)
@@ -69,6 +70,19 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
 
     public long TimeOf(int index) => FirstTimeMs + this[index].TimeDeltaMs;
 
+    /// <summary>The i-th entry as a sealed index knows it.</summary>
+    public SealedEntry EntryAt(int index)
+    {
+        IndexEntry entry = this[index];
+        return new SealedEntry(
+            FirstOffsetOf(index),
+            FirstOffset + entry.EndOffsetDelta,
+            Segment.BasePosition + entry.Position,
+            (int)entry.Size,
+            FirstTimeMs + entry.TimeDeltaMs,
+            entry.TagBits);
+    }
+
     /// <summary>Adds the next entry; under the log's lock (or by recovery).</summary>
     /// <param name="position">Of the entry in the log.</param>
     /// <param name="size">Of the whole entry in bytes.</param>
@@ -80,12 +94,17 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
         int index = _count;
         long timeDelta = Math.Clamp(storedTimeMs - FirstTimeMs, 0, uint.MaxValue);
         Slot(index) = new IndexEntry(
-            (uint)(position - Segment.BasePosition), (uint)size, (uint)(endOffset - FirstOffset), (uint)timeDelta, tagBits);
+            (uint)(position - Segment.BasePosition),
+            (uint)size,
+            (uint)(endOffset - FirstOffset),
+            (uint)timeDelta,
+            tagBits);
         Bytes += size;
         Volatile.Write(ref _count, index + 1);
     }
 
-    /// <summary>How many of the first <paramref name="count"/> entries begin before <paramref name="position"/>.</summary>
+    /// <summary>How many of the first <paramref name="count"/> entries begin before
+    /// <paramref name="position"/>.</summary>
     public int CountBefore(long position, int count)
     {
         // Readers of the tail ask for the newest entries: look there first.
@@ -109,7 +128,8 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
         return low;
     }
 
-    /// <summary>The entry among the first <paramref name="count"/> that holds <paramref name="offset"/>; count when none does.</summary>
+    /// <summary>The entry among the first <paramref name="count"/> that holds <paramref name="offset"/>; count when
+    /// none does.</summary>
     public int IndexOf(long offset, int count)
     {
         int low = 0, high = count;
@@ -128,7 +148,8 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
         return low;
     }
 
-    /// <summary>The first entry among the first <paramref name="count"/> stored at or after a time; count when none is.</summary>
+    /// <summary>The first entry among the first <paramref name="count"/> stored at or after a time; count when none
+    /// is.</summary>
     public int IndexOfTime(long storedTimeMs, int count)
     {
         int low = 0, high = count;

@@ -51,14 +51,16 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _bytes, value);
     }
 
-    /// <summary>The position after the last entry that <see cref="NextOffset"/> counts: what replay skips up to.</summary>
+    /// <summary>The position after the last entry that <see cref="NextOffset"/> counts: what replay skips up
+    /// to.</summary>
     public long AppliedPosition
     {
         get => Volatile.Read(ref _appliedPosition);
         set => Volatile.Write(ref _appliedPosition, value);
     }
 
-    /// <summary>The newest run in memory; older ones hang behind it. None when all its segments are sealed and indexed.</summary>
+    /// <summary>The newest run in memory; older ones hang behind it. None when all its segments are sealed and
+    /// indexed.</summary>
     public IndexRun? Tail
     {
         get => Volatile.Read(ref _tail);
@@ -72,7 +74,8 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _isRemoved, value);
     }
 
-    /// <summary>Where the last cold read of this queue ended: a guess at where the next one reads, to sort reads by.</summary>
+    /// <summary>Where the last cold read of this queue ended: a guess at where the next one reads, to sort reads
+    /// by.</summary>
     public long ColdReadPosition
     {
         get => Volatile.Read(ref _coldReadPosition);
@@ -82,11 +85,13 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
     /// <summary>Whoever waits for something new; under the log's lock.</summary>
     public List<ReadySignal>? Watchers { get; set; }
 
-    /// <summary>Adds an entry to the index and moves the end: live under the log's lock, or by recovery in the order of the log.</summary>
+    /// <summary>Adds an entry to the index and moves the end: live under the log's lock, or by recovery in the order
+    /// of the log.</summary>
     /// <param name="segment">Holds the entry.</param>
     /// <param name="position">Of the entry.</param>
     /// <param name="size">Of the whole entry in bytes.</param>
-    /// <param name="firstOffset">Of its first record: a value above <see cref="NextOffset"/> means that what lies between is lost.</param>
+    /// <param name="firstOffset">Of its first record: a value above <see cref="NextOffset"/> means that what lies
+    /// between is lost.</param>
     /// <param name="endOffset">After its last record.</param>
     /// <param name="storedTimeMs">Unix milliseconds.</param>
     /// <param name="tagBits">As the entry carries them.</param>
@@ -114,7 +119,8 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
     /// <summary>The offset after the last record before the position <paramref name="visible"/>.</summary>
     public long VisibleEnd(long visible)
     {
-        // Read before the tail: without a run in memory everything that was counted here is sealed, durable and visible.
+        // Read before the tail: without a run in memory everything that was counted here is sealed, durable and
+        // visible.
         long nextOffset = NextOffset;
         for (IndexRun? run = Tail; run is not null; run = run.Previous)
         {

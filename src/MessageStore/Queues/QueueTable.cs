@@ -3,7 +3,8 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// All queues of the log by id, the state queue 0 among them. Changed under the log's lock (or by recovery), read by anybody.
+/// All queues of the log by id, the state queue 0 among them. Changed under the log's lock (or by recovery), read by
+/// anybody.
 /// Ids are given out in rising order and never again, so the table is an array.
 /// </summary>
 internal sealed class QueueTable

@@ -4,11 +4,13 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Serves what is no longer in memory: finds it by the index, reads it in few large reads, checks every CRC. On the disk threads.</summary>
+/// <summary>Serves what is no longer in memory: finds it by the index, reads it in few large reads, checks every CRC.
+/// On the disk threads.</summary>
 internal sealed class DiskReader(
     CommitLog log, OpenSegments segments, DiskThreads threads, Action<string> rebuildIndex, ILogger logger)
 {
-    /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than another read.</summary>
+    /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than
+    /// another read.</summary>
     private const int LargestSkip = 32 << 10;
 
     /// <summary>The most bytes of one read, a larger single entry excepted.</summary>
@@ -23,7 +25,11 @@ internal sealed class DiskReader(
 
     /// <inheritdoc cref="QueueStore.ReadFromDiskAsync"/>
     public Task<ReadResult> ReadAsync(
-        QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination, CancellationToken cancellationToken)
+        QueueId id,
+        QueueOffset from,
+        int maxBytes,
+        IBufferWriter<byte> destination,
+        CancellationToken cancellationToken)
     {
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out _, out ReadResult bounds))
         {
@@ -73,7 +79,8 @@ internal sealed class DiskReader(
         }
     }
 
-    /// <summary>Looks something up; an index file that turns out damaged or gone is built again from its segment, once.</summary>
+    /// <summary>Looks something up; an index file that turns out damaged or gone is built again from its segment,
+    /// once.</summary>
     private T WithWholeIndexes<T>(Func<T> lookUp)
     {
         try
@@ -105,7 +112,8 @@ internal sealed class DiskReader(
             byte[] buffer = ArrayPool<byte>.Shared.Rent(size);
             try
             {
-                Span<byte> bytes = buffer.AsSpan(0, open.File.Read(buffer.AsSpan(0, size), open.Segment.FileOffsetOf(start)));
+                int read = open.File.Read(buffer.AsSpan(0, size), open.Segment.FileOffsetOf(start));
+                Span<byte> bytes = buffer.AsSpan(0, read);
                 for (; first < last; first++)
                 {
                     SealedEntry entry = entries[first];

@@ -12,7 +12,8 @@ internal abstract class DiskWork
 }
 
 /// <summary>
-/// The store's own threads for cold reads, so that nobody who reads last week blocks a thread of the pool or the log. Waiting reads are served by
+/// The store's own threads for cold reads, so that nobody who reads last week blocks a thread of the pool or the log.
+/// Waiting reads are served by
 /// rising position, around and around: the disk sees one sweep, nobody waits longer than two.
 /// </summary>
 /// <remarks>The threads start with the first read. At the bound of waiting reads the answer is LimitReached.</remarks>
@@ -35,7 +36,8 @@ internal sealed class DiskThreads(int count)
             ObjectDisposedException.ThrowIf(_isStopping, this);
             if (_thisSweep.Count + _nextSweep.Count >= MaxWaiting)
             {
-                throw new Protocol.EQueueException(Protocol.ErrorCode.LimitReached, $"{MaxWaiting} reads wait for the disk.");
+                throw new Protocol.EQueueException(
+                    Protocol.ErrorCode.LimitReached, $"{MaxWaiting} reads wait for the disk.");
             }
             (work.Position >= _sweep ? _thisSweep : _nextSweep).Add((work.Position, _numbers++), work);
             if (_threads.Count < count)

@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Where the entries of one cold read are: neighbours in one segment, without a gap between their offsets.</summary>
+/// <summary>Where the entries of one cold read are: neighbours in one segment, without a gap between their
+/// offsets.</summary>
 internal sealed class FoundEntries
 {
     public List<SealedEntry> Entries { get; } = [];
@@ -13,14 +14,17 @@ internal sealed class FoundEntries
     public long NextOffset { get; set; }
 }
 
-/// <summary>Finds entries by offset or time in what is sealed and in what is still in memory. Blocks: for the disk threads only.</summary>
+/// <summary>Finds entries by offset or time in what is sealed and in what is still in memory. Blocks: for the disk
+/// threads only.</summary>
 internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
 {
-    /// <summary>The entries from the one that holds <paramref name="offset"/> on, up to <paramref name="maxBytes"/> or one.</summary>
+    /// <summary>The entries from the one that holds <paramref name="offset"/> on, up to <paramref name="maxBytes"/>
+    /// or one.</summary>
     public FoundEntries Find(Queue queue, long offset, long visible, int maxBytes)
     {
         var found = new FoundEntries { NextOffset = offset };
-        // A segment may be sealed between the look at the memory and the look at the files: then the second round finds it.
+        // A segment may be sealed between the look at the memory and the look at the files: then the second round
+        // finds it.
         for (int round = 0; round < 3 && found.Segment is null; round++)
         {
             if (TailReader.TryFindRun(queue, offset, out IndexRun? run, out long nextRunOffset))
@@ -68,14 +72,13 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         long size = 0;
         for (int i = run.IndexOf(offset, count); i < count; i++)
         {
-            IndexEntry entry = run[i];
+            SealedEntry entry = run.EntryAt(i);
             size += entry.Size;
             if (size > maxBytes && found.Entries.Count > 0)
             {
                 return;
             }
-            found.Entries.Add(new SealedEntry(
-                run.FirstOffsetOf(i), run.EndOffsetOf(i), run.PositionOf(i), (int)entry.Size, run.TimeOf(i), entry.TagBits));
+            found.Entries.Add(entry);
         }
     }
 
@@ -104,7 +107,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         }
     }
 
-    private static void CollectBlocks(SealedIndex index, in SealedQueue row, long offset, int maxBytes, FoundEntries found)
+    private static void CollectBlocks(
+        SealedIndex index, in SealedQueue row, long offset, int maxBytes, FoundEntries found)
     {
         var entries = new SealedEntry[SealedBlock.MaxEntries];
         long size = 0;
@@ -136,7 +140,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     private long? FindSealedTime(Queue queue, long storedTimeMs, IndexRun? oldest)
     {
         Segment[] sealedOnes = IndexedSegments();
-        for (int i = FirstSegment(sealedOnes, queue.Id, row => row.LastStoredTimeMs >= storedTimeMs); i < sealedOnes.Length; i++)
+        int first = FirstSegment(sealedOnes, queue.Id, row => row.LastStoredTimeMs >= storedTimeMs);
+        for (int i = first; i < sealedOnes.Length; i++)
         {
             if (oldest is not null && sealedOnes[i].BasePosition >= oldest.Segment.BasePosition)
             {
@@ -178,7 +183,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
 
     private Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
 
-    /// <summary>The first segment whose directory says yes; a queue that is not in it came later, so the answer is no.</summary>
+    /// <summary>The first segment whose directory says yes; a queue that is not in it came later, so the answer is
+    /// no.</summary>
     private int FirstSegment(Segment[] sealedOnes, QueueId queue, Func<SealedQueue, bool> isThere)
     {
         int low = 0, high = sealedOnes.Length;

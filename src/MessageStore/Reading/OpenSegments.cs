@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>The files of segments that readers have open: at most a bound, the longest unused closed first. Thread-safe.</summary>
+/// <summary>The files of segments that readers have open: at most a bound, the longest unused closed first.
+/// Thread-safe.</summary>
 internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : IDisposable
 {
     private const int MaxOpen = 64;

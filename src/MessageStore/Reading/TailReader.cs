@@ -4,7 +4,8 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// Serves the newest bytes out of the log's ring: no system call, no lock. It copies first and then looks whether the ring was overwritten
+/// Serves the newest bytes out of the log's ring: no system call, no lock. It copies first and then looks whether the
+/// ring was overwritten
 /// meanwhile; only then the copy counts.
 /// </summary>
 internal sealed class TailReader(CommitLog log)
