@@ -50,11 +50,12 @@ internal static class CliProgram
 
     private static RootCommand CreateRoot(GlobalOptions options, CliStreams streams)
     {
-        var root = new RootCommand("Sends and reads messages of an EQueue broker, and looks after its topics.");
+        var root = new RootCommand("Sends and reads messages of an EQueue broker, and looks after its topics and logs.");
         options.AddTo(root);
         root.Subcommands.Add(TopicCommands.Create(options, streams));
         root.Subcommands.Add(SendCommand.Create(options, streams));
         root.Subcommands.Add(ConsumeCommand.Create(options, streams));
+        root.Subcommands.Add(LogCommands.Create(options, streams));
         return root;
     }
 

@@ -6,24 +6,18 @@ internal static partial class Log
     [LoggerMessage(6000, LogLevel.Information, "Opening {DataDirectory} with flush policy {FlushPolicy}")]
     public static partial void Opening(ILogger logger, string dataDirectory, string flushPolicy);
 
-    [LoggerMessage(6001, LogLevel.Information, "Serving clients on {EndPoint}, store {StoreId}")]
-    public static partial void Serving(ILogger logger, string endPoint, Guid storeId);
-
-    [LoggerMessage(6002, LogLevel.Information, "Serving health and stats on {EndPoint}")]
+    [LoggerMessage(6001, LogLevel.Information, "Serving health and stats on {EndPoint}")]
     public static partial void AdminServing(ILogger logger, string endPoint);
 
-    [LoggerMessage(6003, LogLevel.Information, "Stopping: answering what was read, then closing the store")]
+    [LoggerMessage(6002, LogLevel.Information, "Stopping: answering what was read, then closing the store")]
     public static partial void Stopping(ILogger logger);
 
-    [LoggerMessage(6004, LogLevel.Information, "Stopped")]
-    public static partial void Stopped(ILogger logger);
-
-    [LoggerMessage(6005, LogLevel.Critical, "The store failed; nothing more is accepted and the process ends")]
+    [LoggerMessage(6003, LogLevel.Critical, "The store failed; nothing more is accepted and the process ends")]
     public static partial void StoreFailed(ILogger logger, Exception cause);
 
-    [LoggerMessage(6006, LogLevel.Critical, "Not started: {Reason}")]
+    [LoggerMessage(6004, LogLevel.Critical, "Not started: {Reason}")]
     public static partial void NotStarted(ILogger logger, string reason);
 
-    [LoggerMessage(6007, LogLevel.Critical, "Ended by a failure")]
+    [LoggerMessage(6005, LogLevel.Critical, "Ended by a failure")]
     public static partial void Failed(ILogger logger, Exception cause);
 }

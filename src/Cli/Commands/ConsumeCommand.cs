@@ -18,10 +18,18 @@ internal static class ConsumeCommand
             ConsumeRequest request = consume.Read(parsed, options.IsJson(parsed));
             await using EQueueClient client = options.CreateClient(parsed);
             await client.Admin.DescribeTopicAsync(request.Topic, cancellationToken);
-            await using var output = new BufferedStream(streams.Output, 64 << 10);
-            return request.Group is null
-                ? await ReadQueueAsync(client, request, output, cancellationToken)
-                : await ReadGroupAsync(client, request, output, cancellationToken);
+            // Flushed below and never disposed: that would close the program's standard output.
+            var output = new BufferedStream(streams.Output, 64 << 10);
+            try
+            {
+                return request.Group is null
+                    ? await ReadQueueAsync(client, request, output, cancellationToken)
+                    : await ReadGroupAsync(client, request, output, cancellationToken);
+            }
+            finally
+            {
+                await output.FlushAsync(CancellationToken.None);
+            }
         });
         return command;
     }

@@ -32,7 +32,8 @@ internal static class SendCommand
         await using EQueueClient client = options.CreateClient(parsed);
         // A broker that was never there is told apart, soon, from one that restarts while messages are under way.
         await client.Admin.HelloAsync(cancellationToken);
-        await using var output = new BufferedStream(streams.Output, 64 << 10);
+        // Flushed below and never disposed: that would close the program's standard output.
+        var output = new BufferedStream(streams.Output, 64 << 10);
         var window = new SendWindow(
             WindowSize, sendOptions.HasReceipts(parsed) ? new ReceiptWriter(output, options.IsJson(parsed)) : null);
         long started = Stopwatch.GetTimestamp();

@@ -55,7 +55,7 @@ internal static class TopicCommands
                 return ExitCode.Done;
             }
 
-            await using var output = new BufferedStream(streams.Output);
+            var output = new BufferedStream(streams.Output);
             foreach (TopicListing topic in topics)
             {
                 JsonLine.Write(output, json =>

@@ -27,7 +27,9 @@ internal sealed class LineReader(Stream stream, int maxLineBytes)
             _searched = _end;
             if (_hasEnded) return _end > _start && Take(_end, skip: 0);
             MakeRoom();
-            int size = await stream.ReadAsync(_buffer.AsMemory(_end), cancellationToken);
+            // A pipe or a terminal may block in the system, where no token reaches.
+            int size = await stream.ReadAsync(_buffer.AsMemory(_end), cancellationToken)
+                .AsTask().WaitAsync(cancellationToken);
             _end += size;
             _hasEnded = size == 0;
         }

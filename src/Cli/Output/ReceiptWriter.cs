@@ -28,4 +28,6 @@ internal sealed class ReceiptWriter(Stream output, bool isJson)
             json.WriteString("durability", durability);
         });
     }
+
+    public void Flush() => output.Flush();
 }

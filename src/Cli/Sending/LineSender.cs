@@ -18,7 +18,7 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
         Pacer? pacer = request.Rate > 0 ? new Pacer(request.Rate, time) : null;
         try
         {
-            while (window.Failure is null && await lines.ReadAsync(cancellationToken))
+            while (!window.HasFailed && await lines.ReadAsync(cancellationToken))
             {
                 if (pacer is not null) await pacer.WaitAsync(cancellationToken);
                 await window.AddAsync(SendLine(lines));

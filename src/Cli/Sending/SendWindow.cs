@@ -1,15 +1,31 @@
+using System.Threading.Channels;
 using EQueue.Cli.Output;
 using EQueue.Client;
+using EQueue.Protocol;
 
 namespace EQueue.Cli.Sending;
 
 /// <summary>The sends that are under way, in order: many at once, never more than the window holds.</summary>
-/// <remarks>Used by one task. Each send is awaited exactly once, here.</remarks>
-internal sealed class SendWindow(int size, ReceiptWriter? receipts)
+/// <remarks>
+/// One task adds; another, started here, awaits each send exactly once and shows its receipt, so that receipts appear
+/// while the first one waits for its next message.
+/// </remarks>
+internal sealed class SendWindow
 {
-    private readonly Queue<ValueTask<SendReceipt>> _underWay = new();
+    private readonly Channel<ValueTask<SendReceipt>> _underWay;
+    private readonly ReceiptWriter? _receipts;
+    private readonly Task _taking;
+    private volatile bool _hasFailed;
 
-    /// <summary>Messages that are stored.</summary>
+    public SendWindow(int size, ReceiptWriter? receipts)
+    {
+        _receipts = receipts;
+        _underWay = Channel.CreateBounded<ValueTask<SendReceipt>>(
+            new BoundedChannelOptions(size) { SingleReader = true, SingleWriter = true });
+        _taking = RunAsync();
+    }
+
+    /// <summary>Messages that are stored; settled after <see cref="CompleteAsync"/>, like the rest.</summary>
     public long Stored { get; private set; }
 
     /// <summary>Messages that are not, although they were sent.</summary>
@@ -18,32 +34,58 @@ internal sealed class SendWindow(int size, ReceiptWriter? receipts)
     /// <summary>Why the first of them is not.</summary>
     public Exception? Failure { get; private set; }
 
+    /// <summary>Whether a send is known to have failed; may be asked at any time.</summary>
+    public bool HasFailed => _hasFailed;
+
     /// <summary>Takes a send in; waits for the oldest ones while the window is full.</summary>
-    public async ValueTask AddAsync(ValueTask<SendReceipt> send)
+    public ValueTask AddAsync(ValueTask<SendReceipt> send)
     {
-        _underWay.Enqueue(send);
-        while (_underWay.TryPeek(out ValueTask<SendReceipt> oldest) && (oldest.IsCompleted || _underWay.Count >= size))
-            await TakeAsync();
+        if (send.IsFaulted) _hasFailed = true;
+        return _underWay.Writer.WriteAsync(send);
     }
 
     /// <summary>Waits for everything that is under way.</summary>
     public async ValueTask CompleteAsync()
     {
-        while (_underWay.Count > 0) await TakeAsync();
+        _underWay.Writer.TryComplete();
+        await _taking;
     }
 
-    private async ValueTask TakeAsync()
+    private async Task RunAsync()
     {
         try
         {
-            SendReceipt receipt = await _underWay.Dequeue();
-            Stored++;
-            receipts?.Write(receipt);
+            while (await _underWay.Reader.WaitToReadAsync())
+            {
+                while (_underWay.Reader.TryRead(out ValueTask<SendReceipt> send)) await TakeAsync(send);
+                _receipts?.Flush();
+            }
         }
-        catch (Exception exception) when (exception is Protocol.EQueueException or OperationCanceledException)
+        catch (Exception exception)
         {
+            // The receipts' reader has gone: whoever adds must not wait for room that will not come.
+            _underWay.Writer.TryComplete(exception);
+            throw;
+        }
+    }
+
+    private async ValueTask TakeAsync(ValueTask<SendReceipt> send)
+    {
+        if (!send.IsCompleted) _receipts?.Flush();
+        SendReceipt receipt;
+        try
+        {
+            receipt = await send;
+        }
+        catch (Exception exception) when (exception is EQueueException or OperationCanceledException)
+        {
+            _hasFailed = true;
             Failed++;
             Failure ??= exception;
+            return;
         }
+
+        Stored++;
+        _receipts?.Write(receipt);
     }
 }

@@ -28,7 +28,6 @@ internal sealed class BrokerService(
         EQueueBroker broker = await EQueueBroker.StartAsync(options.Broker, loggers, cancellationToken);
         _broker = broker;
         _watch = WatchAsync(broker);
-        Log.Serving(logger, broker.EndPoint.ToString()!, broker.StoreId);
     }
 
     public async Task StopAsync(CancellationToken cancellationToken)
@@ -47,7 +46,6 @@ internal sealed class BrokerService(
         }
 
         await _watch;
-        Log.Stopped(logger);
     }
 
     private async Task WatchAsync(EQueueBroker broker)

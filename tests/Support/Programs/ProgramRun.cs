@@ -7,7 +7,7 @@ namespace EQueue.Support;
 /// <summary>A program of the product in a process of its own, started with <c>dotnet</c>; killed when disposed.</summary>
 public sealed class ProgramRun : IAsyncDisposable
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromMinutes(5);
+    private static readonly TimeSpan Patience = TimeSpan.FromMinutes(2);
 
     private readonly Process _process;
     private readonly StringBuilder _error = new();
@@ -42,9 +42,12 @@ public sealed class ProgramRun : IAsyncDisposable
         string project,
         IEnumerable<string> arguments,
         string? workingDirectory = null,
-        IReadOnlyDictionary<string, string>? environment = null)
+        IReadOnlyDictionary<string, string>? environment = null,
+        string? ignoredSignal = null)
     {
-        var start = new ProcessStartInfo("dotnet")
+        // A shell that ignores a signal hands that on to the program it becomes.
+        string[] shell = ignoredSignal is null ? [] : ["-c", $"trap '' {ignoredSignal}; exec dotnet \"$@\"", "sh"];
+        var start = new ProcessStartInfo(ignoredSignal is null ? "dotnet" : "/bin/sh")
         {
             UseShellExecute = false,
             RedirectStandardInput = true,
@@ -54,8 +57,8 @@ public sealed class ProgramRun : IAsyncDisposable
             StandardErrorEncoding = Encoding.UTF8,
             WorkingDirectory = workingDirectory ?? Path.GetTempPath(),
         };
-        start.ArgumentList.Add(ProgramFiles.AssemblyOf(project));
-        foreach (string argument in arguments) start.ArgumentList.Add(argument);
+        foreach (string argument in (string[])[.. shell, ProgramFiles.AssemblyOf(project), .. arguments])
+            start.ArgumentList.Add(argument);
         foreach ((string name, string value) in environment ?? new Dictionary<string, string>(StringComparer.Ordinal))
             start.Environment[name] = value;
         return new ProgramRun(Process.Start(start)!);

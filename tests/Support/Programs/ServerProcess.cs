@@ -42,6 +42,14 @@ public sealed partial class ServerProcess : IAsyncDisposable
         return new ServerProcess(run, ready, all);
     }
 
+    /// <summary>Starts a server whose writes beyond a file size limit fail instead of ending it.</summary>
+    public static async Task<ServerProcess> StartWithoutFileSizeSignalAsync(string dataDirectory)
+    {
+        string[] all = ["--data", dataDirectory, "--listen", "127.0.0.1:0", "--admin", "none"];
+        (ProgramRun run, Match ready) = await StartOnceAsync(all, "XFSZ");
+        return new ServerProcess(run, ready, all);
+    }
+
     /// <summary>Ends the server as <c>kill -9</c> does.</summary>
     public Task KillAsync() => _run.KillAsync();
 
@@ -67,9 +75,10 @@ public sealed partial class ServerProcess : IAsyncDisposable
 
     public ValueTask DisposeAsync() => _run.DisposeAsync();
 
-    private static async Task<(ProgramRun Run, Match Ready)> StartOnceAsync(string[] arguments)
+    private static async Task<(ProgramRun Run, Match Ready)> StartOnceAsync(
+        string[] arguments, string? ignoredSignal = null)
     {
-        ProgramRun run = ProgramRun.Start("Server", arguments);
+        ProgramRun run = ProgramRun.Start("Server", arguments, ignoredSignal: ignoredSignal);
         string? line = await run.OutputReader.ReadLineAsync();
         Match ready = ReadyPattern().Match(line ?? "");
         if (ready.Success) return (run, ready);

@@ -1,0 +1,226 @@
+using System.Text;
+using System.Text.Json;
+using EQueue.Broker;
+using EQueue.MessageStore;
+using EQueue.Support;
+
+namespace EQueue.Cli.Tests;
+
+/// <summary>The commands against a real broker, within this process.</summary>
+public sealed class CommandTests : IAsyncLifetime
+{
+    private readonly TempDirectory _directory = new();
+    private EQueueBroker _broker = null!;
+
+    public async ValueTask InitializeAsync() => _broker = await EQueueBroker.StartAsync(new BrokerOptions
+    {
+        Listen = "127.0.0.1:0",
+        DataDirectory = _directory["data"],
+        Store = new StoreOptions
+        {
+            DataDirectory = _directory["data"],
+            FlushPolicy = FlushPolicy.Async,
+            SegmentSizeBytes = 16 << 20,
+        },
+    });
+
+    public async ValueTask DisposeAsync()
+    {
+        await _broker.DisposeAsync();
+        _directory.Dispose();
+    }
+
+    [Fact]
+    public async Task GivenATopic_WhenCreatedListedDescribedAndDeleted_ThenEachCommandTellsItsState()
+    {
+        JsonElement created = await JsonOfAsync("topic", "create", "orders", "--queues", "3");
+        Assert.Equal("orders", created.GetProperty("topic").GetString());
+        Assert.Equal(3, created.GetProperty("queues").GetArrayLength());
+        await DoneAsync("topic", "create", "bills");
+
+        CliRun list = await DoneAsync("topic", "list");
+        Assert.Equal(["bills\t4", "orders\t3"], list.OutputLines);
+        CliRun listed = await DoneAsync("topic", "list", "--json");
+        Assert.Equal(["bills", "orders"], listed.OutputLines.Select(
+            line => JsonDocument.Parse(line).RootElement.GetProperty("topic").GetString()));
+
+        await DoneAsync("send", "orders", "x", "--key", "k");
+        JsonElement described = await JsonOfAsync("topic", "describe", "orders");
+        Assert.Equal(1, described.GetProperty("queues").EnumerateArray().Sum(queue => queue.GetProperty("end").GetInt64()));
+        Assert.Equal(3, (await DoneAsync("topic", "describe", "orders")).OutputLines.Length);
+
+        await FailsAsync(ExitCode.Refused, "TopicExists", "topic", "create", "orders");
+        await DoneAsync("topic", "delete", "orders", "--yes");
+        await FailsAsync(ExitCode.NotFound, "UnknownTopic", "topic", "describe", "orders");
+        await FailsAsync(ExitCode.NotFound, "UnknownTopic", "topic", "delete", "orders", "--yes");
+        await FailsAsync(ExitCode.Usage, "InvalidName", "topic", "create", "no/slash");
+    }
+
+    [Fact]
+    public async Task GivenAMessageWithEverything_WhenConsumedAsJson_ThenEveryPartIsThere()
+    {
+        CliRun sent = await DoneAsync(
+            "send", "t", "héllo", "--key", "clé", "--tag", "paid", "--property", "a=1", "--property", "a=2",
+            "--property", "b=x=y", "--durability", "durable", "--receipts", "--json");
+        JsonElement receipt = JsonDocument.Parse(sent.OutputText).RootElement;
+        Assert.Equal(
+            ["topic", "queue", "offset", "storedTime", "durability"],
+            receipt.EnumerateObject().Select(property => property.Name));
+        Assert.Equal("durable", receipt.GetProperty("durability").GetString());
+
+        string queue = receipt.GetProperty("queue").GetRawText();
+        JsonElement message = await JsonOfAsync("consume", "t", "--queue", queue);
+        Assert.Equal(
+            ["topic", "queue", "offset", "key", "tag", "properties", "body", "createTime", "storedTime"],
+            message.EnumerateObject().Select(property => property.Name));
+        Assert.Equal("héllo", Encoding.UTF8.GetString(message.GetProperty("body").GetBytesFromBase64()));
+        Assert.Equal("clé", message.GetProperty("key").GetString());
+        Assert.Equal("paid", message.GetProperty("tag").GetString());
+        Assert.Equal("""{"a":["1","2"],"b":"x=y"}""", message.GetProperty("properties").GetRawText());
+        Assert.Equal(receipt.GetProperty("storedTime").GetString(), message.GetProperty("storedTime").GetString());
+        Assert.EndsWith("Z", message.GetProperty("createTime").GetString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenLinesOfBytes_WhenSentAndConsumedRaw_ThenTheOutputIsTheInput()
+    {
+        byte[] input = [.. "a\n\n"u8, 0xff, 0x00, 0xc3, (byte)'\r', (byte)'\n', .. "last without end"u8];
+        CliRun sent = await CliRun.RunAsync(WithServer("send", "raw", "--lines", "-", "--key", "one", "--receipts"), input);
+        Assert.Equal(ExitCode.Done, sent.ExitCode);
+        Assert.Equal(4, sent.OutputLines.Length);
+        Assert.Contains("sent 4 messages to raw", sent.Error, StringComparison.Ordinal);
+
+        CliRun read = await DoneAsync("consume", "raw", "--group", "g");
+        Assert.Equal([.. input, (byte)'\n'], read.Output);
+    }
+
+    [Fact]
+    public async Task GivenKeyedLines_WhenSent_ThenTheKeyEndsAtTheFirstSeparator()
+    {
+        await CliRun.RunAsync(WithServer("send", "keyed", "--lines", "-", "--key-separator", "\\t"), "k\tb\tc\n\tempty\n"u8.ToArray());
+        CliRun read = await DoneAsync("consume", "keyed", "--group", "g", "--json");
+        string[] pairs = [.. read.OutputLines
+            .Select(line => JsonDocument.Parse(line).RootElement)
+            .Select(m => $"{m.GetProperty("key").GetString()}={Encoding.UTF8.GetString(m.GetProperty("body").GetBytesFromBase64())}")
+            .Order(StringComparer.Ordinal)];
+        Assert.Equal(["=empty", "k=b\tc"], pairs);
+    }
+
+    [Fact]
+    public async Task GivenALineWithoutItsSeparator_WhenSent_ThenTheUsageErrorNamesTheLine()
+    {
+        CliRun sent = await CliRun.RunAsync(
+            WithServer("send", "t", "--lines", "-", "--key-separator", ":"), "a:1\nb:2\nnone\nc:3\n"u8.ToArray());
+        Assert.Equal(ExitCode.Usage, sent.ExitCode);
+        Assert.Contains("Line 3", sent.Error, StringComparison.Ordinal);
+        Assert.Equal(2, (await DoneAsync("consume", "t", "--group", "g")).OutputLines.Length);
+    }
+
+    [Fact]
+    public async Task GivenAMessageThatIsTooLarge_WhenItIsTheOnlyOneOrOneOfMany_ThenTheExitCodeTellsWhich()
+    {
+        byte[] large = new byte[(4 << 20) + 1];
+        await File.WriteAllBytesAsync(_directory["large"], large);
+        await FailsAsync(ExitCode.Refused, "MessageTooLarge", "send", "t", "--file", _directory["large"]);
+        CliRun partly = await CliRun.RunAsync(
+            WithServer("send", "t", "--lines", "-", "--json"), [.. "first\n"u8, .. large, (byte)'\n', .. "never\n"u8]);
+        Assert.Equal(ExitCode.PartlyDone, partly.ExitCode);
+        JsonElement error = JsonDocument.Parse(partly.Error).RootElement.GetProperty("error");
+        Assert.Equal("MessageTooLarge", error.GetProperty("code").GetString());
+        Assert.Contains("sent 1 message ", error.GetProperty("message").GetString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenAGroup_WhenItConsumesInParts_ThenEachMessageIsPrintedOnce()
+    {
+        await SendLinesAsync("parts", 100, "--key", "k");
+        CliRun first = await DoneAsync("consume", "parts", "--group", "g", "--count", "30");
+        Assert.Equal(Enumerable.Range(0, 30).Select(i => $"{i}"), first.OutputLines);
+        CliRun rest = await DoneAsync("consume", "parts", "--group", "g");
+        Assert.Equal(Enumerable.Range(30, 70).Select(i => $"{i}"), rest.OutputLines);
+        Assert.Empty((await DoneAsync("consume", "parts", "--group", "g")).Output);
+        Assert.Equal(100, (await DoneAsync("consume", "parts", "--group", "other")).OutputLines.Length);
+    }
+
+    [Fact]
+    public async Task GivenAQueue_WhenReadFromAPlace_ThenItBeginsThere()
+    {
+        await DoneAsync("topic", "create", "places", "--queues", "1");
+        await SendLinesAsync("places", 10);
+        Assert.Equal("7", (await DoneAsync("consume", "places", "--queue", "0", "--from", "offset:7")).OutputLines[0]);
+        Assert.Equal(10, (await DoneAsync("consume", "places", "--queue", "0", "--from", "begin")).OutputLines.Length);
+        Assert.Empty((await DoneAsync("consume", "places", "--queue", "0", "--from", "end")).OutputLines);
+        Assert.Equal(10, (await DoneAsync(
+            "consume", "places", "--queue", "0", "--from", "time:2020-01-01T00:00:00Z")).OutputLines.Length);
+        await FailsAsync(ExitCode.NotFound, "UnknownQueue", "consume", "places", "--queue", "9");
+        await FailsAsync(ExitCode.NotFound, "UnknownTopic", "consume", "nowhere", "--queue", "0");
+        await FailsAsync(ExitCode.NotFound, "UnknownTopic", "consume", "nowhere", "--group", "g");
+    }
+
+    [Fact]
+    public async Task GivenTags_WhenOneIsAskedFor_ThenOnlyItsMessagesCome()
+    {
+        await DoneAsync("send", "tagged", "a", "--tag", "x");
+        await DoneAsync("send", "tagged", "b", "--tag", "y");
+        await DoneAsync("send", "tagged", "c");
+        Assert.Equal(["b"], (await DoneAsync("consume", "tagged", "--group", "g", "--tag", "y")).OutputLines);
+    }
+
+    [Fact]
+    public async Task GivenAFollower_WhenNothingComes_ThenItEndsAfterTheIdleTime()
+    {
+        await SendLinesAsync("followed", 3, "--key", "k");
+        CliRun read = await DoneAsync("consume", "followed", "--group", "g", "--follow", "--idle-exit", "300ms");
+        Assert.Equal(["0", "1", "2"], read.OutputLines);
+        Assert.Empty((await DoneAsync("consume", "followed", "--group", "g")).Output);
+    }
+
+    [Fact]
+    public async Task GivenAFollower_WhenInterrupted_ThenItCommitsWhatItPrintedAndSaysSo()
+    {
+        await SendLinesAsync("stopped", 3, "--key", "k");
+        using var interrupted = new CancellationTokenSource();
+        Task<CliRun> follower = CliRun.RunAsync(
+            WithServer("consume", "stopped", "--group", "g", "--follow", "--count", "1000"), [], interrupted.Token);
+        await Eventually.TrueAsync(async () => (await DoneAsync("topic", "describe", "stopped")).ExitCode == 0
+            && _broker.CollectStats().Find("broker.parkedFetches") > 0);
+        await interrupted.CancelAsync();
+        CliRun read = await follower;
+        Assert.Equal(ExitCode.Interrupted, read.ExitCode);
+        Assert.Equal(["0", "1", "2"], read.OutputLines);
+        Assert.Empty((await DoneAsync("consume", "stopped", "--group", "g")).Output);
+    }
+
+    [Fact]
+    public async Task GivenTextFormat_WhenConsumed_ThenPeopleSeeWhereAMessageIs()
+    {
+        await DoneAsync("send", "people", "hello", "--key", "k", "--tag", "x", "--property", "n=v");
+        string line = Assert.Single((await DoneAsync("consume", "people", "--group", "g", "--format", "text")).OutputLines);
+        Assert.Matches(@"^\d:0 \S+Z key=k tag=x n=v hello$", line);
+    }
+
+    private Task<CliRun> SendLinesAsync(string topic, int count, params string[] arguments) => CliRun.RunAsync(
+        WithServer(["send", topic, "--lines", "-", .. arguments]),
+        Encoding.UTF8.GetBytes(string.Concat(Enumerable.Range(0, count).Select(i => $"{i}\n"))));
+
+    private string[] WithServer(params string[] arguments) => [.. arguments, "--server", $"{_broker.EndPoint}"];
+
+    private async Task<CliRun> DoneAsync(params string[] arguments)
+    {
+        CliRun run = await CliRun.RunAsync(WithServer(arguments));
+        Assert.True(run.ExitCode == ExitCode.Done, $"{string.Join(' ', arguments)}: {run.ExitCode} {run.Error}");
+        return run;
+    }
+
+    private async Task<JsonElement> JsonOfAsync(params string[] arguments)
+        => JsonDocument.Parse((await DoneAsync([.. arguments, "--json"])).OutputText).RootElement;
+
+    private async Task FailsAsync(int exitCode, string code, params string[] arguments)
+    {
+        CliRun run = await CliRun.RunAsync(WithServer([.. arguments, "--json"]));
+        Assert.Equal(exitCode, run.ExitCode);
+        Assert.Empty(run.Output);
+        JsonElement error = JsonDocument.Parse(run.Error).RootElement.GetProperty("error");
+        Assert.Equal(code, error.GetProperty("code").GetString());
+    }
+}

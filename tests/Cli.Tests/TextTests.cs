@@ -1,0 +1,44 @@
+using EQueue.Cli.Input;
+
+namespace EQueue.Cli.Tests;
+
+public sealed class TextTests
+{
+    [Theory]
+    [InlineData("500ms", 500)]
+    [InlineData("30s", 30_000)]
+    [InlineData("1.5m", 90_000)]
+    [InlineData("2h", 7_200_000)]
+    [InlineData("7d", 604_800_000)]
+    public void GivenADuration_WhenRead_ThenItsUnitIsUnderstood(string text, int milliseconds)
+        => Assert.Equal(TimeSpan.FromMilliseconds(milliseconds), DurationText.TryRead(text));
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("30")]
+    [InlineData("s")]
+    [InlineData("-1s")]
+    [InlineData("0s")]
+    [InlineData("21d")]
+    [InlineData("1e9s")]
+    public void GivenNoDuration_WhenRead_ThenThereIsNone(string text) => Assert.Null(DurationText.TryRead(text));
+
+    [Theory]
+    [InlineData("begin", "begin")]
+    [InlineData("end", "end")]
+    [InlineData("offset:42", "offset:42")]
+    [InlineData("time:2026-01-31T12:00:00Z", "time:2026-01-31T12:00:00.0000000+00:00")]
+    [InlineData("time:2026-01-31T12:00:00", "time:2026-01-31T12:00:00.0000000+00:00")]
+    [InlineData("time:2026-01-31T13:00:00+01:00", "time:2026-01-31T12:00:00.0000000+00:00")]
+    public void GivenAStart_WhenRead_ThenItMeansThatPlace(string text, string expected)
+        => Assert.Equal(expected, StartText.TryRead(text).ToString());
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("start")]
+    [InlineData("offset:-1")]
+    [InlineData("offset:x")]
+    [InlineData("time:yesterday")]
+    [InlineData("begin:1")]
+    public void GivenNoStart_WhenRead_ThenThereIsNone(string text) => Assert.Null(StartText.TryRead(text));
+}

@@ -1,0 +1,87 @@
+using System.Text.Json;
+
+namespace EQueue.Cli.Tests;
+
+public sealed class UsageTests
+{
+    public static TheoryData<string> WrongCommands =>
+    [
+        "",
+        "nope",
+        "topic",
+        "topic create",
+        "topic create t --queues 0",
+        "topic create t --queues many",
+        "topic delete t",
+        "send t",
+        "send t body --lines x",
+        "send t body --file x",
+        "send t body --key-separator :",
+        "send t --lines x --key k --key-separator :",
+        "send t body --rate 0",
+        "send t body --rate -5",
+        "send t body --durability sometimes",
+        "send t body --property novalue",
+        "send t body --property eq-tag=x",
+        "consume t",
+        "consume t --group g --queue 0",
+        "consume t --queue -1",
+        "consume t --queue 0 --from nowhere",
+        "consume t --queue 0 --count 0",
+        "consume t --queue 0 --format xml",
+        "consume t --queue 0 --idle-exit soon",
+        "consume t --queue 0 --timeout never",
+        "topic list --server host:port",
+        "topic list --nope",
+    ];
+
+    [Theory]
+    [MemberData(nameof(WrongCommands))]
+    public async Task GivenAWrongCommand_WhenRun_ThenTheExitCodeIsTwoAndStandardOutputStaysEmpty(string line)
+    {
+        CliRun run = await CliRun.RunAsync(line.Split(' ', StringSplitOptions.RemoveEmptyEntries));
+        Assert.Equal(ExitCode.Usage, run.ExitCode);
+        Assert.Empty(run.Output);
+        Assert.StartsWith("equeue: ", run.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenAWrongCommandWithJson_WhenRun_ThenTheErrorIsAJsonLine()
+    {
+        CliRun run = await CliRun.RunAsync("send", "t", "--json");
+        Assert.Equal(ExitCode.Usage, run.ExitCode);
+        JsonElement error = JsonDocument.Parse(run.Error).RootElement.GetProperty("error");
+        Assert.Equal("Usage", error.GetProperty("code").GetString());
+        Assert.NotEmpty(error.GetProperty("message").GetString()!);
+        Assert.False(error.GetProperty("retriable").GetBoolean());
+    }
+
+    [Theory]
+    [InlineData("--help", "topic")]
+    [InlineData("send --help", "--key-separator")]
+    [InlineData("consume --help", "--idle-exit")]
+    [InlineData("--version", "3.0.0")]
+    public async Task GivenAQuestion_WhenRun_ThenTheAnswerIsOnStandardOutput(string line, string expected)
+    {
+        CliRun run = await CliRun.RunAsync(line.Split(' '));
+        Assert.Equal(ExitCode.Done, run.ExitCode);
+        Assert.Contains(expected, run.OutputText, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenAFileThatIsNotThere_WhenSent_ThenTheExitCodeIsThree()
+        => Assert.Equal(
+            ExitCode.NotFound, (await CliRun.RunAsync("send", "t", "--lines", "/nowhere/at/all")).ExitCode);
+
+    [Theory]
+    [InlineData("topic list")]
+    [InlineData("send t body")]
+    [InlineData("consume t --queue 0")]
+    public async Task GivenNoBroker_WhenRun_ThenTheExitCodeIsFourWithinTheTimeout(string line)
+    {
+        string[] arguments = [.. line.Split(' '), "--server", "127.0.0.1:1", "--timeout", "300ms", "--json"];
+        CliRun run = await CliRun.RunAsync(arguments);
+        Assert.Equal(ExitCode.Unreachable, run.ExitCode);
+        Assert.True(JsonDocument.Parse(run.Error).RootElement.GetProperty("error").GetProperty("retriable").GetBoolean());
+    }
+}
