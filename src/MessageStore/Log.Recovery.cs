@@ -8,13 +8,18 @@ internal static partial class Log
     [LoggerMessage(2100, LogLevel.Information, "Made a new store {StoreId} in {Directory}")]
     public static partial void StoreMade(ILogger logger, string directory, Guid storeId);
 
-    [LoggerMessage(2101, LogLevel.Warning, "Cut the torn tail of {Path}: the log ends at position {Position}, {Bytes} bytes of the file follow")]
+    [LoggerMessage(
+        2101, LogLevel.Warning,
+        "Cut the torn tail of {Path}: the log ends at position {Position}, {Bytes} bytes of the file follow")]
     public static partial void TornTailCut(ILogger logger, string path, long position, long bytes);
 
     [LoggerMessage(2102, LogLevel.Warning, "Removed {Path}: the log ends before it at position {Position}")]
     public static partial void SegmentBehindEndRemoved(ILogger logger, string path, long position);
 
-    [LoggerMessage(2103, LogLevel.Error, "Damaged bytes in {Segment}: {Size} from position {Position} were durable once and cannot be read; what they held is lost, the rest is served")]
+    [LoggerMessage(
+        2103, LogLevel.Error,
+        "Damaged bytes in {Segment}: {Size} from position {Position} were durable once and cannot be read; "
+        + "what they held is lost, the rest is served")]
     public static partial void DamagedRange(ILogger logger, string segment, long position, long size);
 
     [LoggerMessage(2104, LogLevel.Error, "Queue {Queue} lost offsets {First} to {Last} by damage")]
@@ -32,13 +37,18 @@ internal static partial class Log
     [LoggerMessage(2108, LogLevel.Error, "State was lost by damage and the setting AcceptLostState is on: {Reason}")]
     public static partial void LostStateAccepted(ILogger logger, string reason);
 
-    [LoggerMessage(2109, LogLevel.Information, "Recovered the log in {Directory}: replayed from {ReplayPosition} to {EndPosition}, rewrote {RewrittenBytes} bytes that were not proven durable")]
+    [LoggerMessage(
+        2109, LogLevel.Information,
+        "Recovered the log in {Directory}: replayed from {ReplayPosition} to {EndPosition}, rewrote "
+        + "{RewrittenBytes} bytes that were not proven durable")]
     public static partial void LogRecovered(
         ILogger logger, string directory, long replayPosition, long endPosition, long rewrittenBytes);
 
-    [LoggerMessage(2110, LogLevel.Warning, "The file {Path} was missing or damaged and was written again from the segments")]
+    [LoggerMessage(
+        2110, LogLevel.Warning,
+        "The file {Path} was missing or damaged and was written again from the segments")]
     public static partial void StoreFileRebuilt(ILogger logger, string path);
 
-    [LoggerMessage(2111, LogLevel.Warning, "The index of {Path} could not be rebuilt because the segment is damaged as well: {Reason}")]
+    [LoggerMessage(2111, LogLevel.Error, "The index of {Path} has gaps, for the segment is damaged: {Reason}")]
     public static partial void IndexRebuiltWithGaps(ILogger logger, string path, string reason);
 }

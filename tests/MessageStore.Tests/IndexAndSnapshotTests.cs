@@ -18,7 +18,9 @@ public sealed class IndexAndSnapshotTests
     public void GivenManyQueuesWithGaps_WhenLookedUpByOffsetAndTime_ThenEachEntryIsFound()
     {
         Dictionary<uint, List<SealedEntry>> queues = WriteIndex(new Random(5), queueCount: 300);
-        Assert.Equal(FileVerdict.Valid, SealedIndex.TryOpen(_disk, IndexPath, LogId, new LogPosition(1_000), out SealedIndex? index));
+        Assert.Equal(
+            FileVerdict.Valid,
+            SealedIndex.TryOpen(_disk, IndexPath, LogId, new LogPosition(1_000), out SealedIndex? index));
         using (index)
         {
             Assert.True(index!.VerifyAll());
@@ -35,9 +37,13 @@ public sealed class IndexAndSnapshotTests
     public void GivenAnIndexOfAnotherLogOrPlace_WhenOpened_ThenItIsDamaged()
     {
         WriteIndex(new Random(1), queueCount: 2);
-        Assert.Equal(FileVerdict.Damaged, SealedIndex.TryOpen(_disk, IndexPath, Guid.NewGuid(), new LogPosition(1_000), out _));
+        Assert.Equal(
+            FileVerdict.Damaged,
+            SealedIndex.TryOpen(_disk, IndexPath, Guid.NewGuid(), new LogPosition(1_000), out _));
         Assert.Equal(FileVerdict.Damaged, SealedIndex.TryOpen(_disk, IndexPath, LogId, new LogPosition(1_001), out _));
-        Assert.Equal(FileVerdict.Empty, SealedIndex.TryOpen(_disk, Folder + "/none", LogId, new LogPosition(1_000), out _));
+        Assert.Equal(
+            FileVerdict.Empty,
+            SealedIndex.TryOpen(_disk, Folder + "/none", LogId, new LogPosition(1_000), out _));
     }
 
     [Fact]
@@ -65,7 +71,9 @@ public sealed class IndexAndSnapshotTests
 
         var machine = new MemoryState();
         var state = new LogState(new QueueTable(), new ProducerTable(), machine);
-        Assert.Equal(FileVerdict.Valid, SnapshotReader.TryOpen(_disk, path, LogId, new LogPosition(777), out SnapshotReader? snapshot));
+        Assert.Equal(
+            FileVerdict.Valid,
+            SnapshotReader.TryOpen(_disk, path, LogId, new LogPosition(777), out SnapshotReader? snapshot));
         using (snapshot)
         {
             Assert.True(snapshot!.Verify());
@@ -76,7 +84,8 @@ public sealed class IndexAndSnapshotTests
         Queue queue = Assert.Single(state.Queues.All);
         Assert.Equal(
             (new QueueId(3), topic, 2, 5L, 16L, 600L, 1_001L, 4_242L),
-            (queue.Id, queue.TopicId, queue.Number, queue.Start, queue.NextOffset, queue.AppliedPosition, queue.LastStoredTimeMs, queue.Bytes));
+            (queue.Id, queue.TopicId, queue.Number, queue.Start, queue.NextOffset, queue.AppliedPosition,
+                queue.LastStoredTimeMs, queue.Bytes));
         Assert.Equal(9u, state.Queues.NextId);
         Assert.Equal(44, state.Producers.NextId);
         Assert.Equal(
@@ -164,8 +173,10 @@ public sealed class IndexAndSnapshotTests
                 offset += random.Next(20) == 0 ? random.Next(1_000) : 0;
                 int size = random.Next(EntryHeader.Length, 5_000_000);
                 int records = random.Next(1, 300);
-                entries.Add(new SealedEntry(offset, offset + records, position, size, time, (uint)random.NextInt64(1L << 32)));
-                (offset, position, time) = (offset + records, position + size + random.Next(3), time + random.Next(1_000));
+                entries.Add(new SealedEntry(
+                    offset, offset + records, position, size, time, (uint)random.NextInt64(1L << 32)));
+                (offset, position, time) =
+                    (offset + records, position + size + random.Next(3), time + random.Next(1_000));
             }
 
             writer.BeginQueue(new QueueId(id), new QueueOffset(offset), time);

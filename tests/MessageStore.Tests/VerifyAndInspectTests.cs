@@ -8,7 +8,8 @@ public sealed class VerifyAndInspectTests : StoreTest
     [Fact]
     public async Task GivenAStoreInUse_WhenVerified_ThenItIsWholeAndNothingIsWritten()
     {
-        await using QueueStore store = await OpenAsync(Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10 });
+        await using QueueStore store =
+            await OpenAsync(Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10 });
         QueueId queue = await OpenQueueAsync(store);
         using var stop = CancellationTokenSource.CreateLinkedTokenSource(Cancel);
         long appended = 0;
@@ -44,7 +45,8 @@ public sealed class VerifyAndInspectTests : StoreTest
     {
         QueueId queue;
         Guid id;
-        await using (QueueStore store = await OpenAsync(Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10 }))
+        await using (QueueStore store =
+            await OpenAsync(Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10 }))
         {
             id = store.StoreId;
             queue = await OpenQueueAsync(store);
@@ -70,7 +72,9 @@ public sealed class VerifyAndInspectTests : StoreTest
                 return true;
             },
             Cancel);
-        Assert.Equal(Enumerable.Range(0, 20).Select(i => (long)i), entries.Where(entry => entry.Queue == queue).Select(entry => entry.FirstOffset.Value));
+        Assert.Equal(
+            Enumerable.Range(0, 20).Select(i => (long)i),
+            entries.Where(entry => entry.Queue == queue).Select(entry => entry.FirstOffset.Value));
         Assert.Equal(segments.Length - 1, entries.Count(entry => entry.Kind == EntryKind.Seal));
         Assert.Equal(EntryKind.EpochStart, entries[0].Kind);
         EntrySummary tenth = entries[10];
@@ -88,7 +92,8 @@ public sealed class VerifyAndInspectTests : StoreTest
     public void GivenAFolderWithoutAStore_WhenLookedAt_ThenItSaysSo()
     {
         Directory.CreateDirectory(Folder);
-        Assert.Contains("no store", Assert.Throws<StoreFormatException>(() => LogVerifier.Verify(Folder, Cancel)).Message, StringComparison.Ordinal);
+        var exception = Assert.Throws<StoreFormatException>(() => LogVerifier.Verify(Folder, Cancel));
+        Assert.Contains("no store", exception.Message, StringComparison.Ordinal);
         Assert.Throws<StoreFormatException>(() => LogInspector.Open(Folder));
         Assert.Empty(Directory.GetFileSystemEntries(Folder));
     }

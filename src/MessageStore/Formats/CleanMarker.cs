@@ -15,7 +15,8 @@ namespace EQueue.MessageStore;
 /// 32 end position   u64  everything before it is durable
 /// 40 crc            u32  CRC-32C of bytes 0..39
 /// </code>
-/// Removed, and the removal synced, before the log takes anything new. It saves the rewriting of the last bytes, never a check.
+/// Removed, and the removal synced, before the log takes anything new. It saves the rewriting of the last bytes, never
+/// a check.
 /// </remarks>
 internal static class CleanMarker
 {
@@ -30,7 +31,8 @@ internal static class CleanMarker
 
     private static ReadOnlySpan<byte> Magic => "EQUEUE\0C"u8;
 
-    /// <summary>Writes the marker durably; the log must be durable up to <paramref name="endPosition"/> already.</summary>
+    /// <summary>Writes the marker durably; the log must be durable up to <paramref name="endPosition"/>
+    /// already.</summary>
     public static void Write(IDisk disk, string dataDirectory, Guid storeId, LogPosition endPosition)
     {
         byte[] bytes = new byte[Length];
@@ -50,7 +52,8 @@ internal static class CleanMarker
         byte[] bytes = WholeFile.Read(disk, LogFiles.CleanFile(dataDirectory), Length);
         if (bytes.Length < Length || !bytes.AsSpan().StartsWith(Magic)
             || BinaryPrimitives.ReadUInt16LittleEndian(bytes.AsSpan(8)) != CurrentVersion
-            || BinaryPrimitives.ReadUInt32LittleEndian(bytes.AsSpan(CrcOffset)) != Crc32C.Compute(bytes.AsSpan(0, CrcOffset))
+            || BinaryPrimitives.ReadUInt32LittleEndian(bytes.AsSpan(CrcOffset))
+                != Crc32C.Compute(bytes.AsSpan(0, CrcOffset))
             || new Guid(bytes.AsSpan(16, 16), bigEndian: true) != storeId)
         {
             return false;

@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>Flags of an entry. Unknown bits of the low byte are ignored, unknown bits of the high byte are refused.</summary>
+/// <summary>Flags of an entry. Unknown bits of the low byte are ignored, unknown bits of the high byte are
+/// refused.</summary>
 [Flags]
 public enum EntryFlags : ushort
 {

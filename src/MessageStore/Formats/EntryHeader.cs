@@ -29,7 +29,8 @@ internal readonly record struct EntryHeader
     /// <summary>Bytes of a header without optional fields.</summary>
     public const int Length = 48;
 
-    /// <summary>Bytes at the start of the batch that the entry's CRC covers: up to and with the batch's own CRC.</summary>
+    /// <summary>Bytes at the start of the batch that the entry's CRC covers: up to and with the batch's own
+    /// CRC.</summary>
     public const int CoveredBatchSize = 21;
 
     /// <summary>Tag bits of a batch whose tags nobody computed.</summary>
@@ -69,7 +70,8 @@ internal readonly record struct EntryHeader
     /// <summary>Which tag bits occur in the batch.</summary>
     public uint TagBits { get; init; } = UnknownTagBits;
 
-    /// <summary>Position minus durable watermark when stamped; <see cref="SaturatedDistance"/> = that or more.</summary>
+    /// <summary>Position minus durable watermark when stamped; <see cref="SaturatedDistance"/> = that or
+    /// more.</summary>
     public uint DurableDistance { get; init; }
 
     /// <summary>The CRC as read; ignored by <see cref="Write"/>, which computes it.</summary>
@@ -91,7 +93,8 @@ internal readonly record struct EntryHeader
         Kind > EntryKind.Seal || ((ushort)Flags & RefuseIfUnknown & ~(ushort)EntryFlags.More) != 0;
 
     /// <summary>
-    /// The position below which everything was durable when the entry was stamped, or -1 when the distance was too long.
+    /// The position below which everything was durable when the entry was stamped, or -1 when the distance was too
+    /// long.
     /// </summary>
     public long ProvenDurable => DurableDistance == SaturatedDistance ? -1 : Position.Value - DurableDistance;
 
@@ -114,7 +117,8 @@ internal readonly record struct EntryHeader
     /// <param name="destination">At least 48 bytes.</param>
     /// <param name="header">A header without optional fields.</param>
     /// <param name="logSeed">From <see cref="SeedOf"/>.</param>
-    /// <param name="batchStart">The batch, already stamped, or at least its first 21 bytes; empty without a batch.</param>
+    /// <param name="batchStart">The batch, already stamped, or at least its first 21 bytes; empty without a
+    /// batch.</param>
     public static void Write(
         Span<byte> destination, in EntryHeader header, uint logSeed, ReadOnlySpan<byte> batchStart)
     {

@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>One typed, checksummed run of bytes of a sealed index or a snapshot. Layout: <see cref="SectionFileHeader"/>.</summary>
+/// <summary>One typed, checksummed run of bytes of a sealed index or a snapshot. Layout:
+/// <see cref="SectionFileHeader"/>.</summary>
 /// <param name="Type">What it holds; unknown types are skipped.</param>
 /// <param name="Flags">Low byte ignorable, high byte refuse if unknown.</param>
 /// <param name="Crc">CRC-32C of the section's bytes.</param>

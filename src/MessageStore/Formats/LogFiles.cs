@@ -65,7 +65,8 @@ internal static class LogFiles
     {
         position = default;
         if (name.Length != PositionDigits + suffix.Length || !name.EndsWith(suffix, StringComparison.Ordinal)
-            || !long.TryParse(name.AsSpan(0, PositionDigits), NumberStyles.None, CultureInfo.InvariantCulture, out long value))
+            || !long.TryParse(
+                name.AsSpan(0, PositionDigits), NumberStyles.None, CultureInfo.InvariantCulture, out long value))
         {
             return false;
         }

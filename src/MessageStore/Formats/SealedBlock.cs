@@ -5,7 +5,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>One row of a run's block table, and the coding of the up to 128 entries of a block (little-endian).</summary>
+/// <summary>One row of a run's block table, and the coding of the up to 128 entries of a block
+/// (little-endian).</summary>
 /// <remarks>
 /// <code>
 ///  0 first offset   i64  of the block's first record
@@ -17,8 +18,9 @@ namespace EQueue.MessageStore;
 /// 32 crc            u32  CRC-32C of the block
 /// 36 row crc        u32  CRC-32C of bytes 0..35
 /// </code>
-/// A block is its entries, each six unsigned LEB128 numbers: position - previous position, size, first offset - previous end
-/// offset (above 0 where records are lost), records, stored time - previous stored time, tag bits XOR previous tag bits.
+/// A block is its entries, each six unsigned LEB128 numbers: position - previous position, size, first offset -
+/// previous end offset (above 0 where records are lost), records, stored time - previous stored time, tag bits XOR
+/// previous tag bits.
 /// Before the first entry stand the row's values and tag bits 0.
 /// </remarks>
 [StructLayout(LayoutKind.Auto)]
@@ -103,7 +105,8 @@ internal readonly record struct SealedBlock(
         {
             if (!TryReadNumber(block, ref at, out ulong positionDelta) || !TryReadNumber(block, ref at, out ulong size)
                 || !TryReadNumber(block, ref at, out ulong gap) || !TryReadNumber(block, ref at, out ulong count)
-                || !TryReadNumber(block, ref at, out ulong timeDelta) || !TryReadNumber(block, ref at, out ulong tagChange)
+                || !TryReadNumber(block, ref at, out ulong timeDelta)
+                || !TryReadNumber(block, ref at, out ulong tagChange)
                 || size is < EntryHeader.Length or > int.MaxValue || count is 0 or > int.MaxValue)
             {
                 return false;

@@ -6,7 +6,8 @@ namespace EQueue.MessageStore;
 
 /// <summary>The index of a sealed segment, open for look-ups. Layout: <see cref="SealedIndexWriter"/>.</summary>
 /// <remarks>
-/// Any thread: look-ups are positioned reads of rows and blocks that carry their own checksums, nothing is kept in memory.
+/// Any thread: look-ups are positioned reads of rows and blocks that carry their own checksums, nothing is kept in
+/// memory.
 /// A damaged index throws <see cref="StoreFormatException"/>: it is derived and can be rebuilt from its segment.
 /// </remarks>
 internal sealed class SealedIndex : IDisposable
@@ -36,7 +37,8 @@ internal sealed class SealedIndex : IDisposable
         IDisk disk, string path, Guid logId, LogPosition basePosition, out SealedIndex? index)
     {
         index = null;
-        FileVerdict verdict = SectionFileReader.TryOpen(disk, path, SealedIndexWriter.Magic, out SectionFileReader? file);
+        FileVerdict verdict =
+            SectionFileReader.TryOpen(disk, path, SealedIndexWriter.Magic, out SectionFileReader? file);
         if (verdict != FileVerdict.Valid)
             return verdict;
         if (file!.Header.LogId != logId || file.Header.StartPosition != basePosition
@@ -80,18 +82,21 @@ internal sealed class SealedIndex : IDisposable
     public SealedQueue ReadQueue(long row)
     {
         Span<byte> bytes = stackalloc byte[SealedQueue.RowSize];
-        if (!_file.TryRead(_directory, row * SealedQueue.RowSize, bytes) || !SealedQueue.TryRead(bytes, out SealedQueue queue))
+        if (!_file.TryRead(_directory, row * SealedQueue.RowSize, bytes)
+            || !SealedQueue.TryRead(bytes, out SealedQueue queue))
             throw Damaged($"row {row} of the directory does not match its checksum");
         return queue;
     }
 
-    /// <summary>The block that holds the first record at or after an offset; -1 when all blocks end before it.</summary>
+    /// <summary>The block that holds the first record at or after an offset; -1 when all blocks end before
+    /// it.</summary>
     public int FindBlock(in SealedQueue queue, QueueOffset offset)
     {
         if (offset.Value >= queue.NextOffset || queue.BlockCount == 0)
             return -1;
 
-        // The last block that begins at or before the offset; an offset lost at its end is in none, the next begins after it.
+        // The last block that begins at or before the offset; an offset lost at its end is in none, the next begins
+        // after it.
         int low = 0, high = queue.BlockCount - 1;
         while (low < high)
         {
@@ -105,7 +110,8 @@ internal sealed class SealedIndex : IDisposable
         return low;
     }
 
-    /// <summary>The last block whose first entry was stored before a time, or the first block; -1 without entries.</summary>
+    /// <summary>The last block whose first entry was stored before a time, or the first block; -1 without
+    /// entries.</summary>
     public int FindBlockByTime(in SealedQueue queue, long storedTimeMs)
     {
         int low = 0, high = queue.BlockCount - 1;

@@ -4,10 +4,13 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Writes the index of a sealed segment: queue by queue with rising ids, each queue's entries in rising order.</summary>
+/// <summary>Writes the index of a sealed segment: queue by queue with rising ids, each queue's entries in rising
+/// order.</summary>
 /// <remarks>
-/// One thread. Nothing is under the index's name before <see cref="Complete"/> returns. Layout: a <see cref="SectionFileHeader"/>,
-/// section 1 = runs (for each queue its block table and its blocks), section 2 = directory (<see cref="SealedQueue"/> rows).
+/// One thread. Nothing is under the index's name before <see cref="Complete"/> returns. Layout: a
+/// <see cref="SectionFileHeader"/>, section 1 = runs (for each queue its block table and its blocks), section 2 =
+/// directory
+/// (<see cref="SealedQueue"/> rows).
 /// </remarks>
 internal sealed class SealedIndexWriter : IDisposable
 {

@@ -3,7 +3,8 @@ using System.Buffers;
 namespace EQueue.MessageStore;
 
 /// <summary>Reads a section from front to back through a buffer. One thread.</summary>
-/// <remarks>The buffer grows to the largest item asked for, which is never more than what is left of the section.</remarks>
+/// <remarks>The buffer grows to the largest item asked for, which is never more than what is left of the
+/// section.</remarks>
 internal sealed class SectionCursor(SectionFileReader reader, FileSection section) : IDisposable
 {
     private const int BufferSize = 64 * 1024;

@@ -4,7 +4,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The first 4096 bytes of a sealed index or a snapshot: what the file covers and where its sections are.</summary>
+/// <summary>The first 4096 bytes of a sealed index or a snapshot: what the file covers and where its sections
+/// are.</summary>
 /// <remarks>
 /// Little-endian, ids as RFC 9562 writes them.
 /// <code>

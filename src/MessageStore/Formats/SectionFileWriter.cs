@@ -6,8 +6,8 @@ namespace EQueue.MessageStore;
 
 /// <summary>Writes a sealed index or a snapshot so that it is there whole or not at all.</summary>
 /// <remarks>
-/// Owns the temporary file <c>path.tmp</c> until <see cref="Complete"/> has synced it, renamed it and synced the directory;
-/// disposed before that, it removes it. One thread.
+/// Owns the temporary file <c>path.tmp</c> until <see cref="Complete"/> has synced it, renamed it and synced the
+/// directory; disposed before that, it removes it. One thread.
 /// </remarks>
 internal sealed class SectionFileWriter : IDisposable
 {

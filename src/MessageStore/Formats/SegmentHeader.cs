@@ -4,7 +4,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The first 4096 bytes of a segment file, outside positions (little-endian, ids as RFC 9562 writes them).</summary>
+/// <summary>The first 4096 bytes of a segment file, outside positions (little-endian, ids as RFC 9562 writes
+/// them).</summary>
 /// <remarks>
 /// <code>
 ///   0 magic            8 B  "EQUEUE\0L"
@@ -27,8 +28,8 @@ namespace EQueue.MessageStore;
 /// 120 crc              u32  CRC-32C of bytes 0..119
 /// 124 zero             up to 4096
 /// </code>
-/// An entry's file offset is 4096 + its position - base position. Everything but the creation time also follows from the
-/// file's name, the store file and the entries, so a damaged header loses nothing.
+/// An entry's file offset is 4096 + its position - base position. Everything but the creation time also follows from
+/// the file's name, the store file and the entries, so a damaged header loses nothing.
 /// </remarks>
 internal sealed record SegmentHeader
 {

@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>A producer in a snapshot: its epoch and the last batches it stored in each queue. Layout: <see cref="SnapshotWriter"/>.</summary>
+/// <summary>A producer in a snapshot: its epoch and the last batches it stored in each queue. Layout:
+/// <see cref="SnapshotWriter"/>.</summary>
 /// <param name="Id">Producer id.</param>
 /// <param name="Epoch">Its newest epoch.</param>
 /// <param name="LastSeenMs">Unix milliseconds.</param>

@@ -5,7 +5,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>A queue in a snapshot: 72 bytes (little-endian; topic id as RFC 9562 writes it). Queue 0 is the log's own state.</summary>
+/// <summary>A queue in a snapshot: 72 bytes (little-endian; topic id as RFC 9562 writes it). Queue 0 is the log's own
+/// state.</summary>
 /// <remarks>
 /// <code>
 ///  0 queue id          u32
@@ -33,7 +34,8 @@ internal readonly record struct SnapshotQueue(
     /// <summary>Bytes of a row.</summary>
     public const int RowSize = 72;
 
-    /// <summary>The queue as it stands; taken under the log's lock, so that next offset and applied position fit.</summary>
+    /// <summary>The queue as it stands; taken under the log's lock, so that next offset and applied position
+    /// fit.</summary>
     public static SnapshotQueue Of(Queue queue) => new(
         queue.Id,
         queue.TopicId,

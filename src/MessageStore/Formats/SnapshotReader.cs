@@ -5,7 +5,8 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>Reads a snapshot back into the log's state. Layout: <see cref="SnapshotWriter"/>.</summary>
-/// <remarks>One thread. Check <see cref="Verify"/> first: nothing is taken out of a snapshot with a wrong byte.</remarks>
+/// <remarks>One thread. Check <see cref="Verify"/> first: nothing is taken out of a snapshot with a wrong
+/// byte.</remarks>
 internal sealed class SnapshotReader : IDisposable
 {
     private readonly SectionFileReader _file;

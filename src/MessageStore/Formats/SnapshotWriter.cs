@@ -6,8 +6,9 @@ namespace EQueue.MessageStore;
 
 /// <summary>Writes a snapshot: the log's state in absolute values, from which replay starts at a position.</summary>
 /// <remarks>
-/// One thread, not the owner's. Write the four parts in this order, then wait until the log is durable up to the end position,
-/// then <see cref="Complete"/>: a snapshot never knows more than the log. Layout: a <see cref="SectionFileHeader"/> and
+/// One thread, not the owner's. Write the four parts in this order, then wait until the log is durable up to the end
+/// position, then <see cref="Complete"/>: a snapshot never knows more than the log. Layout: a
+/// <see cref="SectionFileHeader"/> and
 /// <code>
 /// section 1 marks      next queue id u32, reserved u32, next producer id i64, last stored time i64
 /// section 2 queues     72 B each: SnapshotQueue
@@ -109,7 +110,8 @@ internal sealed class SnapshotWriter : IDisposable
         _file.EndSection(MachineSection, count);
     }
 
-    /// <summary>Makes the snapshot durable under its name; the log must be durable up to <paramref name="endPosition"/>.</summary>
+    /// <summary>Makes the snapshot durable under its name; the log must be durable up to
+    /// <paramref name="endPosition"/>.</summary>
     /// <param name="storeId">Of the store.</param>
     /// <param name="logId">Of the log.</param>
     /// <param name="startPosition">Where replay starts: an entry begins there, or the log ends.</param>

@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Encodes state records into one record batch: key = kind (1 byte) + key, body = value, absent when deleted.</summary>
+/// <summary>Encodes state records into one record batch: key = kind (1 byte) + key, body = value, absent when
+/// deleted.</summary>
 /// <remarks>Reusable, one thread at a time. Owns the buffer it gives out.</remarks>
 internal sealed class StateBatchEncoder
 {
@@ -44,9 +45,11 @@ internal sealed class StateBatchEncoder
         }
 
         if (size > Array.MaxLength)
-            throw new ArgumentException($"State records of {size} bytes are more than one batch can hold.", nameof(entries));
+            throw new ArgumentException(
+                $"State records of {size} bytes are more than one batch can hold.", nameof(entries));
         if (size > _batch.Length)
-            _batch = GC.AllocateUninitializedArray<byte>((int)Math.Min(Math.Max(size, _batch.Length * 2L), Array.MaxLength));
+            _batch = GC.AllocateUninitializedArray<byte>(
+                (int)Math.Min(Math.Max(size, _batch.Length * 2L), Array.MaxLength));
     }
 
     private ReadOnlySpan<byte> KeyOf(in StateEntry entry)

@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>The data directory cannot be opened as it stands: another version's, another store's, or damaged beyond repair.</summary>
+/// <summary>The data directory cannot be opened as it stands: another version's, another store's, or damaged beyond
+/// repair.</summary>
 /// <remarks>Nothing was changed on disk. The message names the file, what was expected and what was found.</remarks>
 public sealed class StoreFormatException : IOException
 {

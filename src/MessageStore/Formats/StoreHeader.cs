@@ -4,7 +4,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The file <c>store</c> at the root of a data directory: who the store is (little-endian, ids as RFC 9562).</summary>
+/// <summary>The file <c>store</c> at the root of a data directory: who the store is (little-endian, ids as RFC
+/// 9562).</summary>
 /// <remarks>
 /// <code>
 ///  0 magic          8 B  "EQUEUE\0D"

@@ -41,7 +41,8 @@ internal sealed class LogContents
     public static LogContents Read(IDisk disk, string dataDirectory)
     {
         string path = LogFiles.StoreFile(dataDirectory);
-        FileVerdict verdict = StoreHeader.Read(WholeFile.Read(disk, path, StoreHeader.MaxLength), out StoreHeader? store);
+        FileVerdict verdict =
+            StoreHeader.Read(WholeFile.Read(disk, path, StoreHeader.MaxLength), out StoreHeader? store);
         if (verdict != FileVerdict.Valid)
         {
             throw new StoreFormatException(path, verdict switch
@@ -75,7 +76,8 @@ internal sealed class LogContents
         if (verdict == FileVerdict.Refused)
             throw new StoreFormatException(path, "the segment was written by a later version.");
         bool isForeign = verdict == FileVerdict.Valid
-            && (header!.StoreId != Store.StoreId || header.LogId != Store.LogIds[0] || header.BasePosition != basePosition);
+            && (header!.StoreId != Store.StoreId || header.LogId != Store.LogIds[0]
+                || header.BasePosition != basePosition);
         return isForeign ? FileVerdict.Damaged : verdict;
     }
 
@@ -86,7 +88,9 @@ internal sealed class LogContents
         FileVerdict verdict = SealedIndex.TryOpen(_disk, path, Store.LogIds[0], basePosition, out SealedIndex? index);
         using (index)
         {
-            return verdict == FileVerdict.Empty && !_disk.Exists(path) ? null : verdict == FileVerdict.Valid && index!.VerifyAll();
+            if (verdict == FileVerdict.Empty && !_disk.Exists(path))
+                return null;
+            return verdict == FileVerdict.Valid && index!.VerifyAll();
         }
     }
 

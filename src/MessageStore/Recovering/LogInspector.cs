@@ -23,7 +23,8 @@ public sealed class LogInspector
     /// <summary>Its segments in order.</summary>
     public IEnumerable<SegmentSummary> Segments => _contents.Bases.Select(Summarize);
 
-    /// <summary>Its snapshots, oldest first: where replay starts, up to where the log must be durable, whether it is whole.</summary>
+    /// <summary>Its snapshots, oldest first: where replay starts, up to where the log must be durable, whether it is
+    /// whole.</summary>
     public IReadOnlyList<(LogPosition Start, LogPosition End, bool IsWhole)> Snapshots => _contents.Snapshots;
 
     /// <summary>Opens a data directory for looking.</summary>
@@ -31,7 +32,8 @@ public sealed class LogInspector
     public static LogInspector Open(string dataDirectory) =>
         Open(PortableDisk.ForThisSystem(), Path.GetFullPath(dataDirectory));
 
-    /// <summary>Gives the whole entries from a position on, in order, and stops when told to. Damage is passed over.</summary>
+    /// <summary>Gives the whole entries from a position on, in order, and stops when told to. Damage is passed
+    /// over.</summary>
     /// <param name="from">Entries before it are left out.</param>
     /// <param name="take">Is given each entry; returns whether to go on.</param>
     /// <param name="cancellationToken">Gives up.</param>
@@ -47,7 +49,8 @@ public sealed class LogInspector
         }
     }
 
-    internal static LogInspector Open(IDisk disk, string dataDirectory) => new(disk, LogContents.Read(disk, dataDirectory));
+    internal static LogInspector Open(IDisk disk, string dataDirectory) =>
+        new(disk, LogContents.Read(disk, dataDirectory));
 
     private bool ReadSegment(
         LogPosition basePosition,

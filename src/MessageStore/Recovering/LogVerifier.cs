@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Checks every byte of a data directory's log. Reads only: also while a store has the directory open.</summary>
+/// <summary>Checks every byte of a data directory's log. Reads only: also while a store has the directory
+/// open.</summary>
 public static class LogVerifier
 {
     /// <summary>Checks segment headers, entries, batches, sealed indexes and snapshots of log 0.</summary>

@@ -5,10 +5,10 @@ namespace EQueue.MessageStore;
 /// <summary>Walks over the entries of a log in order and tells a torn tail from rotten data. Reads only.</summary>
 /// <remarks>
 /// <para>
-/// At bytes that are no entry the walk looks on, to the end of the log, for whole entries of a fitting epoch. Each carries how far
-/// behind it the log was durable when it was stamped. When one of them (or a snapshot, or the clean marker) proves that the bad
-/// place was durable once, it is damage: the walk reports the range and goes on behind it. Otherwise it is the tail that a
-/// crash tore: the log ends there and whatever follows never counted.
+/// At bytes that are no entry the walk looks on, to the end of the log, for whole entries of a fitting epoch. Each
+/// carries how far behind it the log was durable when it was stamped. When one of them (or a snapshot, or the clean
+/// marker) proves that the bad place was durable once, it is damage: the walk reports the range and goes on behind it.
+/// Otherwise it is the tail that a crash tore: the log ends there and whatever follows never counted.
 /// </para>
 /// One thread. The log may be appended to meanwhile: what is not whole yet looks like a torn tail.
 /// </remarks>
@@ -28,7 +28,8 @@ internal sealed class LogWalk
     /// <param name="directory">The log's folder.</param>
     /// <param name="logSeed">From <see cref="EntryHeader.SeedOf"/>.</param>
     /// <param name="bases">The base positions of the segments, rising.</param>
-    /// <param name="provenDurable">Below this position everything was durable once, as others know; 0 = nothing known.</param>
+    /// <param name="provenDurable">Below this position everything was durable once, as others know; 0 = nothing
+    /// known.</param>
     public LogWalk(
         IDisk disk, string directory, uint logSeed, IEnumerable<LogPosition> bases, LogPosition provenDurable)
     {
@@ -180,7 +181,8 @@ internal sealed class LogWalk
         return true;
     }
 
-    /// <summary>Raises the proven durable position by all whole entries that follow; once, as it finds all of them.</summary>
+    /// <summary>Raises the proven durable position by all whole entries that follow; once, as it finds all of
+    /// them.</summary>
     private void LookAhead(int segment, SegmentScanner current, long position)
     {
         if (_hasLookedAhead)
@@ -249,9 +251,11 @@ internal sealed class LogWalk
     private long SegmentEnd(int segment, SegmentScanner scanner) =>
         segment < _bases.Count - 1 ? _bases[segment + 1].Value : scanner.EndOfFile;
 
-    private void Report(int segment, long from, long to) =>
-        _badRanges.Add(new BadRange(
-            Path.GetFileName(LogFiles.Segment(_directory, _bases[Math.Max(segment, 0)])), new LogPosition(from), to - from));
+    private void Report(int segment, long from, long to)
+    {
+        string path = LogFiles.Segment(_directory, _bases[Math.Max(segment, 0)]);
+        _badRanges.Add(new BadRange(Path.GetFileName(path), new LogPosition(from), to - from));
+    }
 
     private SegmentScanner Open(int segment)
     {

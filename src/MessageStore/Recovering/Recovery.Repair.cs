@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The writing half: makes the files what the log is, durably, in an order that a crash may interrupt anywhere.</summary>
+/// <summary>The writing half: makes the files what the log is, durably, in an order that a crash may interrupt
+/// anywhere.</summary>
 internal sealed partial class Recovery
 {
     private const int RewriteSize = 1 << 20;
@@ -85,7 +86,8 @@ internal sealed partial class Recovery
     private static bool IsOpenEnd(RepairPlan plan, LogPosition basePosition) =>
         !plan.Walk.EndsWithSeal && plan.Bases[plan.Walk.EndSegment] == basePosition;
 
-    /// <summary>Removes what never counted: segments after the one in which the log ends. Before the cut, so that a crash between repeats both.</summary>
+    /// <summary>Removes what never counted: segments after the one in which the log ends. Before the cut, so that a
+    /// crash between repeats both.</summary>
     private void RemoveBehindEnd(RepairPlan plan)
     {
         bool hasRemoved = false;
@@ -126,7 +128,8 @@ internal sealed partial class Recovery
     {
         foreach (Segment segment in segments)
         {
-            FileVerdict verdict = plan.Headers[plan.Bases.FindIndex(position => position.Value == segment.BasePosition)];
+            FileVerdict verdict =
+                plan.Headers[plan.Bases.FindIndex(position => position.Value == segment.BasePosition)];
             if (verdict == FileVerdict.Valid)
                 continue;
 
@@ -149,8 +152,8 @@ internal sealed partial class Recovery
     }
 
     /// <summary>
-    /// Writes again and syncs what no entry proves durable: after the death of the process the bytes are in the system's memory, and a
-    /// sync that failed before may have forgotten them.
+    /// Writes again and syncs what no entry proves durable: after the death of the process the bytes are in the
+    /// system's memory, and a sync that failed before may have forgotten them.
     /// </summary>
     private long RewriteUnproven(List<Segment> segments, LogWalk walk)
     {
@@ -185,7 +188,8 @@ internal sealed partial class Recovery
         }
     }
 
-    /// <summary>Cuts what follows the end and leaves the segment open for appends, or seals it when it is as good as full.</summary>
+    /// <summary>Cuts what follows the end and leaves the segment open for appends, or seals it when it is as good as
+    /// full.</summary>
     private void OpenLast(Segment last, LogWalk walk)
     {
         IDiskFile file = _disk.Open(last.Path, DiskOpen.ReadWrite);
@@ -241,7 +245,8 @@ internal sealed partial class Recovery
         return walk.End + EntryHeader.Length;
     }
 
-    /// <summary>Sealed segments without a whole index get one, unless their entries are in memory and the store writes it anyway.</summary>
+    /// <summary>Sealed segments without a whole index get one, unless their entries are in memory and the store writes
+    /// it anyway.</summary>
     private void BuildIndexes(List<Segment> segments)
     {
         foreach (Segment segment in segments)
@@ -255,7 +260,12 @@ internal sealed partial class Recovery
                 continue;
 
             long damaged = SealedIndexRebuilder.Rebuild(
-                _disk, _directory, (_store.StoreId, _logId), basePosition, new LogPosition(segment.EndPosition), _nowMs);
+                _disk,
+                _directory,
+                (_store.StoreId, _logId),
+                basePosition,
+                new LogPosition(segment.EndPosition),
+                _nowMs);
             Log.IndexRebuilt(_logger, segment.Path);
             if (damaged > 0)
                 Log.IndexRebuiltWithGaps(_logger, segment.Path, $"{damaged} damaged bytes");

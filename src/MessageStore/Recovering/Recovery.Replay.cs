@@ -16,9 +16,11 @@ internal sealed partial class Recovery
         for (int i = snapshots.Count - 1; i >= 0; i--)
         {
             string path = LogFiles.Snapshot(_directory, snapshots[i]);
-            FileVerdict verdict = SnapshotReader.TryOpen(_disk, path, _logId, snapshots[i], out SnapshotReader? snapshot);
+            FileVerdict verdict =
+                SnapshotReader.TryOpen(_disk, path, _logId, snapshots[i], out SnapshotReader? snapshot);
             if (verdict == FileVerdict.Refused)
-                throw new StoreFormatException(path, "the snapshot was written by a later version, which this one must not touch.");
+                throw new StoreFormatException(
+                    path, "the snapshot was written by a later version, which this one must not touch.");
             using (snapshot)
             {
                 if (verdict != FileVerdict.Valid || !snapshot!.Verify())
@@ -104,7 +106,8 @@ internal sealed partial class Recovery
         if (!_indexed.Contains(scanner.BasePosition.Value))
         {
             Segment segment = MakeSegment(scanner.BasePosition);
-            queue.AddEntry(segment, header.Position.Value, header.Size, first, end, header.StoredTimeMs, header.TagBits);
+            queue.AddEntry(
+                segment, header.Position.Value, header.Size, first, end, header.StoredTimeMs, header.TagBits);
         }
 
         queue.NextOffset = isKnown ? Math.Max(next, end) : end;
@@ -113,7 +116,8 @@ internal sealed partial class Recovery
         queue.AppliedPosition = Math.Max(applied, scanner.Position);
     }
 
-    /// <summary>The log ends in a segment that has an index (its tail was lost): its entries belong into memory after all.</summary>
+    /// <summary>The log ends in a segment that has an index (its tail was lost): its entries belong into memory after
+    /// all.</summary>
     private void IndexAgain(LogPosition basePosition, long end)
     {
         if (!_indexed.Remove(basePosition.Value))
@@ -148,7 +152,8 @@ internal sealed partial class Recovery
         catch (InvalidDataException exception)
         {
             throw new StoreFormatException(
-                LogFiles.Segment(_directory, scanner.BasePosition), $"state at position {scanner.Header.Position}: {exception.Message}");
+                LogFiles.Segment(_directory, scanner.BasePosition),
+                $"state at position {scanner.Header.Position}: {exception.Message}");
         }
 
         if (records.IsMalformed)
@@ -175,7 +180,8 @@ internal sealed partial class Recovery
         if (!_options.AcceptLostState)
         {
             throw new StoreFormatException(
-                _directory, $"state is lost: {reason}. Set {nameof(StoreOptions.AcceptLostState)} to open the store without it.");
+                _directory,
+                $"state is lost: {reason}. Set {nameof(StoreOptions.AcceptLostState)} to open the store without it.");
         }
 
         Log.LostStateAccepted(_logger, reason);

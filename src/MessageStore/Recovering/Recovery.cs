@@ -4,10 +4,12 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Brings a log back: newest whole snapshot, replay, torn tail cut, everything rewritten that is not proven durable.</summary>
+/// <summary>Brings a log back: newest whole snapshot, replay, torn tail cut, everything rewritten that is not proven
+/// durable.</summary>
 /// <remarks>
 /// Runs once, at open, on one thread, under the directory's lock. Phase one reads only and may refuse
-/// (<see cref="StoreFormatException"/>, nothing changed); phase two repairs. A crash at any point of it repeats with the same
+/// (<see cref="StoreFormatException"/>, nothing changed); phase two repairs. A crash at any point of it repeats with
+/// the same
 /// result. Parts: <c>Recovery.Replay.cs</c> fills the state, <c>Recovery.Repair.cs</c> changes files.
 /// </remarks>
 internal sealed partial class Recovery
@@ -43,7 +45,8 @@ internal sealed partial class Recovery
     /// <param name="logger">For what was found and done.</param>
     /// <param name="time">For creation times.</param>
     /// <param name="cancellationToken">Looked at between segments; the directory stays as it was.</param>
-    /// <exception cref="StoreFormatException">The directory cannot be opened as it stands; nothing was changed.</exception>
+    /// <exception cref="StoreFormatException">The directory cannot be opened as it stands; nothing was
+    /// changed.</exception>
     /// <exception cref="DiskException">The disk failed.</exception>
     public static RecoveredLog Run(
         StoreOptions options,
@@ -80,11 +83,13 @@ internal sealed partial class Recovery
         return Repair(new RepairPlan(isNew, bases, headers, first, walk, isClean && cleanEnd.Value == walk.End));
     }
 
-    /// <summary>Reads the store file, or makes the identity anew from what the segments say; false for a new store.</summary>
+    /// <summary>Reads the store file, or makes the identity anew from what the segments say; false for a new
+    /// store.</summary>
     private bool TryReadStore(List<LogPosition> bases)
     {
         string path = LogFiles.StoreFile(_options.DataDirectory);
-        FileVerdict verdict = StoreHeader.Read(WholeFile.Read(_disk, path, StoreHeader.MaxLength), out StoreHeader? store);
+        FileVerdict verdict =
+            StoreHeader.Read(WholeFile.Read(_disk, path, StoreHeader.MaxLength), out StoreHeader? store);
         if (verdict == FileVerdict.Valid)
         {
             _store = store!;
@@ -92,17 +97,20 @@ internal sealed partial class Recovery
         }
 
         if (verdict == FileVerdict.Refused)
-            throw new StoreFormatException(path, "the store was written by a later version, which this one must not touch.");
+            throw new StoreFormatException(
+                path, "the store was written by a later version, which this one must not touch.");
         foreach (LogPosition basePosition in bases)
         {
             if (ReadHeader(basePosition, out SegmentHeader? segment) != FileVerdict.Valid)
                 continue;
-            _store = new StoreHeader { StoreId = segment!.StoreId, CreatedMs = segment.CreatedMs, LogIds = [segment.LogId] };
+            (Guid storeId, long createdMs) = (segment!.StoreId, segment.CreatedMs);
+            _store = new StoreHeader { StoreId = storeId, CreatedMs = createdMs, LogIds = [segment.LogId] };
             return false;
         }
 
         if (bases.Count > 0)
-            throw new StoreFormatException(path, "the store's identity is lost: neither this file nor any segment tells it.");
+            throw new StoreFormatException(
+                path, "the store's identity is lost: neither this file nor any segment tells it.");
         _store = new StoreHeader { StoreId = Guid.NewGuid(), CreatedMs = _nowMs, LogIds = [Guid.NewGuid()] };
         return false;
     }
@@ -113,7 +121,8 @@ internal sealed partial class Recovery
         FileVerdict verdict = ReadHeader(basePosition, out SegmentHeader? header);
         string path = LogFiles.Segment(_directory, basePosition);
         if (verdict == FileVerdict.Refused)
-            throw new StoreFormatException(path, "the segment was written by a later version, which this one must not touch.");
+            throw new StoreFormatException(
+                path, "the segment was written by a later version, which this one must not touch.");
         if (verdict == FileVerdict.Valid && (header!.StoreId != _store.StoreId || header.LogId != _logId))
         {
             throw new StoreFormatException(
@@ -122,7 +131,8 @@ internal sealed partial class Recovery
         }
 
         if (verdict == FileVerdict.Valid && header!.BasePosition != basePosition)
-            throw new StoreFormatException(path, $"the file's name and its header (position {header.BasePosition}) differ.");
+            throw new StoreFormatException(
+                path, $"the file's name and its header (position {header.BasePosition}) differ.");
         return verdict;
     }
 

@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Writes the index of a sealed segment: from its runs in memory, or from its file when the index is gone or damaged.</summary>
+/// <summary>Writes the index of a sealed segment: from its runs in memory, or from its file when the index is gone or
+/// damaged.</summary>
 internal static class SealedIndexRebuilder
 {
     /// <summary>Scans a segment and writes its index.</summary>
@@ -37,7 +38,8 @@ internal static class SealedIndexRebuilder
                 continue;
             }
 
-            long next = scanner.TryFindNext(position + 1) ? Math.Min(scanner.Position, endPosition.Value) : endPosition.Value;
+            long end = endPosition.Value;
+            long next = scanner.TryFindNext(position + 1) ? Math.Min(scanner.Position, end) : end;
             damagedBytes += next - position;
             scanner.MoveTo(next);
         }
@@ -65,7 +67,12 @@ internal static class SealedIndexRebuilder
             {
                 int size = (int)next[i].Size;
                 writer.Add(new SealedEntry(
-                    next.FirstOffsetOf(i), next.EndOffsetOf(i), next.PositionOf(i), size, next.TimeOf(i), next[i].TagBits));
+                    next.FirstOffsetOf(i),
+                    next.EndOffsetOf(i),
+                    next.PositionOf(i),
+                    size,
+                    next.TimeOf(i),
+                    next[i].TagBits));
             }
         }
     }
@@ -84,7 +91,13 @@ internal static class SealedIndexRebuilder
         }
 
         queue.AddEntry(
-            segment, header.Position.Value, header.Size, batch.BaseOffset.Value, batch.NextOffset.Value, header.StoredTimeMs, header.TagBits);
+            segment,
+            header.Position.Value,
+            header.Size,
+            batch.BaseOffset.Value,
+            batch.NextOffset.Value,
+            header.StoredTimeMs,
+            header.TagBits);
     }
 
     // What the index before this one says of queues that have nothing here.

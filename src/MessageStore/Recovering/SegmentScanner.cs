@@ -6,7 +6,8 @@ namespace EQueue.MessageStore;
 
 /// <summary>Walks over the entries of one segment file and checks every byte of them.</summary>
 /// <remarks>
-/// One thread; owns the file. Memory: a buffer of 256 KiB that grows to the largest entry whose header's checksum is right and
+/// One thread; owns the file. Memory: a buffer of 256 KiB that grows to the largest entry whose header's checksum is
+/// right and
 /// which lies inside the file. A segment may grow while it is scanned.
 /// </remarks>
 internal sealed class SegmentScanner : IDisposable
@@ -68,7 +69,8 @@ internal sealed class SegmentScanner : IDisposable
     public void Refresh() => _buffered = 0;
 
     /// <summary>Looks at <see cref="Position"/> and moves behind the entry when there is one.</summary>
-    /// <exception cref="StoreFormatException">An intact entry asks for an understanding that this version does not have.</exception>
+    /// <exception cref="StoreFormatException">An intact entry asks for an understanding that this version does not
+    /// have.</exception>
     public ScanVerdict Next()
     {
         ScanVerdict verdict = Look(Position, out EntryHeader header);
@@ -81,7 +83,8 @@ internal sealed class SegmentScanner : IDisposable
         return ScanVerdict.Entry;
     }
 
-    /// <summary>Moves to the next whole, not stale entry at or after a position; false when the file holds none.</summary>
+    /// <summary>Moves to the next whole, not stale entry at or after a position; false when the file holds
+    /// none.</summary>
     public bool TryFindNext(long from)
     {
         for (long position = from; position <= EndOfFile - EntryHeader.Length;)
@@ -187,7 +190,8 @@ internal sealed class SegmentScanner : IDisposable
         byte[] bytes = new byte[64 * 1024];
         while (position < EndOfFile)
         {
-            int size = _file.Read(bytes.AsSpan(0, (int)Math.Min(bytes.Length, EndOfFile - position)), FileOffsetOf(position));
+            int size = _file.Read(
+                bytes.AsSpan(0, (int)Math.Min(bytes.Length, EndOfFile - position)), FileOffsetOf(position));
             if (size <= 0)
                 return true;
             if (bytes.AsSpan(0, size).ContainsAnyExcept((byte)0))

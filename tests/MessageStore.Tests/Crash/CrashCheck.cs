@@ -8,16 +8,28 @@ namespace EQueue.MessageStore.Tests;
 internal static class CrashCheck
 {
     public static async Task RunAsync(
-        CrashHistory history, SimulatedDisk disk, FlushPolicy policy, int changes, bool isPowerCut, CancellationToken cancel)
+        CrashHistory history,
+        SimulatedDisk disk,
+        FlushPolicy policy,
+        int changes,
+        bool isPowerCut,
+        CancellationToken cancel)
     {
-        (string first, SimulatedDisk after) = await OpenAndCheckAsync(history, disk, policy, changes, isPowerCut, cancel);
+        (string first, SimulatedDisk after) =
+            await OpenAndCheckAsync(history, disk, policy, changes, isPowerCut, cancel);
         (string second, _) = await OpenAndCheckAsync(history, after, policy, changes, isPowerCut, cancel);
         Assert.Equal(first, second);
     }
 
-    /// <summary>The same with recovery alone, which is what decides: the bytes of the segments and the indexes are read directly.</summary>
+    /// <summary>The same with recovery alone, which is what decides: the bytes of the segments and the indexes are read
+    /// directly.</summary>
     public static void RunRecovery(
-        CrashHistory history, SimulatedDisk disk, FlushPolicy policy, int changes, bool isPowerCut, CancellationToken cancel)
+        CrashHistory history,
+        SimulatedDisk disk,
+        FlushPolicy policy,
+        int changes,
+        bool isPowerCut,
+        CancellationToken cancel)
     {
         string first = RecoverAndCheck(history, disk, policy, changes, isPowerCut, cancel);
         string second = RecoverAndCheck(history, disk, policy, changes, isPowerCut, cancel);
@@ -25,7 +37,12 @@ internal static class CrashCheck
     }
 
     private static string RecoverAndCheck(
-        CrashHistory history, SimulatedDisk disk, FlushPolicy policy, int changes, bool isPowerCut, CancellationToken cancel)
+        CrashHistory history,
+        SimulatedDisk disk,
+        FlushPolicy policy,
+        int changes,
+        bool isPowerCut,
+        CancellationToken cancel)
     {
         var machine = new MemoryState();
         var state = new LogState(new QueueTable(), new ProducerTable(), machine);
@@ -48,7 +65,11 @@ internal static class CrashCheck
                     continue;
                 uint queue = scanner.Header.Queue.Value;
                 var entry = new TestBatch.Entry(
-                    ReadBatch(scanner, out int count), scanner.Header.Position.Value, scanner.Header.Epoch, 0, [.. scanner.Batch]);
+                    ReadBatch(scanner, out int count),
+                    scanner.Header.Position.Value,
+                    scanner.Header.Epoch,
+                    0,
+                    [.. scanner.Batch]);
                 Assert.Equal(ends.GetValueOrDefault(queue), entry.FirstOffset);
                 history.CheckEntry(queue, entry);
                 ends[queue] = entry.FirstOffset + count;
@@ -96,7 +117,12 @@ internal static class CrashCheck
     /// <summary>Opens, reads everything back, and dies.</summary>
     /// <returns>What was found, as text, and the disk as the death left it.</returns>
     private static async Task<(string Found, SimulatedDisk Disk)> OpenAndCheckAsync(
-        CrashHistory history, SimulatedDisk disk, FlushPolicy policy, int changes, bool isPowerCut, CancellationToken cancel)
+        CrashHistory history,
+        SimulatedDisk disk,
+        FlushPolicy policy,
+        int changes,
+        bool isPowerCut,
+        CancellationToken cancel)
     {
         var state = new MemoryState();
         await using QueueStore store = await CrashRun.OpenAsync(disk, policy, state, cancel);

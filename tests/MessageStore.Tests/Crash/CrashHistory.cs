@@ -57,7 +57,8 @@ internal sealed class CrashHistory(SimulatedDisk disk)
 
     /// <summary>The batches of a queue that must be there after a crash: up to this offset.</summary>
     public long AcknowledgedEnd(uint queue, int changes, bool isPowerCut) =>
-        _sent[queue].Values.Where(sent => sent.Ack.IsBefore(changes, isPowerCut)).Select(sent => sent.EndOffset).DefaultIfEmpty(0).Max();
+        _sent[queue].Values.Where(sent => sent.Ack.IsBefore(changes, isPowerCut))
+            .Select(sent => sent.EndOffset).DefaultIfEmpty(0).Max();
 
     /// <summary>Checks one entry that was read back against what was sent at its offset.</summary>
     public void CheckEntry(uint queue, TestBatch.Entry entry)
@@ -66,7 +67,9 @@ internal sealed class CrashHistory(SimulatedDisk disk)
         Assert.True(wasSent, $"queue {queue} offset {entry.FirstOffset} epoch {entry.Epoch} was never sent");
         byte[] expected = [.. sent!.Batch];
         RecordBatch.Stamp(expected, new QueueOffset(sent.FirstOffset), sent.Epoch);
-        Assert.True(expected.AsSpan().SequenceEqual(entry.Batch), $"queue {queue} offset {entry.FirstOffset} has other bytes");
+        Assert.True(
+            expected.AsSpan().SequenceEqual(entry.Batch),
+            $"queue {queue} offset {entry.FirstOffset} has other bytes");
     }
 
     /// <summary>Every state record that was acknowledged is there, in that value or a later one.</summary>

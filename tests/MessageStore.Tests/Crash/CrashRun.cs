@@ -4,7 +4,8 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>Two lives of a store on a simulated disk, with appends, state, rolls, snapshots and a reopening, all remembered.</summary>
+/// <summary>Two lives of a store on a simulated disk, with appends, state, rolls, snapshots and a reopening, all
+/// remembered.</summary>
 internal sealed class CrashRun
 {
     public const string Folder = "/crash/store";
@@ -45,7 +46,8 @@ internal sealed class CrashRun
         QueueStore.OpenAsync(OptionsOn(disk, policy), state, NullLoggerFactory.Instance, TimeProvider.System, cancel);
 
     /// <summary>Lives twice: the first ends in an orderly way or not, the second simply stops.</summary>
-    public static async Task<CrashHistory> RecordAsync(int seed, FlushPolicy policy, int appends, CancellationToken cancel)
+    public static async Task<CrashHistory> RecordAsync(
+        int seed, FlushPolicy policy, int appends, CancellationToken cancel)
     {
         var run = new CrashRun(seed, policy, cancel);
         SimulatedDisk disk = run.History.Disk;
@@ -101,7 +103,8 @@ internal sealed class CrashRun
     private async Task<CrashHistory.Ack> AppendMessagesAsync(QueueStore store, QueueId[] queues)
     {
         Durability durability = (Durability)_random.Next(3);
-        bool isDurable = durability == Durability.Durable || (durability == Durability.Policy && _policy == FlushPolicy.Sync);
+        bool isDurable = durability == Durability.Durable
+            || (durability == Durability.Policy && _policy == FlushPolicy.Sync);
         var ack = new CrashHistory.Ack(History.Disk, isDurable);
         AppendItem[] items = new AppendItem[_random.Next(1, 4)];
         int[] counts = new int[items.Length];
@@ -126,7 +129,8 @@ internal sealed class CrashRun
             Assert.Equal(ErrorCode.None, items[i].Error);
             History.Add(
                 items[i].Queue,
-                new CrashHistory.Sent(items[i].FirstOffset.Value, counts[i], items[i].Batch.ToArray(), items[i].Epoch, ack));
+                new CrashHistory.Sent(
+                    items[i].FirstOffset.Value, counts[i], items[i].Batch.ToArray(), items[i].Epoch, ack));
         }
 
         return ack;

@@ -4,14 +4,17 @@ using EQueue.Support;
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>
-/// The store is stopped at byte-exact points of what it wrote: by the death of its process and by power cuts that lose, tear and
-/// reorder what was not synced. EQUEUE_CRASH_POINTS sets how many points (10,000), EQUEUE_CRASH_SEED where the seeds begin.
+/// The store is stopped at byte-exact points of what it wrote: by the death of its process and by power cuts that lose,
+/// tear and
+/// reorder what was not synced. EQUEUE_CRASH_POINTS sets how many points (10,000), EQUEUE_CRASH_SEED where the seeds
+/// begin.
 /// </summary>
 public sealed class CrashTests
 {
     private const int PointsPerRun = 500;
 
-    /// <summary>At every fourth point the whole store is opened and read through its public face, at the others recovery alone.</summary>
+    /// <summary>At every fourth point the whole store is opened and read through its public face, at the others
+    /// recovery alone.</summary>
     private const int StoreEvery = 4;
 
     private static readonly int Points =
@@ -36,7 +39,8 @@ public sealed class CrashTests
             await CutAsync(history, policy, seed);
         }
 
-        TestContext.Current.TestOutputHelper?.WriteLine($"{runs * PointsPerRun} points from seed {FirstSeed} in {clock.Elapsed}");
+        TestContext.Current.TestOutputHelper?.WriteLine(
+            $"{runs * PointsPerRun} points from seed {FirstSeed} in {clock.Elapsed}");
     }
 
     private static async Task CutAsync(CrashHistory history, FlushPolicy policy, int seed)
@@ -66,7 +70,8 @@ public sealed class CrashTests
             {
                 string cut = isPowerCut ? $"power cut ({style}, seed {cutSeed})" : "kill";
                 throw new InvalidOperationException(
-                    $"seed {seed}, {policy}, {cut} after {changes} changes and {bytes} bytes: {exception.Message}", exception);
+                    $"seed {seed}, {policy}, {cut} after {changes} changes and {bytes} bytes: {exception.Message}",
+                    exception);
             }
         }
     }

@@ -6,7 +6,8 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>Thousands of seeded changes of every kind of file: refused or survived, never a crash, a hang, or a wrong byte served.</summary>
+/// <summary>Thousands of seeded changes of every kind of file: refused or survived, never a crash, a hang, or a wrong
+/// byte served.</summary>
 public sealed class HostileFileTests
 {
     private const int Mutations = 3_000;
@@ -22,7 +23,8 @@ public sealed class HostileFileTests
     {
         CrashHistory history = await CrashRun.RecordAsync(seed, FlushPolicy.Sync, appends: 90, Cancel);
         SimulatedDisk good = history.Disk.Copy();
-        string[] files = [.. good.Files.Where(path => !path.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal))];
+        string[] files =
+            [.. good.Files.Where(path => !path.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal))];
         var random = new Random(seed);
         int refused = 0;
         for (int i = 0; i < Mutations / 2; i++)
@@ -38,7 +40,8 @@ public sealed class HostileFileTests
             }
             catch (Exception exception) when (exception is not OperationCanceledException)
             {
-                throw new InvalidOperationException($"seed {seed}, mutation {i}: {change} of {path}: {exception.Message}", exception);
+                throw new InvalidOperationException(
+                    $"seed {seed}, mutation {i}: {change} of {path}: {exception.Message}", exception);
             }
         }
 
@@ -88,13 +91,15 @@ public sealed class HostileFileTests
     private static void ReadIndexes(SimulatedDisk disk)
     {
         string directory = LogFiles.LogDirectory(CrashRun.Folder);
-        if (StoreHeader.Read(disk.ReadAll(LogFiles.StoreFile(CrashRun.Folder)), out StoreHeader? store) != FileVerdict.Valid)
+        if (StoreHeader.Read(
+            disk.ReadAll(LogFiles.StoreFile(CrashRun.Folder)), out StoreHeader? store) != FileVerdict.Valid)
             return;
         var entries = new SealedEntry[SealedBlock.MaxEntries];
         foreach (LogPosition position in LogFiles.Find(disk, directory, LogFiles.IndexSuffix))
         {
             string path = LogFiles.Index(directory, position);
-            if (SealedIndex.TryOpen(disk, path, store!.LogIds[0], position, out SealedIndex? index) != FileVerdict.Valid)
+            if (SealedIndex.TryOpen(
+                disk, path, store!.LogIds[0], position, out SealedIndex? index) != FileVerdict.Valid)
                 continue;
             using (index)
             {
@@ -115,7 +120,8 @@ public sealed class HostileFileTests
         }
     }
 
-    /// <summary>Reads every offset of every queue: what is served is what was sent, the rest is called damaged.</summary>
+    /// <summary>Reads every offset of every queue: what is served is what was sent, the rest is called
+    /// damaged.</summary>
     private static async Task ReadStoreAsync(CrashHistory history, SimulatedDisk disk)
     {
         await using QueueStore store = await CrashRun.OpenAsync(disk, FlushPolicy.Sync, new MemoryState(), Cancel);
@@ -124,7 +130,8 @@ public sealed class HostileFileTests
             for (long offset = view.Start.Value; offset < view.End.Value;)
             {
                 var bytes = new ArrayBufferWriter<byte>();
-                ReadResult result = await store.ReadFromDiskAsync(view.Id, new QueueOffset(offset), 4_096, bytes, Cancel);
+                ReadResult result =
+                    await store.ReadFromDiskAsync(view.Id, new QueueOffset(offset), 4_096, bytes, Cancel);
                 if (result.Error != ErrorCode.None)
                 {
                     Assert.Equal(ErrorCode.DamagedData, result.Error);
@@ -160,7 +167,8 @@ public sealed class HostileFileTests
                 bytes = bytes[..at];
                 return $"cut at {at}";
             case 4 when size >= 4:
-                int value = random.Next(4) switch { 0 => -1, 1 => int.MaxValue, 2 => int.MinValue, _ => random.Next(100_000) };
+                int[] values = [-1, int.MaxValue, int.MinValue, random.Next(100_000)];
+                int value = values[random.Next(values.Length)];
                 BinaryPrimitives.WriteInt32LittleEndian(bytes.AsSpan(at), value);
                 return $"number {value} at {at}";
             case 5:

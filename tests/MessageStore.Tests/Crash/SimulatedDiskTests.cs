@@ -31,7 +31,8 @@ public sealed class SimulatedDiskTests
         file.Sync();
         _disk.SyncDirectory(Folder);
         file.Write(Filled(2_000, 7), 0);
-        int[] survivors = [.. Enumerable.Range(0, 400).Select(seed => Cut(_disk, seed).ReadAll(Name).Count(value => value == 7))];
+        int[] survivors =
+            [.. Enumerable.Range(0, 400).Select(seed => Cut(_disk, seed).ReadAll(Name).Count(value => value == 7))];
 
         Assert.Contains(0, survivors);
         Assert.Contains(2_000, survivors);

@@ -17,7 +17,8 @@ public sealed class TornTailTests
     public async Task GivenACrashAReopeningWithLessAndASecondCrash_WhenReopened_ThenNothingOfTheFirstLifeReappears(
         FlushPolicy policy)
     {
-        // First life: three batches of one size; the first one's bytes are torn away, those behind it stay whole on the disk.
+        // First life: three batches of one size; the first one's bytes are torn away, those behind it stay whole on the
+        // disk.
         (QueueId queue, long firstEnd, SimulatedDisk disk) = await LiveAsync(_disk, policy, ["first"]);
         (_, long secondEnd, disk) = await LiveAsync(disk, policy, ["AAAA", "BBBB", "CCCC"], queue);
         string path = LogFiles.Segment(LogFiles.LogDirectory(CrashRun.Folder), default);
@@ -173,7 +174,8 @@ public sealed class TornTailTests
 
     private static uint SeedOf(SimulatedDisk disk) => EntryHeader.SeedOf(StoreOf(disk).LogIds[0]);
 
-    /// <summary>Makes entries look as if nothing had been durable when they were stamped: their distance no longer proves anything.</summary>
+    /// <summary>Makes entries look as if nothing had been durable when they were stamped: their distance no longer
+    /// proves anything.</summary>
     private static void ClearDistances(byte[] segment, SimulatedDisk disk, long from, long to)
     {
         uint seed = SeedOf(disk);
@@ -182,7 +184,8 @@ public sealed class TornTailTests
             Span<byte> entry = segment.AsSpan(SegmentHeader.Length + (int)position);
             EntryHeader header = EntryHeader.Read(entry);
             uint distance = (uint)(position - from) + 1;
-            EntryHeader.Write(entry, header with { DurableDistance = distance }, seed, entry[header.HeaderLength..header.Size]);
+            EntryHeader.Write(
+                entry, header with { DurableDistance = distance }, seed, entry[header.HeaderLength..header.Size]);
             position += header.Size;
         }
     }

@@ -1,10 +1,12 @@
 using EQueue.Protocol;
 using EQueue.Support;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>
-/// Golden/data-v1 was written by the first version: three queues of two topics, state, two sealed segments with index, a snapshot, and the
+/// Golden/data-v1 was written by the first version: three queues of two topics, state, two sealed segments with index,
+/// a snapshot, and the
 /// torn tail of a killed process. Every later version must open it.
 /// </summary>
 public sealed class DirectoryV1Tests : IDisposable
@@ -64,7 +66,8 @@ public sealed class DirectoryV1Tests : IDisposable
 
     private static async Task<ErrorCode> ResendAsync(QueueStore store, ProducerSession producer, int sequence)
     {
-        AppendItem[] items = [new AppendItem { Queue = new QueueId(1), Batch = TestBatch.Of(producer, sequence, "with sequence") }];
+        AppendItem[] items =
+            [new AppendItem { Queue = new QueueId(1), Batch = TestBatch.Of(producer, sequence, "with sequence") }];
         var ack = new CrashHistory.Ack(new SimulatedDisk(), isDurable: true);
         if (store.Append(items, Durability.Durable, ack) == AppendStatus.Accepted)
             await ack.Done.WaitAsync(Cancel);
@@ -82,7 +85,8 @@ public sealed class DirectoryV1Tests : IDisposable
             SegmentMaxAge = TimeSpan.FromSeconds(1),
             ReserveBytes = 0,
         };
-        return QueueStore.OpenAsync(options, state, Microsoft.Extensions.Logging.Abstractions.NullLoggerFactory.Instance, time, Cancel);
+        return QueueStore.OpenAsync(
+            options, state, NullLoggerFactory.Instance, time, Cancel);
     }
 
     /// <summary>Two lives: the first rolls and stops in order, the second dies in the middle of a write.</summary>
@@ -126,10 +130,11 @@ public sealed class DirectoryV1Tests : IDisposable
         time.Step(TimeSpan.FromSeconds(2));
     }
 
-    /// <summary>Copies the live files, without what is made ahead and without the zeros at their ends, and tears the tail.</summary>
+    /// <summary>Copies the live files, without what is made ahead and without the zeros at their ends, and tears the
+    /// tail.</summary>
     private static void CopyTrimmed(string from, string to)
     {
-        foreach (string file in Directory.GetFiles(from, "*", SearchOption.AllDirectories).Order(StringComparer.Ordinal))
+        foreach (string file in Directory.GetFiles(from, "*", SearchOption.AllDirectories))
         {
             if (Path.GetFileName(file) == "lock" || file.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal))
                 continue;
@@ -137,12 +142,16 @@ public sealed class DirectoryV1Tests : IDisposable
             Directory.CreateDirectory(Path.GetDirectoryName(target)!);
             byte[] bytes = File.ReadAllBytes(file);
             int length = Math.Min(bytes.Length, bytes.AsSpan().LastIndexOfAnyExcept((byte)0) + 1 + EntryHeader.Length);
-            File.WriteAllBytes(target, file.EndsWith(LogFiles.SegmentSuffix, StringComparison.Ordinal) ? bytes[..length] : bytes);
+            File.WriteAllBytes(
+                target, file.EndsWith(LogFiles.SegmentSuffix, StringComparison.Ordinal) ? bytes[..length] : bytes);
         }
 
-        string last = Directory.GetFiles(Path.Combine(to, "logs", "0"), "*" + LogFiles.SegmentSuffix).Max(StringComparer.Ordinal)!;
+        string[] segments = Directory.GetFiles(Path.Combine(to, "logs", "0"), "*" + LogFiles.SegmentSuffix);
+        string last = segments.Max(StringComparer.Ordinal)!;
         byte[] whole = File.ReadAllBytes(last);
-        File.WriteAllBytes(last, [.. whole.AsSpan(0, whole.Length - EntryHeader.Length + 8), .. whole.AsSpan(SegmentHeader.Length, 100)]);
+        File.WriteAllBytes(
+            last,
+            [.. whole.AsSpan(0, whole.Length - EntryHeader.Length + 8), .. whole.AsSpan(SegmentHeader.Length, 100)]);
     }
 
     private sealed class SteppedTime : TimeProvider

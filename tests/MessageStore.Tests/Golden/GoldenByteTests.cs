@@ -3,7 +3,8 @@ using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>The bytes of docs/storage-format.md. A test that fails here means: old stores can no longer be read.</summary>
+/// <summary>The bytes of docs/storage-format.md. A test that fails here means: old stores can no longer be
+/// read.</summary>
 public sealed class GoldenByteTests
 {
     private static readonly Guid StoreId = new("11111111-2222-3333-4444-555555555555");
@@ -141,7 +142,8 @@ public sealed class GoldenByteTests
             writer.Add(new SealedEntry(100, 110, 1_000, 300, 1_700_000_000_000, 0x80000000));
             writer.Add(new SealedEntry(110, 111, 1_900, 120, 1_700_000_000_000, 0x80000000));
             writer.Add(new SealedEntry(115, 500, 2_020, 70_000, 1_700_000_000_500, 0xFFFFFFFF));
-            writer.Complete(StoreId, LogId, new LogPosition(1_000), new LogPosition(80_000), epoch: 3, createdMs: 1_700_000_000_900);
+            writer.Complete(StoreId, LogId, new LogPosition(1_000), new LogPosition(80_000), epoch: 3,
+                createdMs: 1_700_000_000_900);
         }
 
         GoldenFile.Check("index-v1.bin", _disk.ReadAll("/g/i"));
@@ -154,9 +156,11 @@ public sealed class GoldenByteTests
         {
             writer.WriteMarks(nextQueueId: 9, nextProducerId: 1_000, lastStoredTimeMs: 1_700_000_000_000);
             writer.WriteQueues([new SnapshotQueue(new QueueId(3), new TopicId(LogId), 2, 5, 16, 600, 1_001, 4_242)]);
-            writer.WriteProducers([new SnapshotProducer(7, 2, 1_001, [(3, [new SequencedBatch(0, 4, 10, 500, 1_000)])])]);
+            writer.WriteProducers(
+                [new SnapshotProducer(7, 2, 1_001, [(3, [new SequencedBatch(0, 4, 10, 500, 1_000)])])]);
             writer.WriteMachine([MemoryState.Entry("key", "value")]);
-            writer.Complete(StoreId, LogId, new LogPosition(400), new LogPosition(800), epoch: 3, createdMs: 1_700_000_000_900);
+            writer.Complete(
+                StoreId, LogId, new LogPosition(400), new LogPosition(800), epoch: 3, createdMs: 1_700_000_000_900);
         }
 
         GoldenFile.Check("snapshot-v1.bin", _disk.ReadAll("/g/s"));

@@ -2,7 +2,8 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>Bytes that were written once and must stay. EQUEUE_WRITE_GOLDEN=1 writes those that are missing into the sources.</summary>
+/// <summary>Bytes that were written once and must stay. EQUEUE_WRITE_GOLDEN=1 writes those that are missing into the
+/// sources.</summary>
 internal static class GoldenFile
 {
     public static string Folder => Path.Combine(AppContext.BaseDirectory, "Golden");

@@ -89,7 +89,7 @@ internal sealed class DiskModel
                 break;
             case DiskOperationKind.Rename:
                 // A file has one name: wherever it is now, it goes from there.
-                foreach (string old in names.Where(pair => pair.Value == operation.File).Select(pair => pair.Key).ToArray())
+                foreach ((string old, int _) in names.Where(pair => pair.Value == operation.File).ToArray())
                     names.Remove(old);
                 names[operation.Target] = operation.File;
                 break;

@@ -7,7 +7,8 @@ public sealed class DiskReplay(IReadOnlyList<DiskOperation> journal)
     private readonly DiskModel _model = new();
     private int _played;
 
-    /// <summary>Plays the first <paramref name="changes"/> changes, and the first bytes of the next if that is a write.</summary>
+    /// <summary>Plays the first <paramref name="changes"/> changes, and the first bytes of the next if that is a
+    /// write.</summary>
     public void PlayTo(int changes, int bytes)
     {
         for (; _played < changes; _played++)

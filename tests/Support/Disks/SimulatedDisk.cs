@@ -2,10 +2,13 @@ using EQueue.MessageStore;
 
 namespace EQueue.Support;
 
-/// <summary>A disk in memory that forgets like a real one: unsynced writes and names may be lost, torn and reordered by a power cut.</summary>
+/// <summary>A disk in memory that forgets like a real one: unsynced writes and names may be lost, torn and reordered by
+/// a power cut.</summary>
 /// <remarks>
-/// Thread-safe. Everything is durable only when a real disk would promise it: bytes after <see cref="IDiskFile.Sync"/>, names after
-/// <see cref="IDisk.SyncDirectory"/>. With <see cref="Journal"/> the changes are kept, so that a test can cut the power after any byte
+/// Thread-safe. Everything is durable only when a real disk would promise it: bytes after <see cref="IDiskFile.Sync"/>,
+/// names after
+/// <see cref="IDisk.SyncDirectory"/>. With <see cref="Journal"/> the changes are kept, so that a test can cut the power
+/// after any byte
 /// of a run that is over: <see cref="DiskReplay"/>.
 /// </remarks>
 public sealed class SimulatedDisk : IDisk
@@ -23,7 +26,8 @@ public sealed class SimulatedDisk : IDisk
 
     internal SimulatedDisk(DiskModel model) => _model = model;
 
-    /// <summary>Called before each change with its kind and path; may throw a <see cref="DiskException"/> or hold the caller.</summary>
+    /// <summary>Called before each change with its kind and path; may throw a <see cref="DiskException"/> or hold the
+    /// caller.</summary>
     public Action<DiskOperationKind, string>? OnChange { get; set; }
 
     /// <summary>What <see cref="FreeBytes"/> answers.</summary>
@@ -59,7 +63,8 @@ public sealed class SimulatedDisk : IDisk
         }
     }
 
-    /// <summary>The power goes after so many more written bytes, in the middle of a write if need be; then every call fails.</summary>
+    /// <summary>The power goes after so many more written bytes, in the middle of a write if need be; then every call
+    /// fails.</summary>
     public void CutAfterBytes(long bytes)
     {
         lock (_lock)
@@ -186,12 +191,17 @@ public sealed class SimulatedDisk : IDisk
     }
 
     public void CreateDirectory(string path) =>
-        Change(DiskOperationKind.CreateDirectory, path, () => new DiskOperation(DiskOperationKind.CreateDirectory, -1, path));
+        Change(
+            DiskOperationKind.CreateDirectory,
+            path,
+            () => new DiskOperation(DiskOperationKind.CreateDirectory, -1, path));
 
     public void Delete(string path) => Change(
         DiskOperationKind.Delete,
         path,
-        () => _model.Names.TryGetValue(path, out int file) ? new DiskOperation(DiskOperationKind.Delete, file, path) : null);
+        () => _model.Names.TryGetValue(path, out int file)
+            ? new DiskOperation(DiskOperationKind.Delete, file, path)
+            : null);
 
     public void Rename(string from, string to) => Change(
         DiskOperationKind.Rename,

@@ -1,6 +1,7 @@
 namespace EQueue.Support;
 
-/// <summary>A file of the simulated disk: what processes see, what a power cut leaves at least, and what lies between.</summary>
+/// <summary>A file of the simulated disk: what processes see, what a power cut leaves at least, and what lies
+/// between.</summary>
 internal sealed class SimulatedFile
 {
     private const int SectorSize = 512;
@@ -160,7 +161,8 @@ internal sealed class SimulatedFile
             Contents target = this;
             if (mustCopy || _isShared || end > Bytes.Length)
             {
-                byte[] copy = new byte[end > Bytes.Length ? Math.Max(end, Math.Min(Bytes.Length * 2, 1 << 20)) : Bytes.Length];
+                byte[] copy =
+                    new byte[end > Bytes.Length ? Math.Max(end, Math.Min(Bytes.Length * 2, 1 << 20)) : Bytes.Length];
                 Bytes.AsSpan(0, Length).CopyTo(copy);
                 target = new Contents(copy, Math.Max(Length, end));
             }
