@@ -52,4 +52,51 @@ internal static partial class Log
 
     [LoggerMessage(2008, LogLevel.Error, "Damaged bytes in {Path} at position {Position} ({Size} bytes)")]
     public static partial void DamagedEntry(ILogger logger, string path, long position, long size);
+
+    [LoggerMessage(2100, LogLevel.Information, "Made a new store {StoreId} in {Directory}")]
+    public static partial void StoreMade(ILogger logger, string directory, Guid storeId);
+
+    [LoggerMessage(
+        2101, LogLevel.Warning,
+        "Cut the torn tail of {Path}: the log ends at position {Position}, {Bytes} bytes of the file follow")]
+    public static partial void TornTailCut(ILogger logger, string path, long position, long bytes);
+
+    [LoggerMessage(2102, LogLevel.Warning, "Removed {Path}: the log ends before it at position {Position}")]
+    public static partial void SegmentBehindEndRemoved(ILogger logger, string path, long position);
+
+    [LoggerMessage(
+        2103, LogLevel.Error,
+        "Damaged bytes in {Segment}: {Size} from position {Position} were durable once and cannot be read; "
+        + "what they held is lost, the rest is served")]
+    public static partial void DamagedRange(ILogger logger, string segment, long position, long size);
+
+    [LoggerMessage(2104, LogLevel.Error, "Queue {Queue} lost offsets {First} to {Last} by damage")]
+    public static partial void OffsetsLost(ILogger logger, uint queue, long first, long last);
+
+    [LoggerMessage(2105, LogLevel.Warning, "The snapshot {Path} cannot be used ({Reason}); trying an older one")]
+    public static partial void SnapshotSkipped(ILogger logger, string path, string reason);
+
+    [LoggerMessage(2106, LogLevel.Warning, "Rebuilt the index of {Path}")]
+    public static partial void IndexRebuilt(ILogger logger, string path);
+
+    [LoggerMessage(2107, LogLevel.Warning, "Rewrote the header of {Path}, which was {Verdict}")]
+    public static partial void SegmentHeaderRewritten(ILogger logger, string path, FileVerdict verdict);
+
+    [LoggerMessage(2108, LogLevel.Error, "State was lost by damage and the setting AcceptLostState is on: {Reason}")]
+    public static partial void LostStateAccepted(ILogger logger, string reason);
+
+    [LoggerMessage(
+        2109, LogLevel.Information,
+        "Recovered the log in {Directory}: replayed from {ReplayPosition} to {EndPosition}, rewrote "
+        + "{RewrittenBytes} bytes that were not proven durable")]
+    public static partial void LogRecovered(
+        ILogger logger, string directory, long replayPosition, long endPosition, long rewrittenBytes);
+
+    [LoggerMessage(
+        2110, LogLevel.Warning,
+        "The file {Path} was missing or damaged and was written again from the segments")]
+    public static partial void StoreFileRebuilt(ILogger logger, string path);
+
+    [LoggerMessage(2111, LogLevel.Error, "The index of {Path} has gaps, for the segment is damaged: {Reason}")]
+    public static partial void IndexRebuiltWithGaps(ILogger logger, string path, string reason);
 }
