@@ -57,11 +57,11 @@ internal sealed class LimitBrokerRole : IRole
         using var outgoing = LimitSockets.Connect(order.Port);
         using var incoming = _listener.Accept();
         using var file = File.OpenHandle(order.File!, FileMode.CreateNew, FileAccess.ReadWrite);
-        using var done = new ManualResetEventSlim();
+        using var done = new ManualResetEvent(false);
         long flushes = 0;
         var flusher = new Thread(() =>
         {
-            while (!done.Wait(FlushIntervalMs))
+            while (!done.WaitOne(FlushIntervalMs))
             {
                 LinuxCalls.FlushToDisk(file);
                 flushes++;
