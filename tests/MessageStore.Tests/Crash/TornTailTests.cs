@@ -30,6 +30,11 @@ public sealed class TornTailTests
 
         // Second life: less than before, ending exactly where an old entry began.
         (_, _, disk) = await LiveAsync(disk, policy, ["DDDD"], queue);
+        LogVerification left = LogVerifier.Verify(disk, CrashRun.Folder, Cancel);
+        Assert.Empty(left.BadRanges);
+        int end = SegmentHeader.Length + (int)left.EndPosition.Value;
+        Assert.False(disk.ReadAll(path).AsSpan(end).ContainsAnyExcept((byte)0));
+
         // Third life.
         await using QueueStore store = await CrashRun.OpenAsync(disk.Kill(), policy, _state, Cancel);
         string[] bodies = [.. (await StoreTest.ReadAllAsync(store, queue)).SelectMany(entry => entry.Bodies)];
