@@ -1,0 +1,28 @@
+using EQueue.Broker;
+using EQueue.Client;
+
+namespace EQueue.Load.Tests;
+
+public sealed class ServerTests
+{
+    [Fact]
+    public async Task GivenARunningServer_WhenThroughputRunsAgainstIt_ThenItIsMeasuredAndNoTopicIsLeft()
+    {
+        using var program = new LoadProgram();
+        var options = new BrokerOptions { Listen = "127.0.0.1:0", DataDirectory = program.PathOf("server") };
+        await using var broker = await EQueueBroker.StartAsync(
+            options, cancellationToken: TestContext.Current.CancellationToken);
+
+        var outcome = await program.RunAsync(
+            "throughput", "--server", $"{broker.EndPoint}", "--size", "128", "--messages", "5000", "--warmup", "0",
+            "--repeat", "1", "--topics", "2", "--no-limit", "--json", "out.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var row = program.ReadJson("out.json").GetProperty("rows")[0];
+        Assert.Equal("the server's", row.GetProperty("params").GetProperty("flush").GetString());
+        Assert.True(row.GetProperty("broker").GetProperty("rssBytes").GetDouble() > 0);
+        await using var client = new EQueueClient($"{broker.EndPoint}");
+        await foreach (var topic in client.Admin.ListTopicsAsync(TestContext.Current.CancellationToken))
+            Assert.Fail($"a topic is left: {topic}");
+    }
+}
