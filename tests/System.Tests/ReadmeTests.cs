@@ -1,0 +1,117 @@
+using System.Text;
+using System.Text.RegularExpressions;
+using EQueue.Client;
+using EQueue.Support;
+
+namespace EQueue.System.Tests;
+
+/// <summary>The README is walked as a new user walks it; its commands print what it says they print.</summary>
+public sealed partial class ReadmeTests
+{
+    [Fact]
+    public async Task GivenTheTour_WhenEachCommandIsRun_ThenItPrintsWhatTheReadmeShows()
+    {
+        Assert.True(
+            File.Exists(Path.Combine(ProgramFiles.Root, "out", "equeue")), "out/equeue is missing: run ./build.sh first.");
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
+        List<(string Command, List<string> Output)> steps = ReadTour();
+        Assert.InRange(steps.Count, 6, 20);
+        foreach ((string command, List<string> expected) in steps)
+        {
+            ProgramResult result = await ToolRun.RunAsync(
+                "/bin/sh", "-c",
+                $"cd '{ProgramFiles.Root}' && export EQUEUE_SERVER={server.Address} && {{ {command}\n}} 2>&1");
+            string[] printed = result.OutputText.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+            // Queues are read side by side: lines are compared without their order, and times for what they are.
+            Assert.Equal(Normalize(expected), Normalize(printed));
+        }
+    }
+
+    [Fact]
+    public async Task GivenTheExample_WhenRun_ThenItSendsAndReceives()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
+        using var received = new CancellationTokenSource();
+        string? body = null;
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => RunExampleAsync(server.Address, async message =>
+        {
+            body = Encoding.UTF8.GetString(message.Body.Span);
+            await received.CancelAsync();
+        }, received.Token));
+        Assert.Equal("one coffee", body);
+    }
+
+    [Fact]
+    public void GivenTheExample_WhenComparedWithTheCodeThatIsRun_ThenTheyAreTheSame()
+    {
+        string source = Unspaced(File.ReadAllText(
+            Path.Combine(ProgramFiles.Root, "tests", "System.Tests", "ReadmeTests.cs")));
+        string example = string.Join('\n', ReadBlock("example"))
+            .Replace("\"localhost:9490\"", "address", StringComparison.Ordinal);
+        Assert.Contains(Unspaced(example), source, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("README.md")]
+    [InlineData("CONTRIBUTING.md")]
+    [InlineData("docs/operating.md")]
+    [InlineData("docs/architecture.md")]
+    public void GivenADocument_WhenItsLinksAreFollowed_ThenEachLeadsToAFile(string document)
+    {
+        string path = Path.Combine(ProgramFiles.Root, document);
+        string[] targets = [.. LinkPattern().Matches(File.ReadAllText(path)).Select(match => match.Groups["target"].Value)];
+        Assert.NotEmpty(targets);
+        Assert.All(targets, target => Assert.True(
+            Path.Exists(Path.Combine(Path.GetDirectoryName(path)!, target)), $"{document} links to {target}"));
+    }
+
+    private static async Task RunExampleAsync(
+        string address, Func<ReceivedMessage, Task> HandleAsync, CancellationToken cancellationToken)
+    {
+        await using var client = new EQueueClient(address);
+        await using Producer producer = client.CreateProducer();
+        SendReceipt receipt = await producer.SendAsync("orders", "one coffee"u8, key: "customer-7", tag: "paid");
+
+        await using Consumer consumer = client.CreateConsumer(group: "billing", topics: ["orders"]);
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
+            await HandleAsync(message); // progress is committed behind you
+    }
+
+    private static List<(string Command, List<string> Output)> ReadTour()
+    {
+        var steps = new List<(string Command, List<string> Output)>();
+        foreach (string line in ReadBlock("tour"))
+        {
+            if (line.StartsWith("$ ", StringComparison.Ordinal)) steps.Add((line[2..], []));
+            else steps[^1].Output.Add(line);
+        }
+
+        return steps;
+    }
+
+    /// <summary>The lines of the code block behind the comment with that name.</summary>
+    private static IEnumerable<string> ReadBlock(string name)
+        => File.ReadLines(Path.Combine(ProgramFiles.Root, "README.md"))
+            .SkipWhile(line => line != $"<!-- {name} -->")
+            .Skip(2)
+            .TakeWhile(line => line != "```");
+
+    private static string[] Normalize(IEnumerable<string> lines)
+        => [.. lines.Select(line => ElapsedPattern().Replace(TimePattern().Replace(line, "TIME"), "in N s")).Order(StringComparer.Ordinal)];
+
+    private static string Unspaced(string text) => SpacePattern().Replace(text, " ");
+
+    [GeneratedRegex(@"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")]
+    private static partial Regex TimePattern();
+
+    [GeneratedRegex(@"in \d+\.\d s")]
+    private static partial Regex ElapsedPattern();
+
+    [GeneratedRegex(@"\s+")]
+    private static partial Regex SpacePattern();
+
+    [GeneratedRegex(@"\]\((?<target>[^):#]+)\)")]
+    private static partial Regex LinkPattern();
+}
