@@ -50,7 +50,8 @@ internal static class CliProgram
 
     private static RootCommand CreateRoot(GlobalOptions options, CliStreams streams)
     {
-        var root = new RootCommand("Sends and reads messages of an EQueue broker, and looks after its topics and logs.");
+        var root = new RootCommand(
+            "Sends and reads messages of an EQueue broker, and looks after its topics and logs.");
         options.AddTo(root);
         root.Subcommands.Add(TopicCommands.Create(options, streams));
         root.Subcommands.Add(SendCommand.Create(options, streams));

@@ -35,7 +35,8 @@ catch (ConfigurationException exception)
 }
 
 static string ReadVersion()
-    => Assembly.GetExecutingAssembly().GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion;
+    => Assembly.GetExecutingAssembly()
+        .GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion;
 
 // The log goes to standard error; section Serilog of the configuration sets levels and adds files.
 static void AddSerilog(ILoggingBuilder logging, IConfiguration configuration)
@@ -48,7 +49,8 @@ static void AddSerilog(ILoggingBuilder logging, IConfiguration configuration)
             // A failed start is told once, by ServerHost.
             .MinimumLevel.Override("Microsoft.Extensions.Hosting.Internal.Host", LogEventLevel.Fatal)
             .WriteTo.Console(
-                outputTemplate: "{Timestamp:yyyy-MM-dd HH:mm:ss.fff zzz} {Level:u3} {SourceContext} {Message:lj}{NewLine}{Exception}",
+                outputTemplate: "{Timestamp:yyyy-MM-dd HH:mm:ss.fff zzz} {Level:u3} {SourceContext} "
+                    + "{Message:lj}{NewLine}{Exception}",
                 standardErrorFromLevel: LevelAlias.Minimum)
             .ReadFrom.Configuration(configuration)
             .CreateLogger();

@@ -31,9 +31,17 @@ internal sealed class ConsumeOptions
         CustomParser = StartText.Parse,
     };
 
-    private readonly Option<string?> _tag = new("--tag") { Description = "Only messages with this tag.", HelpName = "X" };
+    private readonly Option<string?> _tag = new("--tag")
+    {
+        Description = "Only messages with this tag.",
+        HelpName = "X",
+    };
 
-    private readonly Option<long?> _count = new("--count") { Description = "Ends after so many messages.", HelpName = "N" };
+    private readonly Option<long?> _count = new("--count")
+    {
+        Description = "Ends after so many messages.",
+        HelpName = "N",
+    };
 
     private readonly Option<bool> _follow = new("--follow") { Description = "Goes on with messages that come later." };
 

@@ -9,7 +9,8 @@ internal sealed class GlobalOptions
 {
     private readonly Option<string> _server = new("--server")
     {
-        Description = "The brokers' addresses, separated by commas; without it those of the environment's EQUEUE_SERVER.",
+        Description = "The brokers' addresses, separated by commas; without it those of "
+            + "the environment's EQUEUE_SERVER.",
         HelpName = "HOST:PORT[,HOST:PORT]",
         DefaultValueFactory = _ => Environment.GetEnvironmentVariable("EQUEUE_SERVER") is { Length: > 0 } server
             ? server : "127.0.0.1:9490",

@@ -22,7 +22,10 @@ internal static class LogCommands
     private static Command CreateVerify(GlobalOptions options, CliStreams streams)
     {
         Argument<string> directory = DirectoryArgument();
-        var command = new Command("verify", "Checks every byte of the log; ends with 6 when something is damaged.") { directory };
+        var command = new Command("verify", "Checks every byte of the log; ends with 6 when something is damaged.")
+        {
+            directory,
+        };
         command.SetAction((parsed, cancellationToken) =>
         {
             LogVerification found = LogVerifier.Verify(ReadDirectory(parsed, directory), cancellationToken);

@@ -97,5 +97,6 @@ internal static class SendCommand
             : new PartlyDoneException($"{done}; {window.Failed} failed: {window.Failure.Message}", window.Failure);
     }
 
-    private sealed record SendJob(GlobalOptions Options, SendOptions SendOptions, ParseResult Parsed, CliStreams Streams);
+    private sealed record SendJob(
+        GlobalOptions Options, SendOptions SendOptions, ParseResult Parsed, CliStreams Streams);
 }

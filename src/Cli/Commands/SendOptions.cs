@@ -9,7 +9,10 @@ namespace EQueue.Cli.Commands;
 /// <summary>The arguments and options of <c>send</c>, and the request that they make.</summary>
 internal sealed class SendOptions
 {
-    private readonly Argument<string> _topic = new("topic") { Description = "The topic's name; made when the broker allows it." };
+    private readonly Argument<string> _topic = new("topic")
+    {
+        Description = "The topic's name; made when the broker allows it.",
+    };
 
     private readonly Argument<string?> _body = new("body")
     {
@@ -23,9 +26,17 @@ internal sealed class SendOptions
         HelpName = "FILE|-",
     };
 
-    private readonly Option<string?> _file = new("--file") { Description = "Sends a file's bytes as one message.", HelpName = "FILE" };
+    private readonly Option<string?> _file = new("--file")
+    {
+        Description = "Sends a file's bytes as one message.",
+        HelpName = "FILE",
+    };
 
-    private readonly Option<string?> _key = new("--key") { Description = "The ordering key: it picks the queue.", HelpName = "K" };
+    private readonly Option<string?> _key = new("--key")
+    {
+        Description = "The ordering key: it picks the queue.",
+        HelpName = "K",
+    };
 
     private readonly Option<string?> _keySeparator = new("--key-separator")
     {

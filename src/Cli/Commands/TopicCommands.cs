@@ -24,7 +24,11 @@ internal static class TopicCommands
     private static Command CreateCreate(GlobalOptions options, CliStreams streams)
     {
         Argument<string> name = TopicArgument();
-        var queues = new Option<int?>("--queues") { Description = "Queues; without it as many as the broker is set to.", HelpName = "N" };
+        var queues = new Option<int?>("--queues")
+        {
+            Description = "Queues; without it as many as the broker is set to.",
+            HelpName = "N",
+        };
         var command = new Command("create", "Creates a topic.") { name, queues };
         command.SetAction(async (parsed, cancellationToken) =>
         {
@@ -51,7 +55,9 @@ internal static class TopicCommands
             if (!options.IsJson(parsed))
             {
                 TableWriter.Write(
-                    streams, ["topic", "queues"], [.. topics.Select(topic => new[] { topic.Topic, Text(topic.QueueCount) })]);
+                    streams,
+                    ["topic", "queues"],
+                    [.. topics.Select(topic => new[] { topic.Topic, Text(topic.QueueCount) })]);
                 return ExitCode.Done;
             }
 
@@ -124,7 +130,7 @@ internal static class TopicCommands
                 Text(queue.Start.Value),
                 Text(queue.End.Value),
                 Text(queue.StoredBytes),
-                queue.LastStoredMs == 0 ? "-" : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs)),
+                LastStored(queue) ?? "-",
             }),
         ]);
 
@@ -145,13 +151,15 @@ internal static class TopicCommands
             json.WriteNumber("start", queue.Start.Value);
             json.WriteNumber("end", queue.End.Value);
             json.WriteNumber("storedBytes", queue.StoredBytes);
-            if (queue.LastStoredMs == 0) json.WriteNull("lastStoredTime");
-            else json.WriteString("lastStoredTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs)));
+            json.WriteString("lastStoredTime", LastStored(queue));
             json.WriteEndObject();
         }
 
         json.WriteEndArray();
     });
+
+    private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
+        ? null : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
 
     private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
 }

@@ -49,7 +49,9 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
         return cancellationToken.IsCancellationRequested ? ExitCode.Interrupted : ExitCode.Done;
     }
 
-    /// <summary>Goes to the next message; while there is none, shows what was printed, commits it, and watches the clock.</summary>
+    /// <summary>
+    /// Goes to the next message; while there is none, shows what was printed, commits it, and watches the clock.
+    /// </summary>
     private async ValueTask<bool> MoveNextAsync(
         IAsyncEnumerator<ReceivedMessage> messages, CancellationTokenSource ending)
     {

@@ -18,8 +18,7 @@ internal static class DurationText
         {
             if (!text.EndsWith(suffix, StringComparison.Ordinal)) continue;
             ReadOnlySpan<char> digits = text.AsSpan(0, text.Length - suffix.Length);
-            if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double count))
-                continue;
+            if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, null, out double count)) continue;
             double total = count * milliseconds;
             return total >= 1 && total <= TimeSpan.FromDays(MostDays).TotalMilliseconds
                 ? TimeSpan.FromMilliseconds(total) : null;

@@ -1,6 +1,8 @@
 namespace EQueue.Cli.Input;
 
-/// <summary>Cuts a stream of bytes into lines at line feeds. Nothing is decoded: a line is the bytes as they stand.</summary>
+/// <summary>
+/// Cuts a stream of bytes into lines at line feeds. Nothing is decoded: a line is the bytes as they stand.
+/// </summary>
 /// <remarks>A last line without a line feed is a line; an empty one behind the last line feed is not.</remarks>
 internal sealed class LineReader(Stream stream, int maxLineBytes)
 {

@@ -16,7 +16,8 @@ internal static class StartText
         ReadOnlySpan<char> value = text.AsSpan(colon + 1);
         return text[..colon] switch
         {
-            "offset" when long.TryParse(value, NumberStyles.None, null, out long offset) => StartPosition.AtOffset(offset),
+            "offset" when long.TryParse(value, NumberStyles.None, null, out long offset)
+                => StartPosition.AtOffset(offset),
             "time" when DateTimeOffset.TryParse(
                 value, CultureInfo.InvariantCulture, DateTimeStyles.AssumeUniversal, out DateTimeOffset time)
                 => StartPosition.AtTime(time),

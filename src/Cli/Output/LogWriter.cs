@@ -4,7 +4,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
 
-/// <summary>Prints what a log holds: words for people, or a JSON object a line whose first key says what it is.</summary>
+/// <summary>
+/// Prints what a log holds: words for people, or a JSON object a line whose first key says what it is.
+/// </summary>
 internal sealed class LogWriter(Stream output, bool isJson)
 {
     public void WriteStore(LogInspector log)
@@ -67,7 +69,8 @@ internal sealed class LogWriter(Stream output, bool isJson)
         string time = JsonText.Time(entry.Stored);
         if (!isJson)
         {
-            string records = entry.RecordCount == 0 ? "" : $" offset {entry.FirstOffset.Value} records {entry.RecordCount}";
+            string records = entry.RecordCount == 0
+                ? "" : $" offset {entry.FirstOffset.Value} records {entry.RecordCount}";
             WriteLine(
                 $"entry {entry.Position.Value} size {entry.Size} {entry.Kind} queue {entry.Queue.Value} "
                 + $"epoch {entry.Epoch} {time}{records}");

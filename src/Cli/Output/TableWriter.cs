@@ -1,4 +1,3 @@
-using System.Text;
 using Spectre.Console;
 
 namespace EQueue.Cli.Output;
@@ -8,7 +7,7 @@ internal static class TableWriter
 {
     public static void Write(CliStreams streams, IReadOnlyList<string> columns, IReadOnlyList<string[]> rows)
     {
-        using var writer = new StreamWriter(streams.Output, new UTF8Encoding(false), leaveOpen: true) { NewLine = "\n" };
+        using var writer = new StreamWriter(streams.Output, leaveOpen: true) { NewLine = "\n" };
         if (!streams.IsTerminal)
         {
             foreach (string[] row in rows) writer.WriteLine(string.Join('\t', row));

@@ -10,7 +10,9 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
     /// <summary>Longer than any broker's limit.</summary>
     private const int MaxLineBytes = 256 << 20;
 
-    /// <summary>Sends until the end, the first failure, or the token; what was sent is then stored or has failed.</summary>
+    /// <summary>
+    /// Sends until the end, the first failure, or the token; what was sent is then stored or has failed.
+    /// </summary>
     /// <exception cref="UsageException">A line has no key separator; the message names it.</exception>
     public async Task RunAsync(Stream input, CancellationToken cancellationToken)
     {
@@ -40,7 +42,8 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
             if (at < 0)
             {
                 throw new UsageException(
-                    $"Line {lines.LineNumber} has no key separator; the {lines.LineNumber - 1} lines before it were sent.");
+                    $"Line {lines.LineNumber} has no key separator; the {lines.LineNumber - 1} lines before it "
+                    + "were sent.");
             }
 
             key = body[..at];

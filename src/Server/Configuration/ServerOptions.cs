@@ -9,7 +9,9 @@ internal sealed record ServerOptions
     /// <summary>The word that turns the admin pages off.</summary>
     public const string NoAdmin = "none";
 
-    /// <summary>Where <c>/health</c> and <c>/stats</c> are: HOST:PORT, port 0 for any free one, or <see cref="NoAdmin"/>.</summary>
+    /// <summary>
+    /// Where <c>/health</c> and <c>/stats</c> are: HOST:PORT, port 0 for any free one, or <see cref="NoAdmin"/>.
+    /// </summary>
     public string AdminListen { get; init; } = "127.0.0.1:9491";
 
     /// <summary>How the broker runs.</summary>

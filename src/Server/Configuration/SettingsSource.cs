@@ -41,7 +41,8 @@ internal static class SettingsSource
         {
             if (text is null) continue;
             Setting setting = Settings.Find(key)
-                ?? throw new ConfigurationException($"{Section}:{key} is not a setting; --check-config lists them all.");
+                ?? throw new ConfigurationException(
+                    $"{Section}:{key} is not a setting; --check-config lists them all.");
             options = (text.Length > 0 ? setting.Read(options, text) : null)
                 ?? throw new ConfigurationException($"{setting.Key} is '{text}': allowed is {setting.Allowed}.");
         }
@@ -59,7 +60,9 @@ internal static class SettingsSource
         return options;
     }
 
-    /// <summary>A batch holds at least one message, so its limit follows the message's and what the store can take.</summary>
+    /// <summary>
+    /// A batch holds at least one message, so its limit follows the message's and what the store can take.
+    /// </summary>
     private static ServerOptions WithBatchLimit(ServerOptions options)
     {
         const int Overhead = 64 << 10;

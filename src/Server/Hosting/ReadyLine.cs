@@ -2,7 +2,9 @@ using EQueue.Server.Configuration;
 
 namespace EQueue.Server.Hosting;
 
-/// <summary>Says on standard output, once, that the server has recovered and serves. Nothing else is written there.</summary>
+/// <summary>
+/// Says on standard output, once, that the server has recovered and serves. Nothing else is written there.
+/// </summary>
 internal sealed class ReadyLine(ServerOptions options, BrokerService broker, AdminService admin) : IHostedService
 {
     public async Task StartAsync(CancellationToken cancellationToken)

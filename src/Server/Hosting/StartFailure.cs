@@ -31,7 +31,8 @@ internal static class StartFailure
 
     private static string Describe(Exception cause) => cause switch
     {
-        DiskException { Fault: DiskFault.Locked } locked => $"{locked.Path} is locked: another process uses this data directory.",
+        DiskException { Fault: DiskFault.Locked } locked
+            => $"{locked.Path} is locked: another process uses this data directory.",
         SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } => "The address to listen on is in use.",
         SocketException socket => $"The address to listen on cannot be used: {socket.Message}.",
         _ => cause.Message,
