@@ -1,0 +1,128 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client.Tests;
+
+public sealed class FetchFaultTests
+{
+    private const int BodyByte = 48 + RecordBatchLayout.HeaderSize + 12;
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenStoredBatches_WhenReadFromTheMiddleOfOne_ThenEarlierMessagesAreLeftOut(bool isCompressed)
+    {
+        await using var fake = await FakeQueue.StartAsync(3, isCompressed);
+        Assert.Equal(Enumerable.Range(14, 16), await ReadAsync(fake, from: 14));
+    }
+
+    [Fact]
+    public async Task GivenBytesDamagedOnTheWay_WhenRead_ThenTheyAreFetchedAgain()
+    {
+        await using var fake = await FakeQueue.StartAsync(5);
+        fake.Tamper = static (fetch, entry) => entry[BodyByte] ^= (byte)(fetch is 1 or 2 ? 1 : 0);
+        Assert.Equal(Enumerable.Range(0, 50), await ReadAsync(fake));
+    }
+
+    [Fact]
+    public async Task GivenBytesThatStayDamaged_WhenRead_ThenTheReaderIsToldAndCanGoOnBehindThem()
+    {
+        await using var fake = await FakeQueue.StartAsync(5);
+        fake.Tamper = static (_, entry) => entry[BodyByte] ^= (byte)(IsBatch(entry, 2) ? 1 : 0);
+        await using var client = new EQueueClient(fake.Address);
+        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        List<int> read = [];
+
+        var damage = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
+        Assert.Equal(Enumerable.Range(0, 20), read);
+        Assert.Equal((20, 30), (damage.Offset.Value, damage.Next.Value));
+
+        await reader.SeekAsync("t", 0, StartPosition.AtOffset(damage.Next.Value), Token);
+        await ReadAsync(reader, read);
+        Assert.Equal(Enumerable.Range(0, 20).Concat(Enumerable.Range(30, 20)), read);
+    }
+
+    [Fact]
+    public async Task GivenDamageOnTheBrokersDisk_WhenItMayBeSkipped_ThenTheRestIsRead()
+    {
+        await using var fake = await FakeQueue.StartAsync(5);
+        fake.QueueError = static offset => offset is >= 10 and < 20 ? ErrorCode.DamagedData : ErrorCode.None;
+        var read = await ReadAsync(fake, options: new ReaderOptions
+        {
+            StopAtEnd = true,
+            WhenDamaged = DamagedDataPolicy.Skip,
+        });
+        Assert.Equal(Enumerable.Range(0, 10).Concat(Enumerable.Range(20, 30)), read);
+    }
+
+    [Theory]
+    [InlineData(ErrorCode.ConnectionLost)]
+    [InlineData(ErrorCode.UnknownFetchSession)]
+    [InlineData(ErrorCode.LimitReached)]
+    public async Task GivenFetchesGoWrong_WhenReading_ThenNothingIsMissingAndNothingComesTwice(ErrorCode error)
+    {
+        await using var fake = await FakeQueue.StartAsync(20);
+        fake.Meet = fetch => fetch is 1 or 4 or 5 or 9 ? error : ErrorCode.None;
+        Assert.Equal(Enumerable.Range(0, 200), await ReadAsync(fake));
+        Assert.True(fake.FetchCount > 20);
+    }
+
+    [Fact]
+    public async Task GivenRefusalForGood_WhenReading_ThenTheLoopEndsTyped()
+    {
+        await using var fake = await FakeQueue.StartAsync(5);
+        fake.Meet = static fetch => fetch >= 2 ? ErrorCode.NotAuthorized : ErrorCode.None;
+        await using var client = new EQueueClient(fake.Address);
+        await using var reader = client.CreateReader();
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        List<int> read = [];
+
+        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await ReadAsync(reader, read));
+
+        Assert.Equal(ErrorCode.NotAuthorized, refusal.Code);
+        Assert.Equal(Enumerable.Range(0, 20), read);
+    }
+
+    [Fact]
+    public async Task GivenTinyPrefetch_WhenReading_ThenNoMoreThanOneAnswerIsFetchedAhead()
+    {
+        await using var fake = await FakeQueue.StartAsync(10);
+        await using var client = new EQueueClient(fake.Address);
+        await using var reader = client.CreateReader(new ReaderOptions { PrefetchBytes = 0 });
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        var read = 0;
+        await foreach (var message in reader.ReadAllAsync(Token))
+        {
+            Assert.InRange(fake.FetchCount, 1, 2 + (read / FakeQueue.MessagesPerBatch));
+            if (++read == 100)
+                break;
+        }
+    }
+
+    private static bool IsBatch(byte[] entry, int number) => entry[48 + 7] == number * FakeQueue.MessagesPerBatch;
+
+    private static async Task<List<int>> ReadAsync(FakeQueue fake, long from = 0, ReaderOptions? options = null)
+    {
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = fake.Address,
+            ReconnectBackoffMax = TimeSpan.FromMilliseconds(50),
+        });
+        await using var reader = client.CreateReader(options ?? new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("t", 0, StartPosition.AtOffset(from), Token);
+        List<int> read = [];
+        await ReadAsync(reader, read);
+        return read;
+    }
+
+    private static async Task ReadAsync(QueueReader reader, List<int> read)
+    {
+        await foreach (var message in reader.ReadAllAsync(Token))
+        {
+            read.Add(BitConverter.ToInt32(message.Body.Span));
+            Assert.Equal(message.Offset.Value, read[^1]);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client.Tests;
+
+public sealed class SettingsTests
+{
+    [Theory]
+    [InlineData("localhost", "localhost:9490")]
+    [InlineData("host.example:1", "host.example:1")]
+    [InlineData("127.0.0.1:65535", "127.0.0.1:65535")]
+    [InlineData("[::1]:80", "[::1]:80")]
+    [InlineData("[::1]", "[::1]:9490")]
+    [InlineData("::1", "[::1]:9490")]
+    public void GivenAddress_WhenRead_ThenHostAndPortAreKnown(string text, string expected) =>
+        Assert.Equal(expected, Assert.Single(ServerAddress.ParseList(text)).ToString());
+
+    [Fact]
+    public void GivenSeveralAddresses_WhenRead_ThenEachIsKnown() =>
+        Assert.Equal(["a:1", "b:9490"], ServerAddress.ParseList(" a:1, b ,").Select(a => a.ToString()));
+
+    [Theory]
+    [InlineData("")]
+    [InlineData(" , ")]
+    [InlineData("host:0")]
+    [InlineData("host:65536")]
+    [InlineData("host:x")]
+    [InlineData(":9490")]
+    [InlineData("two words:1")]
+    public void GivenNonsense_WhenReadAsAddress_ThenItIsRefused(string text) =>
+        Assert.Throws<ArgumentException>(() => new EQueueClient(text));
+
+    [Fact]
+    public async Task GivenSettingsOutOfRange_WhenUsed_ThenTheMessageNamesThem()
+    {
+        await using var client = new EQueueClient("localhost");
+        Refused("BatchBytes", () => client.CreateProducer(new ProducerOptions { BatchBytes = 10 }));
+        Refused("MaxInFlight", () => client.CreateProducer(new ProducerOptions { MaxInFlight = 0 }));
+        Refused("BufferMemoryBytes", () => client.CreateProducer(new ProducerOptions { BufferMemoryBytes = 1 }));
+        Refused("DeliveryTimeout", () => client.CreateProducer(new ProducerOptions { DeliveryTimeout = TimeSpan.Zero }));
+        Refused("FetchBytes", () => client.CreateReader(new ReaderOptions { FetchBytes = 1 }));
+        Refused("MaxFetchWait", () => client.CreateReader(new ReaderOptions { MaxFetchWait = TimeSpan.Zero }));
+        Refused(
+            "AutoCommitInterval",
+            () => client.CreateConsumer("g", ["t"], new ConsumerOptions { AutoCommitInterval = TimeSpan.Zero }));
+        Refused("group", () => client.CreateConsumer("no/slash", ["t"]));
+        Refused("topics", () => client.CreateConsumer("g", []));
+        Refused("MaxFrameBytes", () => new EQueueClient(new ClientOptions { MaxFrameBytes = 1 }));
+    }
+
+    [Theory]
+    [InlineData("a/b")]
+    [InlineData("")]
+    [InlineData("..")]
+    public async Task GivenBadTopicName_WhenSentTo_ThenItIsRefusedBeforeAnythingConnects(string topic)
+    {
+        await using var client = new EQueueClient("127.0.0.1:1");
+        await using var producer = client.CreateProducer();
+        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await producer.SendAsync(topic, "x"u8));
+        Assert.Equal(ErrorCode.InvalidName, refusal.Code);
+    }
+
+    [Fact]
+    public void GivenSequencesNearTheirEnd_WhenBatchesAreNumbered_ThenTheyGoOnAtZero()
+    {
+        var queue = new QueueLane(null!, 0, new FetchQueueKey(0, new QueueId(1)), null!, 4096)
+        {
+            NextSequence = int.MaxValue - 1,
+        };
+        var batch = new SendBatch(null!);
+        batch.Open(queue, FrameBuffer.Rent(4096), 4096, 0, 0, 0);
+        for (var i = 0; i < 5; i++)
+            Assert.True(batch.TryAppend(new RecordContent { Body = new OptionalBytes("x"u8) }));
+        queue.Add(batch);
+
+        queue.AssignSequence(batch, new ProducerSession(1, 0));
+
+        Assert.Equal(int.MaxValue - 1, batch.Sequence);
+        Assert.Equal(3, queue.NextSequence);
+        batch.Frame!.Dispose();
+    }
+
+    [Fact]
+    public void GivenBudget_WhenItIsUsedUp_ThenTheNextWaitsForARelease()
+    {
+        var budget = new SendBudget(100);
+        Assert.True(budget.TryReserve(60));
+        Assert.False(budget.TryReserve(60));
+        var released = budget.WhenReleased();
+        Assert.False(released.IsCompleted);
+        budget.Release(60);
+        Assert.True(released.IsCompleted);
+        Assert.True(budget.TryReserve(1000), "A single buffer larger than all is let in when nothing else is held.");
+        Assert.False(budget.TryReserve(1));
+    }
+
+    private static void Refused(string name, Func<object> make) =>
+        Assert.Contains(name, Assert.ThrowsAny<ArgumentException>(make).Message, StringComparison.Ordinal);
+}
