@@ -36,6 +36,9 @@ internal static partial class Log
     [LoggerMessage(5016, LogLevel.Error, "A send callback threw.")]
     public static partial void CallbackThrew(ILogger logger, Exception exception);
 
+    [LoggerMessage(5017, LogLevel.Debug, "The route of {Topic} could not be asked for again: {Reason}")]
+    public static partial void RefreshFailed(ILogger logger, string topic, string reason);
+
     [LoggerMessage(
         5020,
         LogLevel.Information,

@@ -147,8 +147,18 @@ internal sealed class GroupMember : IAsyncDisposable
             .InvokeAsync(request, HeartbeatTimeout, cancellationToken).ConfigureAwait(false);
         _generation = answer.Generation;
         _heartbeatInterval = answer.HeartbeatInterval;
-        if (answer.Assignment is { } assignment)
+        if (answer.Assignment is not { } assignment)
+            return;
+        try
+        {
             await AssignAsync(session, assignment, cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            // Half an assignment is none, and the broker tells it once per join.
+            _generation = 0;
+            throw;
+        }
     }
 
     private TimeSpan HeartbeatTimeout =>
@@ -201,7 +211,7 @@ internal sealed class GroupMember : IAsyncDisposable
             {
                 var pause = failures == 0 ? _heartbeatInterval : _client.ReconnectBackoffMin * Math.Min(failures, 20);
                 await Task.Delay(pause, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
-                if (_session is { Link.IsStale: false } session)
+                if (_isJoined && _session is { Link.IsStale: false } session)
                     await BeatAsync(session, _generation, _closing.Token).ConfigureAwait(false);
                 failures = 0;
             }

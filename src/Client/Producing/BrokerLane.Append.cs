@@ -9,6 +9,9 @@ internal sealed partial class BrokerLane
     /// <summary>Frame bytes that are not the batch: remoting's header and the request's.</summary>
     private const int FrameOverhead = FrameHeader.Size + SendBatch.HeaderRoom;
 
+    /// <summary>What batches of several messages keep to before the broker has told its limit.</summary>
+    private const int SafeBatchBytes = 1024 * 1024;
+
     /// <summary>Puts a message into the open batch of a queue.</summary>
     /// <param name="queue">One of this lane.</param>
     /// <param name="content">Encoded at once; nothing of it is kept.</param>
@@ -133,16 +136,18 @@ internal sealed partial class BrokerLane
         // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own
         // batch.
         var alone = size + FrameOverhead + 16;
-        if (size > MaxBatchBytes || alone > int.MaxValue)
+        var maxBatchBytes = MaxBatchBytes;
+        if ((maxBatchBytes > 0 && size > maxBatchBytes) || alone > Array.MaxLength)
             return AppendStatus.TooLarge;
-        var bytes = (int)Math.Max(alone, queue.BufferBytes);
+        var usual = Math.Min(queue.BufferBytes, FrameOverhead + (maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes));
+        var bytes = (int)Math.Max(alone, usual);
         if (!_producer.Budget.TryReserve(bytes))
             return AppendStatus.NoRoom;
         batch = _producer.RentBatch();
         batch.Open(
             queue,
             FrameBuffer.Rent(bytes - FrameHeader.Size),
-            bytes - FrameOverhead,
+            maxBatchBytes > 0 ? Math.Min(bytes - FrameOverhead, maxBatchBytes) : bytes - FrameOverhead,
             _time.GetUtcNow().ToUnixTimeMilliseconds(),
             _time.GetTimestamp(),
             bytes);

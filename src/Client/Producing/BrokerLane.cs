@@ -54,7 +54,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly Stack<ProduceRequest> _freeRequests = new();
     private readonly long _deliveryTicks;
     private readonly TimeSpan _sweepInterval;
-    private int _maxBatchBytes = int.MaxValue;
+    private int _maxBatchBytes;
     private long _timerDue = long.MaxValue;
     private bool _isClosed;
 
@@ -84,7 +84,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>Whether the lane takes nothing any more: its store is gone or the producer is disposed.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>The largest batch that the broker takes, in bytes; unknown before the first connection.</summary>
+    /// <summary>The largest batch that the broker takes, in bytes; 0 before the first connection.</summary>
     private int MaxBatchBytes => Volatile.Read(ref _maxBatchBytes);
 
     /// <summary>

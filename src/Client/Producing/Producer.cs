@@ -28,6 +28,7 @@ public sealed partial class Producer : IAsyncDisposable
     private readonly CancellationTokenSource _closing = new();
     private readonly Action<Producer> _onDisposed;
     private TopicLane? _lastTopic;
+    private readonly Task _refreshes;
     private Task? _disposal;
     private volatile bool _isDisposed;
 
@@ -40,6 +41,7 @@ public sealed partial class Producer : IAsyncDisposable
         Budget = new SendBudget(options.BufferMemoryBytes);
         Time = directory.Options.TimeProvider;
         Logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
+        _refreshes = Task.Run(RunRefreshesAsync);
     }
 
     internal ProducerOptions Options { get; }
@@ -157,19 +159,11 @@ public sealed partial class Producer : IAsyncDisposable
     internal async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> ResolveAsync(
         TopicLane topic, CancellationToken cancellationToken)
     {
-        for (var attempts = 0; ; attempts++)
+        while (true)
         {
             try
             {
-                var route = await _directory
-                    .RouteAsync([topic.Name], Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
-                var answer = route.Answer.Topics[0];
-                if (answer.Error != ErrorCode.None)
-                    throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
-                if (answer.Queues.Count == 0)
-                    throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
-                return ([.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue)).GetQueue(topic, queue))],
-                    answer.MaxMessageBytes);
+                return await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
             }
             catch (EQueueException exception) when (exception.IsRetriable)
             {
@@ -179,11 +173,60 @@ public sealed partial class Producer : IAsyncDisposable
         }
     }
 
+    private async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> RouteAsync(
+        TopicLane topic, bool autoCreate, CancellationToken cancellationToken)
+    {
+        var route = await _directory.RouteAsync([topic.Name], autoCreate, cancellationToken).ConfigureAwait(false);
+        var answer = route.Answer.Topics[0];
+        if (answer.Error != ErrorCode.None)
+            throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
+        if (answer.Queues.Count == 0)
+            throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
+        return ([.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue)).GetQueue(topic, queue))],
+            answer.MaxMessageBytes);
+    }
+
+    private async Task RunRefreshesAsync()
+    {
+        try
+        {
+            while (true)
+            {
+                await Task.Delay(Options.RouteRefreshInterval, Time, _closing.Token).ConfigureAwait(false);
+                foreach (var topic in _topics.Values)
+                    await RefreshAsync(topic).ConfigureAwait(false);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            // The producer ends.
+        }
+    }
+
+    private async ValueTask RefreshAsync(TopicLane topic)
+    {
+        if (!topic.IsResolved)
+            return;
+        try
+        {
+            var (queues, maxMessageBytes) =
+                await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
+            topic.Update(queues, maxMessageBytes);
+        }
+        catch (EQueueException exception)
+        {
+            // The known route serves on; a send that meets a gone queue asks for itself.
+            if (!_closing.IsCancellationRequested)
+                Log.RefreshFailed(Logger, topic.Name, exception.Message);
+        }
+    }
+
     private async Task DisposeOnceAsync()
     {
         _isDisposed = true;
         await FlushAsync(CancellationToken.None).ConfigureAwait(false);
         await _closing.CancelAsync().ConfigureAwait(false);
+        await _refreshes.ConfigureAwait(false);
         foreach (var lane in Lanes())
             await lane.DisposeAsync().ConfigureAwait(false);
         Task[] retired;

@@ -50,6 +50,9 @@ public sealed record ProducerOptions
     /// <summary>The longest pause before something refused for now is sent again.</summary>
     public TimeSpan RetryBackoffMax { get; init; } = TimeSpan.FromSeconds(1);
 
+    /// <summary>How often routes are asked for again, so that queues that were added are used; 10 ms or more.</summary>
+    public TimeSpan RouteRefreshInterval { get; init; } = TimeSpan.FromMinutes(1);
+
     /// <summary>Whether unknown topics are made by sending to them, if the broker allows it.</summary>
     public bool AutoCreateTopics { get; init; } = true;
 
@@ -79,6 +82,7 @@ public sealed record ProducerOptions
             "at least four batches");
         Option.RequireAtLeast(DeliveryTimeout, TimeSpan.FromMilliseconds(1), nameof(DeliveryTimeout));
         Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));
+        Option.RequireAtLeast(RouteRefreshInterval, TimeSpan.FromMilliseconds(10), nameof(RouteRefreshInterval));
         Option.RequireAtLeast(RetryBackoffMin, TimeSpan.FromMilliseconds(1), nameof(RetryBackoffMin));
         Option.RequireAtLeast(RetryBackoffMax, RetryBackoffMin, nameof(RetryBackoffMax));
     }

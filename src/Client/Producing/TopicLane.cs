@@ -175,8 +175,15 @@ internal sealed class TopicLane(Producer producer, string name)
         if (Volatile.Read(ref _queues) is not null)
             return;
         var (queues, maxMessageBytes) = await producer.ResolveAsync(this, cancellationToken).ConfigureAwait(false);
-        _maxMessageBytes = maxMessageBytes;
-        Volatile.Write(ref _queues, queues);
+        Update(queues, maxMessageBytes);
+    }
+
+    /// <summary>Takes a route up.</summary>
+    public void Update(QueueLane[] queues, uint maxMessageBytes)
+    {
+        Volatile.Write(ref _maxMessageBytes, maxMessageBytes);
+        if (Volatile.Read(ref _queues) is not { } known || !known.SequenceEqual(queues))
+            Volatile.Write(ref _queues, queues);
     }
 
     /// <summary>The route is out of date: it is asked for anew by the next message.</summary>
