@@ -104,8 +104,8 @@ public sealed class FetchTests : IAsyncLifetime
                 await _producer.ProduceAsync(queue, new string('x', 400));
         }
 
-        FetchRequest request = Messages.Open(
-            0, [.. _queues.Select(queue => Messages.From(queue, 0))]) with { MaxBytes = 500 };
+        FetchRequest request = Messages.Open(0, [.. _queues.Select(queue => Messages.From(queue, 0))]);
+        request = request with { MaxBytes = 500 };
         var turns = new List<QueueId>();
         for (int i = 0; i < 8; i++)
         {

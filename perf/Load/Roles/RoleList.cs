@@ -1,5 +1,5 @@
-using EQueue.Load.Limit;
 using EQueue.Load.Calls;
+using EQueue.Load.Limit;
 using EQueue.Load.Sockets;
 
 namespace EQueue.Load.Roles;

@@ -1,5 +1,5 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Collections.Concurrent;
+using System.Diagnostics.CodeAnalysis;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;

@@ -8,14 +8,14 @@ namespace EQueue.Remoting;
 internal sealed class BlockingCall : IResponseSink
 {
     [ThreadStatic]
-    private static BlockingCall? s_ofThread;
+    private static BlockingCall? _ofThread;
 
     private readonly ManualResetEventSlim _done = new(initialState: false);
     private ResponseFrame _response;
     private RemotingException? _exception;
 
     /// <summary>The calling thread's own; it blocks in one call at a time.</summary>
-    public static BlockingCall OfThread => s_ofThread ??= new BlockingCall();
+    public static BlockingCall OfThread => _ofThread ??= new BlockingCall();
 
     /// <inheritdoc/>
     public void OnResponse(long token, ResponseFrame response)
