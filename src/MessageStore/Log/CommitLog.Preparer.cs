@@ -56,16 +56,13 @@ internal sealed partial class CommitLog
                 ReleaseRoomWaiters(force: false);
                 continue;
             }
+            // Others fill the disk as well: the reserve is looked after even when no file is wanted.
+            _preparerSignal.Wait(SpaceCheckInterval);
+            CheckSpace();
             if (IsReadOnly)
             {
-                _preparerSignal.Wait(SpaceCheckInterval);
-                CheckSpace();
                 // Those who wait for room try again: messages are refused now, state waits on.
                 ReleaseRoomWaiters(force: true);
-            }
-            else
-            {
-                _preparerSignal.Wait();
             }
         }
     }
