@@ -1,6 +1,8 @@
 namespace EQueue.Protocol;
 
-/// <summary>Every outcome that a broker or a client can name. Numbers are on the wire: never changed, never reused.</summary>
+/// <summary>
+/// Every outcome that a broker or a client can name. Numbers are on the wire: never changed, never reused.
+/// </summary>
 /// <remarks>Texts and whether a retry can help: <see cref="ErrorCodes"/>.</remarks>
 public enum ErrorCode : ushort
 {

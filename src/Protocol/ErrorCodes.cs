@@ -1,6 +1,8 @@
 namespace EQueue.Protocol;
 
-/// <summary>What each <see cref="ErrorCode"/> says to people and whether sending the same request again can succeed.</summary>
+/// <summary>
+/// What each <see cref="ErrorCode"/> says to people and whether sending the same request again can succeed.
+/// </summary>
 public static class ErrorCodes
 {
     /// <summary>One sentence for people, without a full stop.</summary>

@@ -5,7 +5,9 @@ namespace EQueue.Protocol;
 public interface IPayload<TSelf>
     where TSelf : IPayload<TSelf>
 {
-    /// <summary>Reads the fields; a payload that does not fit leaves the reader failed and the result meaningless.</summary>
+    /// <summary>
+    /// Reads the fields; a payload that does not fit leaves the reader failed and the result meaningless.
+    /// </summary>
     static abstract TSelf Read(ref PayloadReader reader);
 
     /// <summary>Writes the fields in the order of the protocol's table.</summary>

@@ -1,7 +1,8 @@
 namespace EQueue.Protocol;
 
 /// <summary>The operations of a broker. Numbers are on the wire: never changed, never reused.</summary>
-/// <remarks>Opcode 0 is remoting's own keep-alive. Each operation has a file of its own under <c>Operations</c>.</remarks>
+/// <remarks>Opcode 0 is remoting's own keep-alive. Each operation has a file of its own under
+/// <c>Operations</c>.</remarks>
 public enum Opcode : byte
 {
     /// <summary>Opens a connection: versions, limits, who is who.</summary>

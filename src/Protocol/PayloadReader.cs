@@ -6,13 +6,14 @@ namespace EQueue.Protocol;
 /// <summary>Reads the body of a frame field by field, never beyond its end.</summary>
 /// <remarks>
 /// A field that does not fit makes the reader <see cref="Failed"/>; every later read then gives zero or null, so that a
-/// codec reads all of its fields first and asks once, with <see cref="IsComplete"/>. Counts are checked against the bytes
-/// that are left before anything is allocated.
-/// Little-endian; string = u16 size + UTF-8 (0xFFFF = null); bytes = u32 size + bytes (0xFFFFFFFF = null); list = u32 count + items.
+/// codec reads all of its fields first and asks once, with <see cref="IsComplete"/>. Counts are checked against the
+/// bytes that are left before anything is allocated.
+/// Little-endian; string = u16 size + UTF-8 (0xFFFF = null); bytes = u32 size + bytes (0xFFFFFFFF = null); list = u32
+/// count + items.
 /// </remarks>
 public ref struct PayloadReader
 {
-    private static readonly UTF8Encoding StrictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+    private static readonly UTF8Encoding StrictUtf8 = new(false, throwOnInvalidBytes: true);
 
     private readonly ReadOnlySpan<byte> _payload;
     private int _position;
@@ -45,7 +46,8 @@ public ref struct PayloadReader
     }
 
     /// <summary>Reads a u16.</summary>
-    public ushort ReadUInt16() => TryTake(2, out var field) ? BinaryPrimitives.ReadUInt16LittleEndian(field) : (ushort)0;
+    public ushort ReadUInt16() =>
+        TryTake(2, out var field) ? BinaryPrimitives.ReadUInt16LittleEndian(field) : (ushort)0;
 
     /// <summary>Reads an i16.</summary>
     public short ReadInt16() => (short)ReadUInt16();
@@ -106,7 +108,9 @@ public ref struct PayloadReader
     /// <summary>Reads bytes of a known size, in place.</summary>
     public ReadOnlySpan<byte> ReadRaw(uint size) => TryTake(size, out var field) ? field : default;
 
-    /// <summary>Reads the count of a list whose items take at least <paramref name="minItemSize"/> bytes each.</summary>
+    /// <summary>
+    /// Reads the count of a list whose items take at least <paramref name="minItemSize"/> bytes each.
+    /// </summary>
     /// <returns>A count that the bytes left can hold; 0 after a failure.</returns>
     public int ReadCount(int minItemSize) => ReadNullableCount(minItemSize, nullable: false) ?? 0;
 

@@ -75,7 +75,11 @@ public readonly ref struct PayloadWriter
 
         var size = Encoding.UTF8.GetByteCount(value);
         if (size >= ushort.MaxValue)
-            throw new ArgumentException($"A string of {size} bytes is longer than {ushort.MaxValue - 1}.", nameof(value));
+        {
+            throw new ArgumentException(
+                $"A string of {size} bytes is longer than {ushort.MaxValue - 1}.", nameof(value));
+        }
+
         WriteUInt16((ushort)size);
         Encoding.UTF8.GetBytes(value, _output.GetSpan(size));
         _output.Advance(size);

@@ -1,5 +1,6 @@
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -35,7 +36,7 @@ public sealed class FaultTests : IAsyncLifetime
     {
         _disk.HoldWrites();
         Task<ProduceResult> send = _producer.ProduceAsync(_queue, "a");
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => await _peer.FigureAsync("store.appendedBatches") == 1, "The batch should be staged.");
         Fetched fetched = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queue, 0)));
         Assert.Empty(fetched.Queues);
@@ -54,7 +55,7 @@ public sealed class FaultTests : IAsyncLifetime
         await _producer.InvokeAsync(Commit(1));
         _disk.HoldWrites();
         Task<CommitOffsetsResponse> commit = _producer.InvokeAsync(Commit(2));
-        await Eventually.HoldsAsync(async () =>
+        await Eventually.TrueAsync(async () =>
             await _peer.FigureAsync("broker.commits") == 2, "The second commit should come.");
         Assert.Equal(1, await ReadAsync());
         Assert.False(commit.IsCompleted);
@@ -73,7 +74,7 @@ public sealed class FaultTests : IAsyncLifetime
             sends.Add(SendWithDeadlineAsync(batch, 300));
 
         // The connection of the producer stands still; the others are served.
-        await Eventually.HoldsAsync(() =>
+        await Eventually.TrueAsync(() =>
             Task.FromResult(sends.Exists(send => send.IsCompleted)), "One should time out.");
         Task<ProduceResult> first = sends.First(send => send.IsCompleted);
         Assert.Equal((ErrorCode.Timeout, new QueueOffset(-1)), ((await first).Error, (await first).FirstOffset));
@@ -95,14 +96,14 @@ public sealed class FaultTests : IAsyncLifetime
         TestPeer leaving = await _broker.ConnectAsync("leaving");
         Task[] sends = [.. Enumerable.Range(0, 20).Select(_ => Assert.ThrowsAsync<RemotingException>(
             () => leaving.ProduceAsync(Durability.Policy, (_queue, batch))))];
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () =>
                 await _peer.FigureAsync("broker.produceRequests") > await _peer.FigureAsync("store.appendedBatches"),
             "One should be parked.");
         long staged = await _peer.FigureAsync("store.appendedBatches");
         await leaving.DisposeAsync();
         await Task.WhenAll(sends);
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => await _peer.FigureAsync("broker.connections") == 2, "The connection should end.");
         _disk.ReleaseWrites();
         Assert.Equal(ErrorCode.None, (await _producer.ProduceAsync(_queue, "after")).Error);
@@ -134,7 +135,7 @@ public sealed class FaultTests : IAsyncLifetime
         await _producer.ProduceAsync(_queue, "a");
         _disk.FreeBytesLeft = 0;
         var refused = default(ProduceResult);
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => (refused = await _producer.ProduceAsync(
                 _queue, "b")).Error == ErrorCode.StorageFull, "The disk is full.");
         Assert.True(refused.RetryAfterMs > 0);
@@ -142,7 +143,7 @@ public sealed class FaultTests : IAsyncLifetime
         Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(1))).Errors);
         Assert.NotEmpty((await _peer.FetchAsync(Messages.Open(0, Messages.From(_queue, 0)))).Bodies);
         _disk.FreeBytesLeft = null;
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => (await _producer.ProduceAsync(_queue, "c")).IsStored, "There is room again.");
     }
 

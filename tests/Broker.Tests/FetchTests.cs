@@ -1,5 +1,6 @@
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -308,6 +309,6 @@ public sealed class FetchTests : IAsyncLifetime
             (await _peer.RefusalAsync(new FindOffsetsRequest([new OffsetQuestion(key, -3)]))).Code);
     }
 
-    private Task ParkedAsync(int count) => Eventually.HoldsAsync(
+    private Task ParkedAsync(int count) => Eventually.TrueAsync(
         async () => await _producer.FigureAsync("broker.parkedFetches") == count, $"{count} fetches should wait.");
 }

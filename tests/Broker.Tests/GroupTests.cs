@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -88,7 +89,7 @@ public sealed class GroupTests : IAsyncLifetime
         await leaving.InvokeAsync(Join(Guid.NewGuid(), "orders"));
         long before = await _peer.FigureAsync("broker.connections");
         await leaving.DisposeAsync();
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => await _peer.FigureAsync("broker.connections") < before, "The connection should end.");
         Assert.Equal(2, (await _second.InvokeAsync(Join(Guid.NewGuid(), "orders"))).Generation);
     }

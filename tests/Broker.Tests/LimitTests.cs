@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -27,7 +28,7 @@ public sealed class LimitTests
                 Opcode.Produce, Messages.Produce(Durability.Policy, (queue, Messages.Batch("a"))).WrittenSpan);
             for (int i = 0; i < Sent; i++)
                 await raw.SendAsync(frame);
-            await Eventually.HoldsAsync(
+            await Eventually.TrueAsync(
                 async () => await peer.FigureAsync("broker.produceRequests") == 17, "One above the limit is read.");
             for (int i = 0; i < 100; i++)
                 Assert.Equal(17, await peer.FigureAsync("broker.produceRequests"));
@@ -65,11 +66,11 @@ public sealed class LimitTests
                 await raw.SendAsync(frame);
         }
 
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => (await peer.FetchAsync(all)).Bodies.Count() == 1, "An answer should hold a single entry.");
         foreach (RawConnection raw in stuck)
             raw.Dispose();
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => (await peer.FetchAsync(all)).Bodies.Count() > 5, "Answers should be large again.");
     }
 

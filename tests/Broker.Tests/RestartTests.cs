@@ -1,5 +1,6 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -85,7 +86,7 @@ public sealed class RestartTests
         await using TestPeer peer = await broker.ConnectAsync();
         QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
         Task<Fetched> fetch = peer.FetchAsync(Messages.Open(60_000, Messages.From(queue, 0)));
-        await Eventually.HoldsAsync(
+        await Eventually.TrueAsync(
             async () => await peer.FigureAsync("broker.parkedFetches") == 1, "The fetch should wait.");
         await broker.Broker.StopAsync(CancellationToken.None);
         Assert.Empty((await fetch).Queues);
@@ -113,7 +114,7 @@ public sealed class RestartTests
                     // The broker had stopped reading: not acknowledged.
                 }
             })];
-            await Eventually.HoldsAsync(() =>
+            await Eventually.TrueAsync(() =>
                 Task.FromResult(Volatile.Read(ref acknowledged) > 0), "Some should be stored.");
             broker.OwnsDirectory = false;
             await broker.Broker.StopAsync(CancellationToken.None);

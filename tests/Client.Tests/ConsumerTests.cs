@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
@@ -358,12 +359,11 @@ public sealed class ConsumerTests
     private static async Task SendUntilReadAsync(TestBroker broker, string topic, ValueTask<bool> step)
     {
         var read = step.AsTask();
-        while (!read.IsCompleted)
+        await Eventually.TrueAsync(async () =>
         {
             await SendAsync(broker, topic, 1);
-            await Task.WhenAny(read, Task.Delay(20, Token));
-        }
-
+            return read.IsCompleted;
+        });
         Assert.True(await read);
     }
 

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
@@ -22,7 +23,7 @@ public sealed class CallTests
         await using RemotingClient client = server.NewClient();
         byte[][] contents = [.. Enumerable.Range(0, 500).Select(i => Calls.Content(i, 20 + i))];
         Task<byte[]>[] calls = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == contents.Length, "all requests are held");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == contents.Length, "all requests are held");
         server.Handler.Release();
         Assert.Equal(contents, await Task.WhenAll(calls));
     }
@@ -71,7 +72,7 @@ public sealed class CallTests
         byte[][] contents = [.. Enumerable.Range(0, 3000).Select(i => Calls.Content(i, 1 + (i % 2000)))];
         foreach (byte[] content in contents)
             await client.SendOnewayAsync(Calls.Buffer(content), ScriptedHandler.Echo, 1, CancellationToken.None);
-        await Eventually.IsTrueAsync(() => server.Handler.Oneways.Count == contents.Length, "all oneways have arrived");
+        await Eventually.TrueAsync(() => server.Handler.Oneways.Count == contents.Length, "all oneways have arrived");
         Assert.Equal(contents, server.Handler.Oneways);
     }
 
@@ -83,7 +84,7 @@ public sealed class CallTests
         var sink = new CountingSink();
         for (int i = 0; i < 1000; i++)
             client.Invoke(Calls.Buffer(new byte[i]), ScriptedHandler.Echo, 1, Calls.Timeout, sink, i);
-        await Eventually.IsTrueAsync(() => sink.Outcomes.Count >= 1000, "all callbacks came");
+        await Eventually.TrueAsync(() => sink.Outcomes.Count >= 1000, "all callbacks came");
         Assert.Equal(Enumerable.Range(0, 1000).Select(i => ((long)i, i)), sink.Outcomes.Order());
     }
 
@@ -123,7 +124,7 @@ public sealed class CallTests
         await using var client = new RemotingClient(server.EndPoint, new RemotingClientOptions(), log);
         client.Invoke(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, new ThrowingSink(), 1);
         Assert.Equal([2], await client.EchoAsync([2]));
-        await Eventually.IsTrueAsync(() => log.CountOf(1025) == 1, "the sink's exception is logged");
+        await Eventually.TrueAsync(() => log.CountOf(1025) == 1, "the sink's exception is logged");
         Assert.True(client.IsConnected);
     }
 

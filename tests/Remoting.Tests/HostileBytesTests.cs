@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using EQueue.Support;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting.Tests;
@@ -29,7 +30,7 @@ public sealed class HostileBytesTests
         using Socket hostile = await server.ConnectRawAsync();
         await hostile.SendAsync(bytes);
         Assert.Empty(await hostile.ReadToEndAsync());
-        await Eventually.IsTrueAsync(() => server.Handler.Disconnected.Count == 1, $"{name}: the connection is closed");
+        await Eventually.TrueAsync(() => server.Handler.Disconnected.Count == 1, $"{name}: the connection is closed");
         CollectedLog.Line warning = Assert.Single(server.Log.Lines, line => line.Level >= LogLevel.Warning);
         Assert.Equal(1004, warning.Id);
         Assert.Equal([2], await other.EchoAsync([2]));
@@ -70,7 +71,7 @@ public sealed class HostileBytesTests
         peer.Shutdown(SocketShutdown.Send);
         byte[] answer = await peer.ReadToEndAsync();
         Assert.Equal(frame.Length, answer.Length);
-        await Eventually.IsTrueAsync(() => server.Handler.Disconnected.Count == 1, "the connection is closed");
+        await Eventually.TrueAsync(() => server.Handler.Disconnected.Count == 1, "the connection is closed");
         Assert.Equal(1, server.Handler.FrameCount);
         Assert.Equal(1, server.Log.CountOf(1004));
     }
@@ -93,7 +94,7 @@ public sealed class HostileBytesTests
             Assert.Equal([(byte)i], await client.EchoAsync([(byte)i]));
         }
 
-        await Eventually.IsTrueAsync(() => server.Server.ConnectionCount == 1, "all of them are gone");
+        await Eventually.TrueAsync(() => server.Server.ConnectionCount == 1, "all of them are gone");
     }
 
     [Fact]

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
@@ -15,7 +16,7 @@ public sealed class ReconnectTests
         await client.WaitConnectedAsync(CancellationToken.None);
         Task<RemotingError>[] calls = [.. Enumerable.Range(0, 100).Select(_ => client.InvokeAsync(
             Calls.Buffer([1]), ScriptedHandler.Hold, 1, Timeout.InfiniteTimeSpan, CancellationToken.None).ErrorOfAsync())];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 100, "all are held");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 100, "all are held");
         server.Handler.Connected.Single().Close(null);
         Assert.All(await Task.WhenAll(calls), error => Assert.Equal(RemotingError.ConnectionLost, error));
         Assert.Equal(0, client.InFlight);
@@ -30,7 +31,7 @@ public sealed class ReconnectTests
         var log = new CollectedLog();
         await using var client = new RemotingClient(new IPEndPoint(IPAddress.Loopback, port), Quick, log);
         Task<byte[]> waiting = client.EchoAsync([1, 2]);
-        await Eventually.IsTrueAsync(() => log.CountOf(1023) >= 2, "it is tried again and again");
+        await Eventually.TrueAsync(() => log.CountOf(1023) >= 2, "it is tried again and again");
         Assert.False(client.IsConnected);
         await using TestServer server = await TestServer.StartAsync(port: port);
         Assert.Equal([1, 2], await waiting);
@@ -63,7 +64,7 @@ public sealed class ReconnectTests
 
         await using TestServer server = await TestServer.StartAsync(handler, port: port);
         await Task.WhenAll(calls);
-        await Eventually.IsTrueAsync(() => sink.Outcomes.Count == 50, "all callbacks came");
+        await Eventually.TrueAsync(() => sink.Outcomes.Count == 50, "all callbacks came");
         Assert.Equal(Enumerable.Range(0, 100).Select(i => (byte)i), arrived);
     }
 
@@ -90,7 +91,7 @@ public sealed class ReconnectTests
             Assert.Equal([(byte)i], await client.EchoAsync([(byte)i]));
             Assert.Equal(i, client.ConnectionGeneration);
             await server.DisposeAsync();
-            await Eventually.IsTrueAsync(() => !client.IsConnected, "the end is noticed");
+            await Eventually.TrueAsync(() => !client.IsConnected, "the end is noticed");
             server = await TestServer.StartAsync(port: port);
         }
 
@@ -116,7 +117,7 @@ public sealed class ReconnectTests
         Assert.Equal([1], await client.EchoAsync([1]));
         Assert.Equal([42], greetings);
         server.Handler.Connected.Last().Close(null);
-        await Eventually.IsTrueAsync(() => client.ConnectionGeneration == 2, "it is connected again");
+        await Eventually.TrueAsync(() => client.ConnectionGeneration == 2, "it is connected again");
         Assert.Equal([42, 42], greetings);
         Assert.Equal(3, server.Handler.FrameCount);
     }
@@ -184,7 +185,7 @@ public sealed class ReconnectTests
         var idle = server.NewClient();
         Task<RemotingError>[] calls = [.. Enumerable.Range(0, 5).Select(_ => client.InvokeAsync(
             Calls.Buffer([1]), ScriptedHandler.Hold, 1, Calls.Timeout, CancellationToken.None).ErrorOfAsync())];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 2, "two are sent, three wait");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 2, "two are sent, three wait");
         await client.DisposeAsync();
         await client.DisposeAsync();
         await idle.DisposeAsync();

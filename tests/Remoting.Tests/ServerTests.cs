@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using EQueue.Support;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting.Tests;
@@ -43,7 +44,7 @@ public sealed class ServerTests
         await using RemotingClient other = server.NewClient();
         byte[] content = Calls.Content(5, 5000);
         Task<byte[]> first = paused.EchoAsync(content, ScriptedHandler.Custom);
-        await Eventually.IsTrueAsync(() => handler.FrameCount == 1, "the first is being handled");
+        await Eventually.TrueAsync(() => handler.FrameCount == 1, "the first is being handled");
         Task<byte[]> second = paused.EchoAsync([2]);
         for (int i = 0; i < 50; i++) Assert.Equal([(byte)i], await other.EchoAsync([(byte)i]));
         Assert.False(second.IsCompleted);
@@ -70,7 +71,7 @@ public sealed class ServerTests
         Assert.InRange(server.Log.CountOf(1003), 1, 4);
         Assert.Equal([1], await first.EchoAsync([1]));
         await second.DisposeAsync();
-        await Eventually.IsTrueAsync(() => server.Server.ConnectionCount == 1, "a place is free");
+        await Eventually.TrueAsync(() => server.Server.ConnectionCount == 1, "a place is free");
         await using RemotingClient third = server.NewClient();
         Assert.Equal([3], await third.EchoAsync([3]));
     }
@@ -82,7 +83,7 @@ public sealed class ServerTests
         await using RemotingClient client = server.NewClient();
         byte[][] contents = [.. Enumerable.Range(0, 50).Select(i => Calls.Content(i, 100_000))];
         Task<byte[]>[] calls = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 50, "all are held");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 50, "all are held");
         Task stopping = server.Server.StopAsync(TimeSpan.FromSeconds(20), CancellationToken.None);
         (Task<byte[]> tooLate, int before) = await FirstUnreadAsync(client);
         Assert.False(stopping.IsCompleted);
@@ -104,7 +105,7 @@ public sealed class ServerTests
         TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
         Task<byte[]> call = client.EchoAsync([1], ScriptedHandler.Hold);
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 1, "it is held");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 1, "it is held");
         await server.Server.StopAsync(TimeSpan.FromMilliseconds(200), CancellationToken.None);
         Assert.Equal(1, server.Log.CountOf(1008));
         await Assert.ThrowsAsync<RemotingException>(() => call);
@@ -131,7 +132,7 @@ public sealed class ServerTests
         byte[] answer = await peer.ReadToEndAsync();
         Assert.Equal(last.Length, answer.Length);
         peer.Dispose();
-        await Eventually.IsTrueAsync(() => !handler.Disconnected.IsEmpty, "the connection has ended");
+        await Eventually.TrueAsync(() => !handler.Disconnected.IsEmpty, "the connection has ended");
         Assert.Null(handler.Disconnected.Single().Cause);
         Assert.Equal(1, handler.FrameCount);
     }
@@ -187,7 +188,7 @@ public sealed class ServerTests
         await closed.Task;
         connection.Send(FrameBuffer.Rent(), 1, 1, FrameFlags.Response, 1, 0);
         await connection.WhenWritable();
-        await Eventually.IsTrueAsync(() => !server.Handler.Disconnected.IsEmpty, "the handler is told");
+        await Eventually.TrueAsync(() => !server.Handler.Disconnected.IsEmpty, "the handler is told");
         Assert.Equal("Enough.", server.Handler.Disconnected.Single().Cause?.Message);
         Assert.Equal(0, connection.QueuedBytes);
     }
@@ -275,7 +276,7 @@ public sealed class ServerTests
         RemotingException exception =
             await Assert.ThrowsAsync<RemotingException>(() => failing.EchoAsync([1], ScriptedHandler.Custom));
         Assert.Equal(RemotingError.ConnectionLost, exception.Error);
-        await Eventually.IsTrueAsync(() => handler.Disconnected.Count == 1, "the handler is told");
+        await Eventually.TrueAsync(() => handler.Disconnected.Count == 1, "the handler is told");
         Assert.Single(server.Log.Lines, line => line.Level >= LogLevel.Warning);
         Assert.Equal(1, server.Log.CountOf(1005));
         Assert.Equal([1], await other.EchoAsync([1]));

@@ -1,5 +1,6 @@
 using System.Buffers.Binary;
 using System.Collections.Concurrent;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
@@ -65,7 +66,7 @@ public sealed class TwoProcessTests
                 for (int i = 0; i < 64; i++)
                     client.Invoke(Calls.Buffer(Calls.Content(i, BodyBytes)), Echo, 1, Calls.Timeout, sink, made++);
                 long sent = made;
-                await Eventually.IsTrueAsync(() => told.Count == sent, "all outcomes of the round are told");
+                await Eventually.TrueAsync(() => told.Count == sent, "all outcomes of the round are told");
             }
         });
         Assert.Equal(made, told.Count);
@@ -83,7 +84,7 @@ public sealed class TwoProcessTests
         for (int life = 0; life < 3; life++)
         {
             for (int i = 0; i < CallsPerLife; i++) refused += await SendAsync(client, content) ? 0 : 1;
-            await Eventually.IsTrueAsync(() => Arrived(client) > 0, "oneways arrive in this life");
+            await Eventually.TrueAsync(() => Arrived(client) > 0, "oneways arrive in this life");
             if (life == 0) Assert.Equal(CallsPerLife, await LastArrivedAsync(client, CallsPerLife));
             await peer.KillAsync();
             peer.Dispose();
@@ -107,7 +108,7 @@ public sealed class TwoProcessTests
         for (int life = 1; life <= 3; life++)
         {
             int target = tally.Answered + CallsPerLife;
-            await Eventually.IsTrueAsync(() => tally.Answered >= target || working.IsCompleted, $"calls are answered in life {life}");
+            await Eventually.TrueAsync(() => tally.Answered >= target || working.IsCompleted, $"calls are answered in life {life}");
             if (life == 3) break;
             await peer.KillAsync();
             peer.Dispose();
@@ -142,7 +143,7 @@ public sealed class TwoProcessTests
 
     private static async Task<long> LastArrivedAsync(RemotingClient client, long expected)
     {
-        await Eventually.IsTrueAsync(() => Arrived(client) >= expected, "every oneway of a life without a kill arrives");
+        await Eventually.TrueAsync(() => Arrived(client) >= expected, "every oneway of a life without a kill arrives");
         return Arrived(client);
     }
 

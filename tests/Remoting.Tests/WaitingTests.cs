@@ -1,3 +1,4 @@
+using EQueue.Support;
 namespace EQueue.Remoting.Tests;
 
 /// <summary>Timeouts, cancellation, late answers, a full ring, a full queue.</summary>
@@ -19,7 +20,7 @@ public sealed class WaitingTests
         Assert.Equal(RemotingError.Timeout, blocking.Error);
         var sink = new CallTests.CountingSink();
         client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, Short, sink, 3);
-        await Eventually.IsTrueAsync(() => !sink.Failures.IsEmpty, "the sink is told");
+        await Eventually.TrueAsync(() => !sink.Failures.IsEmpty, "the sink is told");
         Assert.Equal((3, RemotingError.Timeout), sink.Failures.Single());
         Assert.True(client.IsConnected);
         Assert.Equal(0, client.InFlight);
@@ -40,12 +41,12 @@ public sealed class WaitingTests
         await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxInFlight = 8 });
         Task<RemotingError>[] late =
             [.. Enumerable.Range(0, 8).Select(_ => Hold(client, TimeSpan.FromMilliseconds(500)).ErrorOfAsync())];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 8, "all eight are held");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 8, "all eight are held");
         Assert.All(await Task.WhenAll(late), error => Assert.Equal(RemotingError.Timeout, error));
 
         byte[][] contents = [.. Enumerable.Range(0, 8).Select(i => Calls.Content(i, 50))];
         Task<byte[]>[] current = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 16, "the slots are in use again");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 16, "the slots are in use again");
         server.Handler.Release();
         Assert.Equal(contents, await Task.WhenAll(current));
     }
@@ -60,7 +61,7 @@ public sealed class WaitingTests
             using var cancellation = new CancellationTokenSource();
             Task<RemotingError> call =
                 client.InvokeAsync(Calls.Buffer([1]), ScriptedHandler.Hold, 1, Calls.Timeout, cancellation.Token).ErrorOfAsync();
-            await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 1, "the request is held");
+            await Eventually.TrueAsync(() => server.Handler.HeldCount == 1, "the request is held");
             await cancellation.CancelAsync();
             Assert.Equal(RemotingError.Cancelled, await call);
             server.Handler.Release();
@@ -121,7 +122,7 @@ public sealed class WaitingTests
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxInFlight = 2 });
         Task<byte[]>[] held = [client.EchoAsync([1], ScriptedHandler.Hold), client.EchoAsync([2], ScriptedHandler.Hold)];
-        await Eventually.IsTrueAsync(() => server.Handler.HeldCount == 2, "both are held");
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 2, "both are held");
         Task<RemotingError> givesUp = Hold(client, Short).ErrorOfAsync();
         Task<byte[]> waits = client.EchoAsync([3]);
         Assert.Equal(RemotingError.Timeout, await givesUp);
@@ -167,7 +168,7 @@ public sealed class WaitingTests
         Assert.Empty(server.Handler.Oneways);
         gate.SetResult();
         await sending;
-        await Eventually.IsTrueAsync(() => server.Handler.Oneways.Count == accepted + 100, "everything has arrived");
+        await Eventually.TrueAsync(() => server.Handler.Oneways.Count == accepted + 100, "everything has arrived");
     }
 
     private static ValueTask<ResponseFrame> Hold(RemotingClient client, TimeSpan timeout) =>

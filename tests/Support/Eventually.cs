@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace EQueue.Support;
 
@@ -7,19 +8,21 @@ public static class Eventually
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
-    /// <summary>Completes when the condition holds.</summary>
-    /// <exception cref="TimeoutException">It did not within a minute.</exception>
-    public static Task TrueAsync(Func<bool> condition) => TrueAsync(() => Task.FromResult(condition()));
+    /// <inheritdoc cref="TrueAsync(Func{Task{bool}}, string?)"/>
+    public static Task TrueAsync(
+        Func<bool> condition, [CallerArgumentExpression(nameof(condition))] string? what = null) =>
+        TrueAsync(() => Task.FromResult(condition()), what);
 
     /// <summary>Completes when the condition holds.</summary>
-    /// <exception cref="TimeoutException">It did not within a minute.</exception>
-    public static async Task TrueAsync(Func<Task<bool>> condition)
+    /// <exception cref="TimeoutException">It did not within a minute; the message says what was waited for.</exception>
+    public static async Task TrueAsync(
+        Func<Task<bool>> condition, [CallerArgumentExpression(nameof(condition))] string? what = null)
     {
         long started = Stopwatch.GetTimestamp();
         while (!await condition())
         {
             if (Stopwatch.GetElapsedTime(started) > Deadline)
-                throw new TimeoutException($"Not true within {Deadline}.");
+                throw new TimeoutException($"Not true within {Deadline}: {what}.");
             await Task.Delay(10);
         }
     }

@@ -75,10 +75,7 @@ public sealed partial class Producer : IAsyncDisposable
             cancellationToken)
         : SendEncoded(topic, new OptionalBytes(body), key, tag, properties, cancellationToken);
 
-    /// <summary>Sends a message; completes when it is stored.</summary>
-    /// 
-    /// 
-    /// <inheritdoc cref="SendAsync(string, ReadOnlySpan{byte}, string?, string?, RecordProperties?, CancellationToken)"/>
+    /// <summary>Sends a message; completes when it is stored. The body is copied before the call returns.</summary>
     public ValueTask<SendReceipt> SendAsync(
         string topic,
         ReadOnlyMemory<byte> body,

@@ -1,6 +1,8 @@
 namespace EQueue.Protocol;
 
-/// <summary>An address in a commit log: counts bytes from the log's begin, segment headers not included, and never changes.</summary>
+/// <summary>
+/// An address in a commit log: counts bytes from the log's begin, segment headers not included, and never changes.
+/// </summary>
 /// <param name="Value">0 or more.</param>
 public readonly record struct LogPosition(long Value) : IComparable<LogPosition>
 {

@@ -11,12 +11,13 @@ public enum FetchIsolation : byte
 
 /// <summary>One long poll over all queues of a fetch session.</summary>
 /// <remarks>
-/// A session lives with its connection. The first request (session 0, sequence 0) carries every queue; later ones carry only
-/// what changed: the broker remembers each queue's next offset, so that an unchanged session costs nothing per queue.
+/// A session lives with its connection. The first request (session 0, sequence 0) carries every queue; later ones carry
+/// only what changed: the broker remembers each queue's next offset, so that an unchanged session costs nothing per
+/// queue.
 /// A sequence that is not the one expected answers UnknownFetchSession; the client then starts a new session.
 /// Answer: <see cref="FetchResponseHeader"/>, then per queue with something to say a <see cref="FetchedQueueHeader"/>
-/// and its entries. Errors per queue: UnknownQueue, QueueNotReadable, OffsetOutOfRange, DamagedData, DivergingEpoch; a queue with an error
-/// leaves the session until it is named again.
+/// and its entries. Errors per queue: UnknownQueue, QueueNotReadable, OffsetOutOfRange, DamagedData, DivergingEpoch; a
+/// queue with an error leaves the session until it is named again.
 /// </remarks>
 public sealed record FetchRequest : IPayload<FetchRequest>
 {

@@ -1,7 +1,8 @@
 namespace EQueue.Protocol;
 
 /// <summary>Joins a group, stays in it and learns which queues to read: the one call of membership.</summary>
-/// <remarks>Errors: InvalidName, UnknownTopic, GroupBusy, UnknownMember (join again with generation 0), FencedGeneration, InvalidArgument.</remarks>
+/// <remarks>Errors: InvalidName, UnknownTopic, GroupBusy, UnknownMember (join again with generation 0),
+/// FencedGeneration, InvalidArgument.</remarks>
 public sealed record GroupHeartbeatRequest : IRequest<GroupHeartbeatRequest, GroupHeartbeatResponse>
 {
     /// <inheritdoc/>

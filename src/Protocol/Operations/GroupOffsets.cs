@@ -2,10 +2,12 @@ namespace EQueue.Protocol;
 
 /// <summary>Stores how far a group has come.</summary>
 /// <param name="Group">Its name (see <see cref="NameRules"/>).</param>
-/// <param name="Member">Who commits; empty = nobody's member (manual assignment), allowed while the group has no live member.</param>
+/// <param name="Member">Who commits; empty = nobody's member (manual assignment), allowed while the group has no live
+/// member.</param>
 /// <param name="Generation">The member's generation; -1 without a member.</param>
 /// <param name="Offsets">Where the group goes on.</param>
-/// <remarks>Errors: InvalidName, UnknownMember, FencedGeneration, GroupBusy; per queue UnknownQueue, InvalidArgument, StorageFull.</remarks>
+/// <remarks>Errors: InvalidName, UnknownMember, FencedGeneration, GroupBusy; per queue UnknownQueue, InvalidArgument,
+/// StorageFull.</remarks>
 public sealed record CommitOffsetsRequest(
     string Group, Guid Member, int Generation, IReadOnlyList<CommittedOffset> Offsets)
     : IRequest<CommitOffsetsRequest, CommitOffsetsResponse>

@@ -17,7 +17,8 @@ public sealed record FindOffsetsRequest(IReadOnlyList<OffsetQuestion> Questions)
 
 /// <summary>A queue and the moment whose offset is wanted.</summary>
 /// <param name="Queue">Which queue.</param>
-/// <param name="TimeMs"><see cref="Begin"/>, <see cref="End"/>, or a stored time in Unix milliseconds, 0 or more.</param>
+/// <param name="TimeMs"><see cref="Begin"/>, <see cref="End"/>, or a stored time in Unix milliseconds, 0 or
+/// more.</param>
 public readonly record struct OffsetQuestion(FetchQueueKey Queue, long TimeMs) : IPayload<OffsetQuestion>
 {
     /// <summary>The offset after the last visible message.</summary>

@@ -14,8 +14,9 @@ namespace EQueue.Protocol;
 /// 16     4    batch count, u32, 1 or more
 /// </code>
 /// Oneway requests get no answer and carry batches without a producer session.
-/// Answer: <see cref="ProduceResponse"/>. Errors per batch: UnknownQueue, QueueNotWritable, MessageTooLarge, CorruptBatch,
-/// InvalidBatch, OutOfOrderSequence, ProducerFenced, UnknownProducer, QueueFull, StorageFull, StoreFaulted, Throttled, Timeout.
+/// Answer: <see cref="ProduceResponse"/>. Errors per batch: UnknownQueue, QueueNotWritable, MessageTooLarge,
+/// CorruptBatch, InvalidBatch, OutOfOrderSequence, ProducerFenced, UnknownProducer, QueueFull, StorageFull,
+/// StoreFaulted, Throttled, Timeout.
 /// </remarks>
 /// <param name="Durability">When the answer is due.</param>
 /// <param name="DeadlineMs">Milliseconds the broker may park the request; 0 = its own limit.</param>
@@ -104,7 +105,9 @@ public readonly record struct ProduceBatchHeader(QueueId Queue, ushort Log, int 
     }
 }
 
-/// <summary>The answer to a produce request: a head, then one <see cref="ProduceResult"/> per batch, in order.</summary>
+/// <summary>
+/// The answer to a produce request: a head, then one <see cref="ProduceResult"/> per batch, in order.
+/// </summary>
 /// <remarks>
 /// <code>
 /// offset size field
@@ -179,7 +182,9 @@ public readonly record struct ProduceResult(
         BinaryPrimitives.WriteInt32LittleEndian(destination[24..], RetryAfterMs);
     }
 
-    /// <summary>Reads the result at the start of <paramref name="source"/>, which holds <see cref="Size"/> bytes or more.</summary>
+    /// <summary>
+    /// Reads the result at the start of <paramref name="source"/>, which holds <see cref="Size"/> bytes or more.
+    /// </summary>
     public static ProduceResult Read(ReadOnlySpan<byte> source) => new(
         (ErrorCode)BinaryPrimitives.ReadUInt16LittleEndian(source),
         (Durability)source[2],

@@ -1,7 +1,8 @@
 namespace EQueue.Protocol;
 
 /// <summary>Asks where the queues of topics are.</summary>
-/// <param name="Topics">Names; unknown ones are made when <paramref name="AutoCreate"/> and the broker allow it.</param>
+/// <param name="Topics">Names; unknown ones are made when <paramref name="AutoCreate"/> and the broker allow
+/// it.</param>
 /// <param name="AutoCreate">Whether the asker wants missing topics made.</param>
 public sealed record RouteRequest(IReadOnlyList<string> Topics, bool AutoCreate) : IRequest<RouteRequest, RouteResponse>
 {

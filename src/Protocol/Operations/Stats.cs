@@ -19,7 +19,8 @@ public sealed record StatsRequest : IRequest<StatsRequest, StatsResponse>
 public sealed record StatsResponse(IReadOnlyList<StatsFigure> Figures) : IPayload<StatsResponse>
 {
     /// <inheritdoc/>
-    public static StatsResponse Read(ref PayloadReader reader) => new(reader.ReadList<StatsFigure>(StatsFigure.MinSize));
+    public static StatsResponse Read(ref PayloadReader reader) =>
+        new(reader.ReadList<StatsFigure>(StatsFigure.MinSize));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer) => writer.WriteList(Figures);
@@ -38,7 +39,8 @@ public sealed record StatsResponse(IReadOnlyList<StatsFigure> Figures) : IPayloa
 }
 
 /// <summary>A figure.</summary>
-/// <param name="Name">Room, dot, what it counts, unit last: <c>store.bytesWritten</c>, <c>process.cpuMicroseconds</c>.</param>
+/// <param name="Name">Room, dot, what it counts, unit last: <c>store.bytesWritten</c>,
+/// <c>process.cpuMicroseconds</c>.</param>
 /// <param name="Value">A count since the start, or a level now.</param>
 public readonly record struct StatsFigure(string Name, long Value) : IPayload<StatsFigure>
 {

@@ -13,7 +13,9 @@ public enum BacklogPolicy : byte
     DropOldest = 2,
 }
 
-/// <summary>Everything that can be set for a topic. A null is "the broker's own setting" (create) or "as it is" (alter).</summary>
+/// <summary>
+/// Everything that can be set for a topic. A null is "the broker's own setting" (create) or "as it is" (alter).
+/// </summary>
 /// <remarks>On the wire: u32 of presence bits in the order below, then each field present.</remarks>
 public sealed record TopicSettings : IPayload<TopicSettings>
 {

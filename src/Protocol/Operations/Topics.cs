@@ -22,7 +22,9 @@ public sealed record CreateTopicRequest(string Topic, TopicSettings Settings)
     }
 }
 
-/// <summary>Changes what <paramref name="Settings"/> names and leaves the rest. Answers with what the topic became.</summary>
+/// <summary>
+/// Changes what <paramref name="Settings"/> names and leaves the rest. Answers with what the topic became.
+/// </summary>
 /// <remarks>Errors: UnknownTopic, InvalidArgument (fewer queues among them), TooManyQueues, StorageFull.</remarks>
 public sealed record AlterTopicRequest(string Topic, TopicSettings Settings)
     : IRequest<AlterTopicRequest, TopicDescription>

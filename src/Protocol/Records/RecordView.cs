@@ -58,8 +58,10 @@ public readonly ref struct RecordView
     public RecordPropertyReader Properties => new(_batch, _range.HeadersStart, _range.HeadersCount);
 
     /// <summary>Reads the next record into this view.</summary>
-    /// <remarks>The range is found in its final place, behind the back of <c>readonly</c>: clearing the view and copying the
-    /// range into it cost more than finding it (perf/Micro, RecordDecode).</remarks>
+    /// <remarks>
+    /// The range is found in its final place, behind the back of <c>readonly</c>: clearing the view and copying the
+    /// range into it cost more than finding it (perf/Micro, RecordDecode).
+    /// </remarks>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal static bool TryRead(ReadOnlySpan<byte> batch, scoped ref RecordCursor cursor, out RecordView record)
     {
