@@ -23,16 +23,19 @@ for name in "${names[@]}"; do
     git apply "$patch"
     log="$copy/$name.log"
     verdict="SURVIVED"
-    if ! dotnet build "tests/$project" -c Release -v q -clp:ErrorsOnly -p:RunAnalyzers=false >"$log" 2>&1; then
+    if ! dotnet build "tests/$project" -c Release -v q -clp:ErrorsOnly -p:RunAnalyzers=false -p:UseSharedCompilation=true >"$log" 2>&1; then
         verdict="DOES NOT BUILD"
     else
         # shellcheck disable=SC2086
-        timeout 300 "artifacts/bin/$project/release/EQueue.$project" $arguments >>"$log" 2>&1 || {
-            red=$(sed -n 's/\x1b\[[0-9;]*m//g; s/^ *\([A-Za-z0-9_.]*\.\)\([A-Za-z0-9]*\.[A-Za-z0-9_]*\).*\[FAIL\].*/\2/p' "$log" | sort -u | head -3 | paste -sd' ' -)
-            verdict="${red:-the run did not end}"
-        }
+        timeout 300 "artifacts/bin/$project/release/EQueue.$project" --no-ansi --no-progress $arguments >>"$log" 2>&1 && code=0 || code=$?
+        case $code in
+            0) ;;
+            2) verdict=$(sed -n 's/^failed [A-Za-z0-9_.]*\.\([A-Za-z0-9]*\.[A-Za-z0-9_]*\).*/\1/p' "$log" | sort -u | head -3 | paste -sd' ' -) ;;
+            5 | 8) verdict="NOT RUN" ;;
+            *) verdict="the run broke off with code $code" ;;
+        esac
     fi
-    case "$verdict" in SURVIVED | "DOES NOT BUILD") survivors=$((survivors + 1)) ;; esac
+    case "$verdict" in SURVIVED | "DOES NOT BUILD" | "NOT RUN" | "") survivors=$((survivors + 1)) ;; esac
     echo "$name: $verdict"
     rows+="| $name | $defect | ${verdict// /<br>} |"$'\n'
     git checkout --quiet -- .
