@@ -21,7 +21,7 @@ public sealed record ProducerOptions
     /// <summary>
     /// Size at which a batch is full and leaves, in bytes: 1 KiB to 8 MiB. A larger message travels alone.
     /// </summary>
-    public int BatchBytes { get; init; } = 64 * 1024;
+    public int BatchBytes { get; init; } = 128 * 1024;
 
     /// <summary>
     /// How long a batch that is not full waits for more although nothing is in flight; zero sends at once.
