@@ -27,6 +27,10 @@ public sealed record StoreOptions
     /// power of two.</summary>
     public long TailMemoryBytes { get; init; } = 32L << 20;
 
+    /// <summary>The newest bytes of the log that stay in the system's page cache; 0 or more. Older ones are read from
+    /// disk.</summary>
+    public long PageCacheBytes { get; init; } = 256L << 20;
+
     /// <summary>The largest batch in bytes: 1 KiB up to an eighth of <see cref="TailMemoryBytes"/> * 3 and less than
     /// a segment.</summary>
     public int MaxBatchBytes { get; init; } = (4 << 20) + (64 << 10);
@@ -83,6 +87,7 @@ public sealed record StoreOptions
             MaxBatchBytes >= 1024 && MaxBatchBytes <= largest,
             nameof(MaxBatchBytes), $"1 KiB to {largest} bytes (three eighths of TailMemoryBytes, less than a segment)",
             MaxBatchBytes);
+        Require(PageCacheBytes >= 0, nameof(PageCacheBytes), "0 or more", PageCacheBytes);
         Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
         Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
         Require(

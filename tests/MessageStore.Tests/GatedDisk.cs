@@ -15,6 +15,9 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Called before each reservation with the path.</summary>
     public Action<string>? OnPreallocate { get; set; }
 
+    /// <summary>Called before each hint with its length.</summary>
+    public Action<long, DiskAdvice>? OnAdvise { get; set; }
+
     /// <summary>Answers instead of the volume.</summary>
     public long? Free { get; set; }
 
@@ -62,7 +65,11 @@ internal sealed class GatedDisk : IDisk
 
         public void Truncate(long length) => file.Truncate(length);
 
-        public void Advise(long fileOffset, long length, DiskAdvice advice) => file.Advise(fileOffset, length, advice);
+        public void Advise(long fileOffset, long length, DiskAdvice advice)
+        {
+            disk.OnAdvise?.Invoke(length, advice);
+            file.Advise(fileOffset, length, advice);
+        }
 
         public void Dispose() => file.Dispose();
     }

@@ -27,7 +27,8 @@ public sealed class SettingsTests
         ServerOptions options = Read(
             ("Server:Listen", "[::1]:0"), ("Server:AdminListen", "none"), ("Server:DataDirectory", "/tmp/x"),
             ("Store:FlushPolicy", "ASYNC"), ("Store:FlushInterval", "50ms"), ("Store:SegmentSizeBytes", "134217728"),
-            ("Store:TailMemoryBytes", "67108864"), ("Store:Memory", "false"), ("Store:Logs", "1"),
+            ("Store:TailMemoryBytes", "67108864"), ("Store:PageCacheBytes", "0"),
+            ("Store:Memory", "false"), ("Store:Logs", "1"),
             ("Limits:MaxMessageBytes", "8388608"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"));
@@ -38,6 +39,7 @@ public sealed class SettingsTests
         Assert.Equal(TimeSpan.FromMilliseconds(50), options.Broker.Store.FlushInterval);
         Assert.Equal(134217728, options.Broker.Store.SegmentSizeBytes);
         Assert.Equal(67108864, options.Broker.Store.TailMemoryBytes);
+        Assert.Equal(0, options.Broker.Store.PageCacheBytes);
         Assert.Equal(8388608, options.Broker.Limits.MaxMessageBytes);
         Assert.InRange(options.Broker.Store.MaxBatchBytes, 8388608 + (64 << 10), int.MaxValue);
         Assert.Equal(7, options.Broker.Limits.MaxConnections);

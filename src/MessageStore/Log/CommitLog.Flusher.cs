@@ -11,6 +11,7 @@ internal sealed partial class CommitLog
     private long _dirtySince;
     private bool _isFlushTimed;
     private long _syncs;
+    private readonly CacheTrimmer _cache;
 
     private void RunFlusher()
     {
@@ -140,6 +141,7 @@ internal sealed partial class CommitLog
             hasSealed = true;
         }
         Volatile.Write(ref _durable, position);
+        _cache.Advance(_flushing, position);
         if (hasSealed)
         {
             BackgroundWork?.Invoke();
