@@ -53,8 +53,7 @@ public sealed class EQueueBroker : IAsyncDisposable
 
     /// <summary>
     /// Completes when the broker has stopped. Faults, while the broker still serves what can be read, when the store
-    /// met a fault and takes
-    /// no more messages: stop the broker and start it anew.
+    /// met a fault and takes no more messages: stop the broker and start it anew.
     /// </summary>
     public Task Completion => _completion.Task;
 

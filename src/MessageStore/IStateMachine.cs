@@ -6,10 +6,9 @@ public interface IStateMachine
 {
     /// <summary>Takes one change, in the order of the log: live, from a snapshot, or from the log at open.</summary>
     /// <remarks>
-    /// Live calls come under the lock of the log: be quick, never call the store. After a snapshot a record may come
-    /// a second time: values are
-    /// absolute, so that changes nothing. Throws only when the record cannot be understood: then the store does not
-    /// open.
+    /// Live calls come under the lock of the log: be quick, never call the store. After a snapshot a record may come a
+    /// second time: values are absolute, so that changes nothing. Throws only when the record cannot be understood:
+    /// then the store does not open.
     /// </remarks>
     void Apply(in StateRecord record);
 

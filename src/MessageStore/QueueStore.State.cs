@@ -137,9 +137,9 @@ public sealed partial class QueueStore
 
     /// <summary>Gives a producer id, or the next epoch of one; durable before it is given out.</summary>
     /// <param name="known">
-    /// <see cref="ProducerSession.None"/> for a new id; a session for the same id with the next epoch, which fences
-    /// the older one and starts at
-    /// sequence 0 in every queue. An id that the store no longer knows, or whose epochs are used up, gives a new id.
+    /// <see cref="ProducerSession.None"/> for a new id; a session for the same id with the next epoch, which fences the
+    /// older one and starts at sequence 0 in every queue. An id that the store no longer knows, or whose epochs are
+    /// used up, gives a new id.
     /// </param>
     /// <param name="cancellationToken">Gives up only before anything is staged.</param>
     /// <exception cref="EQueueException">ProducerFenced: a newer epoch was given out; StoreFaulted,

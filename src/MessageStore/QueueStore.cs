@@ -7,9 +7,8 @@ namespace EQueue.MessageStore;
 /// <summary>Queues kept in one append-only log on disk. Survives the death of its process and, with sync flush, a
 /// power cut.</summary>
 /// <remarks>
-/// Thread-safe. One process per data directory. Everything that blocks runs on threads of the store's own. Appends
-/// are acknowledged, and visible to
-/// readers, when the flush policy is met; nothing beyond that is ever given to a reader.
+/// Thread-safe. One process per data directory. Everything that blocks runs on threads of the store's own. Appends are
+/// acknowledged, and visible to readers, when the flush policy is met; nothing beyond that is ever given to a reader.
 /// </remarks>
 public sealed partial class QueueStore : IAsyncDisposable
 {

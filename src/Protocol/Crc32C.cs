@@ -7,9 +7,8 @@ using Arm = System.Runtime.Intrinsics.Arm;
 namespace EQueue.Protocol;
 
 /// <summary>CRC-32C (Castagnoli, RFC 3720 appendix B.4): the checksum of batches, entries and files.</summary>
-/// <remarks>Pure functions, safe on any thread. Uses the processor's CRC instruction where there is one, three
-/// streams at a
-/// time on x64, and tables elsewhere; every path gives the same value.</remarks>
+/// <remarks>Pure functions, safe on any thread. Uses the processor's CRC instruction where there is one, three streams
+/// at a time on x64, and tables elsewhere; every path gives the same value.</remarks>
 public static class Crc32C
 {
     private const uint ReflectedPolynomial = 0x82F63B78;
@@ -142,9 +141,8 @@ public static class Crc32C
     /// <summary>Multiplies by x modulo the polynomial; bit 31 is the coefficient of x^0.</summary>
     private static uint TimesX(uint value) => (value >> 1) ^ ((value & 1) != 0 ? ReflectedPolynomial : 0);
 
-    /// <summary>Factors that move a register over zero bytes. A carry-less product of two reflected registers
-    /// followed by one
-    /// CRC step multiplies by x^33 on its own, so the factor for n bytes is x^(8n - 33).</summary>
+    /// <summary>Factors that move a register over zero bytes. A carry-less product of two reflected registers followed
+    /// by one CRC step multiplies by x^33 on its own, so the factor for n bytes is x^(8n - 33).</summary>
     private readonly record struct Shift(uint OneStride, uint TwoStrides)
     {
         public static Shift By(int stride) => new(PowerOfX((8 * stride) - 33), PowerOfX((16 * stride) - 33));

@@ -24,8 +24,7 @@ internal enum FetchPhase
 /// <summary>The queues that one reader follows, and its request while there is one.</summary>
 /// <remarks>
 /// <see cref="Phase"/> changes by compare-and-swap and says who owns everything else, so that serving needs no lock.
-/// The store's signals
-/// come at any time and only leave a note.
+/// The store's signals come at any time and only leave a note.
 /// </remarks>
 internal sealed class FetchSession(
     BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem

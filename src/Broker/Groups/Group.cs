@@ -6,8 +6,7 @@ namespace EQueue.Broker;
 /// <summary>A consumer group: its one member, its generation and how far it has come.</summary>
 /// <remarks>
 /// <see cref="Gate"/> guards the member and the order in which commits enter the log. Progress is readable without it
-/// and changes when a
-/// commit is visible, never before.
+/// and changes when a commit is visible, never before.
 /// </remarks>
 internal sealed class Group(string name)
 {

@@ -7,8 +7,7 @@ namespace EQueue.Broker;
 /// <summary>Stores batches. The hot path: nothing is allocated and nothing waits while the store has room.</summary>
 /// <remarks>
 /// Batches are copied by the store before the call returns, so the payload is lent no longer than that. When the store
-/// has no room the
-/// connection's receive loop waits here: that is the sender's back-pressure.
+/// has no room the connection's receive loop waits here: that is the sender's back-pressure.
 /// </remarks>
 internal sealed class ProduceHandler(
     QueueStore store, TopicCatalogue catalogue, BrokerCounters counters, BrokerOptions options, TimeProvider time)

@@ -8,8 +8,7 @@ namespace EQueue.Broker;
 /// <summary>One produce request under way: what its batches are, what became of them, and whom to answer.</summary>
 /// <remarks>
 /// Pooled. Filled on the receive loop; from the moment the store has accepted it, it belongs to the store's thread that
-/// calls
-/// <see cref="OnCompleted"/>, which answers and gives it back.
+/// calls <see cref="OnCompleted"/>, which answers and gives it back.
 /// </remarks>
 internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
 {

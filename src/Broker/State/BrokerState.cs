@@ -7,8 +7,8 @@ namespace EQueue.Broker;
 /// <summary>The broker's state as the log has it: topics and group offsets, staged ones included.</summary>
 /// <remarks>
 /// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the
-/// groups once, when the
-/// broker starts. What clients are answered comes from those two, who learn of a change when it is visible.
+/// groups once, when the broker starts. What clients are answered comes from those two, who learn of a change when it
+/// is visible.
 /// </remarks>
 internal sealed class BrokerState : IStateMachine
 {

@@ -7,8 +7,7 @@ namespace EQueue.Client;
 /// </summary>
 /// <remarks>
 /// Thread-safe. Administration goes to the first of the given addresses that answers, and to the next one when it is
-/// gone. Each
-/// producer and reader has connections of its own, one per broker in its routes.
+/// gone. Each producer and reader has connections of its own, one per broker in its routes.
 /// </remarks>
 internal sealed class BrokerDirectory : IAsyncDisposable
 {

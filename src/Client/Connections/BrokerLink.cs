@@ -9,8 +9,7 @@ namespace EQueue.Client;
 /// </summary>
 /// <remarks>
 /// Queue ids mean something within one store only. So a link belongs to the store it met first: when the address turns
-/// out to be
-/// another store, <see cref="IsStale"/> becomes true, every call fails, and the owner makes a new link.
+/// out to be another store, <see cref="IsStale"/> becomes true, every call fails, and the owner makes a new link.
 /// </remarks>
 internal sealed class BrokerLink : IAsyncDisposable
 {

@@ -5,13 +5,11 @@ namespace EQueue.Client;
 /// <summary>A member of a consumer group: reads the queues that the group gives it and commits behind itself.</summary>
 /// <remarks>
 /// <para>Reading is for one loop at a time; everything else is thread-safe. A message counts as processed when the loop
-/// goes to the
-/// next one: a loop that ends by <c>break</c> or an exception leaves its last message uncommitted
-/// (<see cref="CommitAsync(ReceivedMessage, CancellationToken)"/>
-/// commits it), and a later loop goes on behind it.</para>
+/// goes to the next one: a loop that ends by <c>break</c> or an exception leaves its last message uncommitted
+/// (<see cref="CommitAsync(ReceivedMessage, CancellationToken)"/> commits it), and a later loop goes on behind
+/// it.</para>
 /// <para>Broker restarts are ridden out: the member joins again and goes on behind what it has received, without a gap
-/// and without
-/// getting anything twice. After the death of its process the group goes on where it was committed.</para>
+/// and without getting anything twice. After the death of its process the group goes on where it was committed.</para>
 /// </remarks>
 public sealed class Consumer : IAsyncDisposable
 {

@@ -6,9 +6,8 @@ public sealed record ConsumerOptions : ReaderOptions
     /// <summary>Where a queue begins for which the group has committed nothing.</summary>
     /// <remarks>
     /// The begin, so that a new group sees everything that is stored and nothing slips through between the first send
-    /// and the
-    /// first join. Kafka and RocketMQ begin at the end unless told otherwise; <see cref="StartPosition.End"/> gives
-    /// that.
+    /// and the first join. Kafka and RocketMQ begin at the end unless told otherwise; <see cref="StartPosition.End"/>
+    /// gives that.
     /// </remarks>
     public StartPosition StartAt { get; init; } = StartPosition.Begin;
 

@@ -7,8 +7,7 @@ namespace EQueue.Client;
 /// <summary>The long poll over all queues that a reader reads at one broker, over a connection of its own.</summary>
 /// <remarks>
 /// <para>One fetch is outstanding at a time. Its answer is taken apart on the receive loop, and the next fetch leaves
-/// from there at
-/// once, before anything was processed, as long as little enough is fetched ahead.</para>
+/// from there at once, before anything was processed, as long as little enough is fetched ahead.</para>
 /// <para>After a lost connection a new session begins at the offsets up to which everything was received: no gap,
 /// nothing twice.</para>
 /// </remarks>

@@ -6,8 +6,7 @@ namespace EQueue.Client;
 /// <summary>Membership of a group: joins, stays alive, takes and gives up queues, commits.</summary>
 /// <remarks>
 /// Heartbeats and commits go over the connection of the fetch session, because the broker holds a member to be gone
-/// with its
-/// connection. One loop beats the heart, one commits; both end with the member.
+/// with its connection. One loop beats the heart, one commits; both end with the member.
 /// </remarks>
 internal sealed class GroupMember : IAsyncDisposable
 {

@@ -5,8 +5,7 @@ namespace EQueue.Client;
 /// <summary>The one place at which a reader stands: a batch in received memory and a record in it.</summary>
 /// <remarks>
 /// Owned by one enumeration and moved on its thread alone. Every step raises <see cref="Generation"/>, by which
-/// messages that were
-/// handed out earlier know that they are over.
+/// messages that were handed out earlier know that they are over.
 /// </remarks>
 internal sealed class MessageCursor(TagFilter filter)
 {

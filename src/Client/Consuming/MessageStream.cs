@@ -7,8 +7,7 @@ namespace EQueue.Client;
 /// <summary>Where fetched answers become messages: the reader's side of its fetch sessions.</summary>
 /// <remarks>
 /// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The
-/// current message
-/// lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
+/// current message lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
 /// <para>See the other part, Steps, for the way from an answer to a message.</para>
 /// </remarks>
 internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable

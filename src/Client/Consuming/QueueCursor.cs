@@ -7,8 +7,7 @@ namespace EQueue.Client;
 /// </summary>
 /// <remarks>
 /// Fetch fields belong to the <see cref="FetchSession"/> and are used under its lock; the delivered offset belongs to
-/// the reader's
-/// thread; processed, committed and end are written by one thread and read by any.
+/// the reader's thread; processed, committed and end are written by one thread and read by any.
 /// </remarks>
 internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)
 {

@@ -6,8 +6,7 @@ namespace EQueue.Client;
 /// <summary>A message in the memory it was received into: valid until the reader goes to the next one.</summary>
 /// <remarks>
 /// Reading it later throws <see cref="ObjectDisposedException"/>. What <see cref="Body"/> and <see cref="Key"/> gave
-/// must not be
-/// kept either; <see cref="Detach"/> makes a copy that may.
+/// must not be kept either; <see cref="Detach"/> makes a copy that may.
 /// </remarks>
 public readonly struct ReceivedMessage
 {

@@ -5,8 +5,7 @@ namespace EQueue.Client;
 
 /// <content>
 /// Messages that nobody acknowledges. One loop takes what has gathered while it handed the last frames to the
-/// connection; it ends when
-/// nothing is left and is started by the next message.
+/// connection; it ends when nothing is left and is started by the next message.
 /// </content>
 internal sealed partial class BrokerLane
 {

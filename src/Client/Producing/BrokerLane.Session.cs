@@ -17,10 +17,9 @@ internal enum Renewal
 
 /// <content>
 /// The connection and the producer session. Without both nothing is sent. A gap in a queue's sequences ends the
-/// session: first
-/// every batch whose fate is unknown is sent once more under the old one, which tells whether it is stored; then the
-/// epoch rises
-/// and what is left is numbered anew from 0. So neither a loss of the answer nor an expiry can store a message twice.
+/// session: first every batch whose fate is unknown is sent once more under the old one, which tells whether it is
+/// stored; then the epoch rises and what is left is numbered anew from 0. So neither a loss of the answer nor an expiry
+/// can store a message twice.
 /// </content>
 internal sealed partial class BrokerLane
 {

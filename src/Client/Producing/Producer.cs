@@ -12,8 +12,7 @@ namespace EQueue.Client;
 /// <para>Thread-safe. Bytes, keys and tags are encoded before a call returns, unless it must wait for memory or for the
 /// topic's route: then it keeps a copy. A returned <see cref="ValueTask{T}"/> may be awaited once.</para>
 /// <para>Failures are <see cref="EQueueException"/>. A cancelled send that was accepted into a batch already is sent
-/// all the same: the
-/// token ends only the wait before that.</para>
+/// all the same: the token ends only the wait before that.</para>
 /// </remarks>
 public sealed partial class Producer : IAsyncDisposable
 {

@@ -6,12 +6,10 @@ namespace EQueue.Client;
 
 /// <content>
 /// The awaitables of the batch's messages. A token is a number that the object gives out once in its life, so an await
-/// that comes too
-/// late or twice never meets another message: tokens of a use are <c>_firstToken</c> + index, and an object whose
-/// 65,536 tokens
-/// are used up is left to the garbage collector. An object goes back to the pool when the batch is settled and every
-/// awaitable
-/// was awaited; one that is never awaited keeps its object out of the pool, nothing more.
+/// that comes too late or twice never meets another message: tokens of a use are <c>_firstToken</c> + index, and an
+/// object whose 65,536 tokens are used up is left to the garbage collector. An object goes back to the pool when the
+/// batch is settled and every awaitable was awaited; one that is never awaited keeps its object out of the pool,
+/// nothing more.
 /// </content>
 internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThreadPoolWorkItem
 {

@@ -26,8 +26,7 @@ internal enum BatchState
 /// <para>Built and moved under the gate of its <see cref="BrokerLane"/>; awaited on any thread, see
 /// SendBatch.Completion.cs.</para>
 /// <para>The frame's payload: <see cref="ProduceRequestHeader"/>, <see cref="ProduceBatchHeader"/>, batch. So a request
-/// of one batch
-/// leaves without a copy, and again without one when it must be repeated.</para>
+/// of one batch leaves without a copy, and again without one when it must be repeated.</para>
 /// </remarks>
 internal sealed partial class SendBatch
 {

@@ -6,9 +6,8 @@ namespace EQueue.Client;
 /// <summary>A topic as a producer sees it: its queues, and whose turn it is.</summary>
 /// <remarks>
 /// The usual message finds the route known and memory free and goes straight into a batch. One that must wait, for the
-/// route or
-/// for memory, takes a turn; while anybody waits, whoever comes later waits behind, so that the order of the calls is
-/// kept.
+/// route or for memory, takes a turn; while anybody waits, whoever comes later waits behind, so that the order of the
+/// calls is kept.
 /// </remarks>
 [SuppressMessage("Design", "CA1001", Justification = "A semaphore without a wait handle holds nothing to dispose.")]
 internal sealed class TopicLane(Producer producer, string name)

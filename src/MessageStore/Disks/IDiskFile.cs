@@ -20,8 +20,7 @@ public interface IDiskFile : IDisposable
     void Sync();
 
     /// <summary>Makes the file at least <paramref name="fileOffset"/> + <paramref name="length"/> long and reserves
-    /// room for it
-    /// where the file system can; bytes never written read as zero.</summary>
+    /// room for it where the file system can; bytes never written read as zero.</summary>
     void Preallocate(long fileOffset, long length);
 
     /// <summary>Cuts (or extends with zeros) the file to <paramref name="length"/>.</summary>

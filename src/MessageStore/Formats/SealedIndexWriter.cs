@@ -9,8 +9,7 @@ namespace EQueue.MessageStore;
 /// <remarks>
 /// One thread. Nothing is under the index's name before <see cref="Complete"/> returns. Layout: a
 /// <see cref="SectionFileHeader"/>, section 1 = runs (for each queue its block table and its blocks), section 2 =
-/// directory
-/// (<see cref="SealedQueue"/> rows).
+/// directory (<see cref="SealedQueue"/> rows).
 /// </remarks>
 internal sealed class SealedIndexWriter : IDisposable
 {

@@ -20,8 +20,7 @@ namespace EQueue.MessageStore;
 /// 52 log count      u32  1..64
 /// 56 log ids        16 B each, log 0 first
 ///    crc            u32  CRC-32C of everything before
-/// </code>
-/// Written once, when the directory is made: temporary file, sync, rename, sync of the directory.
+/// </code> Written once, when the directory is made: temporary file, sync, rename, sync of the directory.
 /// </remarks>
 internal sealed record StoreHeader
 {

@@ -1,9 +1,9 @@
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// A ring of memory over the end of the log: the byte of a position lies at position mod size. Appends are staged
-/// here, written from
-/// here, and readers of the newest bytes are served from here. Who may touch what, the log's watermarks say.
+/// A ring of memory over the end of the log: the byte of a position lies at position mod size. Appends are staged here,
+/// written from here, and readers of the newest bytes are served from here. Who may touch what, the log's watermarks
+/// say.
 /// </summary>
 internal sealed class Arena
 {

@@ -8,11 +8,10 @@ namespace EQueue.MessageStore;
 /// producers.
 /// </summary>
 /// <remarks>
-/// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the
-/// arena to the system in large
-/// writes; the flusher calls fdatasync; the preparer makes the next file ahead of need. Nobody does I/O under the lock.
-/// Watermarks are written by one thread each: staged under the lock, written by the writer, durable by the flusher,
-/// visible by one of these.
+/// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the arena
+/// to the system in large writes; the flusher calls fdatasync; the preparer makes the next file ahead of need. Nobody
+/// does I/O under the lock. Watermarks are written by one thread each: staged under the lock, written by the writer,
+/// durable by the flusher, visible by one of these.
 /// </remarks>
 internal sealed partial class CommitLog : IDisposable
 {

@@ -6,8 +6,8 @@ namespace EQueue.MessageStore;
 
 /// <summary>
 /// The background thread: writes the index of sealed segments and drops their runs from memory, takes snapshots.
-/// Everything here can be made again
-/// from the log, so a failure is logged and tried again later; it never stops the store.
+/// Everything here can be made again from the log, so a failure is logged and tried again later; it never stops the
+/// store.
 /// </summary>
 internal sealed class LogKeeper : IDisposable
 {

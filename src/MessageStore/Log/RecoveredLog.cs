@@ -4,10 +4,9 @@ namespace EQueue.MessageStore;
 /// needed, and durable.</summary>
 /// <remarks>
 /// Segments: in order of position, without gaps; the last is open (<see cref="Segment.File"/>, not sealed) and its
-/// entries are in the active index
-/// (<see cref="Queue.AddEntry"/>); earlier ones are sealed and have their index file or their runs in memory. Without
-/// any segment the log makes the first.
-/// The log itself writes the epoch start entry with <see cref="LastEpoch"/> + 1.
+/// entries are in the active index (<see cref="Queue.AddEntry"/>); earlier ones are sealed and have their index file or
+/// their runs in memory. Without any segment the log makes the first. The log itself writes the epoch start entry with
+/// <see cref="LastEpoch"/> + 1.
 /// </remarks>
 internal sealed class RecoveredLog
 {

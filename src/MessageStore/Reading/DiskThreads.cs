@@ -13,8 +13,8 @@ internal abstract class DiskWork
 
 /// <summary>
 /// The store's own threads for cold reads, so that nobody who reads last week blocks a thread of the pool or the log.
-/// Waiting reads are served by
-/// rising position, around and around: the disk sees one sweep, nobody waits longer than two.
+/// Waiting reads are served by rising position, around and around: the disk sees one sweep, nobody waits longer than
+/// two.
 /// </summary>
 /// <remarks>The threads start with the first read. At the bound of waiting reads the answer is LimitReached.</remarks>
 internal sealed class DiskThreads(int count)

@@ -5,8 +5,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>
 /// Serves the newest bytes out of the log's ring: no system call, no lock. It copies first and then looks whether the
-/// ring was overwritten
-/// meanwhile; only then the copy counts.
+/// ring was overwritten meanwhile; only then the copy counts.
 /// </summary>
 internal sealed class TailReader(CommitLog log)
 {

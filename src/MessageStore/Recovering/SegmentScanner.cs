@@ -7,8 +7,7 @@ namespace EQueue.MessageStore;
 /// <summary>Walks over the entries of one segment file and checks every byte of them.</summary>
 /// <remarks>
 /// One thread; owns the file. Memory: a buffer of 256 KiB that grows to the largest entry whose header's checksum is
-/// right and
-/// which lies inside the file. A segment may grow while it is scanned.
+/// right and which lies inside the file. A segment may grow while it is scanned.
 /// </remarks>
 internal sealed class SegmentScanner : IDisposable
 {

@@ -10,14 +10,12 @@ public static partial class RecordBatch
     private const int CodecMask = 0x07;
 
     /// <summary>Turns a compressed batch into the same batch uncompressed: header (codec bits cleared, length and CRC
-    /// made
-    /// to fit) and records.</summary>
+    /// made to fit) and records.</summary>
     /// <param name="batch">Exactly one batch whose CRC was checked.</param>
     /// <param name="maxSizeBytes">The most bytes that the result may have.</param>
     /// <param name="plain">The result; <paramref name="batch"/> itself if it was not compressed.</param>
     /// <returns>None; InvalidBatch: header or compressed bytes are bad; UnsupportedCodec: not gzip; MessageTooLarge:
-    /// longer than
-    /// the limit.</returns>
+    /// longer than the limit.</returns>
     public static ErrorCode Decompress(ReadOnlyMemory<byte> batch, int maxSizeBytes, out ReadOnlyMemory<byte> plain)
     {
         plain = default;

@@ -35,8 +35,7 @@ public static partial class RecordBatch
     /// <param name="batch">Exactly one batch.</param>
     /// <param name="header">May be used when None or CorruptBatch is returned.</param>
     /// <returns>None; CorruptBatch: the CRC differs; InvalidBatch: not exactly one batch, other magic, records count
-    /// other than
-    /// last offset delta + 1 or more than the bytes can hold, or a control batch.</returns>
+    /// other than last offset delta + 1 or more than the bytes can hold, or a control batch.</returns>
     public static ErrorCode Check(ReadOnlySpan<byte> batch, out RecordBatchHeader header)
     {
         if (!TryReadHeader(batch, out header, out ErrorCode error))

@@ -7,13 +7,10 @@ namespace EQueue.Protocol;
 
 /// <summary>Encodes messages into one batch, each once and straight into the caller's buffer. Reusable.</summary>
 /// <remarks>
-/// Not thread-safe; allocates nothing. The buffer is lent from <see cref="Reset"/> until the caller has taken the
-/// bytes that
-/// <see cref="Complete"/> counted. Record layout, all numbers zigzag varints: length, attributes (one byte, 0),
-/// timestamp delta,
-/// offset delta, key length (-1: null), key, body length (-1: null), body, headers count, headers (name length, name,
-/// value
-/// length (-1: null), value).
+/// Not thread-safe; allocates nothing. The buffer is lent from <see cref="Reset"/> until the caller has taken the bytes
+/// that <see cref="Complete"/> counted. Record layout, all numbers zigzag varints: length, attributes (one byte, 0),
+/// timestamp delta, offset delta, key length (-1: null), key, body length (-1: null), body, headers count, headers
+/// (name length, name, value length (-1: null), value).
 /// </remarks>
 public sealed partial class RecordBatchBuilder
 {

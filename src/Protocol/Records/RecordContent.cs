@@ -10,8 +10,7 @@ public readonly ref struct RecordContent
     public static ReadOnlySpan<byte> TagHeaderNameUtf8 => "eq-tag"u8;
 
     /// <summary>What stands between the body and the tag's length when the tag is the only header: headers count 1,
-    /// name
-    /// length 6 (both zigzag) and the name, as one little-endian word.</summary>
+    /// name length 6 (both zigzag) and the name, as one little-endian word.</summary>
     internal const ulong LoneTagPrefix = 0x67_61_74_2D_71_65_0C_02;
 
     /// <summary>The ordering key.</summary>

@@ -6,9 +6,9 @@ namespace EQueue.Protocol;
 
 /// <summary>A place in the records of a batch that can be stored: the bytes are handed in at each step.</summary>
 /// <remarks>
-/// Every length is checked before it is used: bytes of any content give records or an error, never an exception.
-/// Offset deltas
-/// must rise and stay within the header's last offset delta; gaps are allowed. The record's attribute byte is ignored.
+/// Every length is checked before it is used: bytes of any content give records or an error, never an exception. Offset
+/// deltas must rise and stay within the header's last offset delta; gaps are allowed. The record's attribute byte is
+/// ignored.
 /// </remarks>
 [StructLayout(LayoutKind.Auto)]
 public struct RecordCursor
@@ -76,12 +76,10 @@ public struct RecordCursor
         return false;
     }
 
-    /// <summary>The form of nearly all records: lengths of one or two bytes, the offset delta expected next, no
-    /// header or
-    /// the tag alone. Anything else is left to <see cref="TryReadAny"/>.</summary>
-    /// <remarks>Reads by reference: no load goes beyond <c>_end</c>, which is within the batch. Bounds checks in
-    /// their place
-    /// cost a third of the time (perf/Micro, RecordDecode).</remarks>
+    /// <summary>The form of nearly all records: lengths of one or two bytes, the offset delta expected next, no header
+    /// or the tag alone. Anything else is left to <see cref="TryReadAny"/>.</summary>
+    /// <remarks>Reads by reference: no load goes beyond <c>_end</c>, which is within the batch. Bounds checks in their
+    /// place cost a third of the time (perf/Micro, RecordDecode).</remarks>
     private bool TryReadShort(ReadOnlySpan<byte> batch, out RecordRange record)
     {
         Unsafe.SkipInit(out record);

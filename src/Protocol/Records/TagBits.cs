@@ -3,10 +3,9 @@ namespace EQueue.Protocol;
 /// <summary>A batch's tags in 32 bits, so that a batch without any wanted tag can be skipped unread.</summary>
 /// <remarks>
 /// A record with a tag sets one of the bits 0-30: positive murmur2 of the tag's UTF-8 bytes, modulo 31. A record
-/// without a tag
-/// sets bit 31. The bits of a batch are the OR over its records. All ones means "unknown, look inside": also what a
-/// batch that
-/// really has every bit amounts to. Bits tell what a batch may hold; the exact filter is the reader's.
+/// without a tag sets bit 31. The bits of a batch are the OR over its records. All ones means "unknown, look inside":
+/// also what a batch that really has every bit amounts to. Bits tell what a batch may hold; the exact filter is the
+/// reader's.
 /// </remarks>
 public static class TagBits
 {

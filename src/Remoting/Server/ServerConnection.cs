@@ -69,8 +69,8 @@ public sealed partial class ServerConnection
     /// hand. Pass <see langword="true"/> only from within <see cref="IConnectionHandler.OnFrameAsync"/>; elsewhere
     /// this thread may do the system call. Otherwise one work item of the thread pool sends whatever is queued by
     /// then. </param>
-    /// <exception cref="RemotingException">The frame is larger than
-    /// <see cref="RemotingServerOptions.MaxFrameBytes"/>; it is dropped.</exception>
+    /// <exception cref="RemotingException">The frame is larger than <see cref="RemotingServerOptions.MaxFrameBytes"/>;
+    /// it is dropped.</exception>
     /// <remarks>Thread-safe. Frames leave in the order of the calls.</remarks>
     public void Send(
         FrameBuffer frame,

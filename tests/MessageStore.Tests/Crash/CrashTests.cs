@@ -5,9 +5,8 @@ namespace EQueue.MessageStore.Tests;
 
 /// <summary>
 /// The store is stopped at byte-exact points of what it wrote: by the death of its process and by power cuts that lose,
-/// tear and
-/// reorder what was not synced. EQUEUE_CRASH_POINTS sets how many points (10,000), EQUEUE_CRASH_SEED where the seeds
-/// begin.
+/// tear and reorder what was not synced. EQUEUE_CRASH_POINTS sets how many points (10,000), EQUEUE_CRASH_SEED where the
+/// seeds begin.
 /// </summary>
 public sealed class CrashTests
 {

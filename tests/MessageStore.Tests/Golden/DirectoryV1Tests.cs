@@ -6,8 +6,7 @@ namespace EQueue.MessageStore.Tests;
 
 /// <summary>
 /// Golden/data-v1 was written by the first version: three queues of two topics, state, two sealed segments with index,
-/// a snapshot, and the
-/// torn tail of a killed process. Every later version must open it.
+/// a snapshot, and the torn tail of a killed process. Every later version must open it.
 /// </summary>
 public sealed class DirectoryV1Tests : IDisposable
 {

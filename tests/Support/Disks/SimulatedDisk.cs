@@ -6,10 +6,8 @@ namespace EQueue.Support;
 /// a power cut.</summary>
 /// <remarks>
 /// Thread-safe. Everything is durable only when a real disk would promise it: bytes after <see cref="IDiskFile.Sync"/>,
-/// names after
-/// <see cref="IDisk.SyncDirectory"/>. With <see cref="Journal"/> the changes are kept, so that a test can cut the power
-/// after any byte
-/// of a run that is over: <see cref="DiskReplay"/>.
+/// names after <see cref="IDisk.SyncDirectory"/>. With <see cref="Journal"/> the changes are kept, so that a test can
+/// cut the power after any byte of a run that is over: <see cref="DiskReplay"/>.
 /// </remarks>
 public sealed class SimulatedDisk : IDisk
 {
