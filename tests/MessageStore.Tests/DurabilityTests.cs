@@ -1,4 +1,6 @@
+using System.Collections.Concurrent;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -50,6 +52,58 @@ public sealed class DurabilityTests : StoreTest
         await Task.WhenAll(appends);
 
         Assert.InRange(store.Figures.Syncs - before, 1, 2);
+    }
+
+    /// <summary>What is called durable must end between two entries: recovery could not tell the lost half of one from
+    /// rot.</summary>
+    [Theory]
+    [InlineData(FlushPolicy.Sync)]
+    [InlineData(FlushPolicy.Async)]
+    public async Task GivenAnEntryAcrossTheEndOfTheRing_WhenHalfOfItIsWritten_ThenWrittenStillEndsBeforeIt(
+        FlushPolicy policy)
+    {
+        var disk = new SimulatedDisk();
+        await using QueueStore store = await OpenAsync(Small with { Disk = disk, FlushPolicy = policy });
+        QueueId queue = await OpenQueueAsync(store);
+        long first = store.Watermarks.Staged.Value;
+        var ends = new ConcurrentQueue<long>();
+        disk.OnChange = (_, _) => ends.Enqueue(store.Watermarks.Written.Value);
+
+        for (int i = 0; i < 20; i++)
+            await store.AppendAsync(queue, TestBatch.OfSize(33_333, i), Durability.Policy, Cancel);
+
+        disk.OnChange = null;
+        List<TestBatch.Entry> entries = await ReadAllAsync(store, queue);
+        long ring = Small.TailMemoryBytes;
+        Assert.Contains(entries, entry => entry.Position / ring < (entry.Position + entry.Batch.Length) / ring);
+        Assert.Empty(ends.Except([first, .. entries.Select(entry => entry.Position), store.Watermarks.Staged.Value]));
+    }
+
+    [Fact]
+    public async Task GivenABacklog_WhenItIsWritten_ThenReadersSeeItAboutEveryMegabyte()
+    {
+        using var gate = new Gate();
+        var ends = new ConcurrentQueue<long>();
+        await using QueueStore store = await OpenAsync(
+            Small with { TailMemoryBytes = 8 << 20, SegmentSizeBytes = 8 << 20, FlushPolicy = FlushPolicy.Async });
+        QueueId queue = await OpenQueueAsync(store);
+        Disk.OnWrite = (path, _) =>
+        {
+            PassLog(gate, path);
+            ends.Enqueue(store.Watermarks.Visible.Value);
+        };
+        gate.Shut();
+
+        Task[] appends =
+        [
+            .. Enumerable.Range(0, 80).Select(i =>
+                store.AppendAsync(queue, TestBatch.OfSize(50_000, i), Durability.Policy, Cancel).AsTask()),
+        ];
+        await gate.Reached.WaitAsync(Cancel);
+        gate.Open();
+        await Task.WhenAll(appends);
+
+        Assert.InRange(ends.Distinct().Count(), 4, 10);
     }
 
     [Fact]

@@ -50,7 +50,7 @@ internal sealed partial class CommitLog
                 long end = StageMessages(ref item, nowMs);
                 target = Math.Max(target, end);
             }
-            Claim(0);
+            EndRequest();
             if (target < 0)
             {
                 return AppendStatus.Nothing;
@@ -91,7 +91,7 @@ internal sealed partial class CommitLog
             Claim(total);
             Queue queue = _state.Queues.State;
             long end = Stage(queue, EntryKind.State, batch, count, uint.MaxValue, nowMs);
-            Claim(0);
+            EndRequest();
             _stateBytes += total;
             ApplyAll(records, end - 1);
             _appends++;
@@ -271,6 +271,12 @@ internal sealed partial class CommitLog
         EntryHeader.Write(destination, header, _logSeed, batchStart);
     }
 
+    private void EndRequest()
+    {
+        Claim(0);
+        NoteRoundEnd();
+    }
+
     private void AddWaiter(Durability durability, AppendWaiter waiter, long target)
     {
         bool durable = durability == Durability.Durable
@@ -323,7 +329,7 @@ internal sealed partial class CommitLog
             }
             Claim(EntryHeaderSize);
             long end = StageMark(EntryKind.EpochStart, nowMs);
-            Claim(0);
+            EndRequest();
             AddWaiter(Durability.Durable, waiter, end);
         }
         _writerSignal.Raise();

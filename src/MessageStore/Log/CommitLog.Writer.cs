@@ -5,9 +5,9 @@ namespace EQueue.MessageStore;
 /// <summary>The writer thread: hands what is staged to the system, in large writes, and publishes Written.</summary>
 internal sealed partial class CommitLog
 {
-    /// <summary>One write call's most bytes: large enough to cost nothing per byte, small enough that readers see it
-    /// soon.</summary>
-    private const int LargestWrite = 1 << 20;
+    /// <summary>Bytes after which a round ends with the request: large enough to cost nothing per byte, small enough
+    /// that readers see them soon.</summary>
+    private const int RoundBytes = 1 << 20;
 
     private static readonly TimeSpan FullRetryInterval = TimeSpan.FromSeconds(1);
 
@@ -17,6 +17,10 @@ internal sealed partial class CommitLog
     private long _bytesWritten;
     private long _writes;
     private bool _writerDone;
+
+    /// <summary>Ends of requests, one per <see cref="RoundBytes"/> of what waits to be written; under the lock.</summary>
+    private readonly Queue<long> _roundEnds = new();
+    private long _lastRoundEnd;
 
     private void RunWriter()
     {
@@ -41,15 +45,15 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>One round: everything staged by now.</summary>
+    /// <summary>One round: what is staged by now, or the first of it up to the end of a request.</summary>
     /// <returns>False when the log is closing and all is written, or faulted.</returns>
     private bool WriteStaged()
     {
-        long staged;
+        long end;
         bool isClosing;
         lock (_lock)
         {
-            staged = _staged;
+            end = TakeRound();
             isClosing = _isClosing;
             _writtenWaiters.TakeAll(ref _writtenIncoming);
         }
@@ -57,10 +61,10 @@ internal sealed partial class CommitLog
         {
             return false;
         }
-        if (_written == staged)
+        if (_written == end)
         {
             // Only duplicates can wait for what is written already.
-            _writtenWaiters.Release(staged);
+            _writtenWaiters.Release(end);
             WakeFlusher();
             if (isClosing)
             {
@@ -69,22 +73,46 @@ internal sealed partial class CommitLog
             _writerSignal.Wait();
             return true;
         }
-        while (_written < staged)
+        for (long position = _written; position < end;)
         {
-            WritePiece(staged);
-            if (_options.FlushPolicy == FlushPolicy.Async)
-            {
-                PublishVisible(_written);
-            }
-            _writtenWaiters.Release(_written);
-            WakeFlusher();
+            position += WritePiece(position, end);
         }
+        // Not after each piece: the ring's end cuts entries, and what the flusher then calls durable would end inside
+        // one. Recovery could not tell its lost second half from rot.
+        Volatile.Write(ref _written, end);
+        if (_options.FlushPolicy == FlushPolicy.Async)
+        {
+            PublishVisible(end);
+        }
+        _writtenWaiters.Release(end);
+        WakeFlusher();
         return true;
     }
 
-    private void WritePiece(long staged)
+    /// <summary>Called under the lock after each request: remembers where a round may end.</summary>
+    private void NoteRoundEnd()
     {
-        if (_writing.IsSealed && _written == _writing.EndPosition)
+        if (_staged - _lastRoundEnd >= RoundBytes)
+        {
+            _roundEnds.Enqueue(_staged);
+            _lastRoundEnd = _staged;
+        }
+    }
+
+    private long TakeRound()
+    {
+        if (_roundEnds.TryDequeue(out long end))
+        {
+            return end;
+        }
+        return _lastRoundEnd = _staged;
+    }
+
+    /// <summary>Writes what lies together in the ring and in one segment.</summary>
+    /// <returns>How many bytes.</returns>
+    private int WritePiece(long position, long end)
+    {
+        if (_writing.IsSealed && position == _writing.EndPosition)
         {
             _writing = _writing.Next!;
         }
@@ -92,27 +120,27 @@ internal sealed partial class CommitLog
         {
             RetryWhileFull(() => BeginSegment(_writing));
         }
-        long limit = _writing.IsSealed ? Math.Min(staged, _writing.EndPosition) : staged;
-        ReadOnlySpan<byte> piece = _arena.From(_written, Math.Min(limit - _written, LargestWrite));
+        long limit = _writing.IsSealed ? Math.Min(end, _writing.EndPosition) : end;
+        ReadOnlySpan<byte> piece = _arena.From(position, limit - position);
         try
         {
-            _writing.File!.Write(piece, _writing.FileOffsetOf(_written));
+            _writing.File!.Write(piece, _writing.FileOffsetOf(position));
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.Full)
         {
-            WriteWhenFreed(piece.Length, exception);
+            WriteWhenFreed(position, piece.Length, exception);
         }
         _writes++;
         _bytesWritten += piece.Length;
-        Volatile.Write(ref _written, _written + piece.Length);
+        return piece.Length;
     }
 
     /// <summary>The disk is full although room was reserved: keep the bytes, refuse messages, write the same range
     /// until it works.</summary>
-    private void WriteWhenFreed(int length, DiskException first)
+    private void WriteWhenFreed(long position, int length, DiskException first)
     {
         EnterReadOnly(ReadOnlyReason.Write, first);
-        RetryWhileFull(() => _writing.File!.Write(_arena.From(_written, length), _writing.FileOffsetOf(_written)));
+        RetryWhileFull(() => _writing.File!.Write(_arena.From(position, length), _writing.FileOffsetOf(position)));
     }
 
     private void RetryWhileFull(Action write)

@@ -11,7 +11,7 @@ namespace EQueue.MessageStore;
 /// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the arena
 /// to the system in large writes; the flusher calls fdatasync; the preparer makes the next file ahead of need. Nobody
 /// does I/O under the lock. Watermarks are written by one thread each: staged under the lock, written by the writer,
-/// durable by the flusher, visible by one of these.
+/// durable by the flusher, visible by one of these. Each but staged always stands between two requests.
 /// </remarks>
 internal sealed partial class CommitLog : IDisposable
 {
@@ -67,7 +67,7 @@ internal sealed partial class CommitLog : IDisposable
         _maxUnseenBytes = _arena.Size / 4 * 3;
         _lastStoredTimeMs = recovered.LastStoredTimeMs;
         _stateBytes = recovered.StateBytesSinceSnapshot;
-        _staged = _claimed = _written = _durable = _visible = recovered.EndPosition;
+        _staged = _claimed = _written = _durable = _visible = _lastRoundEnd = recovered.EndPosition;
         _firstMemoryPosition = recovered.EndPosition;
         _segments = [.. recovered.Segments];
         _active = _segments.Length > 0 && !_segments[^1].IsSealed

@@ -7,9 +7,10 @@ namespace EQueue.Protocol;
 /// The form of nearly all records: lengths of one or two bytes, a one-byte timestamp delta, no header or the tag alone.
 /// What stands between the lengths is laid out before the record comes and written as one word.
 /// </content>
-/// <remarks>Writes by reference, after one check of the room: spans and their bounds checks were
-/// measured at 12 to 20 % more time (perf/Micro, RecordEncode). Gives the same bytes as the general form; tests hold the two
-/// together.</remarks>
+/// <remarks>
+/// Writes by reference, after one check of the room: spans and their bounds checks were measured at 12 to 20 % more
+/// time (perf/Micro, RecordEncode). Gives the same bytes as the general form; tests hold the two together.
+/// </remarks>
 public sealed partial class RecordBatchBuilder
 {
     /// <summary>With key and tag at most <see cref="MaxShortPart"/> each, a record of this body stays below 8,192
