@@ -46,7 +46,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         _openSegments = new OpenSegments(disk, recovered.LogId, directory);
         _diskThreads = new DiskThreads(options.ReaderThreads);
         _tailReader = new TailReader(_log);
-        _diskReader = new DiskReader(_log, _openSegments, _diskThreads, RebuildIndex, logger);
+        var finder = new EntryFinder(_log, _openSegments);
+        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, RebuildIndex, logger);
+        _planner = new RetentionPlanner(_log, _openSegments, finder);
         try
         {
             _log.Start();
@@ -77,6 +79,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         MemoryReads = _tailReader.Reads,
         DiskReads = _diskReader.Reads,
         Snapshots = _keeper.SnapshotsTaken,
+        SegmentsRemoved = _keeper.SegmentsRemoved,
     };
 
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
@@ -262,6 +265,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         finally
         {
             _openSegments.Dispose();
+            _retention.Dispose();
             _log.Dispose();
             _directoryLock.Dispose();
         }
@@ -275,5 +279,5 @@ public sealed partial class QueueStore : IAsyncDisposable
         new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
         new QueueOffset(queue.NextOffset),
         queue.LastStoredTimeMs,
-        queue.Bytes);
+        queue.Bytes - queue.StartBytes);
 }

@@ -30,6 +30,9 @@ public readonly record struct StoreFigures
     /// <summary>Segment files, the active one included.</summary>
     public int Segments { get; init; }
 
+    /// <summary>Segment files removed because nothing in them was kept any more.</summary>
+    public long SegmentsRemoved { get; init; }
+
     /// <summary>Queues that exist.</summary>
     public int Queues { get; init; }
 

@@ -63,7 +63,7 @@ public sealed class IndexAndSnapshotTests
         using (var writer = new SnapshotWriter(_disk, path))
         {
             writer.WriteMarks(nextQueueId: 9, nextProducerId: 44, lastStoredTimeMs: 123_456);
-            writer.WriteQueues([new SnapshotQueue(new QueueId(3), topic, 2, 5, 16, 600, 1_001, 4_242)]);
+            writer.WriteQueues([new SnapshotQueue(new QueueId(3), topic, 2, 5, 16, 600, 1_001, 4_242, 1_212)]);
             writer.WriteProducers([new SnapshotProducer(7, 2, 1_001, [(3, batches)])]);
             writer.WriteMachine([MemoryState.Entry("big", new string('x', 200_000)), MemoryState.Entry("small", "")]);
             writer.Complete(Guid.NewGuid(), LogId, new LogPosition(777), new LogPosition(800), epoch: 3, createdMs: 99);

@@ -12,6 +12,8 @@ namespace EQueue.MessageStore;
 /// </remarks>
 internal sealed class SealedIndex : IDisposable
 {
+    private const int RowsPerRead = 256;
+
     private readonly SectionFileReader _file;
     private readonly FileSection _runs;
     private readonly FileSection _directory;
@@ -86,6 +88,24 @@ internal sealed class SealedIndex : IDisposable
             || !SealedQueue.TryRead(bytes, out SealedQueue queue))
             throw Damaged($"row {row} of the directory does not match its checksum");
         return queue;
+    }
+
+    /// <summary>All rows, in the order of queue ids.</summary>
+    public IEnumerable<SealedQueue> ReadQueues()
+    {
+        byte[] bytes = new byte[RowsPerRead * SealedQueue.RowSize];
+        for (long first = 0; first < QueueCount; first += RowsPerRead)
+        {
+            int size = (int)Math.Min(RowsPerRead, QueueCount - first) * SealedQueue.RowSize;
+            if (!_file.TryRead(_directory, first * SealedQueue.RowSize, bytes.AsSpan(0, size)))
+                throw Damaged($"row {first} of the directory lies outside the file");
+            for (int at = 0; at < size; at += SealedQueue.RowSize)
+            {
+                if (!SealedQueue.TryRead(bytes.AsSpan(at, SealedQueue.RowSize), out SealedQueue queue))
+                    throw Damaged($"row {first + (at / SealedQueue.RowSize)} of the directory is damaged");
+                yield return queue;
+            }
+        }
     }
 
     /// <summary>The block that holds the first record at or after an offset; -1 when all blocks end before

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -158,6 +159,16 @@ internal sealed partial class CommitLog : IDisposable
         {
             _stateBytes = 0;
             return new LogPosition(_staged);
+        }
+    }
+
+    /// <summary>Takes the oldest segment out of the chain: its file may go.</summary>
+    public void ForgetOldest(Segment segment)
+    {
+        lock (_lock)
+        {
+            Debug.Assert(_segments[0] == segment && _segments.Length > 1, "only the oldest sealed one goes");
+            Volatile.Write(ref _segments, _segments[1..]);
         }
     }
 

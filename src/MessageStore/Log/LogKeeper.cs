@@ -19,6 +19,8 @@ internal sealed class LogKeeper : IDisposable
 
     private static readonly TimeSpan RetryInterval = TimeSpan.FromSeconds(1);
 
+    private static readonly TimeSpan RemovalPause = TimeSpan.FromMilliseconds(100);
+
     private readonly CommitLog _log;
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
@@ -29,6 +31,7 @@ internal sealed class LogKeeper : IDisposable
     private readonly WorkSignal _signal = new();
     private readonly Thread _thread;
     private readonly List<LogPosition> _snapshots;
+    private readonly SegmentRemover _remover;
     private long _lastSnapshot = Stopwatch.GetTimestamp();
     private bool _isSnapshotWanted;
     private bool _isStopping;
@@ -50,6 +53,7 @@ internal sealed class LogKeeper : IDisposable
         _open = open;
         _logger = logger;
         _time = time;
+        _remover = new SegmentRemover(log, options, disk, directory, open, logger);
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
         _thread = new Thread(Run) { IsBackground = true, Name = "EQueue log keeper" };
         log.BackgroundWork = _signal.Raise;
@@ -59,6 +63,16 @@ internal sealed class LogKeeper : IDisposable
 
     /// <summary>Snapshots written since the store was opened.</summary>
     public long SnapshotsTaken => Volatile.Read(ref _snapshotsTaken);
+
+    /// <summary>Segments removed since the store was opened.</summary>
+    public long SegmentsRemoved => _remover.Removed;
+
+    /// <inheritdoc cref="SegmentRemover.FindOverflow"/>
+    /// <exception cref="StoreFormatException">An index file is damaged.</exception>
+    public Dictionary<QueueId, long> FindOverflow() => _remover.FindOverflow();
+
+    /// <summary>There may be something to remove.</summary>
+    public void Wake() => _signal.Raise();
 
     /// <summary>Ends the thread; what it is writing is finished first.</summary>
     public void Dispose()
@@ -88,8 +102,26 @@ internal sealed class LogKeeper : IDisposable
             {
                 isDone &= Guarded(TakeSnapshot);
             }
-            _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
+            bool hasRemoved = false;
+            isDone &= Guarded(() => hasRemoved = TryRemoveOldest());
+            TimeSpan pause = !isDone ? RetryInterval : hasRemoved ? RemovalPause : _options.SnapshotInterval;
+            _signal.Wait(pause);
         }
+    }
+
+    // One file at a time and then a pause, unless the disk is full: removing gigabytes at once would be felt.
+    private bool TryRemoveOldest()
+    {
+        bool hasRemoved = false;
+        while (_snapshots.Count == KeptSnapshots && _remover.TryRemoveOldest(_snapshots[0]))
+        {
+            hasRemoved = true;
+            if (!_log.IsReadOnly)
+            {
+                break;
+            }
+        }
+        return hasRemoved;
     }
 
     private bool Guarded(Action work)
@@ -121,11 +153,22 @@ internal sealed class LogKeeper : IDisposable
             }
             if (!segment.HasIndex)
             {
+                GiveBackRest(segment);
                 WriteIndex(segment, previous);
                 DropRuns(segment);
                 _isSnapshotWanted = true;
             }
             previous = segment;
+        }
+    }
+
+    /// <summary>A segment that was sealed early holds room that it will never use.</summary>
+    private static void GiveBackRest(Segment segment)
+    {
+        long used = segment.FileOffsetOf(segment.EndPosition);
+        if (segment.File is { } file && file.Length > used)
+        {
+            file.Truncate(used);
         }
     }
 

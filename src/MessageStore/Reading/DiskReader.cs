@@ -7,7 +7,12 @@ namespace EQueue.MessageStore;
 /// <summary>Serves what is no longer in memory: finds it by the index, reads it in few large reads, checks every CRC.
 /// On the disk threads.</summary>
 internal sealed class DiskReader(
-    CommitLog log, OpenSegments segments, DiskThreads threads, Action<string> rebuildIndex, ILogger logger)
+    CommitLog log,
+    OpenSegments segments,
+    EntryFinder finder,
+    DiskThreads threads,
+    Action<string> rebuildIndex,
+    ILogger logger)
 {
     /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than
     /// another read.</summary>
@@ -16,7 +21,6 @@ internal sealed class DiskReader(
     /// <summary>The most bytes of one read, a larger single entry excepted.</summary>
     private const int LargestRead = 1 << 20;
 
-    private readonly EntryFinder _finder = new(log, segments);
     private readonly uint _logSeed = EntryHeader.SeedOf(log.LogId);
     private long _reads;
 
@@ -48,7 +52,8 @@ internal sealed class DiskReader(
     {
         Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
         var work = new Work<QueueOffset>(
-            () => new QueueOffset(_finder.FindTime(queue, storedTimeMs, log.Visible)), cancellationToken)
+            () => new QueueOffset(WithWholeIndexes(() => finder.FindTime(queue, storedTimeMs, log.Visible))),
+            cancellationToken)
         { Position = 0 };
         threads.Add(work);
         return work.Task;
@@ -61,7 +66,7 @@ internal sealed class DiskReader(
             return bounds;
         }
         Interlocked.Increment(ref _reads);
-        FoundEntries found = WithWholeIndexes(() => _finder.Find(queue, from.Value, visible, maxBytes));
+        FoundEntries found = WithWholeIndexes(() => finder.Find(queue, from.Value, visible, maxBytes));
         if (found.Entries.Count == 0)
         {
             long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
@@ -80,10 +85,14 @@ internal sealed class DiskReader(
     }
 
     /// <summary>Looks something up; an index file that turns out damaged or gone is built again from its segment,
-    /// once.</summary>
-    private T WithWholeIndexes<T>(Func<T> lookUp)
+    /// once. When a segment has just been removed, what is left is looked at again.</summary>
+    public T WithWholeIndexes<T>(Func<T> lookUp)
     {
         try
+        {
+            return lookUp();
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
         {
             return lookUp();
         }

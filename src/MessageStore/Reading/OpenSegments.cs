@@ -7,7 +7,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
     private const int MaxOpen = 64;
 
     private readonly Lock _lock = new();
-    private readonly Dictionary<long, OpenSegment> _open = [];
+    private readonly Dictionary<Segment, OpenSegment> _open = [];
     private long _clock;
 
     /// <summary>A segment's files, the caller's until it gives them back by <see cref="Release"/>.</summary>
@@ -15,7 +15,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
     {
         lock (_lock)
         {
-            if (_open.TryGetValue(segment.BasePosition, out OpenSegment? found))
+            if (_open.TryGetValue(segment, out OpenSegment? found))
             {
                 found.Users++;
                 found.LastUse = ++_clock;
@@ -26,7 +26,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
                 CloseOldest();
             }
             var opened = new OpenSegment(disk, logId, directory, segment) { Users = 1, LastUse = ++_clock };
-            _open.Add(segment.BasePosition, opened);
+            _open.Add(segment, opened);
             return opened;
         }
     }
@@ -48,7 +48,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
     {
         lock (_lock)
         {
-            if (_open.Remove(segment.BasePosition, out OpenSegment? found))
+            if (_open.Remove(segment, out OpenSegment? found))
             {
                 found.IsStale = true;
                 if (found.Users == 0)
@@ -83,7 +83,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
         }
         if (oldest is not null)
         {
-            _open.Remove(oldest.Segment.BasePosition);
+            _open.Remove(oldest.Segment);
             oldest.Close();
         }
     }
