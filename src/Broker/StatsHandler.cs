@@ -35,6 +35,7 @@ internal sealed class StatsHandler(
             new("store.diskReads", figures.DiskReads),
             new("store.segments", figures.Segments),
             new("store.segmentsRemoved", figures.SegmentsRemoved),
+            new("store.segmentsPacked", figures.SegmentsPacked),
             new("store.snapshots", figures.Snapshots),
             new("store.freeBytes", figures.FreeBytes),
             new("store.isReadOnly", figures.IsReadOnly ? 1 : 0),

@@ -49,7 +49,7 @@ public sealed partial class QueueStore
     private IEnumerable<(Queue Queue, long Start)> DecideStarts(Func<QueueView, RetentionLimits> limits)
     {
         long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
-        Dictionary<QueueId, long> overflow = WithWholeIndexes(_keeper.FindOverflow);
+        Dictionary<QueueId, long> overflow = WithWholeIndexes(_cleaner.FindOverflow);
         foreach (Queue queue in _log.State.Queues.All)
         {
             RetentionLimits kept = limits(ViewOf(queue));
@@ -77,7 +77,7 @@ public sealed partial class QueueStore
             }
 
             if (entries.Count > 0)
-                _keeper.Wake();
+                _cleaner.Wake();
             return entries.Count;
         }
         finally

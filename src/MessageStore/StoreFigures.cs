@@ -33,6 +33,9 @@ public readonly record struct StoreFigures
     /// <summary>Segment files removed because nothing in them was kept any more.</summary>
     public long SegmentsRemoved { get; init; }
 
+    /// <summary>Segment files replaced by packed ones because little in them was kept.</summary>
+    public long SegmentsPacked { get; init; }
+
     /// <summary>Queues that exist.</summary>
     public int Queues { get; init; }
 

@@ -40,6 +40,10 @@ public sealed record StoreOptions
     /// them.</summary>
     public long? MaxLogBytes { get; init; }
 
+    /// <summary>Bytes of kept messages that are read and written a second while mostly dead segments are packed; 64 KiB
+    /// or more.</summary>
+    public long PackBytesPerSecond { get; init; } = 32L << 20;
+
     /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two
     /// segments and 64 MiB.</summary>
     public long? ReserveBytes { get; init; }
@@ -96,6 +100,7 @@ public sealed record StoreOptions
         Require(
             MaxLogBytes is null || MaxLogBytes >= 2 * SegmentSizeBytes,
             nameof(MaxLogBytes), "two segments or more", MaxLogBytes);
+        Require(PackBytesPerSecond >= 64 << 10, nameof(PackBytesPerSecond), "64 KiB or more", PackBytesPerSecond);
         Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
         Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
         Require(

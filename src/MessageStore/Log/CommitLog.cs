@@ -162,13 +162,22 @@ internal sealed partial class CommitLog : IDisposable
         }
     }
 
-    /// <summary>Takes the oldest segment out of the chain: its file may go.</summary>
-    public void ForgetOldest(Segment segment)
+    /// <summary>Puts one segment in the place of sealed neighbours, or nothing in the place of the oldest: their files
+    /// may go.</summary>
+    public void Replace(IReadOnlyList<Segment> group, Segment? with)
     {
         lock (_lock)
         {
-            Debug.Assert(_segments[0] == segment && _segments.Length > 1, "only the oldest sealed one goes");
-            Volatile.Write(ref _segments, _segments[1..]);
+            int first = Array.IndexOf(_segments, group[0]);
+            int behind = first + group.Count;
+            Debug.Assert(_segments[first..behind].SequenceEqual(group), "neighbours, in their order");
+            Debug.Assert(with is not null || first == 0, "the log stays one piece");
+            if (with is not null)
+            {
+                with.Next = _segments[behind];
+            }
+            Segment[] replaced = with is null ? [] : [with];
+            Volatile.Write(ref _segments, [.. _segments[..first], .. replaced, .. _segments[behind..]]);
         }
     }
 

@@ -19,8 +19,6 @@ internal sealed class LogKeeper : IDisposable
 
     private static readonly TimeSpan RetryInterval = TimeSpan.FromSeconds(1);
 
-    private static readonly TimeSpan RemovalPause = TimeSpan.FromMilliseconds(100);
-
     private readonly CommitLog _log;
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
@@ -31,11 +29,11 @@ internal sealed class LogKeeper : IDisposable
     private readonly WorkSignal _signal = new();
     private readonly Thread _thread;
     private readonly List<LogPosition> _snapshots;
-    private readonly SegmentRemover _remover;
     private long _lastSnapshot = Stopwatch.GetTimestamp();
     private bool _isSnapshotWanted;
     private bool _isStopping;
     private long _snapshotsTaken;
+    private long _replayFrom;
 
     public LogKeeper(
         CommitLog log,
@@ -53,8 +51,8 @@ internal sealed class LogKeeper : IDisposable
         _open = open;
         _logger = logger;
         _time = time;
-        _remover = new SegmentRemover(log, options, disk, directory, open, logger);
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
+        NoteReplayFrom();
         _thread = new Thread(Run) { IsBackground = true, Name = "EQueue log keeper" };
         log.BackgroundWork = _signal.Raise;
         _thread.Start();
@@ -64,15 +62,11 @@ internal sealed class LogKeeper : IDisposable
     /// <summary>Snapshots written since the store was opened.</summary>
     public long SnapshotsTaken => Volatile.Read(ref _snapshotsTaken);
 
-    /// <summary>Segments removed since the store was opened.</summary>
-    public long SegmentsRemoved => _remover.Removed;
+    /// <summary>Called after each snapshot; must be quick.</summary>
+    public Action? SnapshotTaken { get; set; }
 
-    /// <inheritdoc cref="SegmentRemover.FindOverflow"/>
-    /// <exception cref="StoreFormatException">An index file is damaged.</exception>
-    public Dictionary<QueueId, long> FindOverflow() => _remover.FindOverflow();
-
-    /// <summary>There may be something to remove.</summary>
-    public void Wake() => _signal.Raise();
+    /// <summary>Recovery begins here at the earliest: at the older of two snapshots.</summary>
+    public LogPosition ReplayFrom => new(Volatile.Read(ref _replayFrom));
 
     /// <summary>Ends the thread; what it is writing is finished first.</summary>
     public void Dispose()
@@ -102,26 +96,8 @@ internal sealed class LogKeeper : IDisposable
             {
                 isDone &= Guarded(TakeSnapshot);
             }
-            bool hasRemoved = false;
-            isDone &= Guarded(() => hasRemoved = TryRemoveOldest());
-            TimeSpan pause = !isDone ? RetryInterval : hasRemoved ? RemovalPause : _options.SnapshotInterval;
-            _signal.Wait(pause);
+            _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
         }
-    }
-
-    // One file at a time and then a pause, unless the disk is full: removing gigabytes at once would be felt.
-    private bool TryRemoveOldest()
-    {
-        bool hasRemoved = false;
-        while (_snapshots.Count == KeptSnapshots && _remover.TryRemoveOldest(_snapshots[0]))
-        {
-            hasRemoved = true;
-            if (!_log.IsReadOnly)
-            {
-                break;
-            }
-        }
-        return hasRemoved;
     }
 
     private bool Guarded(Action work)
@@ -174,7 +150,7 @@ internal sealed class LogKeeper : IDisposable
 
     private void WriteIndex(Segment segment, Segment? previous)
     {
-        string path = LogFiles.Index(_directory, new LogPosition(segment.BasePosition));
+        string path = segment.IndexPath;
         using var index = new SealedIndexWriter(_disk, path);
         var slice = new List<SealedContent>(SliceSize);
         uint next = 0;
@@ -337,6 +313,16 @@ internal sealed class LogKeeper : IDisposable
             _snapshots.RemoveAt(0);
         }
         _snapshotsTaken++;
+        NoteReplayFrom();
+        SnapshotTaken?.Invoke();
+    }
+
+    private void NoteReplayFrom()
+    {
+        if (_snapshots.Count == KeptSnapshots)
+        {
+            Volatile.Write(ref _replayFrom, _snapshots[0].Value);
+        }
     }
 
     private void WriteSnapshot(LogPosition start)

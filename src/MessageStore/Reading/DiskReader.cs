@@ -110,9 +110,9 @@ internal sealed class DiskReader(
         for (int first = 0; first < entries.Count;)
         {
             int last = first + 1;
-            long start = entries[first].Position;
+            long start = entries[first].FileOffset;
             while (last < entries.Count
-                && entries[last].Position - End(entries[last - 1]) <= LargestSkip
+                && entries[last].FileOffset - End(entries[last - 1]) <= LargestSkip
                 && End(entries[last]) - start <= LargestRead)
             {
                 last++;
@@ -121,12 +121,12 @@ internal sealed class DiskReader(
             byte[] buffer = ArrayPool<byte>.Shared.Rent(size);
             try
             {
-                int read = open.File.Read(buffer.AsSpan(0, size), open.Segment.FileOffsetOf(start));
+                int read = open.File.Read(buffer.AsSpan(0, size), start);
                 Span<byte> bytes = buffer.AsSpan(0, read);
                 for (; first < last; first++)
                 {
                     SealedEntry entry = entries[first];
-                    if (!TryGetWhole(bytes, (int)(entry.Position - start), id, entry, out ReadOnlySpan<byte> whole))
+                    if (!TryGetWhole(bytes, (int)(entry.FileOffset - start), id, entry, out ReadOnlySpan<byte> whole))
                     {
                         return AnswerDamaged(open, entry, served, bounds);
                     }
@@ -142,7 +142,7 @@ internal sealed class DiskReader(
         return bounds with { NextOffset = new QueueOffset(entries[^1].EndOffset), Size = served };
     }
 
-    private static long End(in SealedEntry entry) => entry.Position + entry.Size;
+    private static long End(in SealedEntry entry) => entry.FileOffset + entry.Size;
 
     /// <summary>What was good before a bad entry is given; the next read begins at the bad one and says so.</summary>
     private ReadResult AnswerDamaged(OpenSegment open, in SealedEntry entry, int served, ReadResult bounds)
@@ -159,23 +159,12 @@ internal sealed class DiskReader(
         ReadOnlySpan<byte> bytes, int at, QueueId id, in SealedEntry entry, out ReadOnlySpan<byte> whole)
     {
         whole = default;
-        if (bytes.Length - at < entry.Size || entry.Size < EntryHeader.Length)
+        if (bytes.Length - at < entry.Size)
         {
             return false;
         }
         ReadOnlySpan<byte> candidate = bytes.Slice(at, entry.Size);
-        EntryHeader header = EntryHeader.Read(candidate);
-        if (header.Size != entry.Size || header.Position.Value != entry.Position || header.Queue != id
-            || header.HeaderLength < EntryHeader.Length || header.HeaderLength >= entry.Size)
-        {
-            return false;
-        }
-        ReadOnlySpan<byte> batch = candidate[header.HeaderLength..];
-        if (EntryHeader.ComputeCrc(_logSeed, candidate[..header.HeaderLength], batch) != header.Crc
-            || !RecordBatch.TryReadHeader(batch, out RecordBatchHeader batchHeader, out _)
-            || batchHeader.TotalSize != batch.Length
-            || batchHeader.BaseOffset.Value != entry.FirstOffset
-            || !RecordBatch.HasValidCrc(batch))
+        if (!StoredEntry.IsWhole(candidate, id, entry, _logSeed))
         {
             return false;
         }

@@ -2,7 +2,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>The files of segments that readers have open: at most a bound, the longest unused closed first.
 /// Thread-safe.</summary>
-internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : IDisposable
+internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
 {
     private const int MaxOpen = 64;
 
@@ -25,7 +25,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
             {
                 CloseOldest();
             }
-            var opened = new OpenSegment(disk, logId, directory, segment) { Users = 1, LastUse = ++_clock };
+            var opened = new OpenSegment(disk, logId, segment) { Users = 1, LastUse = ++_clock };
             _open.Add(segment, opened);
             return opened;
         }
@@ -90,7 +90,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
 }
 
 /// <summary>One segment's file and, once it is sealed, its index; each opened at its first use.</summary>
-internal sealed class OpenSegment(IDisk disk, Guid logId, string directory, Segment segment)
+internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
 {
     private readonly Lock _lock = new();
     private IDiskFile? _file;
@@ -137,10 +137,9 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, string directory, Segm
     private SealedIndex OpenIndex()
     {
         var position = new Protocol.LogPosition(Segment.BasePosition);
-        string path = LogFiles.Index(directory, position);
-        FileVerdict verdict = SealedIndex.TryOpen(disk, path, logId, position, out SealedIndex? index);
+        FileVerdict verdict = SealedIndex.TryOpen(disk, Segment.IndexPath, logId, position, out SealedIndex? index);
         return verdict == FileVerdict.Valid
             ? index!
-            : throw new StoreFormatException(path, $"the sealed index cannot be used ({verdict}).");
+            : throw new StoreFormatException(Segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
     }
 }
