@@ -29,8 +29,8 @@ namespace EQueue.MessageStore;
 /// 124 zero             up to 4096
 /// </code>
 /// An entry's file offset is 4096 + its position - base position; in a packed segment its index tells it. Everything
-/// but the creation time also follows from the file's name, the store file and the entries (of a packed segment: from its
-/// index), so a damaged header loses nothing.
+/// but the creation time also follows from the file's name, the store file and the entries (of a packed segment: from
+/// its index), so a damaged header loses nothing.
 /// </remarks>
 internal sealed record SegmentHeader
 {

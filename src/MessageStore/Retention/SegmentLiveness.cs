@@ -2,7 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>What of a sealed segment is kept: told by the directory of its index and the starts of the queues.</summary>
+/// <summary>What of a sealed segment is kept: the directory of its index and the starts of the queues tell.</summary>
 internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
 {
     /// <summary>Without a bound of its own the log takes this share of what its volume could give it.</summary>
