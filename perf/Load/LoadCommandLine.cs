@@ -77,7 +77,7 @@ internal sealed class LoadCommandLine
             Sizes = NullIfNotGiven(result.GetValue(_sizes)),
             Producers = result.GetValue(_producers),
             Consumers = result.GetValue(_consumers) ?? standard.Consumers,
-            Queues = result.GetValue(_queues) ?? standard.Queues,
+            Queues = result.GetValue(_queues),
             Topics = result.GetValue(_topics) ?? standard.Topics,
             Seconds = result.GetValue(_seconds),
             Messages = result.GetValue(_messages),

@@ -15,7 +15,7 @@ internal sealed record LoadOptions
 
     public int Consumers { get; init; } = 1;
 
-    public int Queues { get; init; } = 4;
+    public int? Queues { get; init; }
 
     public int Topics { get; init; } = 1;
 

@@ -33,6 +33,8 @@ internal static class FigureNames
     public const string ElapsedSeconds = "elapsedSeconds";
     public const string FdatasyncsPerSecond = "fdatasyncsPerSecond";
     public const string MessagesPerFdatasync = "messagesPerFdatasync";
+    public const string ReferenceRatio = "reference.ratio";
+    public const string ReadySeconds = "readySeconds";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -42,7 +44,7 @@ internal static class FigureNames
     public static readonly IReadOnlyList<string> Rates =
     [
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
-        FdatasyncsPerSecond, MessagesPerFdatasync,
+        FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceRatio, ReadySeconds,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -54,6 +56,7 @@ internal static class FigureNames
         .. Latency(AckLatency), .. Latency(EndToEndLatency),
         LimitMBps, RatioToLimit, Missing, Duplicated, Reordered, ReferenceValue,
         Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceP99,
+        ReferenceRatio, ReadySeconds,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

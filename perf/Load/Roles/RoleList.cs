@@ -1,6 +1,7 @@
 using EQueue.Load.Calls;
 using EQueue.Load.Limit;
 using EQueue.Load.Sockets;
+using EQueue.Load.Storing;
 
 namespace EQueue.Load.Roles;
 
@@ -17,6 +18,7 @@ internal static class RoleList
     public const string LimitProducer = "limit-producer";
     public const string LimitBroker = "limit-broker";
     public const string LimitConsumer = "limit-consumer";
+    public const string Store = "store";
 
     public static IRole? Create(string name) => name switch
     {
@@ -30,6 +32,7 @@ internal static class RoleList
         LimitProducer => new LimitProducerRole(),
         LimitBroker => new LimitBrokerRole(),
         LimitConsumer => new LimitConsumerRole(),
+        Store => new StoreRole(),
         _ => null,
     };
 }

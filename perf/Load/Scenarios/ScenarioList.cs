@@ -10,6 +10,7 @@ internal static class ScenarioList
         new SyncScenario(),
         new LatencyScenario(),
         new RemotingScenario(),
+        new StoreScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
