@@ -38,6 +38,9 @@ internal sealed record LoadOptions
 
     public IReadOnlyList<int>? Rates { get; init; }
 
+    /// <summary>Size of the log that a scenario works on, GB (10^9 bytes of bodies).</summary>
+    public double? LogGB { get; init; }
+
     public string? DataDirectory { get; init; }
 
     public string? Server { get; init; }

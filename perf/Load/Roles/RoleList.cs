@@ -1,5 +1,6 @@
 using EQueue.Load.Calls;
 using EQueue.Load.Limit;
+using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
 using EQueue.Load.Storing;
 
@@ -19,6 +20,8 @@ internal static class RoleList
     public const string LimitBroker = "limit-broker";
     public const string LimitConsumer = "limit-consumer";
     public const string Store = "store";
+    public const string Server = "server";
+    public const string Fill = "fill";
 
     public static IRole? Create(string name) => name switch
     {
@@ -33,6 +36,8 @@ internal static class RoleList
         LimitBroker => new LimitBrokerRole(),
         LimitConsumer => new LimitConsumerRole(),
         Store => new StoreRole(),
+        Server => new ServerRole(),
+        Fill => new FillRole(),
         _ => null,
     };
 }

@@ -11,6 +11,7 @@ internal static class ScenarioList
         new LatencyScenario(),
         new RemotingScenario(),
         new StoreScenario(),
+        new RecoveryScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
