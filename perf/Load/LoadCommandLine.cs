@@ -40,7 +40,7 @@ internal sealed class LoadCommandLine
     };
 
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
-    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency)", 1, 10_000_000);
+    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread)", 1, 10_000_000);
     private readonly Option<double?> _logGB = Fraction("--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
@@ -77,7 +77,7 @@ internal sealed class LoadCommandLine
         {
             Sizes = NullIfNotGiven(result.GetValue(_sizes)),
             Producers = result.GetValue(_producers),
-            Consumers = result.GetValue(_consumers) ?? standard.Consumers,
+            Consumers = result.GetValue(_consumers),
             Queues = result.GetValue(_queues),
             Topics = result.GetValue(_topics) ?? standard.Topics,
             Seconds = result.GetValue(_seconds),

@@ -13,7 +13,7 @@ internal sealed record LoadOptions
 
     public int? Producers { get; init; }
 
-    public int Consumers { get; init; } = 1;
+    public int? Consumers { get; init; }
 
     public int? Queues { get; init; }
 

@@ -1,10 +1,14 @@
 using System.Globalization;
+using Microsoft.Win32.SafeHandles;
 
 namespace EQueue.Load.Limit;
 
-/// <summary>What the system's page cache holds of a directory's files.</summary>
+/// <summary>What the system's page cache holds of the files of a store that may be running.</summary>
 internal static class PageCache
 {
+    /// <summary>Where a store keeps its log; beside it lie only small files.</summary>
+    private const string LogFolder = "logs";
+
     private const int PieceBytes = 1 << 20;
     private const string SegmentSuffix = ".log";
 
@@ -13,9 +17,22 @@ internal static class PageCache
     {
         foreach (var path in Files(directory))
         {
-            using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete);
+            using var file = TryOpen(path);
+            if (file is null)
+                continue;
             LinuxCalls.FlushToDisk(file);
             LinuxCalls.DropFromCache(file, 0, 0);
+        }
+    }
+
+    /// <summary>Lets it go of what is clean, without a word to the disk.</summary>
+    public static void LetGo(string directory)
+    {
+        foreach (var path in Files(directory))
+        {
+            using var file = TryOpen(path);
+            if (file is not null)
+                LinuxCalls.DropFromCache(file, 0, 0);
         }
     }
 
@@ -27,7 +44,7 @@ internal static class PageCache
         {
             if (maxBytes <= 0)
                 return;
-            maxBytes -= Read(file.FullName, 0, file.Length);
+            maxBytes -= Read(file.FullName, file.Length);
         }
     }
 
@@ -43,23 +60,38 @@ internal static class PageCache
         {
             var begin = long.Parse(Path.GetFileNameWithoutExtension(path), CultureInfo.InvariantCulture);
             if (begin < endPosition)
-                bytes += Read(path, 0, endPosition - begin);
+                bytes += Read(path, endPosition - begin);
         }
 
         return bytes;
     }
 
     private static string[] Files(string directory) =>
-        Directory.GetFiles(directory, "*", SearchOption.AllDirectories);
+        Directory.GetFiles(Path.Combine(directory, LogFolder), "*", SearchOption.AllDirectories);
 
-    private static long Read(string path, long from, long maxBytes)
+    /// <returns>Null when the file is gone: a running store renames and removes its own.</returns>
+    private static SafeFileHandle? TryOpen(string path)
     {
-        using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete);
+        try
+        {
+            return File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete);
+        }
+        catch (FileNotFoundException)
+        {
+            return null;
+        }
+    }
+
+    private static long Read(string path, long maxBytes)
+    {
+        using var file = TryOpen(path);
+        if (file is null)
+            return 0;
         var piece = new byte[PieceBytes];
-        var at = from;
+        long at = 0;
         int count;
-        while (at - from < maxBytes && (count = RandomAccess.Read(file, piece, at)) > 0)
+        while (at < maxBytes && (count = RandomAccess.Read(file, piece, at)) > 0)
             at += count;
-        return at - from;
+        return at;
     }
 }

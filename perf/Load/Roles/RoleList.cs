@@ -1,4 +1,5 @@
 using EQueue.Load.Calls;
+using EQueue.Load.Consuming;
 using EQueue.Load.Limit;
 using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
@@ -22,6 +23,7 @@ internal static class RoleList
     public const string Store = "store";
     public const string Server = "server";
     public const string Fill = "fill";
+    public const string Replay = "replay";
 
     public static IRole? Create(string name) => name switch
     {
@@ -38,6 +40,7 @@ internal static class RoleList
         Store => new StoreRole(),
         Server => new ServerRole(),
         Fill => new FillRole(),
+        Replay => new ReplayRole(),
         _ => null,
     };
 }

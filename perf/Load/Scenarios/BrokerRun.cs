@@ -166,7 +166,8 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures[FigureNames.ConsumeMBps] = sent.Messages * (double)plan.Size / seconds / 1e6;
     }
 
-    private static void SetBroker(
+    /// <summary>What the broker used and did between two moments.</summary>
+    public static void SetBroker(
         Figures figures, StatsResponse start, StatsResponse end, long messages, double seconds)
     {
         double? Rise(string name) => end.Find(name) - start.Find(name);

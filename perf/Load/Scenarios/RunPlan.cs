@@ -71,7 +71,7 @@ internal sealed record RunPlan
     {
         Size = size,
         Producers = options.Producers ?? 1,
-        Consumers = options.Consumers,
+        Consumers = options.Consumers ?? 1,
         Queues = options.Queues ?? StandardQueues,
         Topics = options.Topics,
         Seconds = options.Seconds ?? 10,

@@ -12,6 +12,7 @@ internal static class ScenarioList
         new RemotingScenario(),
         new StoreScenario(),
         new RecoveryScenario(),
+        new ColdReadScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
