@@ -40,11 +40,13 @@ internal static class FigureNames
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
         [("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)];
 
-    /// <summary>Figures that are rates: none of them is told of a run that delivered wrong messages.</summary>
+    /// <summary>
+    /// Figures that say how fast, and what they are compared with: none is told of a run that delivered wrong messages.
+    /// </summary>
     public static readonly IReadOnlyList<string> Rates =
     [
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
-        FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceRatio, ReadySeconds,
+        FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
