@@ -41,7 +41,9 @@ internal sealed class LoadCommandLine
 
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
     private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread)", 1, 10_000_000);
-    private readonly Option<double?> _logGB = Fraction("--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
+    private readonly Option<double?> _logGB = Fraction(
+        "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
+
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
     private readonly Option<bool> _noLimit = new("--no-limit") { Description = "leave the limit runs out" };
@@ -61,8 +63,8 @@ internal sealed class LoadCommandLine
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
             _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup, _api,
-            _flush, _inFlight, _rates, _logGB, _data, _server, _noLimit, _seed, _json, _report, _warmMemory, _limitBlock,
-            _limitTotal, _plant,
+            _flush, _inFlight, _rates, _logGB, _data, _server, _noLimit, _seed, _json, _report, _warmMemory,
+            _limitBlock, _limitTotal, _plant,
         };
     }
 

@@ -60,8 +60,8 @@ internal sealed class ReplayRole : IRole
         }
 
         var seconds = (_lanes.Max(lane => lane.EndNs) - _start!.TakenNs) / 1e9;
-        return new ReplayResult(
-            _lanes.Sum(lane => lane.Count), seconds, new CheckResult(missing, duplicated, reordered, damaged), _start, end);
+        var verdict = new CheckResult(missing, duplicated, reordered, damaged);
+        return new ReplayResult(_lanes.Sum(lane => lane.Count), seconds, verdict, _start, end);
     }
 }
 

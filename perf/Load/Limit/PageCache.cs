@@ -36,10 +36,11 @@ internal static class PageCache
         }
     }
 
-    /// <summary>Reads the newest files, up to so many bytes of them: those before that nobody needs at a start.</summary>
+    /// <summary>Reads the newest files, up to so many bytes of them: those before that no start looks at.</summary>
     public static void Warm(string directory, long maxBytes)
     {
-        var newest = Files(directory).Select(path => new FileInfo(path)).OrderByDescending(file => file.LastWriteTimeUtc);
+        var files = Files(directory).Select(path => new FileInfo(path));
+        var newest = files.OrderByDescending(file => file.LastWriteTimeUtc);
         foreach (var file in newest)
         {
             if (maxBytes <= 0)

@@ -1,6 +1,5 @@
 using EQueue.Client;
 using EQueue.Load.Limit;
-using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Scenarios;
@@ -101,12 +100,13 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
             server.Server, 1, _topics, plan.Size, session.Options.Seed, _run, load.SlotCount, SendApi.Message,
             load.InFlight, load.BatchCount, load.SampleMask);
         await producer.CallAsync("prepare", order, cancellationToken);
-        var sent = await producer.CallAsync<SendResult>("send", new SendOrder(0, [messages], null), cancellationToken);
+        var stretch = new SendOrder(0, [messages], null);
+        var sent = await producer.CallAsync<SendResult>("send", stretch, cancellationToken);
         await _server.CallAsync("kill", null, cancellationToken);
         _messages += sent.Messages;
     }
 
-    /// <summary>A process fills the queues by the store itself, and is killed behind the last acknowledgement.</summary>
+    /// <summary>A process fills the queues by the store itself; it is killed behind the last acknowledgement.</summary>
     private async Task FillAsync(int rounds, CancellationToken cancellationToken)
     {
         await using var fill = session.Start(RoleList.Fill);

@@ -63,8 +63,9 @@ internal sealed class ServerRole : IRole
         if (!File.Exists(library))
             throw LoadException.Failed($"the server program is not at {library}: build it, or the load program anew");
         var program = Environment.ProcessPath!;
-        var isHost = string.Equals(Path.GetFileNameWithoutExtension(program), "dotnet", StringComparison.OrdinalIgnoreCase);
-        var start = new ProcessStartInfo(isHost ? program : Path.ChangeExtension(library, OperatingSystem.IsWindows() ? "exe" : null))
+        var name = Path.GetFileNameWithoutExtension(program);
+        var isHost = string.Equals(name, "dotnet", StringComparison.OrdinalIgnoreCase);
+        var start = new ProcessStartInfo(isHost ? program : Path.ChangeExtension(library, null))
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,

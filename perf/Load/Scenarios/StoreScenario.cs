@@ -12,6 +12,7 @@ internal sealed class StoreScenario : IScenario
     private const int StandardRepeat = 3;
     private const double StandardSeconds = 3;
     private const double StandardWarmup = 0.5;
+    private const int StandardQueues = 4;
     private const int MaxQueues = 1000;
     private const string RestNote = "there is no network and no consumer";
 
@@ -42,10 +43,10 @@ internal sealed class StoreScenario : IScenario
                 if (options.Flush is not null && options.Flush != flush)
                     continue;
                 var producers = oneInFlight ? 1 : options.Producers ?? 1;
-                await MeasureAsync(
-                    session,
-                    new StoreOrder(flush, size, producers, options.Queues ?? 4, oneInFlight, options.Seed, options.Plant),
-                    cancellationToken);
+                var queues = options.Queues ?? StandardQueues;
+                var order = new StoreOrder(
+                    flush, size, producers, queues, oneInFlight, options.Seed, options.Plant);
+                await MeasureAsync(session, order, cancellationToken);
             }
         }
     }

@@ -24,7 +24,9 @@ internal sealed class AppendLane
         var entryBytes = ring.BatchBytes + StoreReadBack.EntryHeaderBytes;
         var batchCount = order.OneInFlight ? 1 : Math.Clamp(store.MaxRequestBytes / entryBytes, 1, queues.Length);
         var requestCount = order.OneInFlight ? 1 : MaxInFlightBytes / order.Producers / (batchCount * entryBytes);
-        _requests = [.. Enumerable.Range(0, (int)Math.Max(1, requestCount)).Select(_ => new AppendRequest(batchCount, Ack))];
+        _requests = new AppendRequest[Math.Max(1, requestCount)];
+        foreach (ref var request in _requests.AsSpan())
+            request = new AppendRequest(batchCount, Ack);
     }
 
     /// <summary>Batches accepted.</summary>

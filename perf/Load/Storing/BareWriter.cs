@@ -16,8 +16,8 @@ internal sealed class BareWriter : IDisposable
     /// <summary>As large as the store's own memory, so that as much of it is in the processor's caches.</summary>
     private const int SourceBytes = 32 << 20;
 
-    /// <summary>With sync flush the store writes so much of a new segment as zeros ahead of need.</summary>
-    private const int ZeroedBytes = 32 << 20;
+    /// <summary>With sync flush the store writes zeros ahead of need: of a new log at most so much at once.</summary>
+    private const int ZeroedBytes = 64 << 20;
 
     private const int TrimBytes = 8 << 20;
 
