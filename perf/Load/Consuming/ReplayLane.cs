@@ -1,6 +1,7 @@
 using EQueue.Client;
 using EQueue.Load.Limit;
 using EQueue.Load.Measuring;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Consuming;
 
@@ -47,24 +48,10 @@ internal sealed class ReplayLane : IAsyncDisposable
     public async Task RunAsync(CancellationToken stop)
     {
         await ReadAsync(First, _plant, CancellationToken.None);
-        try
+        while (!stop.IsCancellationRequested)
         {
-            while (!stop.IsCancellationRequested)
-            {
-                PageCache.LetGo(_order.Directory);
-                var checker = NewChecker();
-                await AssignAsync(stop);
-                await ReadAsync(checker, Plant.None, stop);
-                Later = new CheckResult(
-                    0,
-                    Later.Duplicated + checker.Duplicated,
-                    Later.Reordered + checker.Reordered,
-                    Later.Damaged + checker.Damaged);
-            }
-        }
-        catch (OperationCanceledException) when (stop.IsCancellationRequested)
-        {
-            // Broken off in the middle of a later time.
+            PageCache.LetGo(_order.Directory);
+            await ReadAgainAsync(stop);
         }
 
         EndNs = Clock.NowNs;
@@ -75,6 +62,27 @@ internal sealed class ReplayLane : IAsyncDisposable
         if (_reader is not null)
             await _reader.DisposeAsync();
         await _client.DisposeAsync();
+    }
+
+    private async Task ReadAgainAsync(CancellationToken stop)
+    {
+        var checker = NewChecker();
+        try
+        {
+            await AssignAsync(stop);
+            await ReadAsync(checker, Plant.None, stop);
+        }
+        catch (Exception exception) when (stop.IsCancellationRequested
+            && exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
+        {
+            // Broken off in the middle: reading ends so, and asking for the ends.
+        }
+
+        Later = new CheckResult(
+            0,
+            Later.Duplicated + checker.Duplicated,
+            Later.Reordered + checker.Reordered,
+            Later.Damaged + checker.Damaged);
     }
 
     private SequenceChecker NewChecker() => new(
