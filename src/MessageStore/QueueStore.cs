@@ -17,6 +17,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly IDisposable _directoryLock;
     private readonly CommitLog _log;
     private readonly LogKeeper _keeper;
+    private readonly LogScrubber _scrubber;
     private readonly TailReader _tailReader;
     private readonly DiskReader _diskReader;
     private readonly DiskThreads _diskThreads;
@@ -53,6 +54,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         {
             _log.Start();
             _keeper = new LogKeeper(_log, options, disk, directory, _openSegments, logger, time);
+            _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
         }
         catch
         {
@@ -80,6 +82,10 @@ public sealed partial class QueueStore : IAsyncDisposable
         DiskReads = _diskReader.Reads,
         Snapshots = _keeper.SnapshotsTaken,
         SegmentsRemoved = _keeper.SegmentsRemoved,
+        ScrubbedBytes = _scrubber.Bytes,
+        ScrubBadRanges = _scrubber.BadRanges,
+        ScrubPasses = _scrubber.Passes,
+        LastScrubEndTimeMs = _scrubber.LastEndTimeMs,
     };
 
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
@@ -217,8 +223,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         }
     }
 
-    /// <summary>Makes the index of a sealed segment again from the segment. On a reader's thread; one at a
-    /// time.</summary>
+    /// <summary>Makes the index of a sealed segment again from the segment. On the thread of a reader or of the scrub;
+    /// one at a time.</summary>
     private void RebuildIndex(string path)
     {
         lock (_rebuildLock)
@@ -245,6 +251,7 @@ public sealed partial class QueueStore : IAsyncDisposable
 
     private void Close()
     {
+        _scrubber.Dispose();
         _keeper.Dispose();
         _log.Stop();
         _diskThreads.Stop();

@@ -28,6 +28,7 @@ public sealed class SettingsTests
             ("Server:Listen", "[::1]:0"), ("Server:AdminListen", "none"), ("Server:DataDirectory", "/tmp/x"),
             ("Store:FlushPolicy", "ASYNC"), ("Store:FlushInterval", "50ms"), ("Store:SegmentSizeBytes", "134217728"),
             ("Store:TailMemoryBytes", "67108864"), ("Store:PageCacheBytes", "0"),
+            ("Store:ScrubBytesPerSecond", "1000000"), ("Store:ScrubInterval", "7d"),
             ("Store:Memory", "false"), ("Store:Logs", "1"),
             ("Limits:MaxMessageBytes", "8388608"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
@@ -40,6 +41,8 @@ public sealed class SettingsTests
         Assert.Equal(134217728, options.Broker.Store.SegmentSizeBytes);
         Assert.Equal(67108864, options.Broker.Store.TailMemoryBytes);
         Assert.Equal(0, options.Broker.Store.PageCacheBytes);
+        Assert.Equal(1000000, options.Broker.Store.ScrubBytesPerSecond);
+        Assert.Equal(TimeSpan.FromDays(7), options.Broker.Store.ScrubInterval);
         Assert.Equal(8388608, options.Broker.Limits.MaxMessageBytes);
         Assert.InRange(options.Broker.Store.MaxBatchBytes, 8388608 + (64 << 10), int.MaxValue);
         Assert.Equal(7, options.Broker.Limits.MaxConnections);
@@ -61,6 +64,9 @@ public sealed class SettingsTests
     [InlineData("Store:FlushInterval", "-5s")]
     [InlineData("Store:SegmentSizeBytes", "1024")]
     [InlineData("Store:TailMemoryBytes", "2147483648")]
+    [InlineData("Store:ScrubBytesPerSecond", "1000")]
+    [InlineData("Store:ScrubBytesPerSecond", "off")]
+    [InlineData("Store:ScrubInterval", "31d")]
     [InlineData("Store:Memory", "true")]
     [InlineData("Store:Logs", "2")]
     [InlineData("Limits:MaxMessageBytes", "12")]

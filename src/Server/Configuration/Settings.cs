@@ -41,6 +41,14 @@ internal static class Settings
         Number("Store:MaxLogBytes", 0, long.MaxValue,
             (options, value) => options.WithStore(store => store with { MaxLogBytes = value == 0 ? null : value }),
             options => options.Broker.Store.MaxLogBytes ?? 0),
+        new("Store:ScrubBytesPerSecond", $"0 (off) or {StoreOptions.SmallestScrubRate} or more",
+            (options, text) => long.TryParse(text, NumberStyles.None, null, out long value)
+                && value is 0 or >= StoreOptions.SmallestScrubRate
+                ? options.WithStore(store => store with { ScrubBytesPerSecond = value }) : null,
+            options => options.Broker.Store.ScrubBytesPerSecond.ToString(CultureInfo.InvariantCulture)),
+        Duration("Store:ScrubInterval", TimeSpan.FromSeconds(1), TimeSpan.FromDays(30),
+            (options, value) => options.WithStore(store => store with { ScrubInterval = value }),
+            options => options.Broker.Store.ScrubInterval),
         new("Store:Memory", "false (a broker that keeps messages in memory only is not part of this version)",
             (options, text) => bool.TryParse(text, out bool on) && !on ? options : null,
             _ => "false"),
