@@ -207,7 +207,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken)
     {
         IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
-        options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
+        options = options.FitToDisk() with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
         disk.CreateDirectory(options.DataDirectory);
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
