@@ -228,7 +228,8 @@ internal sealed class MemoryFile(MemoryDisk disk)
 
         public long Length => Open().Length;
 
-        public void Write(ReadOnlySpan<byte> bytes, long fileOffset) => Writable("write").Write(bytes, fileOffset, _path);
+        public void Write(ReadOnlySpan<byte> bytes, long fileOffset) =>
+            Writable("write").Write(bytes, fileOffset, _path);
 
         public int Read(Span<byte> buffer, long fileOffset) => Open().Read(buffer, fileOffset);
 

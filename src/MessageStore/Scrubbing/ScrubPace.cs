@@ -24,7 +24,10 @@ internal sealed class ScrubPace : IDisposable
         _time = time;
         _started = time.GetTimestamp();
         _timer = time.CreateTimer(
-            static signal => ((WorkSignal)signal!).Raise(), _signal, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            static signal => ((WorkSignal)signal!).Raise(),
+            _signal,
+            Timeout.InfiniteTimeSpan,
+            Timeout.InfiniteTimeSpan);
     }
 
     /// <summary>The time since it was made.</summary>
