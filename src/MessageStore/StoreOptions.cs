@@ -118,7 +118,7 @@ public sealed record StoreOptions
             MaxBatchBytes);
         Require(PageCacheBytes >= 0, nameof(PageCacheBytes), "0 or more", PageCacheBytes);
         Require(
-            MaxLogBytes is null || MaxLogBytes >= 2 * SegmentSizeBytes,
+            MaxLogBytes is null || MaxLogBytes >= 2 * FitToDisk().SegmentSizeBytes,
             nameof(MaxLogBytes), "two segments or more", MaxLogBytes);
         Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
         Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
@@ -147,7 +147,8 @@ public sealed record StoreOptions
         Require(ReaderThreads is >= 1 and <= 16, nameof(ReaderThreads), "1 to 16", ReaderThreads);
     }
 
-    /// <summary>The settings as they are used: over memory, sizes that fit its limit.</summary>
+    /// <summary>The settings as they are used: over memory, sizes that fit its limit, and a full memory says no before
+    /// it lets go of anything that its topics keep.</summary>
     internal StoreOptions FitToDisk()
     {
         if (Disk is not MemoryDisk memory)
@@ -160,6 +161,7 @@ public sealed record StoreOptions
         {
             SegmentSizeBytes = segment,
             ReserveBytes = ReserveBytes ?? 2 * segment,
+            MaxLogBytes = MaxLogBytes ?? long.MaxValue,
             ScrubBytesPerSecond = 0,
         };
     }

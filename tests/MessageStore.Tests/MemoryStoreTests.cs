@@ -126,6 +126,20 @@ public sealed class MemoryStoreTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenMemoryThatIsFull_WhenStartsMove_ThenSegmentsGoAndMessagesAreTakenAgain()
+    {
+        await using QueueStore store = await OpenAsync(InMemory);
+        QueueId queue = await OpenQueueAsync(store);
+        int stored = await FillAsync(store, queue);
+        await store.MoveStartsAsync([(queue, new QueueOffset(stored - 100))], Cancel);
+        await Eventually(() => !store.Figures.IsReadOnly && store.Figures.SegmentsRemoved > 0);
+        int more = await FillAsync(store, queue);
+        Assert.InRange(more, stored / 2, stored);
+        Assert.Equal(100 + more, (await ReadAllAsync(store, queue, stored - 100)).Count);
+        Assert.InRange(Memory.UsedBytes, 0, Memory.LimitBytes);
+    }
+
+    [Fact]
     public async Task GivenMemoryThatFillsUp_WhenBlocking_ThenAppendsWaitForRoomAndEachIsStoredOnce()
     {
         const int Count = 580;
@@ -219,6 +233,7 @@ public sealed class MemoryStoreTests : StoreTest
         Assert.Throws<ArgumentOutOfRangeException>(() => new MemoryDisk(1_000));
         StoreOptions large = (small with { Disk = new MemoryDisk(1L << 30) }).FitToDisk();
         Assert.Equal((32L << 20, 64L << 20), (large.SegmentSizeBytes, large.ReserveBytes));
+        (large with { SegmentSizeBytes = 512 << 20, MaxLogBytes = 64 << 20 }).Validate();
     }
 
     private static async Task AppendManyAsync(QueueStore store, QueueId[] queues, int first, int count)

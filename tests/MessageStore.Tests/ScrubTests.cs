@@ -166,6 +166,33 @@ public sealed class ScrubTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenRetentionThatRemovesWhatIsScrubbed_WhenThePassGoesOn_ThenNothingOfItIsReported()
+    {
+        await using QueueStore store = await OpenFilledAsync(Scrubbed);
+        QueueId queue = QueueOf(store);
+        using var gate = new Gate();
+        string first = Segments()[0];
+        Disk.OnRead = (path, offset, _) =>
+        {
+            if (path == first && offset == 0)
+            {
+                gate.Pass();
+            }
+        };
+        gate.Shut();
+        await NextPassAsync(store);
+        await gate.Reached.WaitAsync(TimeSpan.FromSeconds(30), Cancel);
+        Flip(first, Segment.HeaderSize + 3_000);
+        await store.MoveStartsAsync([(queue, new QueueOffset(BatchCount))], Cancel);
+        await store.AppendAsync(queue, TestBatch.OfSize(15_000, 1), Durability.Policy, Cancel);
+        await Eventually(() => store.Figures.SegmentsRemoved > 0);
+        gate.Open();
+        await RunPassAsync(store);
+        Assert.Equal(0, store.Figures.ScrubBadRanges);
+        Assert.DoesNotContain(_logger.Lines, line => line.StartsWith("Could not scrub", StringComparison.Ordinal));
+    }
+
+    [Fact]
     public async Task GivenAPageThatTheDeviceCannotRead_WhenAPassGoesBy_ThenItsEntriesAreReported()
     {
         await using QueueStore store = await OpenFilledAsync(Scrubbed);
