@@ -2,10 +2,12 @@ using System.Diagnostics;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The flusher thread: fdatasync, one at a time, while the next group gathers; publishes Durable.</summary>
+/// <summary>The flusher thread: fdatasync, one at a time, while the next group gathers; publishes Durable. Small rounds of
+/// a log with sync flush the writer syncs itself: who holds the flush lock is the flusher.</summary>
 internal sealed partial class CommitLog
 {
     private readonly WorkSignal _flusherSignal = new();
+    private readonly Lock _flushLock = new();
     private Segment _flushing;
     private WaiterQueue _durableWaiters;
     private long _dirtySince;
@@ -17,8 +19,12 @@ internal sealed partial class CommitLog
     {
         try
         {
-            while (FlushWritten())
+            while (FlushWritten() is var next && next != FlushNext.End)
             {
+                if (next == FlushNext.Wait)
+                {
+                    _flusherSignal.Wait();
+                }
             }
         }
         catch (Exception exception)
@@ -29,7 +35,10 @@ internal sealed partial class CommitLog
         {
             if (Fault is { } fault)
             {
-                _durableWaiters.Fail(fault);
+                lock (_flushLock)
+                {
+                    _durableWaiters.Fail(fault);
+                }
             }
         }
     }
@@ -49,9 +58,49 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>One round: waits until there is a reason to sync, syncs what is written by then.</summary>
-    /// <returns>False when the writer has ended and all is durable, or faulted.</returns>
-    private bool FlushWritten()
+    /// <summary>The writer's own sync of what it has just written.</summary>
+    /// <returns>False when the flusher is at work: it must be woken.</returns>
+    private bool TryFlushHere()
+    {
+        if (!_flushLock.TryEnter())
+        {
+            return false;
+        }
+        try
+        {
+            lock (_lock)
+            {
+                _durableWaiters.TakeAll(ref _durableIncoming);
+            }
+            SyncAndRelease(_written);
+            return true;
+        }
+        finally
+        {
+            _flushLock.Exit();
+        }
+    }
+
+    private void SyncAndRelease(long written)
+    {
+        SyncTo(written);
+        if (_options.FlushPolicy == FlushPolicy.Sync)
+        {
+            PublishVisible(written);
+        }
+        _durableWaiters.Release(written);
+    }
+
+    private FlushNext FlushWritten()
+    {
+        lock (_flushLock)
+        {
+            return FlushRound();
+        }
+    }
+
+    /// <summary>One round: when there is a reason to sync, syncs what is written by then.</summary>
+    private FlushNext FlushRound()
     {
         bool writerDone = Volatile.Read(ref _writerDone);
         bool isAskedFor;
@@ -63,7 +112,7 @@ internal sealed partial class CommitLog
         }
         if (Fault is not null)
         {
-            return false;
+            return FlushNext.End;
         }
         // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing
         // it.
@@ -73,22 +122,17 @@ internal sealed partial class CommitLog
             if (!isAskedFor && !writerDone && _options.FlushPolicy == FlushPolicy.Async && _durableWaiters.IsEmpty
                 && !IsIntervalOver())
             {
-                return true;
+                return FlushNext.Again;
             }
-            SyncTo(written);
+            SyncAndRelease(written);
             Volatile.Write(ref _isFlushTimed, false);
             _dirtySince = 0;
-            if (_options.FlushPolicy == FlushPolicy.Sync)
-            {
-                PublishVisible(written);
-            }
-            _durableWaiters.Release(written);
-            return true;
+            return FlushNext.Again;
         }
         _durableWaiters.Release(written);
         if (writerDone && Volatile.Read(ref _written) == _durable)
         {
-            return false;
+            return FlushNext.End;
         }
         if (!_durableWaiters.IsEmpty)
         {
@@ -97,11 +141,10 @@ internal sealed partial class CommitLog
             Interlocked.MemoryBarrier();
             if (Volatile.Read(ref _written) > _durable)
             {
-                return true;
+                return FlushNext.Again;
             }
         }
-        _flusherSignal.Wait();
-        return true;
+        return FlushNext.Wait;
     }
 
     /// <summary>Waits for the rest of the flush interval, which begins at the first write after a sync.</summary>
@@ -114,6 +157,18 @@ internal sealed partial class CommitLog
         _isFlushTimed = true;
         TimeSpan left = _options.FlushInterval - Stopwatch.GetElapsedTime(_dirtySince);
         return left <= TimeSpan.Zero || !_flusherSignal.Wait(left);
+    }
+
+    private enum FlushNext
+    {
+        /// <summary>Look again at once.</summary>
+        Again,
+
+        /// <summary>Nothing to do until the signal.</summary>
+        Wait,
+
+        /// <summary>The writer has ended and all is durable, or the log failed.</summary>
+        End,
     }
 
     private void SyncTo(long position)

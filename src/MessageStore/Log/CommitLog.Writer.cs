@@ -9,6 +9,10 @@ internal sealed partial class CommitLog
     /// that readers see them soon.</summary>
     private const int RoundBytes = 1 << 20;
 
+    /// <summary>With sync flush a round of up to so many bytes is synced by the writer itself when the flusher rests:
+    /// waking it takes longer than the next round would gain by being written meanwhile.</summary>
+    private const int LargestOwnSync = 128 << 10;
+
     private static readonly TimeSpan FullRetryInterval = TimeSpan.FromSeconds(1);
 
     private readonly WorkSignal _writerSignal = new();
@@ -74,7 +78,8 @@ internal sealed partial class CommitLog
             _writerSignal.Wait();
             return true;
         }
-        for (long position = _written; position < end;)
+        long begin = _written;
+        for (long position = begin; position < end;)
         {
             position += WritePiece(position, end);
         }
@@ -86,7 +91,10 @@ internal sealed partial class CommitLog
             PublishVisible(end);
         }
         _writtenWaiters.Release(end);
-        WakeFlusher();
+        if (_options.FlushPolicy != FlushPolicy.Sync || end - begin > LargestOwnSync || !TryFlushHere())
+        {
+            WakeFlusher();
+        }
         return true;
     }
 
