@@ -79,6 +79,17 @@ public sealed class SimulatedDisk : IDisk
         }
     }
 
+    /// <summary>The process is dead, the system goes on: the same files for the next process, in which what was not
+    /// synced can still be lost. For use when nobody uses this disk any more.</summary>
+    public SimulatedDisk KillProcess()
+    {
+        lock (_lock)
+        {
+            _isOff = true;
+            return new SimulatedDisk(_model);
+        }
+    }
+
     /// <summary>Another disk with all that was written; this one goes on.</summary>
     public SimulatedDisk Copy()
     {
