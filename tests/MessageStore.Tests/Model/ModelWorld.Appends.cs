@@ -109,7 +109,15 @@ internal sealed partial class ModelWorld
             end = Math.Max(end, Judge(item));
         Assert.Equal(end < 0 ? AppendStatus.Nothing : AppendStatus.Accepted, status);
         if (end >= 0)
-            _pending.Add(new Pending(waiter.Task, IsDurable(durability), end) { Waiter = waiter });
+            await AwaitSomeAsync(new Pending(waiter.Task, IsDurable(durability), end) { Waiter = waiter });
+    }
+
+    /// <summary>Every second answer is awaited, so that the store comes to its work between the steps.</summary>
+    private async Task AwaitSomeAsync(Pending pending)
+    {
+        _pending.Add(pending);
+        if (_random.Next(2) == 0 && !_faults.WasFull)
+            await EndOf(pending.Task);
     }
 
     private bool IsRefusal(AppendItem item) => item.Error switch
@@ -193,7 +201,8 @@ internal sealed partial class ModelWorld
         if (await StageStateAsync(() => Store.AppendState([.. entries], waiter)))
         {
             Add(change);
-            _pending.Add(new Pending(waiter.Task, IsDurable(Durability.Policy), _events.Count) { Waiter = waiter });
+            await AwaitSomeAsync(
+                new Pending(waiter.Task, IsDurable(Durability.Policy), _events.Count) { Waiter = waiter });
         }
     }
 

@@ -168,4 +168,23 @@ internal sealed partial class ModelWorld
         IEnumerable<string> queues = Store.Queues.OrderBy(view => view.Id.Value).Select(view => view.ToString());
         return string.Join('\n', queues.Concat(entries.Select(entry => entry.ToString())).Append(_machine.ToString()));
     }
+
+    /// <summary>What is on the disk, for whoever looks into a failure.</summary>
+    private string DescribeFiles()
+    {
+        SimulatedDisk disk = _disk.Copy();
+        var lines = disk.Files.Select(path => $"{path} {disk.ReadAll(path).Length}").ToList();
+        var inspector = LogInspector.Open(disk, Folder);
+        lines.AddRange(inspector.Snapshots.Select(snapshot => $"snapshot {snapshot}"));
+        inspector.ReadEntries(
+            default,
+            entry =>
+            {
+                lines.Add($"{entry.Position}+{entry.Size} {entry.Kind} of queue {entry.Queue}, epoch {entry.Epoch}, "
+                    + $"offset {entry.FirstOffset}+{entry.RecordCount}, producer {entry.Producer.Id}");
+                return true;
+            },
+            CancellationToken.None);
+        return string.Join('\n', lines);
+    }
 }

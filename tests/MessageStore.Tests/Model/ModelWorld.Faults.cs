@@ -136,16 +136,19 @@ internal sealed partial class ModelWorld
         return AgeAsync();
     }
 
-    private Task BreakWriteAsync()
-    {
-        _faults.Break(DiskOperationKind.Write);
-        return AppendSomethingAsync();
-    }
+    private Task BreakWriteAsync() => BreakAsync(DiskOperationKind.Write);
 
-    private Task BreakSyncAsync()
+    private Task BreakSyncAsync() => BreakAsync(DiskOperationKind.SyncFile);
+
+    private async Task BreakAsync(DiskOperationKind kind)
     {
-        _faults.Break(DiskOperationKind.SyncFile);
-        return AppendSomethingAsync();
+        _faults.Break(kind);
+        await AppendSomethingAsync();
+        if (_faults.IsFull)
+            return;
+        // The answers come, good or bad: by then the call has failed.
+        foreach (Pending pending in _pending.ToArray())
+            await EndOf(pending.Task);
     }
 
     private Task SlowAsync()

@@ -57,7 +57,9 @@ internal sealed partial class ModelWorld
             return from;
         }
 
-        Assert.Equal(ErrorCode.None, result.Error);
+        Assert.True(
+            result.Error == ErrorCode.None,
+            $"queue {queue.Id}, read at {from} from {(fromDisk ? "disk" : "memory")}: {result}; it ends at {queue.End}");
         if (result.Size == 0)
         {
             Assert.Equal(result.VisibleEnd.Value, from);

@@ -114,7 +114,8 @@ internal sealed partial class ModelWorld : IAsyncDisposable
         {
             throw new InvalidOperationException(
                 $"seed {seed}, step {step} ({name}), {world._policy}: {exception.Message}\nRepeat: EQUEUE_MODEL_SEED="
-                + $"{seed} EQUEUE_MODEL_STEPS={step + 1} EQueue.MessageStore.Tests --filter-class '*StoreModelTests'",
+                + $"{seed} EQUEUE_MODEL_STEPS={step + 1} EQueue.MessageStore.Tests --filter-class '*StoreModelTests'"
+                + $"\n{world.DescribeFiles()}",
                 exception);
         }
     }
