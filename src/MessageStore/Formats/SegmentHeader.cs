@@ -114,7 +114,8 @@ internal sealed record SegmentHeader
             CreatedMs = BinaryPrimitives.ReadInt64LittleEndian(source[72..]),
             Capacity = BinaryPrimitives.ReadInt64LittleEndian(source[80..]),
         };
-        return header.BasePosition.Value < 0 || header.Epoch < 0 || header.Capacity < 0
+        return header.BasePosition.Value < 0 || header.Epoch < 0
+            || header.Capacity is < 0 or > StoreOptions.LargestSegmentBytes
             ? FileVerdict.Damaged
             : FileVerdict.Valid;
     }
