@@ -31,6 +31,9 @@ public sealed class SimulatedDisk : IDisk
     /// <summary>What <see cref="FreeBytes"/> answers.</summary>
     public long Free { get; set; } = 1L << 40;
 
+    /// <summary>The largest file for which there is room.</summary>
+    public long LargestFile { get; set; } = 1L << 30;
+
     /// <summary>How many changes were made so far.</summary>
     public int ChangeCount
     {
@@ -320,6 +323,8 @@ public sealed class SimulatedDisk : IDisk
             path,
             () => disk._model.File(file).Length >= fileOffset + length
                 ? null
+                : fileOffset + length > disk.LargestFile
+                ? throw Failure(DiskFault.Full, path, "allocate")
                 : new DiskOperation(DiskOperationKind.SetLength, file, path, Offset: fileOffset + length));
 
         public void Truncate(long length) => disk.Change(
