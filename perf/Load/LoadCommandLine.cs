@@ -40,7 +40,10 @@ internal sealed class LoadCommandLine
     };
 
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
-    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency)", 1, 10_000_000);
+    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread)", 1, 10_000_000);
+    private readonly Option<double?> _logGB = Fraction(
+        "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
+
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
     private readonly Option<bool> _noLimit = new("--no-limit") { Description = "leave the limit runs out" };
@@ -60,8 +63,8 @@ internal sealed class LoadCommandLine
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
             _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup, _api,
-            _flush, _inFlight, _rates, _data, _server, _noLimit, _seed, _json, _report, _warmMemory, _limitBlock,
-            _limitTotal, _plant,
+            _flush, _inFlight, _rates, _logGB, _data, _server, _noLimit, _seed, _json, _report, _warmMemory,
+            _limitBlock, _limitTotal, _plant,
         };
     }
 
@@ -76,8 +79,8 @@ internal sealed class LoadCommandLine
         {
             Sizes = NullIfNotGiven(result.GetValue(_sizes)),
             Producers = result.GetValue(_producers),
-            Consumers = result.GetValue(_consumers) ?? standard.Consumers,
-            Queues = result.GetValue(_queues) ?? standard.Queues,
+            Consumers = result.GetValue(_consumers),
+            Queues = result.GetValue(_queues),
             Topics = result.GetValue(_topics) ?? standard.Topics,
             Seconds = result.GetValue(_seconds),
             Messages = result.GetValue(_messages),
@@ -87,6 +90,7 @@ internal sealed class LoadCommandLine
             Flush = result.GetValue(_flush),
             InFlight = NullIfNotGiven(result.GetValue(_inFlight)),
             Rates = NullIfNotGiven(result.GetValue(_rates)),
+            LogGB = result.GetValue(_logGB),
             DataDirectory = result.GetValue(_data),
             Server = result.GetValue(_server),
             NoLimit = result.GetValue(_noLimit),
@@ -120,12 +124,14 @@ internal sealed class LoadCommandLine
     private static Option<double?> Duration(string name, string description, double min)
     {
         const double max = 86_400;
-        return new Option<double?>(name)
-        {
-            Description = description,
-            CustomParser = result => ParseNumber(result, name, min, max),
-        };
+        return Fraction(name, description, min, max);
     }
+
+    private static Option<double?> Fraction(string name, string description, double min, double max) => new(name)
+    {
+        Description = description,
+        CustomParser = result => ParseNumber(result, name, min, max),
+    };
 
     /// <summary>
     /// A number of the same kind as its bounds: with a fraction only where they are fractions' bounds.

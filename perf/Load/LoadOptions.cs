@@ -13,9 +13,9 @@ internal sealed record LoadOptions
 
     public int? Producers { get; init; }
 
-    public int Consumers { get; init; } = 1;
+    public int? Consumers { get; init; }
 
-    public int Queues { get; init; } = 4;
+    public int? Queues { get; init; }
 
     public int Topics { get; init; } = 1;
 
@@ -37,6 +37,9 @@ internal sealed record LoadOptions
     public IReadOnlyList<int>? InFlight { get; init; }
 
     public IReadOnlyList<int>? Rates { get; init; }
+
+    /// <summary>Size of the log that a scenario works on, GB (10^9 bytes of bodies).</summary>
+    public double? LogGB { get; init; }
 
     public string? DataDirectory { get; init; }
 

@@ -18,6 +18,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly TopicCatalogue _catalogue;
     private readonly FetchHandler _fetch;
     private readonly StatsHandler _stats;
+    private readonly RetentionLoop _retention;
     private readonly RemotingServer _server;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lifetime = new();
@@ -31,6 +32,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         TopicCatalogue catalogue,
         FetchHandler fetch,
         StatsHandler stats,
+        RetentionLoop retention,
         RemotingServer server)
     {
         _options = options;
@@ -39,6 +41,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _catalogue = catalogue;
         _fetch = fetch;
         _stats = stats;
+        _retention = retention;
         _server = server;
         EndPoint = server.LocalEndPoint;
         StoreId = store.StoreId;
@@ -138,7 +141,9 @@ public sealed class EQueueBroker : IAsyncDisposable
                 catalogue.Count,
                 catalogue.QueueCount,
                 groups.Count);
-            return new EQueueBroker(options, logger, store, catalogue, fetch, stats, server);
+            var retention = new RetentionLoop(store, catalogue, options.Topics, time, logger);
+            retention.Start();
+            return new EQueueBroker(options, logger, store, catalogue, fetch, stats, retention, server);
         }
         catch
         {
@@ -171,6 +176,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         }
         finally
         {
+            await _retention.DisposeAsync();
             await _store.DisposeAsync();
             await _watch;
             _fetch.Dispose();

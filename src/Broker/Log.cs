@@ -70,4 +70,10 @@ internal static partial class Log
     [LoggerMessage(3050, LogLevel.Information,
         "Connection {Connection} has more than {Limit} fetch sessions: session {Session} rested longest and was ended")]
     public static partial void FetchSessionDropped(this ILogger logger, long connection, uint session, int limit);
+
+    [LoggerMessage(3060, LogLevel.Debug, "Retention moved the starts of {Queues} queues")]
+    public static partial void StartsMoved(this ILogger logger, int queues);
+
+    [LoggerMessage(3061, LogLevel.Error, "A round of retention failed; the next one tries again")]
+    public static partial void RetentionFailed(this ILogger logger, Exception exception);
 }

@@ -34,6 +34,8 @@ internal sealed class StatsHandler(
             new("store.memoryReads", figures.MemoryReads),
             new("store.diskReads", figures.DiskReads),
             new("store.segments", figures.Segments),
+            new("store.segmentsRemoved", figures.SegmentsRemoved),
+            new("store.segmentsPacked", figures.SegmentsPacked),
             new("store.snapshots", figures.Snapshots),
             new("store.freeBytes", figures.FreeBytes),
             new("store.isReadOnly", figures.IsReadOnly ? 1 : 0),

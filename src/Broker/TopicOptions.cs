@@ -19,12 +19,18 @@ public sealed record TopicOptions
     /// <summary>Bytes that a topic keeps; <see langword="null"/> or 0: no bound of its own.</summary>
     public long? RetentionBytes { get; init; }
 
+    /// <summary>How often topics are looked through for what they no longer keep; 100 ms to 1 h.</summary>
+    public TimeSpan RetentionInterval { get; init; } = TimeSpan.FromSeconds(10);
+
     internal void Validate(LimitOptions limits)
     {
         int mostQueues = Math.Min(limits.MaxQueuesPerTopic, limits.MaxQueues);
         OptionRules.Require(
             QueueCount >= 1 && QueueCount <= mostQueues, "Topics.QueueCount", $"1 to {mostQueues}", QueueCount);
         OptionRules.Require(RetentionAge >= TimeSpan.Zero, "Topics.RetentionAge", "zero or more", RetentionAge);
+        OptionRules.Require(
+            RetentionInterval >= TimeSpan.FromMilliseconds(100) && RetentionInterval <= TimeSpan.FromHours(1),
+            "Topics.RetentionInterval", "100 ms to 1 h", RetentionInterval);
         OptionRules.Require(RetentionBytes is null or >= 0, "Topics.RetentionBytes", "0 or more", RetentionBytes);
     }
 

@@ -53,6 +53,13 @@ internal static partial class Log
     [LoggerMessage(2008, LogLevel.Error, "Damaged bytes in {Path} at position {Position} ({Size} bytes)")]
     public static partial void DamagedEntry(ILogger logger, string path, long position, long size);
 
+    [LoggerMessage(2009, LogLevel.Information, "Removed segment {Path}: nothing in its {Bytes} bytes is kept any more")]
+    public static partial void SegmentRemoved(ILogger logger, string path, long bytes);
+
+    [LoggerMessage(
+        2010, LogLevel.Information, "Packed {Segments} segments of {BytesBefore} bytes into {Path} of {Bytes} bytes")]
+    public static partial void SegmentsPacked(ILogger logger, int segments, long bytesBefore, string path, long bytes);
+
     [LoggerMessage(2100, LogLevel.Information, "Made a new store {StoreId} in {Directory}")]
     public static partial void StoreMade(ILogger logger, string directory, Guid storeId);
 

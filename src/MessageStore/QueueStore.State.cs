@@ -132,7 +132,13 @@ public sealed partial class QueueStore
         IReadOnlyList<QueueId> queues, IReadOnlyList<StateEntry> together, CancellationToken cancellationToken)
     {
         StateEntry[] entries = [.. queues.Select(LogState.RemoveQueue), .. together];
-        return AppendAnyStateAsync(entries, Durability.Policy, cancellationToken);
+        return RemoveAsync();
+
+        async Task RemoveAsync()
+        {
+            await AppendAnyStateAsync(entries, Durability.Policy, cancellationToken);
+            _cleaner.Wake();
+        }
     }
 
     /// <summary>Gives a producer id, or the next epoch of one; durable before it is given out.</summary>

@@ -17,6 +17,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly IDisposable _directoryLock;
     private readonly CommitLog _log;
     private readonly LogKeeper _keeper;
+    private readonly LogCleaner _cleaner;
     private readonly TailReader _tailReader;
     private readonly DiskReader _diskReader;
     private readonly DiskThreads _diskThreads;
@@ -43,14 +44,19 @@ public sealed partial class QueueStore : IAsyncDisposable
         _time = time;
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
-        _openSegments = new OpenSegments(disk, recovered.LogId, directory);
+        _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads);
         _tailReader = new TailReader(_log);
-        _diskReader = new DiskReader(_log, _openSegments, _diskThreads, RebuildIndex, logger);
+        var finder = new EntryFinder(_log, _openSegments);
+        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, RebuildIndex, logger);
+        _planner = new RetentionPlanner(_log, _openSegments, finder);
         try
         {
             _log.Start();
             _keeper = new LogKeeper(_log, options, disk, directory, _openSegments, logger, time);
+            _cleaner = new LogCleaner(
+                _log, options, disk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom);
+            _keeper.SnapshotTaken = _cleaner.Wake;
         }
         catch
         {
@@ -77,6 +83,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         MemoryReads = _tailReader.Reads,
         DiskReads = _diskReader.Reads,
         Snapshots = _keeper.SnapshotsTaken,
+        SegmentsRemoved = _cleaner.Removed,
+        SegmentsPacked = _cleaner.Packed,
     };
 
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
@@ -220,10 +228,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     {
         lock (_rebuildLock)
         {
-            string name = Path.GetFileName(path);
-            Segment? segment = LogFiles.TryParse(name, LogFiles.IndexSuffix, out LogPosition position)
-                ? Array.Find(_log.Segments, one => one.BasePosition == position.Value && one.HasIndex)
-                : null;
+            Segment? segment = Array.Find(_log.Segments, one => one.IndexPath == path && one.HasIndex);
             if (segment is null)
             {
                 throw new StoreFormatException(path, "no sealed segment belongs to this index.");
@@ -232,8 +237,7 @@ public sealed partial class QueueStore : IAsyncDisposable
                 _disk,
                 LogFiles.LogDirectory(_options.DataDirectory),
                 (_log.StoreId, _log.LogId),
-                position,
-                new LogPosition(segment.EndPosition),
+                segment,
                 _time.GetUtcNow().ToUnixTimeMilliseconds());
             _openSegments.Forget(segment);
             Log.IndexRebuilt(_logger, segment.Path);
@@ -242,6 +246,7 @@ public sealed partial class QueueStore : IAsyncDisposable
 
     private void Close()
     {
+        _cleaner.Dispose();
         _keeper.Dispose();
         _log.Stop();
         _diskThreads.Stop();
@@ -262,6 +267,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         finally
         {
             _openSegments.Dispose();
+            _retention.Dispose();
             _log.Dispose();
             _directoryLock.Dispose();
         }
@@ -275,5 +281,5 @@ public sealed partial class QueueStore : IAsyncDisposable
         new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
         new QueueOffset(queue.NextOffset),
         queue.LastStoredTimeMs,
-        queue.Bytes);
+        queue.Bytes - queue.StartBytes);
 }

@@ -10,7 +10,7 @@ namespace EQueue.MessageStore;
 /// <param name="End">The offset after the last visible record.</param>
 /// <param name="StagedEnd">The offset that the next record gets.</param>
 /// <param name="LastStoredTimeMs">Unix milliseconds of the last append; 0 = none.</param>
-/// <param name="Bytes">Bytes of its entries in the log, as far as known.</param>
+/// <param name="Bytes">Bytes of its entries from <paramref name="Start"/> on, as far as known.</param>
 public readonly record struct QueueView(
     QueueId Id,
     TopicId TopicId,

@@ -30,6 +30,12 @@ public readonly record struct StoreFigures
     /// <summary>Segment files, the active one included.</summary>
     public int Segments { get; init; }
 
+    /// <summary>Segment files removed because nothing in them was kept any more.</summary>
+    public long SegmentsRemoved { get; init; }
+
+    /// <summary>Segment files replaced by packed ones because little in them was kept.</summary>
+    public long SegmentsPacked { get; init; }
+
     /// <summary>Queues that exist.</summary>
     public int Queues { get; init; }
 

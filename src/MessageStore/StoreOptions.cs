@@ -38,6 +38,15 @@ public sealed record StoreOptions
     /// a segment.</summary>
     public int MaxBatchBytes { get; init; } = (4 << 20) + (64 << 10);
 
+    /// <summary>Bytes that the log's segments may take before the oldest messages go, at the next
+    /// <see cref="QueueStore.ApplyRetentionAsync"/>; <see langword="null"/>: 80 % of what the volume could give
+    /// them.</summary>
+    public long? MaxLogBytes { get; init; }
+
+    /// <summary>Bytes of kept messages that are read and written a second while mostly dead segments are packed; 64 KiB
+    /// or more.</summary>
+    public long PackBytesPerSecond { get; init; } = 32L << 20;
+
     /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two
     /// segments and 64 MiB.</summary>
     public long? ReserveBytes { get; init; }
@@ -91,6 +100,10 @@ public sealed record StoreOptions
             nameof(MaxBatchBytes), $"1 KiB to {largest} bytes (three eighths of TailMemoryBytes, less than a segment)",
             MaxBatchBytes);
         Require(PageCacheBytes >= 0, nameof(PageCacheBytes), "0 or more", PageCacheBytes);
+        Require(
+            MaxLogBytes is null || MaxLogBytes >= 2 * SegmentSizeBytes,
+            nameof(MaxLogBytes), "two segments or more", MaxLogBytes);
+        Require(PackBytesPerSecond >= 64 << 10, nameof(PackBytesPerSecond), "64 KiB or more", PackBytesPerSecond);
         Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
         Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
         Require(

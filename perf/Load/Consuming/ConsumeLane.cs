@@ -29,7 +29,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
             order.Size,
             order.Run);
         if (order.Plant != Plant.None && number == 0)
-            _defect = new PlantedDefect(order.Plant, Checker);
+            _defect = new PlantedDefect(order.Plant, Checker.Observe);
         if (order.Consumers == 1)
             _member = _client.CreateConsumer(order.Group, order.Topics, new ConsumerOptions());
         else

@@ -1,12 +1,14 @@
-using EQueue.Load.Measuring;
-
 namespace EQueue.Load.Consuming;
+
+/// <summary>Looks at one message or batch of a queue.</summary>
+/// <returns>True if it is one of the sampled ones.</returns>
+internal delegate bool Observer(int queue, ReadOnlySpan<byte> bytes);
 
 /// <summary>
 /// Stands between a consumer and its checker and, once, loses a message, shows one twice, or shows one after the next
 /// of its queue. Proves that a wrong delivery is found out by the program as it runs.
 /// </summary>
-internal sealed class PlantedDefect(Plant plant, SequenceChecker checker)
+internal sealed class PlantedDefect(Plant plant, Observer observe)
 {
     private const int StrikeAt = 20;
 
@@ -15,28 +17,28 @@ internal sealed class PlantedDefect(Plant plant, SequenceChecker checker)
     private byte[]? _held;
     private bool _done;
 
-    public bool Observe(int queue, ReadOnlySpan<byte> body)
+    public bool Observe(int queue, ReadOnlySpan<byte> bytes)
     {
         if (_held is not null && queue == _heldQueue)
         {
-            var isSampled = checker.Observe(queue, body);
-            checker.Observe(_heldQueue, _held);
+            var isSampled = observe(queue, bytes);
+            observe(_heldQueue, _held);
             _held = null;
             return isSampled;
         }
 
         if (_done || ++_count < StrikeAt)
-            return checker.Observe(queue, body);
+            return observe(queue, bytes);
         _done = true;
         switch (plant)
         {
             case Plant.Missing:
                 return false;
             case Plant.Duplicate:
-                checker.Observe(queue, body);
-                return checker.Observe(queue, body);
+                observe(queue, bytes);
+                return observe(queue, bytes);
             default:
-                _held = body.ToArray();
+                _held = bytes.ToArray();
                 _heldQueue = queue;
                 return false;
         }

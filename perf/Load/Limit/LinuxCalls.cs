@@ -8,6 +8,7 @@ internal static partial class LinuxCalls
 {
     private const int TimerSlackOption = 29;
     private const int Interrupted = 4;
+    private const int AdviseDontNeed = 4;
 
     /// <summary>
     /// Sends <paramref name="count"/> bytes of the file at <paramref name="offset"/>; moves the offset on.
@@ -27,6 +28,18 @@ internal static partial class LinuxCalls
         while (FlushOnce(file) != 0)
             ThrowUnlessInterrupted("fdatasync");
     }
+
+    /// <summary>Reserves room on the disk for a part of a file, as the store does for its segments.</summary>
+    public static void Preallocate(SafeHandle file, long offset, long length)
+    {
+        while (AllocateOnce(file, 0, offset, length) != 0)
+            ThrowUnlessInterrupted("fallocate");
+    }
+
+    /// <summary>Lets the page cache go of a part of a file: of its clean pages, that is.</summary>
+    /// <param name="length">0: up to the end of the file.</param>
+    public static void DropFromCache(SafeHandle file, long offset, long length) =>
+        _ = Advise(file, offset, length, AdviseDontNeed);
 
     /// <summary>Lets this thread's timed waits end within a microsecond or so of their time, not 50 later.</summary>
     public static void SharpenTimer()
@@ -63,6 +76,12 @@ internal static partial class LinuxCalls
 
     [LibraryImport("libc", EntryPoint = "fdatasync", SetLastError = true)]
     private static partial int FlushOnce(SafeHandle file);
+
+    [LibraryImport("libc", EntryPoint = "fallocate", SetLastError = true)]
+    private static partial int AllocateOnce(SafeHandle file, int mode, long offset, long length);
+
+    [LibraryImport("libc", EntryPoint = "posix_fadvise")]
+    private static partial int Advise(SafeHandle file, long offset, long length, int advice);
 
     [LibraryImport("libc", EntryPoint = "prctl", SetLastError = true)]
     private static partial int SetProcessOption(int option, nuint value, nuint unused3, nuint unused4, nuint unused5);

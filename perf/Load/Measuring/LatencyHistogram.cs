@@ -24,6 +24,14 @@ internal sealed class LatencyHistogram
     /// <summary>The longest duration recorded, nanoseconds.</summary>
     public long MaxNs => _max;
 
+    /// <summary>A histogram that holds what travelled.</summary>
+    public static LatencyHistogram From(LatencyCounts counts)
+    {
+        var histogram = new LatencyHistogram();
+        histogram.Add(counts);
+        return histogram;
+    }
+
     /// <summary>Records one duration; a negative one (two clocks read at the same moment) counts as 0.</summary>
     public void Record(long durationNs)
     {

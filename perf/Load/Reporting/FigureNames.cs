@@ -33,16 +33,20 @@ internal static class FigureNames
     public const string ElapsedSeconds = "elapsedSeconds";
     public const string FdatasyncsPerSecond = "fdatasyncsPerSecond";
     public const string MessagesPerFdatasync = "messagesPerFdatasync";
+    public const string ReferenceRatio = "reference.ratio";
+    public const string ReadySeconds = "readySeconds";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
         [("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)];
 
-    /// <summary>Figures that are rates: none of them is told of a run that delivered wrong messages.</summary>
+    /// <summary>
+    /// Figures that say how fast, and what they are compared with: none is told of a run that delivered wrong messages.
+    /// </summary>
     public static readonly IReadOnlyList<string> Rates =
     [
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
-        FdatasyncsPerSecond, MessagesPerFdatasync,
+        FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -54,6 +58,7 @@ internal static class FigureNames
         .. Latency(AckLatency), .. Latency(EndToEndLatency),
         LimitMBps, RatioToLimit, Missing, Duplicated, Reordered, ReferenceValue,
         Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceP99,
+        ReferenceRatio, ReadySeconds,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

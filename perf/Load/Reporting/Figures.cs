@@ -97,7 +97,11 @@ internal sealed class Figures
             row[name] = isCount ? values.Sum() : Statistics.Median(values);
         }
 
-        foreach (var name in new[] { FigureNames.ConsumePerSecond, FigureNames.SendPerSecond, FigureNames.ConsumeMBps })
+        string[] rates =
+        [
+            FigureNames.ConsumePerSecond, FigureNames.SendPerSecond, FigureNames.ConsumeMBps, FigureNames.ReadySeconds,
+        ];
+        foreach (var name in rates)
         {
             var values = runs.Select(run => run[name]).OfType<double>().ToArray();
             if (values.Length == 0)

@@ -11,6 +11,7 @@ internal sealed class ReportTable
 {
     private static readonly Column[] Columns =
     [
+        new("ready s", FigureNames.ReadySeconds, Thousandths),
         new("send/s", FigureNames.SendPerSecond, Whole),
         new("consume/s", FigureNames.ConsumePerSecond, Whole),
         new("send MB/s", FigureNames.SendMBps, Tenths, InFull: true),
@@ -38,6 +39,7 @@ internal sealed class ReportTable
         new("reordered", FigureNames.Reordered, Whole, InFull: true),
         new("reference", FigureNames.ReferenceValue, Tenths),
         new("reference p99", FigureNames.ReferenceP99, Tenths),
+        new("x reference", FigureNames.ReferenceRatio, Hundredths),
     ];
 
     private readonly List<string> _headers = [];
@@ -131,6 +133,8 @@ internal sealed class ReportTable
     private static string Tenths(double value) => value.ToString("N1", CultureInfo.InvariantCulture);
 
     private static string Hundredths(double value) => value.ToString("N2", CultureInfo.InvariantCulture);
+
+    private static string Thousandths(double value) => value.ToString("N3", CultureInfo.InvariantCulture);
 
     private static string Percent(double value) => value.ToString("P0", CultureInfo.InvariantCulture);
 

@@ -1,6 +1,9 @@
 using EQueue.Load.Calls;
+using EQueue.Load.Consuming;
 using EQueue.Load.Limit;
+using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
+using EQueue.Load.Storing;
 
 namespace EQueue.Load.Roles;
 
@@ -17,6 +20,10 @@ internal static class RoleList
     public const string LimitProducer = "limit-producer";
     public const string LimitBroker = "limit-broker";
     public const string LimitConsumer = "limit-consumer";
+    public const string Store = "store";
+    public const string Server = "server";
+    public const string Fill = "fill";
+    public const string Replay = "replay";
 
     public static IRole? Create(string name) => name switch
     {
@@ -30,6 +37,10 @@ internal static class RoleList
         LimitProducer => new LimitProducerRole(),
         LimitBroker => new LimitBrokerRole(),
         LimitConsumer => new LimitConsumerRole(),
+        Store => new StoreRole(),
+        Server => new ServerRole(),
+        Fill => new FillRole(),
+        Replay => new ReplayRole(),
         _ => null,
     };
 }

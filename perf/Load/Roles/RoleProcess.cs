@@ -81,6 +81,13 @@ internal sealed class RoleProcess : IAsyncDisposable
             : throw new LoadException(answer.ExitCode, $"{_role}: {answer.Error}{ErrorText()}");
     }
 
+    /// <summary>Ends the process at once, without any warning to it.</summary>
+    public async Task KillAsync()
+    {
+        _process.Kill();
+        await _process.WaitForExitAsync(CancellationToken.None);
+    }
+
     /// <summary>Closes the role's input, which ends it; kills it when it does not end in time.</summary>
     public async ValueTask DisposeAsync()
     {

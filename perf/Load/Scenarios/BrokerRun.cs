@@ -121,7 +121,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             figures.SetProcess(FigureNames.Consumer, consumerStart!, consumed!.Figures, sent.Messages);
             var order = new JudgeOrder(sent.SentInAll);
             var verdict = await consumer.CallAsync<JudgeResult>("judge", order, cancellationToken);
-            figures.SetLatency(FigureNames.EndToEndLatency, Histogram(verdict.EndToEnd));
+            figures.SetLatency(FigureNames.EndToEndLatency, LatencyHistogram.From(verdict.EndToEnd));
             figures.SetCheck(verdict.Check);
         }
 
@@ -159,14 +159,15 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures[FigureNames.ElapsedSeconds] = seconds;
         figures[FigureNames.SendPerSecond] = sent.Messages / sendSeconds;
         figures[FigureNames.SendMBps] = sent.Messages * (double)plan.Size / sendSeconds / 1e6;
-        figures.SetLatency(FigureNames.AckLatency, Histogram(sent.Ack));
+        figures.SetLatency(FigureNames.AckLatency, LatencyHistogram.From(sent.Ack));
         if (plan.Consumers == 0)
             return;
         figures[FigureNames.ConsumePerSecond] = sent.Messages / seconds;
         figures[FigureNames.ConsumeMBps] = sent.Messages * (double)plan.Size / seconds / 1e6;
     }
 
-    private static void SetBroker(
+    /// <summary>What the broker used and did between two moments.</summary>
+    public static void SetBroker(
         Figures figures, StatsResponse start, StatsResponse end, long messages, double seconds)
     {
         double? Rise(string name) => end.Find(name) - start.Find(name);
@@ -226,13 +227,6 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
         if (plan.Api == SendApi.Oneway)
             figures.Note(FigureNames.AckLatency, "oneway: nothing is acknowledged");
-    }
-
-    private static LatencyHistogram Histogram(LatencyCounts counts)
-    {
-        var histogram = new LatencyHistogram();
-        histogram.Add(counts);
-        return histogram;
     }
 
     private ProducerOrder NewProducerOrder() => new(

@@ -24,17 +24,7 @@ internal static class BrokerRuns
             var limitMBps = await MeasureLimitAsync(session, plan, cancellationToken);
             var figures = await MeasureOnceAsync(session, plan, cancellationToken);
             runs.Add(figures);
-            if (!IsRight(figures))
-            {
-                figures.Discredit();
-                session.Report.Add(new ReportRow(parameters, [figures], RestNote));
-                throw LoadException.WrongData(
-                    $"wrong data: {figures[FigureNames.Missing]} missing, "
-                    + $"{figures[FigureNames.Duplicated]} duplicated, "
-                    + $"{figures[FigureNames.Reordered] ?? 0} reordered, {figures[FigureNames.Damaged] ?? 0} damaged "
-                    + $"of {figures[FigureNames.Messages]} messages");
-            }
-
+            Verdict.Demand(session, parameters, figures, RestNote);
             SetLimit(figures, limitMBps);
             if (afterRun is not null)
                 await afterRun(figures);
@@ -67,10 +57,6 @@ internal static class BrokerRuns
         figures.Note(FigureNames.LimitMBps, note);
         figures.Note(FigureNames.RatioToLimit, note);
     }
-
-    private static bool IsRight(Figures figures) =>
-        new[] { FigureNames.Missing, FigureNames.Duplicated, FigureNames.Reordered, FigureNames.Damaged }
-            .All(name => figures[name] is null or 0);
 
     private static string Describe(RunPlan plan, int number, Figures figures)
     {

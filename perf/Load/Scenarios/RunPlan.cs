@@ -8,6 +8,8 @@ internal sealed record RunPlan
 
     private const int MostInFlight = 10_000;
 
+    private const int StandardQueues = 4;
+
     private const int PacedSlots = 65_536;
 
     public required int Size { get; init; }
@@ -69,8 +71,8 @@ internal sealed record RunPlan
     {
         Size = size,
         Producers = options.Producers ?? 1,
-        Consumers = options.Consumers,
-        Queues = options.Queues,
+        Consumers = options.Consumers ?? 1,
+        Queues = options.Queues ?? StandardQueues,
         Topics = options.Topics,
         Seconds = options.Seconds ?? 10,
         Messages = options.Messages,

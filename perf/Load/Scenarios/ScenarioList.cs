@@ -10,6 +10,9 @@ internal static class ScenarioList
         new SyncScenario(),
         new LatencyScenario(),
         new RemotingScenario(),
+        new StoreScenario(),
+        new RecoveryScenario(),
+        new ColdReadScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

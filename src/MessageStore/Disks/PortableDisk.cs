@@ -66,10 +66,20 @@ internal sealed class PortableDisk : IDisk
 
     internal static IReadOnlyList<DiskEntry> ListFiles(string directory) => Guard(directory, "list", () =>
     {
+        var entries = new List<DiskEntry>();
         var folder = new DirectoryInfo(directory);
-        return folder.Exists
-            ? folder.EnumerateFiles().Select(file => new DiskEntry(file.Name, file.Length)).ToList()
-            : [];
+        foreach (FileInfo file in folder.Exists ? folder.EnumerateFiles() : [])
+        {
+            try
+            {
+                entries.Add(new DiskEntry(file.Name, file.Length));
+            }
+            catch (FileNotFoundException)
+            {
+                // Removed or renamed since the folder was listed.
+            }
+        }
+        return entries;
     });
 
     internal static void MakeDirectory(string path) =>

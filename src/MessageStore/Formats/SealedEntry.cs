@@ -11,4 +11,8 @@ namespace EQueue.MessageStore;
 /// <param name="TagBits">As the entry carries them.</param>
 [StructLayout(LayoutKind.Auto)]
 internal readonly record struct SealedEntry(
-    long FirstOffset, long EndOffset, long Position, int Size, long StoredTimeMs, uint TagBits);
+    long FirstOffset, long EndOffset, long Position, int Size, long StoredTimeMs, uint TagBits)
+{
+    /// <summary>Where it is in its file: told by the index, not stored with the entry.</summary>
+    public long FileOffset { get; init; }
+}

@@ -12,16 +12,24 @@ namespace EQueue.MessageStore;
 /// </remarks>
 internal sealed class SealedIndex : IDisposable
 {
+    private const int RowsPerRead = 256;
+
     private readonly SectionFileReader _file;
     private readonly FileSection _runs;
     private readonly FileSection _directory;
+    private readonly FileSection? _placement;
 
-    private SealedIndex(SectionFileReader file, in FileSection runs, in FileSection directory)
+    private SealedIndex(
+        SectionFileReader file, in FileSection runs, in FileSection directory, FileSection? placement)
     {
         _file = file;
         _runs = runs;
         _directory = directory;
+        _placement = placement;
     }
+
+    /// <summary>Whether it is the index of a packed segment.</summary>
+    public bool IsPacked => _placement is not null;
 
     /// <summary>What the index covers.</summary>
     public SectionFileHeader Header => _file.Header;
@@ -51,7 +59,8 @@ internal sealed class SealedIndex : IDisposable
             return FileVerdict.Damaged;
         }
 
-        index = new SealedIndex(file, runs, directory);
+        bool isPacked = file.TryFind(SealedIndexWriter.PlacementSection, out FileSection placement);
+        index = new SealedIndex(file, runs, directory, isPacked ? placement : null);
         return FileVerdict.Valid;
     }
 
@@ -86,6 +95,24 @@ internal sealed class SealedIndex : IDisposable
             || !SealedQueue.TryRead(bytes, out SealedQueue queue))
             throw Damaged($"row {row} of the directory does not match its checksum");
         return queue;
+    }
+
+    /// <summary>All rows, in the order of queue ids.</summary>
+    public IEnumerable<SealedQueue> ReadQueues()
+    {
+        byte[] bytes = new byte[RowsPerRead * SealedQueue.RowSize];
+        for (long first = 0; first < QueueCount; first += RowsPerRead)
+        {
+            int size = (int)Math.Min(RowsPerRead, QueueCount - first) * SealedQueue.RowSize;
+            if (!_file.TryRead(_directory, first * SealedQueue.RowSize, bytes.AsSpan(0, size)))
+                throw Damaged($"row {first} of the directory lies outside the file");
+            for (int at = 0; at < size; at += SealedQueue.RowSize)
+            {
+                if (!SealedQueue.TryRead(bytes.AsSpan(at, SealedQueue.RowSize), out SealedQueue queue))
+                    throw Damaged($"row {first + (at / SealedQueue.RowSize)} of the directory is damaged");
+                yield return queue;
+            }
+        }
     }
 
     /// <summary>The block that holds the first record at or after an offset; -1 when all blocks end before
@@ -146,6 +173,7 @@ internal sealed class SealedIndex : IDisposable
                 throw Damaged($"block {block} of queue {queue.Queue} does not match its checksum");
             }
 
+            Place(queue, block, entries[..row.EntryCount]);
             return row.EntryCount;
         }
         finally
@@ -156,6 +184,30 @@ internal sealed class SealedIndex : IDisposable
 
     /// <inheritdoc/>
     public void Dispose() => _file.Dispose();
+
+    private void Place(in SealedQueue queue, int block, Span<SealedEntry> entries)
+    {
+        if (_placement is not { } placement)
+        {
+            foreach (ref SealedEntry entry in entries)
+            {
+                var position = new LogPosition(entry.Position);
+                entry = entry with { FileOffset = SegmentHeader.FileOffsetOf(position, Header.StartPosition) };
+            }
+
+            return;
+        }
+
+        Span<byte> row = stackalloc byte[BlockPlacement.RowSize];
+        long offset = queue.PlacementOffset + ((long)block * BlockPlacement.RowSize);
+        if (!_file.TryRead(placement, offset, row) || !BlockPlacement.TryRead(row, out long fileOffset))
+            throw Damaged($"the place of block {block} of queue {queue.Queue} does not match its checksum");
+        foreach (ref SealedEntry entry in entries)
+        {
+            entry = entry with { FileOffset = fileOffset };
+            fileOffset += entry.Size;
+        }
+    }
 
     private bool IsInsideSegment(ReadOnlySpan<SealedEntry> entries)
     {

@@ -9,17 +9,22 @@ namespace EQueue.MessageStore;
 /// <remarks>
 /// One thread. Nothing is under the index's name before <see cref="Complete"/> returns. Layout: a
 /// <see cref="SectionFileHeader"/>, section 1 = runs (for each queue its block table and its blocks), section 2 =
-/// directory (<see cref="SealedQueue"/> rows).
+/// directory (<see cref="SealedQueue"/> rows), for a packed segment section 3 = placement (<see cref="BlockPlacement"/>
+/// rows, queue by queue, block by block).
 /// </remarks>
 internal sealed class SealedIndexWriter : IDisposable
 {
     internal const ushort RunsSection = 1;
     internal const ushort DirectorySection = 2;
+    internal const ushort PlacementSection = 3;
 
     private readonly SectionFileWriter _file;
     private readonly List<SealedQueue> _directory = [];
     private readonly SealedEntry[] _pending = new SealedEntry[SealedBlock.MaxEntries];
     private readonly List<SealedBlock> _blocks = [];
+    private readonly bool _isPacked;
+    private readonly List<long> _placements = [];
+    private int _queuePlacement;
     private byte[] _run = new byte[4 * SealedBlock.MaxLength];
     private int _pendingCount;
     private int _runSize;
@@ -38,8 +43,10 @@ internal sealed class SealedIndexWriter : IDisposable
     /// <summary>Begins the index of a segment.</summary>
     /// <param name="disk">Where.</param>
     /// <param name="path">The index's final name.</param>
-    public SealedIndexWriter(IDisk disk, string path)
+    /// <param name="isPacked">Whether entries stand where their file offsets say, each queue's side by side.</param>
+    public SealedIndexWriter(IDisk disk, string path, bool isPacked = false)
     {
+        _isPacked = isPacked;
         _file = new SectionFileWriter(disk, path);
         _file.BeginSection();
     }
@@ -61,6 +68,7 @@ internal sealed class SealedIndexWriter : IDisposable
         _queueBytes = 0;
         _queueEntryCount = 0;
         _queueEndOffset = -1;
+        _queuePlacement = _placements.Count;
         _hasQueue = true;
     }
 
@@ -100,6 +108,8 @@ internal sealed class SealedIndexWriter : IDisposable
         }
 
         _file.EndSection(DirectorySection, _directory.Count);
+        if (_isPacked)
+            WritePlacements();
         var header = new SectionFileHeader
         {
             StoreId = storeId,
@@ -115,10 +125,25 @@ internal sealed class SealedIndexWriter : IDisposable
     /// <inheritdoc/>
     public void Dispose() => _file.Dispose();
 
+    private void WritePlacements()
+    {
+        _file.BeginSection();
+        Span<byte> row = stackalloc byte[BlockPlacement.RowSize];
+        foreach (long placement in _placements)
+        {
+            BlockPlacement.Write(row, placement);
+            _file.Write(row);
+        }
+
+        _file.EndSection(PlacementSection, _placements.Count);
+    }
+
     private void EndBlock()
     {
         if (_pendingCount == 0)
             return;
+        if (_isPacked)
+            _placements.Add(_pending[0].FileOffset);
         if (_run.Length - _runSize < SealedBlock.MaxLength)
             Array.Resize(ref _run, _run.Length * 2);
         SealedBlock block = SealedBlock.Encode(
@@ -154,6 +179,7 @@ internal sealed class SealedIndexWriter : IDisposable
             LastStoredTimeMs = _queueLastTimeMs,
             RunOffset = runOffset,
             BlockCount = _blocks.Count,
+            PlacementOffset = _isPacked ? (long)_queuePlacement * BlockPlacement.RowSize : 0,
         });
         _entryCount += _queueEntryCount;
         _blocks.Clear();

@@ -16,7 +16,7 @@ namespace EQueue.MessageStore;
 /// 32 last stored time  i64  of the queue, in this segment or before; 0 = never
 /// 40 run offset        u64  where its blocks begin in the runs section
 /// 48 block count       u32
-/// 52 reserved          u64  0
+/// 52 placement offset  u64  packed: where the rows of its blocks begin in the placement section; else 0
 /// 60 crc               u32  CRC-32C of bytes 0..59
 /// </code>
 /// Rows are sorted by queue id: a look-up reads and checks a handful of rows.
@@ -45,6 +45,9 @@ internal readonly record struct SealedQueue
 
     public required int BlockCount { get; init; }
 
+    /// <summary>Of a packed segment: where its blocks' rows begin in the placement section.</summary>
+    public long PlacementOffset { get; init; }
+
     public void Write(Span<byte> row)
     {
         BinaryPrimitives.WriteUInt32LittleEndian(row, Queue.Value);
@@ -55,7 +58,7 @@ internal readonly record struct SealedQueue
         BinaryPrimitives.WriteInt64LittleEndian(row[32..], LastStoredTimeMs);
         BinaryPrimitives.WriteInt64LittleEndian(row[40..], RunOffset);
         BinaryPrimitives.WriteInt32LittleEndian(row[48..], BlockCount);
-        BinaryPrimitives.WriteInt64LittleEndian(row[52..], 0);
+        BinaryPrimitives.WriteInt64LittleEndian(row[52..], PlacementOffset);
         BinaryPrimitives.WriteUInt32LittleEndian(row[CrcOffset..], Crc32C.Compute(row[..CrcOffset]));
     }
 
@@ -75,8 +78,10 @@ internal readonly record struct SealedQueue
             LastStoredTimeMs = BinaryPrimitives.ReadInt64LittleEndian(row[32..]),
             RunOffset = BinaryPrimitives.ReadInt64LittleEndian(row[40..]),
             BlockCount = BinaryPrimitives.ReadInt32LittleEndian(row[48..]),
+            PlacementOffset = BinaryPrimitives.ReadInt64LittleEndian(row[52..]),
         };
-        return queue is { EntryCount: >= 0, FirstOffset: >= 0, BlockCount: >= 0, RunOffset: >= 0 }
+        return queue is { EntryCount: >= 0, FirstOffset: >= 0, BlockCount: >= 0 }
+            && queue is { RunOffset: >= 0, PlacementOffset: >= 0 }
             && queue.NextOffset >= queue.FirstOffset && queue.BlockCount <= queue.EntryCount;
     }
 }

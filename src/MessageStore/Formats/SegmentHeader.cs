@@ -12,7 +12,7 @@ namespace EQueue.MessageStore;
 ///   8 format version   u16  1
 ///  10 used length      u16  124: where the bytes of this version end
 ///  12 compatible       u32  bits that an older reader may ignore
-///  16 incompatible     u32  bits that an older reader must refuse
+///  16 incompatible     u32  bits that an older reader must refuse; 1 = packed
 ///  20 cipher           u16  0 = none
 ///  22 reserved         u16  0
 ///  24 store id         16 B
@@ -22,14 +22,15 @@ namespace EQueue.MessageStore;
 ///  68 reserved         u32  0
 ///  72 created          i64  Unix milliseconds
 ///  80 capacity         u64  bytes of positions that the file was made for
-///  88 rewritten from   u64  0 = as written
-///  96 rewritten to     u64  0 = as written
+///  88 packed from      u64  packed: the base position; else 0
+///  96 packed to        u64  packed: where the last segment ended that it stands for; else 0
 /// 104 key id           16 B  0 = none
 /// 120 crc              u32  CRC-32C of bytes 0..119
 /// 124 zero             up to 4096
 /// </code>
-/// An entry's file offset is 4096 + its position - base position. Everything but the creation time also follows from
-/// the file's name, the store file and the entries, so a damaged header loses nothing.
+/// An entry's file offset is 4096 + its position - base position; in a packed segment its index tells it. Everything
+/// but the creation time also follows from the file's name, the store file and the entries (of a packed segment: from
+/// its index), so a damaged header loses nothing.
 /// </remarks>
 internal sealed record SegmentHeader
 {
@@ -41,6 +42,7 @@ internal sealed record SegmentHeader
 
     private const int UsedLength = CrcOffset + sizeof(uint);
     private const int CrcOffset = 120;
+    private const uint Packed = 1;
 
     /// <summary>The store that the segment belongs to.</summary>
     public required Guid StoreId { get; init; }
@@ -60,6 +62,12 @@ internal sealed record SegmentHeader
     /// <summary>Bytes of positions that the file was made for.</summary>
     public required long Capacity { get; init; }
 
+    /// <summary>For a packed segment: where the last one ended that it stands for; else 0.</summary>
+    public LogPosition PackedTo { get; init; }
+
+    /// <summary>Whether its entries stand queue by queue, found by its index alone.</summary>
+    public bool IsPacked => PackedTo.Value > 0;
+
     private static ReadOnlySpan<byte> Magic => "EQUEUE\0L"u8;
 
     /// <summary>Fills the whole header.</summary>
@@ -71,6 +79,13 @@ internal sealed record SegmentHeader
         Magic.CopyTo(destination);
         BinaryPrimitives.WriteUInt16LittleEndian(destination[8..], CurrentVersion);
         BinaryPrimitives.WriteUInt16LittleEndian(destination[10..], UsedLength);
+        if (IsPacked)
+        {
+            BinaryPrimitives.WriteUInt32LittleEndian(destination[16..], Packed);
+            BinaryPrimitives.WriteInt64LittleEndian(destination[88..], BasePosition.Value);
+            BinaryPrimitives.WriteInt64LittleEndian(destination[96..], PackedTo.Value);
+        }
+
         StoreId.TryWriteBytes(destination[24..], bigEndian: true, out _);
         LogId.TryWriteBytes(destination[40..], bigEndian: true, out _);
         BinaryPrimitives.WriteInt64LittleEndian(destination[56..], BasePosition.Value);
@@ -102,7 +117,7 @@ internal sealed record SegmentHeader
         ushort version = BinaryPrimitives.ReadUInt16LittleEndian(source[8..]);
         uint incompatible = BinaryPrimitives.ReadUInt32LittleEndian(source[16..]);
         ushort cipher = BinaryPrimitives.ReadUInt16LittleEndian(source[20..]);
-        if (version != CurrentVersion || incompatible != 0 || cipher != 0)
+        if (version != CurrentVersion || (incompatible & ~Packed) != 0 || cipher != 0)
             return FileVerdict.Refused;
 
         header = new SegmentHeader
@@ -113,9 +128,11 @@ internal sealed record SegmentHeader
             Epoch = BinaryPrimitives.ReadInt32LittleEndian(source[64..]),
             CreatedMs = BinaryPrimitives.ReadInt64LittleEndian(source[72..]),
             Capacity = BinaryPrimitives.ReadInt64LittleEndian(source[80..]),
+            PackedTo = new LogPosition(BinaryPrimitives.ReadInt64LittleEndian(source[96..])),
         };
-        return header.BasePosition.Value < 0 || header.Epoch < 0
-            || header.Capacity is < 0 or > StoreOptions.LargestSegmentBytes
+        bool hasRange = (incompatible & Packed) == 0 ? !header.IsPacked : header.PackedTo > header.BasePosition;
+        bool hasCapacity = header.Capacity >= 0 && (header.IsPacked || header.Capacity <= StoreOptions.LargestSegmentBytes);
+        return !hasRange || !hasCapacity || header.BasePosition.Value < 0 || header.Epoch < 0
             ? FileVerdict.Damaged
             : FileVerdict.Valid;
     }

@@ -16,8 +16,8 @@ namespace EQueue.MessageStore;
 /// 32 next offset       i64  that the next record gets
 /// 40 applied position  u64  after the last entry that the next offset counts: replay skips up to it
 /// 48 last stored time  i64  0 = never
-/// 56 bytes             u64  of its entries in the log, as far as known
-/// 64 reserved          u64  0
+/// 56 bytes             u64  of all its entries since it was opened, as far as known
+/// 64 start bytes       u64  of those before the start offset
 /// </code>
 /// </remarks>
 [StructLayout(LayoutKind.Auto)]
@@ -29,7 +29,8 @@ internal readonly record struct SnapshotQueue(
     long NextOffset,
     long AppliedPosition,
     long LastStoredTimeMs,
-    long Bytes)
+    long Bytes,
+    long StartBytes)
 {
     /// <summary>Bytes of a row.</summary>
     public const int RowSize = 72;
@@ -44,7 +45,8 @@ internal readonly record struct SnapshotQueue(
         queue.NextOffset,
         queue.AppliedPosition,
         queue.LastStoredTimeMs,
-        queue.Bytes);
+        queue.Bytes,
+        queue.StartBytes);
 
     public void Write(Span<byte> row)
     {
@@ -56,7 +58,7 @@ internal readonly record struct SnapshotQueue(
         BinaryPrimitives.WriteInt64LittleEndian(row[40..], AppliedPosition);
         BinaryPrimitives.WriteInt64LittleEndian(row[48..], LastStoredTimeMs);
         BinaryPrimitives.WriteInt64LittleEndian(row[56..], Bytes);
-        BinaryPrimitives.WriteInt64LittleEndian(row[64..], 0);
+        BinaryPrimitives.WriteInt64LittleEndian(row[64..], StartBytes);
     }
 
     public static SnapshotQueue Read(ReadOnlySpan<byte> row) => new(
@@ -67,5 +69,6 @@ internal readonly record struct SnapshotQueue(
         BinaryPrimitives.ReadInt64LittleEndian(row[32..]),
         BinaryPrimitives.ReadInt64LittleEndian(row[40..]),
         BinaryPrimitives.ReadInt64LittleEndian(row[48..]),
-        BinaryPrimitives.ReadInt64LittleEndian(row[56..]));
+        BinaryPrimitives.ReadInt64LittleEndian(row[56..]),
+        BinaryPrimitives.ReadInt64LittleEndian(row[64..]));
 }

@@ -76,6 +76,7 @@ internal sealed class SnapshotReader : IDisposable
             queue.AppliedPosition = row.AppliedPosition;
             queue.LastStoredTimeMs = row.LastStoredTimeMs;
             queue.Bytes = row.Bytes;
+            queue.StartBytes = row.StartBytes;
         }
     }
 

@@ -324,7 +324,7 @@ internal sealed partial class CommitLog
             long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
             if (_staged + (2 * EntryHeaderSize) > _active.BasePosition + _active.Capacity)
             {
-                _prepared.Add(Prepare());
+                _prepared.Add(Prepare(_options.SegmentSizeBytes));
                 Roll(nowMs);
             }
             Claim(EntryHeaderSize);

@@ -18,7 +18,8 @@ internal sealed partial class CommitLog
     private long _writes;
     private bool _writerDone;
 
-    /// <summary>Ends of requests, one per <see cref="RoundBytes"/> of what waits to be written; under the lock.</summary>
+    /// <summary>Ends of requests, one per <see cref="RoundBytes"/> of what waits to be written; under the
+    /// lock.</summary>
     private readonly Queue<long> _roundEnds = new();
     private long _lastRoundEnd;
 

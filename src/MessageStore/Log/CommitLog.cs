@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -158,6 +159,25 @@ internal sealed partial class CommitLog : IDisposable
         {
             _stateBytes = 0;
             return new LogPosition(_staged);
+        }
+    }
+
+    /// <summary>Puts one segment in the place of sealed neighbours, or nothing in the place of the oldest: their files
+    /// may go.</summary>
+    public void Replace(IReadOnlyList<Segment> group, Segment? with)
+    {
+        lock (_lock)
+        {
+            int first = Array.IndexOf(_segments, group[0]);
+            int behind = first + group.Count;
+            Debug.Assert(_segments[first..behind].SequenceEqual(group), "neighbours, in their order");
+            Debug.Assert(with is not null || first == 0, "the log stays one piece");
+            if (with is not null)
+            {
+                with.Next = _segments[behind];
+            }
+            Segment[] replaced = with is null ? [] : [with];
+            Volatile.Write(ref _segments, [.. _segments[..first], .. replaced, .. _segments[behind..]]);
         }
     }
 

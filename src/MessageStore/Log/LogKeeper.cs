@@ -33,6 +33,7 @@ internal sealed class LogKeeper : IDisposable
     private bool _isSnapshotWanted;
     private bool _isStopping;
     private long _snapshotsTaken;
+    private long _replayFrom;
 
     public LogKeeper(
         CommitLog log,
@@ -51,6 +52,7 @@ internal sealed class LogKeeper : IDisposable
         _logger = logger;
         _time = time;
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
+        NoteReplayFrom();
         _thread = new Thread(Run) { IsBackground = true, Name = "EQueue log keeper" };
         log.BackgroundWork = _signal.Raise;
         _thread.Start();
@@ -59,6 +61,12 @@ internal sealed class LogKeeper : IDisposable
 
     /// <summary>Snapshots written since the store was opened.</summary>
     public long SnapshotsTaken => Volatile.Read(ref _snapshotsTaken);
+
+    /// <summary>Called after each snapshot; must be quick.</summary>
+    public Action? SnapshotTaken { get; set; }
+
+    /// <summary>Recovery begins here at the earliest: at the older of two snapshots.</summary>
+    public LogPosition ReplayFrom => new(Volatile.Read(ref _replayFrom));
 
     /// <summary>Ends the thread; what it is writing is finished first.</summary>
     public void Dispose()
@@ -121,6 +129,7 @@ internal sealed class LogKeeper : IDisposable
             }
             if (!segment.HasIndex)
             {
+                GiveBackRest(segment);
                 WriteIndex(segment, previous);
                 DropRuns(segment);
                 _isSnapshotWanted = true;
@@ -129,9 +138,19 @@ internal sealed class LogKeeper : IDisposable
         }
     }
 
+    /// <summary>A segment that was sealed early holds room that it will never use.</summary>
+    private static void GiveBackRest(Segment segment)
+    {
+        long used = segment.FileOffsetOf(segment.EndPosition);
+        if (segment.File is { } file && file.Length > used)
+        {
+            file.Truncate(used);
+        }
+    }
+
     private void WriteIndex(Segment segment, Segment? previous)
     {
-        string path = LogFiles.Index(_directory, new LogPosition(segment.BasePosition));
+        string path = segment.IndexPath;
         using var index = new SealedIndexWriter(_disk, path);
         var slice = new List<SealedContent>(SliceSize);
         uint next = 0;
@@ -294,6 +313,16 @@ internal sealed class LogKeeper : IDisposable
             _snapshots.RemoveAt(0);
         }
         _snapshotsTaken++;
+        NoteReplayFrom();
+        SnapshotTaken?.Invoke();
+    }
+
+    private void NoteReplayFrom()
+    {
+        if (_snapshots.Count == KeptSnapshots)
+        {
+            Volatile.Write(ref _replayFrom, _snapshots[0].Value);
+        }
     }
 
     private void WriteSnapshot(LogPosition start)

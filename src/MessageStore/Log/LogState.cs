@@ -12,7 +12,7 @@ namespace EQueue.MessageStore;
 /// <code>
 /// kind                 key            value (little-endian; topic id as RFC 9562 writes it)
 ///  1 queue opened      queue id u32   topic id 16 B, number u32
-///  2 queue start       queue id u32   first offset that may be read i64
+///  2 queue start       queue id u32   first offset that may be read i64, bytes of the entries before it i64
 ///  3 queue removed     queue id u32   empty
 ///  4 producer ids      empty          next producer id i64: all below were given out
 ///  5 producer epoch    producer id i64  epoch i16, given at i64 (Unix ms)
@@ -30,6 +30,7 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
 
     private const int QueueKeySize = 4;
     private const int QueueValueSize = TopicId.Size + 4;
+    private const int QueueStartSize = 8 + 8;
     private const int ProducerKeySize = 8;
     private const int ProducerValueSize = 2 + 8;
 
@@ -47,10 +48,11 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
         return new StateEntry(QueueOpened, KeyOf(id), value);
     }
 
-    public static StateEntry SetStart(QueueId id, QueueOffset start)
+    public static StateEntry SetStart(QueueId id, QueueOffset start, long startBytes)
     {
-        byte[] value = new byte[8];
+        byte[] value = new byte[QueueStartSize];
         BinaryPrimitives.WriteInt64LittleEndian(value, start.Value);
+        BinaryPrimitives.WriteInt64LittleEndian(value.AsSpan(8), startBytes);
         return new StateEntry(QueueStart, KeyOf(id), value);
     }
 
@@ -92,10 +94,10 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
                 Queues.Open(QueueOf(record), topic, number);
                 break;
             case QueueStart:
-                Require(record, QueueKeySize, 8);
+                Require(record, QueueKeySize, QueueStartSize);
                 if (Queues.Find(QueueOf(record)) is { } queue)
                 {
-                    queue.Start = BinaryPrimitives.ReadInt64LittleEndian(record.Value);
+                    MoveStart(queue, record.Value);
                 }
                 break;
             case QueueRemoved:
@@ -120,6 +122,17 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
             default:
                 throw new InvalidDataException(
                     $"State record of unknown kind {record.Kind}: written by a later version?");
+        }
+    }
+
+    // Never backwards: of two decisions under way at once the further one holds.
+    private static void MoveStart(Queue queue, ReadOnlySpan<byte> value)
+    {
+        long start = BinaryPrimitives.ReadInt64LittleEndian(value);
+        if (start > queue.Start)
+        {
+            queue.Start = start;
+            queue.StartBytes = BinaryPrimitives.ReadInt64LittleEndian(value[8..]);
         }
     }
 

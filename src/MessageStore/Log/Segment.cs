@@ -14,6 +14,23 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
     /// <summary>The file.</summary>
     public string Path { get; } = path;
 
+    /// <summary>The file of its index, once <see cref="HasIndex"/>.</summary>
+    public string IndexPath { get; } = System.IO.Path.GetExtension(path) == PackFile.Suffix
+        ? PackFile.IndexOf(path)
+        : System.IO.Path.ChangeExtension(path, LogFiles.IndexSuffix);
+
+    /// <summary>For a packed segment: bytes of its file; else 0.</summary>
+    public long PackedBytes { get; init; }
+
+    /// <summary>Whether its entries stand queue by queue, found by its index alone.</summary>
+    public bool IsPacked => PackedBytes > 0;
+
+    /// <summary>Bytes of its entries that are kept, as the cleaner last counted them; -1 = not yet.</summary>
+    public long LiveBytes { get; set; } = -1;
+
+    /// <summary>Bytes that its file takes.</summary>
+    public long FileBytes => IsPacked ? PackedBytes : HeaderSize + (IsSealed ? EndPosition - BasePosition : Capacity);
+
     /// <summary>The position of its first entry.</summary>
     public long BasePosition { get; } = basePosition;
 

@@ -80,7 +80,10 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
             Segment.BasePosition + entry.Position,
             (int)entry.Size,
             FirstTimeMs + entry.TimeDeltaMs,
-            entry.TagBits);
+            entry.TagBits)
+        {
+            FileOffset = MessageStore.Segment.HeaderSize + entry.Position,
+        };
     }
 
     /// <summary>Adds the next entry; under the log's lock (or by recovery).</summary>

@@ -9,6 +9,7 @@ namespace EQueue.MessageStore;
 internal sealed class Queue(QueueId id, TopicId topicId, int number)
 {
     private long _start;
+    private long _startBytes;
     private long _nextOffset;
     private long _lastStoredTimeMs;
     private long _bytes;
@@ -37,6 +38,17 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _nextOffset, value);
     }
 
+    /// <summary>Bytes of the entries before <see cref="Start"/>, counted like <see cref="Bytes"/>.</summary>
+    public long StartBytes
+    {
+        get => Volatile.Read(ref _startBytes);
+        set => Volatile.Write(ref _startBytes, value);
+    }
+
+    /// <summary>When the entry at an offset was stored (Unix ms), as retention last found it; 0 = not looked up. Its
+    /// own.</summary>
+    public (long Offset, long StoredTimeMs) Oldest { get; set; }
+
     /// <summary>Unix milliseconds of the last append; 0 = none.</summary>
     public long LastStoredTimeMs
     {
@@ -44,7 +56,7 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _lastStoredTimeMs, value);
     }
 
-    /// <summary>Bytes of its entries in the log, as far as known.</summary>
+    /// <summary>Bytes of all its entries since it was opened, as far as known.</summary>
     public long Bytes
     {
         get => Volatile.Read(ref _bytes);

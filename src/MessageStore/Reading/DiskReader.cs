@@ -7,7 +7,12 @@ namespace EQueue.MessageStore;
 /// <summary>Serves what is no longer in memory: finds it by the index, reads it in few large reads, checks every CRC.
 /// On the disk threads.</summary>
 internal sealed class DiskReader(
-    CommitLog log, OpenSegments segments, DiskThreads threads, Action<string> rebuildIndex, ILogger logger)
+    CommitLog log,
+    OpenSegments segments,
+    EntryFinder finder,
+    DiskThreads threads,
+    Action<string> rebuildIndex,
+    ILogger logger)
 {
     /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than
     /// another read.</summary>
@@ -16,7 +21,6 @@ internal sealed class DiskReader(
     /// <summary>The most bytes of one read, a larger single entry excepted.</summary>
     private const int LargestRead = 1 << 20;
 
-    private readonly EntryFinder _finder = new(log, segments);
     private readonly uint _logSeed = EntryHeader.SeedOf(log.LogId);
     private long _reads;
 
@@ -48,7 +52,8 @@ internal sealed class DiskReader(
     {
         Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
         var work = new Work<QueueOffset>(
-            () => new QueueOffset(_finder.FindTime(queue, storedTimeMs, log.Visible)), cancellationToken)
+            () => new QueueOffset(WithWholeIndexes(() => finder.FindTime(queue, storedTimeMs, log.Visible))),
+            cancellationToken)
         { Position = 0 };
         threads.Add(work);
         return work.Task;
@@ -61,7 +66,7 @@ internal sealed class DiskReader(
             return bounds;
         }
         Interlocked.Increment(ref _reads);
-        FoundEntries found = WithWholeIndexes(() => _finder.Find(queue, from.Value, visible, maxBytes));
+        FoundEntries found = WithWholeIndexes(() => finder.Find(queue, from.Value, visible, maxBytes));
         if (found.Entries.Count == 0)
         {
             long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
@@ -80,10 +85,14 @@ internal sealed class DiskReader(
     }
 
     /// <summary>Looks something up; an index file that turns out damaged or gone is built again from its segment,
-    /// once.</summary>
-    private T WithWholeIndexes<T>(Func<T> lookUp)
+    /// once. When a segment has just been removed, what is left is looked at again.</summary>
+    public T WithWholeIndexes<T>(Func<T> lookUp)
     {
         try
+        {
+            return lookUp();
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
         {
             return lookUp();
         }
@@ -101,9 +110,9 @@ internal sealed class DiskReader(
         for (int first = 0; first < entries.Count;)
         {
             int last = first + 1;
-            long start = entries[first].Position;
+            long start = entries[first].FileOffset;
             while (last < entries.Count
-                && entries[last].Position - End(entries[last - 1]) <= LargestSkip
+                && entries[last].FileOffset - End(entries[last - 1]) <= LargestSkip
                 && End(entries[last]) - start <= LargestRead)
             {
                 last++;
@@ -112,12 +121,12 @@ internal sealed class DiskReader(
             byte[] buffer = ArrayPool<byte>.Shared.Rent(size);
             try
             {
-                int read = open.File.Read(buffer.AsSpan(0, size), open.Segment.FileOffsetOf(start));
+                int read = open.File.Read(buffer.AsSpan(0, size), start);
                 Span<byte> bytes = buffer.AsSpan(0, read);
                 for (; first < last; first++)
                 {
                     SealedEntry entry = entries[first];
-                    if (!TryGetWhole(bytes, (int)(entry.Position - start), id, entry, out ReadOnlySpan<byte> whole))
+                    if (!TryGetWhole(bytes, (int)(entry.FileOffset - start), id, entry, out ReadOnlySpan<byte> whole))
                     {
                         return AnswerDamaged(open, entry, served, bounds);
                     }
@@ -133,7 +142,7 @@ internal sealed class DiskReader(
         return bounds with { NextOffset = new QueueOffset(entries[^1].EndOffset), Size = served };
     }
 
-    private static long End(in SealedEntry entry) => entry.Position + entry.Size;
+    private static long End(in SealedEntry entry) => entry.FileOffset + entry.Size;
 
     /// <summary>What was good before a bad entry is given; the next read begins at the bad one and says so.</summary>
     private ReadResult AnswerDamaged(OpenSegment open, in SealedEntry entry, int served, ReadResult bounds)
@@ -150,23 +159,12 @@ internal sealed class DiskReader(
         ReadOnlySpan<byte> bytes, int at, QueueId id, in SealedEntry entry, out ReadOnlySpan<byte> whole)
     {
         whole = default;
-        if (bytes.Length - at < entry.Size || entry.Size < EntryHeader.Length)
+        if (bytes.Length - at < entry.Size)
         {
             return false;
         }
         ReadOnlySpan<byte> candidate = bytes.Slice(at, entry.Size);
-        EntryHeader header = EntryHeader.Read(candidate);
-        if (header.Size != entry.Size || header.Position.Value != entry.Position || header.Queue != id
-            || header.HeaderLength < EntryHeader.Length || header.HeaderLength >= entry.Size)
-        {
-            return false;
-        }
-        ReadOnlySpan<byte> batch = candidate[header.HeaderLength..];
-        if (EntryHeader.ComputeCrc(_logSeed, candidate[..header.HeaderLength], batch) != header.Crc
-            || !RecordBatch.TryReadHeader(batch, out RecordBatchHeader batchHeader, out _)
-            || batchHeader.TotalSize != batch.Length
-            || batchHeader.BaseOffset.Value != entry.FirstOffset
-            || !RecordBatch.HasValidCrc(batch))
+        if (!StoredEntry.IsWhole(candidate, id, entry, _logSeed))
         {
             return false;
         }

@@ -187,7 +187,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return null;
     }
 
-    private Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
+    /// <summary>Segments whose index files answer, oldest first.</summary>
+    public Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
 
     /// <summary>The first segment whose directory says yes; a queue that is not in it came later, so the answer is
     /// no.</summary>

@@ -2,12 +2,12 @@ namespace EQueue.MessageStore;
 
 /// <summary>The files of segments that readers have open: at most a bound, the longest unused closed first.
 /// Thread-safe.</summary>
-internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : IDisposable
+internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
 {
     private const int MaxOpen = 64;
 
     private readonly Lock _lock = new();
-    private readonly Dictionary<long, OpenSegment> _open = [];
+    private readonly Dictionary<Segment, OpenSegment> _open = [];
     private long _clock;
 
     /// <summary>A segment's files, the caller's until it gives them back by <see cref="Release"/>.</summary>
@@ -15,7 +15,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
     {
         lock (_lock)
         {
-            if (_open.TryGetValue(segment.BasePosition, out OpenSegment? found))
+            if (_open.TryGetValue(segment, out OpenSegment? found))
             {
                 found.Users++;
                 found.LastUse = ++_clock;
@@ -25,8 +25,8 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
             {
                 CloseOldest();
             }
-            var opened = new OpenSegment(disk, logId, directory, segment) { Users = 1, LastUse = ++_clock };
-            _open.Add(segment.BasePosition, opened);
+            var opened = new OpenSegment(disk, logId, segment) { Users = 1, LastUse = ++_clock };
+            _open.Add(segment, opened);
             return opened;
         }
     }
@@ -48,7 +48,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
     {
         lock (_lock)
         {
-            if (_open.Remove(segment.BasePosition, out OpenSegment? found))
+            if (_open.Remove(segment, out OpenSegment? found))
             {
                 found.IsStale = true;
                 if (found.Users == 0)
@@ -83,14 +83,14 @@ internal sealed class OpenSegments(IDisk disk, Guid logId, string directory) : I
         }
         if (oldest is not null)
         {
-            _open.Remove(oldest.Segment.BasePosition);
+            _open.Remove(oldest.Segment);
             oldest.Close();
         }
     }
 }
 
 /// <summary>One segment's file and, once it is sealed, its index; each opened at its first use.</summary>
-internal sealed class OpenSegment(IDisk disk, Guid logId, string directory, Segment segment)
+internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
 {
     private readonly Lock _lock = new();
     private IDiskFile? _file;
@@ -137,10 +137,9 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, string directory, Segm
     private SealedIndex OpenIndex()
     {
         var position = new Protocol.LogPosition(Segment.BasePosition);
-        string path = LogFiles.Index(directory, position);
-        FileVerdict verdict = SealedIndex.TryOpen(disk, path, logId, position, out SealedIndex? index);
+        FileVerdict verdict = SealedIndex.TryOpen(disk, Segment.IndexPath, logId, position, out SealedIndex? index);
         return verdict == FileVerdict.Valid
             ? index!
-            : throw new StoreFormatException(path, $"the sealed index cannot be used ({verdict}).");
+            : throw new StoreFormatException(Segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
     }
 }

@@ -27,6 +27,9 @@ internal sealed class LogContents
     /// <summary>Base positions of the segments, rising.</summary>
     public IReadOnlyList<LogPosition> Bases { get; private set; } = [];
 
+    /// <summary>Packed segments, by position.</summary>
+    public IReadOnlyList<PackFile> Packs { get; private set; } = [];
+
     /// <summary>What snapshots prove to have been durable.</summary>
     public LogPosition ProvenDurable { get; private set; }
 
@@ -57,11 +60,17 @@ internal sealed class LogContents
         // Snapshots first: the log that is read later holds at least what they prove.
         var damaged = new List<BadRange>();
         contents.Snapshots = contents.ReadSnapshots(damaged);
-        contents.Bases = LogFiles.Find(disk, contents.Directory, LogFiles.SegmentSuffix);
-        foreach (LogPosition basePosition in contents.Bases)
+        contents.Packs = PackFile.Find(disk, contents.Directory, out _);
+        List<LogPosition> bases = LogFiles.Find(disk, contents.Directory, LogFiles.SegmentSuffix);
+        bases.RemoveAll(position => contents.Packs.Any(pack => pack.Covers(position)));
+        contents.Bases = bases;
+        IEnumerable<(LogPosition Base, string Path)> indexes = bases
+            .Select(position => (position, LogFiles.Index(contents.Directory, position)))
+            .Concat(contents.Packs.Select(pack => (pack.From, pack.IndexPath)));
+        foreach ((LogPosition basePosition, string index) in indexes)
         {
-            if (contents.IsIndexWhole(basePosition) == false)
-                damaged.Add(contents.FileRange(LogFiles.Index(contents.Directory, basePosition), basePosition));
+            if (contents.IsIndexWhole(index, basePosition) == false)
+                damaged.Add(contents.FileRange(index, basePosition));
         }
 
         contents.DamagedFiles = damaged;
@@ -69,9 +78,12 @@ internal sealed class LogContents
     }
 
     /// <summary>Reads a segment's header; refuses later versions and other stores.</summary>
-    public FileVerdict ReadHeader(LogPosition basePosition, out SegmentHeader? header)
+    public FileVerdict ReadHeader(LogPosition basePosition, out SegmentHeader? header) =>
+        ReadHeader(LogFiles.Segment(Directory, basePosition), basePosition, out header);
+
+    /// <summary>Reads the header of a segment or pack; refuses later versions and other stores.</summary>
+    public FileVerdict ReadHeader(string path, LogPosition basePosition, out SegmentHeader? header)
     {
-        string path = LogFiles.Segment(Directory, basePosition);
         FileVerdict verdict = SegmentHeader.Read(WholeFile.Read(_disk, path, SegmentHeader.Length), out header);
         if (verdict == FileVerdict.Refused)
             throw new StoreFormatException(path, "the segment was written by a later version.");
@@ -82,9 +94,8 @@ internal sealed class LogContents
     }
 
     /// <summary>Whether a segment's index is whole; null when it has none.</summary>
-    public bool? IsIndexWhole(LogPosition basePosition)
+    public bool? IsIndexWhole(string path, LogPosition basePosition)
     {
-        string path = LogFiles.Index(Directory, basePosition);
         FileVerdict verdict = SealedIndex.TryOpen(_disk, path, Store.LogIds[0], basePosition, out SealedIndex? index);
         using (index)
         {

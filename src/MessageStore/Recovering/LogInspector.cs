@@ -21,7 +21,7 @@ public sealed class LogInspector
     public Guid LogId => _contents.Store.LogIds[0];
 
     /// <summary>Its segments in order.</summary>
-    public IEnumerable<SegmentSummary> Segments => _contents.Bases.Select(Summarize);
+    public IEnumerable<SegmentSummary> Segments => Files.Select(file => Summarize(file.Path, file.Base));
 
     /// <summary>Its snapshots, oldest first: where replay starts, up to where the log must be durable, whether it is
     /// whole.</summary>
@@ -32,19 +32,25 @@ public sealed class LogInspector
     public static LogInspector Open(string dataDirectory) =>
         Open(PortableDisk.ForThisSystem(), Path.GetFullPath(dataDirectory));
 
-    /// <summary>Gives the whole entries from a position on, in order, and stops when told to. Damage is passed
-    /// over.</summary>
+    private IEnumerable<(LogPosition Base, LogPosition PackedTo, string Path)> Files => _contents.Bases
+        .Select(position => (position, default(LogPosition), LogFiles.Segment(_contents.Directory, position)))
+        .Concat(_contents.Packs.Select(pack => (pack.From, pack.To, pack.Path)))
+        .OrderBy(file => file.Item1);
+
+    /// <summary>Gives the whole entries from a position on, in order (those of a packed segment in its own), and stops
+    /// when told to. Damage is passed over.</summary>
     /// <param name="from">Entries before it are left out.</param>
     /// <param name="take">Is given each entry; returns whether to go on.</param>
     /// <param name="cancellationToken">Gives up.</param>
     public void ReadEntries(LogPosition from, Func<EntrySummary, bool> take, CancellationToken cancellationToken)
     {
-        for (int i = 0; i < _contents.Bases.Count; i++)
+        (LogPosition Base, LogPosition PackedTo, string Path)[] files = [.. Files];
+        for (int i = 0; i < files.Length; i++)
         {
             cancellationToken.ThrowIfCancellationRequested();
-            bool isLast = i == _contents.Bases.Count - 1;
-            long end = isLast ? long.MaxValue : _contents.Bases[i + 1].Value;
-            if (end > from.Value && !ReadSegment(_contents.Bases[i], from, end, take, cancellationToken))
+            bool isLast = i == files.Length - 1;
+            long end = isLast ? long.MaxValue : files[i + 1].Base.Value;
+            if (end > from.Value && !ReadSegment(files[i], from, end, take, cancellationToken))
                 return;
         }
     }
@@ -53,15 +59,14 @@ public sealed class LogInspector
         new(disk, LogContents.Read(disk, dataDirectory));
 
     private bool ReadSegment(
-        LogPosition basePosition,
+        (LogPosition Base, LogPosition PackedTo, string Path) file,
         LogPosition from,
         long end,
         Func<EntrySummary, bool> take,
         CancellationToken cancellationToken)
     {
-        string path = LogFiles.Segment(_contents.Directory, basePosition);
         using var scanner = new SegmentScanner(
-            _disk.Open(path, DiskOpen.ReadOnly), path, basePosition, _contents.LogSeed);
+            _disk.Open(file.Path, DiskOpen.ReadOnly), file.Path, file.Base, _contents.LogSeed, file.PackedTo);
         while (scanner.Position < end)
         {
             cancellationToken.ThrowIfCancellationRequested();
@@ -100,16 +105,20 @@ public sealed class LogInspector
             hasBatch ? batch.Producer : ProducerSession.None);
     }
 
-    private SegmentSummary Summarize(LogPosition basePosition)
+    private SegmentSummary Summarize(string path, LogPosition basePosition)
     {
-        FileVerdict verdict = _contents.ReadHeader(basePosition, out SegmentHeader? header);
+        FileVerdict verdict = _contents.ReadHeader(path, basePosition, out SegmentHeader? header);
         return new SegmentSummary(
-            Path.GetFileName(LogFiles.Segment(_contents.Directory, basePosition)),
+            Path.GetFileName(path),
             basePosition,
             header?.Capacity ?? 0,
             header?.Epoch ?? 0,
             DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header?.CreatedMs ?? 0, 0, 253_402_300_799_999)),
             verdict == FileVerdict.Valid,
-            _contents.IsIndexWhole(basePosition));
+            _contents.IsIndexWhole(
+                header is { IsPacked: true }
+                    ? PackFile.IndexOf(path)
+                    : LogFiles.Index(_contents.Directory, basePosition),
+                basePosition));
     }
 }

@@ -26,28 +26,62 @@ public static class LogVerifier
                 badRanges.Add(new BadRange(NameOf(contents, basePosition), basePosition, SegmentHeader.Length));
         }
 
-        var walk = new LogWalk(disk, contents.Directory, contents.LogSeed, contents.Bases, contents.ProvenDurable);
+        foreach (PackFile pack in contents.Packs)
+        {
+            if (contents.ReadHeader(pack.Path, pack.From, out _) != FileVerdict.Valid)
+                badRanges.Add(new BadRange(Path.GetFileName(pack.Path), pack.From, SegmentHeader.Length));
+            ScanPack(disk, contents, pack, Count, badRanges, cancellationToken);
+        }
+
+        var walk = new LogWalk(
+            disk, contents.Directory, contents.LogSeed, contents.Bases, contents.ProvenDurable, contents.Packs);
         if (contents.Bases.Count > 0)
         {
-            walk.Run(
-                0,
-                scanner =>
-                {
-                    entries++;
-                    if (scanner.Header.Kind == EntryKind.Messages
-                        && RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _))
-                    {
-                        messages += batch.RecordsCount;
-                    }
-                },
-                cancellationToken);
+            walk.Run(0, Count, cancellationToken);
         }
 
         badRanges.AddRange(walk.BadRanges);
         badRanges.AddRange(contents.DamagedFiles);
-        LogPosition first = contents.Bases.Count > 0 ? contents.Bases[0] : default;
-        return new LogVerification(
-            contents.Bases.Count, entries, messages, badRanges, first, new LogPosition(walk.End));
+        LogPosition first = contents.Bases.Concat(contents.Packs.Select(pack => pack.From)).DefaultIfEmpty().Min();
+        int segments = contents.Bases.Count + contents.Packs.Count;
+        return new LogVerification(segments, entries, messages, badRanges, first, new LogPosition(walk.End));
+
+        void Count(SegmentScanner scanner)
+        {
+            entries++;
+            if (scanner.Header.Kind == EntryKind.Messages
+                && RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _))
+            {
+                messages += batch.RecordsCount;
+            }
+        }
+    }
+
+    private static void ScanPack(
+        IDisk disk,
+        LogContents contents,
+        PackFile pack,
+        LogWalk.Visitor visit,
+        List<BadRange> badRanges,
+        CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        using var scanner = new SegmentScanner(
+            disk.Open(pack.Path, DiskOpen.ReadOnly), pack.Path, pack.From, contents.LogSeed, pack.To);
+        while (scanner.Position < scanner.EndOfFile)
+        {
+            long position = scanner.Position;
+            if (scanner.Next() == ScanVerdict.Entry)
+            {
+                visit(scanner);
+                continue;
+            }
+
+            if (!scanner.TryFindNext(position + 1))
+                scanner.MoveTo(scanner.EndOfFile);
+            badRanges.Add(new BadRange(
+                Path.GetFileName(pack.Path), new LogPosition(position), scanner.Position - position));
+        }
     }
 
     private static string NameOf(LogContents contents, LogPosition basePosition) =>

@@ -18,6 +18,7 @@ internal sealed class LogWalk
     private readonly string _directory;
     private readonly uint _logSeed;
     private readonly List<LogPosition> _bases;
+    private readonly IReadOnlyList<PackFile> _packs;
     private readonly List<BadRange> _badRanges = [];
     private readonly List<int> _chain = [];
     private bool _hasLookedAhead;
@@ -30,9 +31,16 @@ internal sealed class LogWalk
     /// <param name="bases">The base positions of the segments, rising.</param>
     /// <param name="provenDurable">Below this position everything was durable once, as others know; 0 = nothing
     /// known.</param>
+    /// <param name="packs">Packed segments, by position: passed over, not walked.</param>
     public LogWalk(
-        IDisk disk, string directory, uint logSeed, IEnumerable<LogPosition> bases, LogPosition provenDurable)
+        IDisk disk,
+        string directory,
+        uint logSeed,
+        IEnumerable<LogPosition> bases,
+        LogPosition provenDurable,
+        IReadOnlyList<PackFile>? packs = null)
     {
+        _packs = packs ?? [];
         _disk = disk;
         _directory = directory;
         _logSeed = logSeed;
@@ -78,6 +86,8 @@ internal sealed class LogWalk
         for (int segment = firstSegment; segment < _bases.Count; segment++)
         {
             cancellationToken.ThrowIfCancellationRequested();
+            foreach (PackFile pack in _packs)
+                position = pack.From.Value == position ? pack.To.Value : position;
             if (_bases[segment].Value < position)
                 continue; // an older file of the same place; its bytes are not part of the chain
             if (_bases[segment].Value > position && !CanPass(position, segment))

@@ -71,6 +71,8 @@ internal sealed partial class Recovery
     /// <summary>Removes what is not whole, and indexes of segments that are gone or take appends.</summary>
     private void RemoveUnfinished(RepairPlan plan)
     {
+        foreach (string path in plan.Replaced)
+            _disk.Delete(path);
         foreach (DiskEntry entry in _disk.List(_directory))
         {
             bool isOrphan = LogFiles.TryParse(entry.Name, LogFiles.IndexSuffix, out LogPosition position)
@@ -111,22 +113,34 @@ internal sealed partial class Recovery
         IEnumerable<int> walked = plan.Walk.Chain.Where(segment => segment <= plan.Walk.EndSegment);
         foreach (int i in Enumerable.Range(0, plan.Bases.Count == 0 ? 0 : plan.First).Concat(walked))
         {
-            Segment segment = MakeSegment(plan.Bases[i]);
-            if (segments.Count > 0)
-            {
-                segments[^1].EndPosition = segment.BasePosition;
-                segments[^1].Next = segment;
-            }
+            segments.Add(MakeSegment(plan.Bases[i]));
+        }
 
-            segments.Add(segment);
+        segments.AddRange(plan.Packs.Select(MakePacked));
+        segments.Sort((one, other) => one.BasePosition.CompareTo(other.BasePosition));
+        for (int i = 1; i < segments.Count; i++)
+        {
+            segments[i - 1].Next = segments[i];
+            if (!segments[i - 1].IsPacked)
+                segments[i - 1].EndPosition = segments[i].BasePosition;
         }
 
         return segments;
     }
 
+    private Segment MakePacked(PackFile pack)
+    {
+        using IDiskFile file = _disk.Open(pack.Path, DiskOpen.ReadOnly);
+        return new Segment(pack.Path, pack.From.Value, pack.To.Value - pack.From.Value, pack.CreatedMs)
+        {
+            EndPosition = pack.To.Value,
+            PackedBytes = file.Length,
+        };
+    }
+
     private void RewriteHeaders(RepairPlan plan, List<Segment> segments)
     {
-        foreach (Segment segment in segments)
+        foreach (Segment segment in segments.Where(segment => !segment.IsPacked))
         {
             FileVerdict verdict =
                 plan.Headers[plan.Bases.FindIndex(position => position.Value == segment.BasePosition)];
@@ -163,7 +177,7 @@ internal sealed partial class Recovery
         {
             long from = Math.Max(walk.ProvenDurable, segments[i].BasePosition);
             long to = Math.Min(walk.End, i + 1 < segments.Count ? segments[i + 1].BasePosition : walk.End);
-            if (from >= to)
+            if (from >= to || segments[i].IsPacked)
                 continue;
 
             using IDiskFile file = _disk.Open(segments[i].Path, DiskOpen.ReadWrite);
@@ -251,22 +265,18 @@ internal sealed partial class Recovery
     {
         foreach (Segment segment in segments)
         {
-            bool isLeftToStore = segment.BasePosition >= firstWalked && !_indexed.Contains(segment.BasePosition);
-            if (!segment.IsSealed || isLeftToStore)
+            bool isWalked = segment.BasePosition >= firstWalked && !segment.IsPacked;
+            if (!segment.IsSealed || (isWalked && !_indexed.Contains(segment.BasePosition)))
                 continue;
 
             var basePosition = new LogPosition(segment.BasePosition);
-            segment.HasIndex = HasWholeIndex(basePosition, new LogPosition(segment.EndPosition));
+            var endPosition = new LogPosition(segment.EndPosition);
+            segment.HasIndex = HasWholeIndex(segment.IndexPath, basePosition, endPosition, segment.IsPacked);
             if (segment.HasIndex)
                 continue;
 
-            long damaged = SealedIndexRebuilder.Rebuild(
-                _disk,
-                _directory,
-                (_store.StoreId, _logId),
-                basePosition,
-                new LogPosition(segment.EndPosition),
-                _nowMs);
+            long damaged =
+                SealedIndexRebuilder.Rebuild(_disk, _directory, (_store.StoreId, _logId), segment, _nowMs);
             Log.IndexRebuilt(_logger, segment.Path);
             if (damaged > 0)
                 Log.IndexRebuiltWithGaps(_logger, segment.Path, $"{damaged} damaged bytes");
@@ -274,14 +284,13 @@ internal sealed partial class Recovery
         }
     }
 
-    private bool HasWholeIndex(LogPosition basePosition, LogPosition endPosition)
+    private bool HasWholeIndex(string path, LogPosition basePosition, LogPosition endPosition, bool isPacked)
     {
-        string path = LogFiles.Index(_directory, basePosition);
         if (SealedIndex.TryOpen(_disk, path, _logId, basePosition, out SealedIndex? index) != FileVerdict.Valid)
             return false;
         using (index)
         {
-            return index!.Header.EndPosition == endPosition;
+            return index!.Header.EndPosition == endPosition && index.IsPacked == isPacked;
         }
     }
 }

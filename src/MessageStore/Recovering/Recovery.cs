@@ -58,7 +58,11 @@ internal sealed partial class Recovery
 
     private RecoveredLog Recover(CancellationToken cancellationToken)
     {
+        List<PackFile> packs = PackFile.Find(_disk, _directory, out List<string> replaced);
         List<LogPosition> bases = LogFiles.Find(_disk, _directory, LogFiles.SegmentSuffix);
+        foreach (LogPosition covered in bases.Where(position => packs.Any(pack => pack.Covers(position))))
+            replaced.AddRange([LogFiles.Segment(_directory, covered), LogFiles.Index(_directory, covered)]);
+        bases.RemoveAll(position => packs.Any(pack => pack.Covers(position)));
         bool isNew = !TryReadStore(bases);
         _logId = _store.LogIds[0];
         uint seed = EntryHeader.SeedOf(_logId);
@@ -79,7 +83,8 @@ internal sealed partial class Recovery
 
         CheckLostState(walk);
         cancellationToken.ThrowIfCancellationRequested();
-        return Repair(new RepairPlan(isNew, bases, headers, first, walk, isClean && cleanEnd.Value == walk.End));
+        bool endsClean = isClean && cleanEnd.Value == walk.End;
+        return Repair(new RepairPlan(isNew, bases, headers, packs, replaced, first, walk, endsClean));
     }
 
     /// <summary>Reads the store file, or makes the identity anew from what the segments say; false for a new
@@ -151,10 +156,21 @@ internal sealed partial class Recovery
     /// is.</summary>
     private void FindIndexes(List<LogPosition> bases, int first)
     {
-        for (int i = first; i < bases.Count - 1 && HasWholeIndex(bases[i], bases[i + 1]); i++)
+        for (int i = first; i < bases.Count - 1; i++)
+        {
+            if (!HasWholeIndex(LogFiles.Index(_directory, bases[i]), bases[i], bases[i + 1], isPacked: false))
+                return;
             _indexed.Add(bases[i].Value);
+        }
     }
 
     private sealed record RepairPlan(
-        bool IsNew, List<LogPosition> Bases, List<FileVerdict> Headers, int First, LogWalk Walk, bool IsClean);
+        bool IsNew,
+        List<LogPosition> Bases,
+        List<FileVerdict> Headers,
+        List<PackFile> Packs,
+        List<string> Replaced,
+        int First,
+        LogWalk Walk,
+        bool IsClean);
 }

@@ -10,121 +10,129 @@ internal static class SealedIndexRebuilder
     /// <param name="disk">Where.</param>
     /// <param name="directory">The log's folder.</param>
     /// <param name="store">Store and log id.</param>
-    /// <param name="basePosition">Of the segment.</param>
-    /// <param name="endPosition">Of the segment: the next one's base.</param>
+    /// <param name="segment">Sealed, or packed.</param>
     /// <param name="nowMs">Unix milliseconds.</param>
     /// <returns>Bytes of the segment that are damaged and therefore not in the index.</returns>
     public static long Rebuild(
-        IDisk disk,
-        string directory,
-        (Guid StoreId, Guid LogId) store,
-        LogPosition basePosition,
-        LogPosition endPosition,
-        long nowMs)
+        IDisk disk, string directory, (Guid StoreId, Guid LogId) store, Segment segment, long nowMs)
     {
-        string path = LogFiles.Segment(directory, basePosition);
-        var segment = new Segment(path, basePosition.Value, capacity: 0, createdTimeMs: 0);
-        var queues = new SortedDictionary<uint, Queue>();
+        var basePosition = new LogPosition(segment.BasePosition);
+        var endPosition = new LogPosition(segment.EndPosition);
+        var queues = new SortedDictionary<uint, RebuiltQueue>();
         ReadDirectory(disk, directory, store.LogId, basePosition, queues);
-        uint seed = EntryHeader.SeedOf(store.LogId);
-        using var scanner = new SegmentScanner(disk.Open(path, DiskOpen.ReadOnly), path, basePosition, seed);
+        using var scanner = new SegmentScanner(
+            disk.Open(segment.Path, DiskOpen.ReadOnly),
+            segment.Path,
+            basePosition,
+            EntryHeader.SeedOf(store.LogId),
+            segment.IsPacked ? endPosition : default);
+        long end = segment.IsPacked ? scanner.EndOfFile : segment.EndPosition;
         long damagedBytes = 0;
-        while (scanner.Position < endPosition.Value)
+        while (scanner.Position < end)
         {
             long position = scanner.Position;
             if (scanner.Next() == ScanVerdict.Entry)
             {
-                Add(queues, segment, scanner);
+                Add(queues, scanner);
                 continue;
             }
 
-            long end = endPosition.Value;
             long next = scanner.TryFindNext(position + 1) ? Math.Min(scanner.Position, end) : end;
             damagedBytes += next - position;
             scanner.MoveTo(next);
         }
 
-        using var writer = new SealedIndexWriter(disk, LogFiles.Index(directory, basePosition));
-        foreach (Queue queue in queues.Values)
+        using var writer = new SealedIndexWriter(disk, segment.IndexPath, segment.IsPacked);
+        foreach ((uint id, RebuiltQueue queue) in queues)
         {
-            writer.BeginQueue(queue.Id, new QueueOffset(queue.NextOffset), queue.LastStoredTimeMs);
-            WriteRuns(writer, queue.Tail);
+            writer.BeginQueue(new QueueId(id), new QueueOffset(queue.NextOffset), queue.LastStoredTimeMs);
+            foreach (SealedEntry entry in queue.Entries)
+                writer.Add(entry);
         }
 
         writer.Complete(store.StoreId, store.LogId, basePosition, endPosition, scanner.Epoch, nowMs);
         return damagedBytes;
     }
 
-    /// <summary>Adds the entries of a run and of those of the same segment before it, oldest first.</summary>
-    public static void WriteRuns(SealedIndexWriter writer, IndexRun? run)
-    {
-        var runs = new Stack<IndexRun>();
-        for (IndexRun? next = run; next is not null && next.Segment == run!.Segment; next = next.Previous)
-            runs.Push(next);
-        foreach (IndexRun next in runs)
-        {
-            for (int i = 0; i < next.Count; i++)
-            {
-                int size = (int)next[i].Size;
-                writer.Add(new SealedEntry(
-                    next.FirstOffsetOf(i),
-                    next.EndOffsetOf(i),
-                    next.PositionOf(i),
-                    size,
-                    next.TimeOf(i),
-                    next[i].TagBits));
-            }
-        }
-    }
-
-    private static void Add(SortedDictionary<uint, Queue> queues, Segment segment, SegmentScanner scanner)
+    private static void Add(SortedDictionary<uint, RebuiltQueue> queues, SegmentScanner scanner)
     {
         EntryHeader header = scanner.Header;
         if (!header.HasBatch)
             return;
 
         RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _);
-        if (!queues.TryGetValue(header.Queue.Value, out Queue? queue))
+        if (!queues.TryGetValue(header.Queue.Value, out RebuiltQueue? queue))
         {
-            queue = new Queue(header.Queue, default, number: 0);
+            queue = new RebuiltQueue();
             queues.Add(header.Queue.Value, queue);
         }
 
-        queue.AddEntry(
-            segment,
-            header.Position.Value,
-            header.Size,
+        var entry = new SealedEntry(
             batch.BaseOffset.Value,
             batch.NextOffset.Value,
+            header.Position.Value,
+            header.Size,
             header.StoredTimeMs,
-            header.TagBits);
+            header.TagBits)
+        {
+            FileOffset = scanner.FileOffset,
+        };
+        queue.Entries.Add(entry);
+        queue.NextOffset = entry.EndOffset;
+        queue.LastStoredTimeMs = entry.StoredTimeMs;
     }
 
     // What the index before this one says of queues that have nothing here.
     private static void ReadDirectory(
-        IDisk disk, string directory, Guid logId, LogPosition basePosition, SortedDictionary<uint, Queue> queues)
+        IDisk disk,
+        string directory,
+        Guid logId,
+        LogPosition basePosition,
+        SortedDictionary<uint, RebuiltQueue> queues)
     {
-        List<LogPosition> indexes = LogFiles.Find(disk, directory, LogFiles.IndexSuffix);
-        int before = indexes.FindLastIndex(position => position < basePosition);
-        if (before < 0)
-            return;
-
-        string path = LogFiles.Index(directory, indexes[before]);
-        if (SealedIndex.TryOpen(disk, path, logId, indexes[before], out SealedIndex? index) != FileVerdict.Valid)
-            return;
-        using (index)
+        foreach ((string path, LogPosition position) in IndexesBefore(disk, directory, basePosition))
         {
-            if (index!.Header.EndPosition != basePosition || !index.VerifyAll())
-                return;
-            for (long i = 0; i < index.QueueCount; i++)
+            if (SealedIndex.TryOpen(disk, path, logId, position, out SealedIndex? index) != FileVerdict.Valid)
+                continue;
+            using (index)
             {
-                SealedQueue row = index.ReadQueue(i);
-                queues[row.Queue.Value] = new Queue(row.Queue, default, number: 0)
+                if (index!.Header.EndPosition != basePosition || !index.VerifyAll())
+                    continue;
+                foreach (SealedQueue row in index.ReadQueues())
                 {
-                    NextOffset = row.NextOffset,
-                    LastStoredTimeMs = row.LastStoredTimeMs,
-                };
+                    queues[row.Queue.Value] = new RebuiltQueue
+                    {
+                        NextOffset = row.NextOffset,
+                        LastStoredTimeMs = row.LastStoredTimeMs,
+                    };
+                }
+
+                return;
             }
         }
+    }
+
+    private static IEnumerable<(string Path, LogPosition Position)> IndexesBefore(
+        IDisk disk, string directory, LogPosition basePosition)
+    {
+        foreach (DiskEntry entry in disk.List(directory))
+        {
+            if (!entry.Name.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal))
+                continue;
+            string pack = entry.Name[..^LogFiles.IndexSuffix.Length];
+            bool isIndex = LogFiles.TryParse(entry.Name, LogFiles.IndexSuffix, out LogPosition position)
+                || PackFile.TryParse(pack, out position, out _);
+            if (isIndex && position < basePosition)
+                yield return (Path.Combine(directory, entry.Name), position);
+        }
+    }
+
+    private sealed class RebuiltQueue
+    {
+        public List<SealedEntry> Entries { get; } = [];
+
+        public long NextOffset { get; set; }
+
+        public long LastStoredTimeMs { get; set; }
     }
 }

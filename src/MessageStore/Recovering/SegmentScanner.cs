@@ -7,7 +7,8 @@ namespace EQueue.MessageStore;
 /// <summary>Walks over the entries of one segment file and checks every byte of them.</summary>
 /// <remarks>
 /// One thread; owns the file. Memory: a buffer of 256 KiB that grows to the largest entry whose header's checksum is
-/// right and which lies inside the file. A segment may grow while it is scanned.
+/// right and which lies inside the file. A segment may grow while it is scanned. In a packed segment a place is not
+/// what its entry calls its position: places still count from the base as if it were, epochs are not compared.
 /// </remarks>
 internal sealed class SegmentScanner : IDisposable
 {
@@ -17,6 +18,8 @@ internal sealed class SegmentScanner : IDisposable
     private readonly IDiskFile _file;
     private readonly string _path;
     private readonly uint _logSeed;
+    private readonly long _packedTo;
+    private long _place;
     private byte[] _buffer = new byte[BufferSize];
     private long _bufferPosition;
     private int _buffered;
@@ -26,8 +29,11 @@ internal sealed class SegmentScanner : IDisposable
     /// <param name="path">For messages.</param>
     /// <param name="basePosition">Of the segment.</param>
     /// <param name="logSeed">From <see cref="EntryHeader.SeedOf"/>.</param>
-    public SegmentScanner(IDiskFile file, string path, LogPosition basePosition, uint logSeed)
+    /// <param name="packedTo">Of a packed segment: all positions in it are below; 0 for others.</param>
+    public SegmentScanner(
+        IDiskFile file, string path, LogPosition basePosition, uint logSeed, LogPosition packedTo = default)
     {
+        _packedTo = packedTo.Value;
         _file = file;
         _path = path;
         _logSeed = logSeed;
@@ -51,12 +57,15 @@ internal sealed class SegmentScanner : IDisposable
     /// <summary>The header of the last entry.</summary>
     public EntryHeader Header { get; private set; }
 
+    /// <summary>Where the last entry stands in the file.</summary>
+    public long FileOffset => FileOffsetOf(_place);
+
     /// <summary>The batch of the last entry, valid until the next call; empty without one.</summary>
     public ReadOnlySpan<byte> Batch
     {
         get
         {
-            int start = (int)(Header.Position.Value - _bufferPosition) + Header.HeaderLength;
+            int start = (int)(_place - _bufferPosition) + Header.HeaderLength;
             return _buffer.AsSpan(start, Header.BatchSize);
         }
     }
@@ -77,7 +86,8 @@ internal sealed class SegmentScanner : IDisposable
             return verdict;
 
         Header = header;
-        Epoch = header.Epoch;
+        _place = Position;
+        Epoch = IsPacked ? 0 : header.Epoch;
         Position += header.Size;
         return ScanVerdict.Entry;
     }
@@ -94,7 +104,7 @@ internal sealed class SegmentScanner : IDisposable
             // An entry names its own position, so most places are ruled out by one comparison.
             ReadOnlySpan<byte> bytes = _buffer.AsSpan((int)(position - _bufferPosition), Buffered(position));
             int places = bytes.Length - EntryHeader.Length + 1;
-            int place = FindOwnPosition(bytes, places, position);
+            int place = IsPacked ? 0 : FindOwnPosition(bytes, places, position);
             position += place;
             if (place == places)
                 continue;
@@ -125,6 +135,11 @@ internal sealed class SegmentScanner : IDisposable
         return places;
     }
 
+    private bool IsPacked => _packedTo > 0;
+
+    private bool IsOwnPosition(long named, long place) =>
+        IsPacked ? named >= BasePosition.Value && named < _packedTo : named == place;
+
     private ScanVerdict Look(long position, out EntryHeader header)
     {
         header = default;
@@ -135,7 +150,7 @@ internal sealed class SegmentScanner : IDisposable
         header = EntryHeader.Read(bytes);
         if (!bytes[..EntryHeader.Length].ContainsAnyExcept((byte)0))
             return IsZeroToEnd(position) ? ScanVerdict.End : ScanVerdict.Bad;
-        if (header.Position.Value != position || header.HeaderLength < EntryHeader.Length
+        if (!IsOwnPosition(header.Position.Value, position) || header.HeaderLength < EntryHeader.Length
             || header.Size < header.HeaderLength || header.Size > EndOfFile - position || header.Epoch < 0)
         {
             return ScanVerdict.Bad;

@@ -38,6 +38,12 @@ internal static class Settings
         Number("Store:PageCacheBytes", 0, long.MaxValue,
             (options, value) => options.WithStore(store => store with { PageCacheBytes = value }),
             options => options.Broker.Store.PageCacheBytes),
+        Number("Store:MaxLogBytes", 0, long.MaxValue,
+            (options, value) => options.WithStore(store => store with { MaxLogBytes = value == 0 ? null : value }),
+            options => options.Broker.Store.MaxLogBytes ?? 0),
+        Number("Store:PackBytesPerSecond", 64 << 10, long.MaxValue,
+            (options, value) => options.WithStore(store => store with { PackBytesPerSecond = value }),
+            options => options.Broker.Store.PackBytesPerSecond),
         new("Store:Memory", "false (a broker that keeps messages in memory only is not part of this version)",
             (options, text) => bool.TryParse(text, out bool on) && !on ? options : null,
             _ => "false"),
@@ -66,6 +72,9 @@ internal static class Settings
         Number("Topics:RetentionBytes", 0, long.MaxValue,
             (options, value) => options.WithTopics(topics => topics with { RetentionBytes = value }),
             options => options.Broker.Topics.RetentionBytes ?? 0),
+        Duration("Topics:RetentionInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
+            (options, value) => options.WithTopics(topics => topics with { RetentionInterval = value }),
+            options => options.Broker.Topics.RetentionInterval),
     ];
 
     /// <summary>The setting of that key, letter case aside.</summary>

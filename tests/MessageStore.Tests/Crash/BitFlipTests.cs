@@ -161,7 +161,7 @@ public sealed class BitFlipTests
         {
             if (!path.EndsWith(LogFiles.SegmentSuffix, StringComparison.Ordinal) || offset < SegmentHeader.Length)
                 return null;
-            LogFiles.TryParse(Path.GetFileName(path), LogFiles.SegmentSuffix, out LogPosition start);
+            Assert.True(LogFiles.TryParse(Path.GetFileName(path), LogFiles.SegmentSuffix, out LogPosition start));
             long position = start.Value + offset - SegmentHeader.Length;
             long end = _bases.FirstOrDefault(one => one > start.Value, long.MaxValue);
             return position >= end

@@ -121,7 +121,7 @@ public sealed class GoldenByteTests
         StateEntry[] entries =
         [
             LogState.OpenQueue(new QueueId(5), new TopicId(LogId), 2),
-            LogState.SetStart(new QueueId(5), new QueueOffset(77)),
+            LogState.SetStart(new QueueId(5), new QueueOffset(77), 9_999),
             LogState.RemoveQueue(new QueueId(4)),
             LogState.ReserveProducerIds(1_000),
             LogState.SetProducer(new ProducerSession(7, 2), 1_700_000_000_000),
@@ -155,7 +155,7 @@ public sealed class GoldenByteTests
         using (var writer = new SnapshotWriter(_disk, "/g/s"))
         {
             writer.WriteMarks(nextQueueId: 9, nextProducerId: 1_000, lastStoredTimeMs: 1_700_000_000_000);
-            writer.WriteQueues([new SnapshotQueue(new QueueId(3), new TopicId(LogId), 2, 5, 16, 600, 1_001, 4_242)]);
+            writer.WriteQueues([new SnapshotQueue(new QueueId(3), new TopicId(LogId), 2, 5, 16, 600, 1_001, 4_242, 1_212)]);
             writer.WriteProducers(
                 [new SnapshotProducer(7, 2, 1_001, [(3, [new SequencedBatch(0, 4, 10, 500, 1_000)])])]);
             writer.WriteMachine([MemoryState.Entry("key", "value")]);

@@ -262,11 +262,11 @@ internal sealed partial class ModelWorld
             await task!.WaitAsync(Deadline, _cancel);
     }
 
-    private void Resolve(QueuesOpenedEvent opened, IReadOnlyList<QueueId> ids)
+    private void Resolve(QueuesOpenedEvent opened, QueueId[] ids)
     {
         if (opened.Ids is not null)
             return;
-        Assert.Equal(opened.QueueCount, ids.Count);
+        Assert.Equal(opened.QueueCount, ids.Length);
         opened.Ids = [.. ids.Select(id => id.Value)];
         opened.OpenQueues(_model);
     }

@@ -1,0 +1,112 @@
+using EQueue.Client;
+using EQueue.Load.Limit;
+using EQueue.Load.Measuring;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Consuming;
+
+/// <summary>One consumer that reads all queues from the beginning to the ends they had, again and again.</summary>
+internal sealed class ReplayLane : IAsyncDisposable
+{
+    private readonly ReplayOrder _order;
+    private readonly Plant _plant;
+    private readonly EQueueClient _client;
+    private readonly Dictionary<string, int> _topics;
+    private QueueReader? _reader;
+    private long _count;
+
+    public ReplayLane(ReplayOrder order, int number)
+    {
+        _order = order;
+        _plant = number == 0 ? order.Plant : Plant.None;
+        _client = new EQueueClient(order.Server);
+        _topics = order.Topics.Index().ToDictionary(topic => topic.Item, topic => topic.Index, StringComparer.Ordinal);
+        First = NewChecker();
+    }
+
+    /// <summary>Has judged the first time through, which is always whole.</summary>
+    public SequenceChecker First { get; }
+
+    /// <summary>Wrong messages of later times, which may have been broken off: none can be missing.</summary>
+    public CheckResult Later { get; private set; } = new(0, 0, 0, 0);
+
+    /// <summary>Messages read, all times together.</summary>
+    public long Count => Volatile.Read(ref _count);
+
+    /// <summary>When reading ended, on <see cref="Clock"/>.</summary>
+    public long EndNs { get; private set; }
+
+    /// <summary>Finds the ends up to which the next time through goes.</summary>
+    public async Task AssignAsync(CancellationToken cancellationToken)
+    {
+        _reader = _client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        foreach (var topic in _order.Topics)
+            await _reader.AssignAllAsync(topic, StartPosition.Begin, cancellationToken);
+    }
+
+    /// <summary>Reads to the ends once, then on from the beginning until told to stop.</summary>
+    public async Task RunAsync(CancellationToken stop)
+    {
+        await ReadAsync(First, _plant, CancellationToken.None);
+        while (!stop.IsCancellationRequested)
+        {
+            PageCache.LetGo(_order.Directory);
+            await ReadAgainAsync(stop);
+        }
+
+        EndNs = Clock.NowNs;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_reader is not null)
+            await _reader.DisposeAsync();
+        await _client.DisposeAsync();
+    }
+
+    private async Task ReadAgainAsync(CancellationToken stop)
+    {
+        var checker = NewChecker();
+        try
+        {
+            await AssignAsync(stop);
+            await ReadAsync(checker, Plant.None, stop);
+        }
+        catch (Exception exception) when (stop.IsCancellationRequested
+            && exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
+        {
+            // Broken off in the middle: reading ends so, and asking for the ends.
+        }
+
+        Later = new CheckResult(
+            0,
+            Later.Duplicated + checker.Duplicated,
+            Later.Reordered + checker.Reordered,
+            Later.Damaged + checker.Damaged);
+    }
+
+    private SequenceChecker NewChecker() => new(
+        new BodyComparer(_order.Seed, _order.Size, _order.SlotCount),
+        _order.Producers,
+        _order.Topics.Count * _order.Queues,
+        _order.Size,
+        _order.Run);
+
+    private async Task ReadAsync(SequenceChecker checker, Plant plant, CancellationToken cancellationToken)
+    {
+        Observer observe = plant == Plant.None ? checker.Observe : new PlantedDefect(plant, checker.Observe).Observe;
+        await using var reader = _reader!;
+        await foreach (var batch in reader.ReadBatchesAsync(cancellationToken))
+        {
+            var queue = (_topics[batch.Topic] * _order.Queues) + batch.Queue;
+            var count = 0;
+            foreach (var record in batch)
+            {
+                observe(queue, record.Body);
+                count++;
+            }
+
+            Volatile.Write(ref _count, _count + count);
+        }
+    }
+}

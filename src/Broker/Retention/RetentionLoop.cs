@@ -1,0 +1,86 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>Every <see cref="TopicOptions.RetentionInterval"/> asks the store to let go of what topics no longer
+/// keep.</summary>
+/// <remarks>
+/// Age and count hold for each queue. The bytes of a topic are shared out among its queues by what each holds, so all
+/// give up the same part. One round at a time; one that fails is logged and the next one tries again.
+/// </remarks>
+internal sealed class RetentionLoop(
+    QueueStore store, TopicCatalogue catalogue, TopicOptions options, TimeProvider time, ILogger logger)
+    : IAsyncDisposable
+{
+    private readonly CancellationTokenSource _stopping = new();
+    private Task _loop = Task.CompletedTask;
+
+    /// <summary>Begins; the first round comes after one interval.</summary>
+    public void Start() => _loop = RunAsync();
+
+    /// <summary>Ends the loop and waits for the round that is under way.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        await _stopping.CancelAsync();
+        await _loop;
+        _stopping.Dispose();
+    }
+
+    private async Task RunAsync()
+    {
+        using var timer = new PeriodicTimer(options.RetentionInterval, time);
+        try
+        {
+            while (await timer.WaitForNextTickAsync(_stopping.Token))
+                await RunOnceAsync();
+        }
+        catch (OperationCanceledException)
+        {
+            // The broker stops.
+        }
+    }
+
+    private async Task RunOnceAsync()
+    {
+        try
+        {
+            Dictionary<TopicId, long> bytes = SumBytes();
+            int moved = await store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), _stopping.Token);
+            if (moved > 0)
+                logger.StartsMoved(moved);
+        }
+        catch (Exception exception) when (exception is not OperationCanceledException)
+        {
+            logger.RetentionFailed(exception);
+        }
+    }
+
+    private Dictionary<TopicId, long> SumBytes()
+    {
+        var bytes = new Dictionary<TopicId, long>();
+        foreach (QueueView queue in store.Queues)
+            bytes[queue.TopicId] = bytes.GetValueOrDefault(queue.TopicId) + queue.Bytes;
+        return bytes;
+    }
+
+    private RetentionLimits LimitsOf(in QueueView queue, Dictionary<TopicId, long> bytesOfTopics)
+    {
+        if (!catalogue.TryFindByQueue(queue.Id, out Topic? topic))
+            return default;
+
+        TopicSettings settings = topic.Record.Settings;
+        long? bytes = null;
+        if (settings.RetentionBytes is > 0 and { } most && bytesOfTopics.GetValueOrDefault(queue.TopicId) is var all
+            && all > most)
+        {
+            bytes = (long)((double)queue.Bytes / all * most);
+        }
+
+        return new RetentionLimits(
+            settings.RetentionAge is { } age && age > TimeSpan.Zero ? age : null,
+            bytes,
+            settings.RetentionCount is > 0 ? settings.RetentionCount : null);
+    }
+}

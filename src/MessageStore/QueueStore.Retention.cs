@@ -1,0 +1,106 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <content>Retention: the starts of queues move at once, by state records; files go in the background.</content>
+public sealed partial class QueueStore
+{
+    /// <summary>Starts moved by one state batch.</summary>
+    private const int StartsPerBatch = 1_000;
+
+    private readonly SemaphoreSlim _retention = new(1);
+    private readonly RetentionPlanner _planner;
+
+    /// <summary>Moves the first offset that may be read of queues forward; completes when the flush policy is
+    /// met.</summary>
+    /// <param name="starts">A start behind the present one moves nothing, one beyond the visible end moves to it;
+    /// queues that do not exist are passed over.</param>
+    /// <param name="cancellationToken">Gives up between batches of 1,000 queues.</param>
+    /// <returns>How many queues moved.</returns>
+    /// <exception cref="EQueueException">StoreFaulted or ShuttingDown.</exception>
+    /// <exception cref="DiskException">An index file cannot be read.</exception>
+    public Task<int> MoveStartsAsync(
+        IReadOnlyList<(QueueId Queue, QueueOffset Start)> starts, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(starts);
+        return DecideAsync(
+            () => starts.Select(one => (_log.State.Queues.Find(one.Queue), one.Start.Value))
+                .Where(one => one.Item1 is { } queue && queue.Id != QueueId.State)
+                .Select(one => (one.Item1!, one.Value)),
+            cancellationToken);
+    }
+
+    /// <summary>
+    /// Moves the starts of all queues to what their limits keep, and past the oldest messages when the log takes more
+    /// than <see cref="StoreOptions.MaxLogBytes"/>. Call it now and then: nothing goes without.
+    /// </summary>
+    /// <param name="limits">What a queue keeps; called on a thread of the store.</param>
+    /// <param name="cancellationToken">Gives up between batches of 1,000 queues.</param>
+    /// <returns>How many queues moved.</returns>
+    /// <exception cref="EQueueException">StoreFaulted or ShuttingDown.</exception>
+    /// <exception cref="DiskException">An index file cannot be read.</exception>
+    public Task<int> ApplyRetentionAsync(
+        Func<QueueView, RetentionLimits> limits, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(limits);
+        return DecideAsync(() => DecideStarts(limits), cancellationToken);
+    }
+
+    private IEnumerable<(Queue Queue, long Start)> DecideStarts(Func<QueueView, RetentionLimits> limits)
+    {
+        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        Dictionary<QueueId, long> overflow = WithWholeIndexes(_cleaner.FindOverflow);
+        foreach (Queue queue in _log.State.Queues.All)
+        {
+            RetentionLimits kept = limits(ViewOf(queue));
+            long start = WithWholeIndexes(() => _planner.FindStart(queue, kept, nowMs));
+            yield return (queue, Math.Max(start, overflow.GetValueOrDefault(queue.Id)));
+        }
+    }
+
+    // One decision at a time: each counts bytes from where the one before it left the start.
+    private async Task<int> DecideAsync(
+        Func<IEnumerable<(Queue Queue, long Start)>> decide, CancellationToken cancellationToken)
+    {
+        await _retention.WaitAsync(cancellationToken);
+        try
+        {
+            List<StateEntry> entries = await Task.Factory.StartNew(
+                () => ToRecords(decide()),
+                cancellationToken,
+                TaskCreationOptions.LongRunning,
+                TaskScheduler.Default);
+            for (int first = 0; first < entries.Count; first += StartsPerBatch)
+            {
+                StateEntry[] batch = [.. entries.Skip(first).Take(StartsPerBatch)];
+                await AppendAnyStateAsync(batch, Durability.Policy, cancellationToken);
+            }
+
+            if (entries.Count > 0)
+                _cleaner.Wake();
+            return entries.Count;
+        }
+        finally
+        {
+            _retention.Release();
+        }
+    }
+
+    private List<StateEntry> ToRecords(IEnumerable<(Queue Queue, long Start)> starts)
+    {
+        var entries = new List<StateEntry>();
+        foreach ((Queue queue, long wanted) in starts)
+        {
+            long from = queue.Start;
+            long start = Math.Min(wanted, queue.VisibleEnd(_log.Visible));
+            if (start <= from)
+                continue;
+            long bytes = queue.StartBytes + WithWholeIndexes(() => _planner.SumBytes(queue, from, start));
+            entries.Add(LogState.SetStart(queue.Id, new QueueOffset(start), bytes));
+        }
+
+        return entries;
+    }
+
+    private T WithWholeIndexes<T>(Func<T> lookUp) => _diskReader.WithWholeIndexes(lookUp);
+}

@@ -1,0 +1,11 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>What a queue keeps. Whatever exceeds one of the bounds may go; what is not set bounds nothing.</summary>
+/// <param name="Age">Batches stored longer ago than this go.</param>
+/// <param name="Bytes">The oldest batches beyond so many bytes of entries go.</param>
+/// <param name="Count">The oldest records beyond so many go.</param>
+/// <param name="KeepFrom">Nothing at or after this offset goes: what somebody has not consumed yet.</param>
+public readonly record struct RetentionLimits(
+    TimeSpan? Age = null, long? Bytes = null, long? Count = null, QueueOffset? KeepFrom = null);

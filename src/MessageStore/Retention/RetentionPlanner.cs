@@ -1,0 +1,151 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>Where a queue's start would have to be to keep its limits, and how many bytes lie before an offset. Reads
+/// index files: not for threads that must not block.</summary>
+internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, EntryFinder finder)
+{
+    /// <summary>The start that the limits ask for; the present one when nothing has to go.</summary>
+    public long FindStart(Queue queue, in RetentionLimits limits, long nowMs)
+    {
+        long visible = log.Visible;
+        long start = queue.Start, end = queue.VisibleEnd(visible);
+        if (start >= end)
+            return start;
+
+        long found = start;
+        if (limits.Count is { } count && end - start > count)
+            found = end - count;
+        if (limits.Age is { } age && IsOlder(queue, start, nowMs - (long)age.TotalMilliseconds, visible))
+            found = Math.Max(found, finder.FindTime(queue, nowMs - (long)age.TotalMilliseconds, visible));
+        if (limits.Bytes is { } bytes && queue.Bytes - queue.StartBytes > bytes)
+            found = Math.Max(found, FindStartByBytes(queue, bytes, visible) ?? start);
+        if (limits.KeepFrom is { } keepFrom)
+            found = Math.Min(found, keepFrom.Value);
+        return Math.Clamp(found, start, end);
+    }
+
+    /// <summary>Bytes of the queue's entries that begin in [<paramref name="from"/>, <paramref name="to"/>).</summary>
+    public long SumBytes(Queue queue, long from, long to)
+    {
+        long sum = 0;
+        long oldestInMemory = long.MaxValue;
+        for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
+        {
+            oldestInMemory = run.Segment.BasePosition;
+            for (int i = run.IndexOf(from, run.Count); i < run.Count && run.FirstOffsetOf(i) < to; i++)
+                sum += run[i].Size;
+        }
+
+        foreach (Segment segment in finder.IndexedSegments())
+        {
+            if (segment.BasePosition >= oldestInMemory)
+                break;
+            OpenSegment open = segments.Acquire(segment);
+            try
+            {
+                if (open.Index.TryFind(queue.Id, out SealedQueue row) && row.FirstOffset < to && row.NextOffset > from)
+                    sum += SumRow(open.Index, row, from, to);
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+
+        return sum;
+    }
+
+    private static long SumRow(SealedIndex index, in SealedQueue row, long from, long to)
+    {
+        if (row.FirstOffset >= from && row.NextOffset <= to)
+            return row.Bytes;
+
+        long sum = 0;
+        var entries = new SealedEntry[SealedBlock.MaxEntries];
+        for (int block = Math.Max(0, index.FindBlock(row, new QueueOffset(from))); block < row.BlockCount; block++)
+        {
+            int count = index.ReadBlock(row, block, entries);
+            foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
+            {
+                if (entry.FirstOffset >= to)
+                    return sum;
+                sum += entry.EndOffset > from ? entry.Size : 0;
+            }
+        }
+
+        return sum;
+    }
+
+    /// <summary>Whether what the queue starts with was stored before a time. Remembered, so that idle queues cost no
+    /// look-up.</summary>
+    private bool IsOlder(Queue queue, long start, long timeMs, long visible)
+    {
+        (long offset, long storedMs) = queue.Oldest;
+        if (offset != start || storedMs == 0)
+        {
+            FoundEntries found = finder.Find(queue, start, visible, maxBytes: 1);
+            if (found.Entries.Count == 0)
+                return true; // damage at the start: the look-up by time passes over it
+            storedMs = found.Entries[0].StoredTimeMs;
+            queue.Oldest = (start, storedMs);
+        }
+
+        return storedMs < timeMs;
+    }
+
+    private long? FindStartByBytes(Queue queue, long bytes, long visible)
+    {
+        long left = bytes;
+        long oldestInMemory = long.MaxValue;
+        for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
+        {
+            oldestInMemory = run.Segment.BasePosition;
+            for (int i = run.CountBefore(visible, run.Count) - 1; i >= 0; i--)
+            {
+                left -= run[i].Size;
+                if (left < 0)
+                    return run.EndOffsetOf(i);
+            }
+        }
+
+        Segment[] indexed = finder.IndexedSegments();
+        for (int i = indexed.Length - 1; i >= 0; i--)
+        {
+            if (indexed[i].BasePosition >= oldestInMemory)
+                continue;
+            OpenSegment open = segments.Acquire(indexed[i]);
+            try
+            {
+                if (!open.Index.TryFind(queue.Id, out SealedQueue row) || row.NextOffset <= queue.Start)
+                    return null;
+                if (row.Bytes > left && FindInRow(open.Index, row, left) is { } offset)
+                    return offset;
+                left -= row.Bytes;
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+
+        return null;
+    }
+
+    private static long? FindInRow(SealedIndex index, in SealedQueue row, long left)
+    {
+        var entries = new SealedEntry[SealedBlock.MaxEntries];
+        for (int block = row.BlockCount - 1; block >= 0; block--)
+        {
+            for (int i = index.ReadBlock(row, block, entries) - 1; i >= 0; i--)
+            {
+                left -= entries[i].Size;
+                if (left < 0)
+                    return entries[i].EndOffset;
+            }
+        }
+
+        return null;
+    }
+}

@@ -1,0 +1,81 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <summary>What of a sealed segment is kept: the directory of its index and the starts of the queues tell.</summary>
+internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
+{
+    /// <summary>Without a bound of its own the log takes this share of what its volume could give it.</summary>
+    private const double DiskShare = 0.8;
+
+    /// <summary>Whether nobody can read anything of it any more. State records count as dead: snapshots hold what they
+    /// said.</summary>
+    public bool IsDead(Segment segment) => RowsOf(segment).All(row => LiveBytesOf(row) == 0);
+
+    /// <summary>Bytes of entries that are kept; of a queue that starts in the middle its share by offsets.</summary>
+    public long CountLiveBytes(Segment segment, out long rows)
+    {
+        long live = 0;
+        rows = 0;
+        foreach (SealedQueue row in RowsOf(segment))
+        {
+            rows++;
+            live += LiveBytesOf(row);
+        }
+
+        return live;
+    }
+
+    /// <summary>What the log may take when nobody has set a bound.</summary>
+    public long ShareOfVolume(string directory) =>
+        (long)(DiskShare * (log.Segments.Sum(segment => segment.FileBytes) + disk.FreeBytes(directory)));
+
+    /// <summary>When the log is too large: how far starts must move so that the oldest segments can go.</summary>
+    /// <exception cref="StoreFormatException">An index file is damaged.</exception>
+    public Dictionary<QueueId, long> FindOverflow(long maxBytes)
+    {
+        var starts = new Dictionary<QueueId, long>();
+        Segment[] segments = log.Segments;
+        long total = segments.Sum(segment => segment.FileBytes);
+        foreach (Segment segment in segments)
+        {
+            if (total <= maxBytes || !segment.HasIndex)
+                break;
+            total -= segment.FileBytes;
+            foreach (SealedQueue row in RowsOf(segment))
+            {
+                if (row.EntryCount > 0 && row.Queue != QueueId.State)
+                    starts[row.Queue] = row.NextOffset;
+            }
+        }
+
+        return starts;
+    }
+
+    private long LiveBytesOf(in SealedQueue row)
+    {
+        if (row.EntryCount == 0 || row.Queue == QueueId.State || log.State.Queues.Find(row.Queue) is not { } queue)
+            return 0;
+        long start = queue.Start;
+        if (start >= row.NextOffset)
+            return 0;
+        return start <= row.FirstOffset
+            ? row.Bytes
+            : Math.Max(1, (long)((double)(row.NextOffset - start) / (row.NextOffset - row.FirstOffset) * row.Bytes));
+    }
+
+    // Opened for this look alone: the files that readers have open are those that readers need.
+    private IEnumerable<SealedQueue> RowsOf(Segment segment)
+    {
+        var position = new LogPosition(segment.BasePosition);
+        FileVerdict verdict =
+            SealedIndex.TryOpen(disk, segment.IndexPath, log.LogId, position, out SealedIndex? index);
+        if (verdict != FileVerdict.Valid)
+            throw new StoreFormatException(segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
+        using (index)
+        {
+            foreach (SealedQueue row in index!.ReadQueues())
+                yield return row;
+        }
+    }
+}

@@ -1,0 +1,68 @@
+using System.Text.Json;
+
+namespace EQueue.Load.Tests;
+
+public sealed class ColdReadTests
+{
+    [Fact]
+    public async Task GivenMoreThanTheBrokersMemory_WhenReadersReplay_ThenBothSidesAreReported()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "coldread", "--gb", "0.07", "--queues", "8", "--rate", "1000", "--seconds", "0.5", "--warmup", "0.2",
+            "--repeat", "2", "--json", "cold.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var row = Assert.Single(program.ReadJson("cold.json").GetProperty("rows").EnumerateArray());
+        Assert.Equal(3, row.GetProperty("params").GetProperty("consumers").GetInt32());
+        Assert.Equal(2, row.GetProperty("runs").GetArrayLength());
+        Assert.Equal(500, row.GetProperty("messages").GetInt64());
+        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "consumeMBps", "limitMBps", "ratioToLimit" })
+            Assert.True(row.GetProperty(name).GetDouble() > 0, name);
+        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+            Assert.Equal(0, row.GetProperty(name).GetInt64());
+        Assert.True(row.GetProperty("latencyUs").GetProperty("ack").GetProperty("p99").GetDouble() > 0);
+        foreach (var name in new[] { "value", "p99", "ratio" })
+            Assert.True(row.GetProperty("reference").GetProperty(name).GetDouble() > 0, name);
+        Assert.Equal(["cold.json"], Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName));
+    }
+
+    [Theory]
+    [InlineData("missing")]
+    [InlineData("duplicate")]
+    [InlineData("reorder")]
+    public async Task GivenAPlantedDefect_WhenReadersReplay_ThenItExitsWith3AndGivesNoRate(string plant)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "coldread", "--plant", plant, "--gb", "0.07", "--queues", "4", "--consumers", "1", "--rate", "1000",
+            "--seconds", "0.2", "--warmup", "0", "--repeat", "1", "--json", "cold.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
+        Assert.Contains("wrong data", outcome.Errors, StringComparison.Ordinal);
+        var row = program.ReadJson("cold.json").GetProperty("rows")[0];
+        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "consumeMBps", "ratioToLimit" })
+            Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
+        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        Assert.Equal(
+            plant switch { "missing" => [1, 0, 0], "duplicate" => [0, 1, 0], _ => new long[] { 0, 0, 1 } }, wrong);
+    }
+
+    [Theory]
+    [InlineData("--server 127.0.0.1:1")]
+    [InlineData("--in-flight 5")]
+    [InlineData("--size 128,1024")]
+    [InlineData("--size 16")]
+    [InlineData("--messages 1000")]
+    public async Task GivenFlagsThatColdReadDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(["coldread", .. flags.Split(' ')]);
+
+        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+    }
+}
