@@ -60,6 +60,20 @@ internal static partial class Log
         2010, LogLevel.Information, "Packed {Segments} segments of {BytesBefore} bytes into {Path} of {Bytes} bytes")]
     public static partial void SegmentsPacked(ILogger logger, int segments, long bytesBefore, string path, long bytes);
 
+    [LoggerMessage(
+        2020, LogLevel.Error,
+        "The scrub found damage in {File}: {Size} bytes from position {Position} are not as they were written")]
+    public static partial void ScrubFoundDamage(ILogger logger, string file, long position, long size);
+
+    [LoggerMessage(
+        2021, LogLevel.Information,
+        "Scrubbed {Segments} segments in {Directory}: {Bytes} bytes read in {Elapsed}, {BadRanges} bad ranges")]
+    public static partial void ScrubPassEnded(
+        ILogger logger, string directory, int segments, long bytes, TimeSpan elapsed, long badRanges);
+
+    [LoggerMessage(2022, LogLevel.Warning, "Could not scrub {Path}; the next pass tries again")]
+    public static partial void ScrubFailed(ILogger logger, Exception exception, string path);
+
     [LoggerMessage(2100, LogLevel.Information, "Made a new store {StoreId} in {Directory}")]
     public static partial void StoreMade(ILogger logger, string directory, Guid storeId);
 

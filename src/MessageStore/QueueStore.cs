@@ -18,6 +18,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly CommitLog _log;
     private readonly LogKeeper _keeper;
     private readonly LogCleaner _cleaner;
+    private readonly LogScrubber _scrubber;
     private readonly TailReader _tailReader;
     private readonly DiskReader _diskReader;
     private readonly DiskThreads _diskThreads;
@@ -57,6 +58,7 @@ public sealed partial class QueueStore : IAsyncDisposable
             _cleaner = new LogCleaner(
                 _log, options, disk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom);
             _keeper.SnapshotTaken = _cleaner.Wake;
+            _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
         }
         catch
         {
@@ -85,6 +87,10 @@ public sealed partial class QueueStore : IAsyncDisposable
         Snapshots = _keeper.SnapshotsTaken,
         SegmentsRemoved = _cleaner.Removed,
         SegmentsPacked = _cleaner.Packed,
+        ScrubbedBytes = _scrubber.Bytes,
+        ScrubBadRanges = _scrubber.BadRanges,
+        ScrubPasses = _scrubber.Passes,
+        LastScrubEndTimeMs = _scrubber.LastEndTimeMs,
     };
 
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
@@ -206,7 +212,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken)
     {
         IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
-        options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
+        options = options.FitToDisk() with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
         disk.CreateDirectory(options.DataDirectory);
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
@@ -222,8 +228,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         }
     }
 
-    /// <summary>Makes the index of a sealed segment again from the segment. On a reader's thread; one at a
-    /// time.</summary>
+    /// <summary>Makes the index of a sealed segment again from the segment. On the thread of a reader or of the scrub;
+    /// one at a time.</summary>
     private void RebuildIndex(string path)
     {
         lock (_rebuildLock)
@@ -247,6 +253,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private void Close()
     {
         _cleaner.Dispose();
+        _scrubber.Dispose();
         _keeper.Dispose();
         _log.Stop();
         _diskThreads.Stop();

@@ -47,4 +47,16 @@ public readonly record struct StoreFigures
 
     /// <summary>Whether messages are refused because the disk is (nearly) full.</summary>
     public bool IsReadOnly { get; init; }
+
+    /// <summary>Bytes of sealed segments and their indexes that the scrub has read again.</summary>
+    public long ScrubbedBytes { get; init; }
+
+    /// <summary>Bad ranges that the scrub has reported; one that stays bad counts in each pass.</summary>
+    public long ScrubBadRanges { get; init; }
+
+    /// <summary>Passes of the scrub that came to their end.</summary>
+    public long ScrubPasses { get; init; }
+
+    /// <summary>Unix milliseconds at which the last of these passes ended; 0 = none has.</summary>
+    public long LastScrubEndTimeMs { get; init; }
 }

@@ -10,6 +10,15 @@ public sealed record StoreOptions
     /// <summary>The largest segment: positions inside it fit into 31 bits.</summary>
     internal const int LargestSegmentBytes = int.MaxValue - (64 << 10);
 
+    /// <summary>Bytes that a segment or the tail memory has beside the largest batch.</summary>
+    private const int BesideBatch = 1024;
+
+    /// <summary>Memory is cut into so many segments, unless they must be larger to hold a batch.</summary>
+    private const int SegmentsInMemory = 32;
+
+    /// <summary>The slowest scrub that is not off: a piece of it is read in a few seconds.</summary>
+    public const int SmallestScrubRate = 64 << 10;
+
     /// <summary>The folder of this store alone; made when it does not exist.</summary>
     public required string DataDirectory { get; init; }
 
@@ -67,15 +76,30 @@ public sealed record StoreOptions
     /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
     public int ReaderThreads { get; init; } = 2;
 
+    /// <summary>Bytes per second at which sealed segments are read again to find damage: 64 KiB or more; 0 = never.
+    /// The default reads 345 GB a day and hardly shows beside what any disk gives.</summary>
+    public long ScrubBytesPerSecond { get; init; } = 4L << 20;
+
+    /// <summary>A pass of the scrub over all sealed segments starts at most this often; 1 s to 30 days.</summary>
+    public TimeSpan ScrubInterval { get; init; } = TimeSpan.FromHours(24);
+
     /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that
     /// state.</summary>
     public bool AcceptLostState { get; init; }
 
-    /// <summary>The files; <see langword="null"/>: those of this system.</summary>
+    /// <summary>The files; <see langword="null"/>: those of this system. Over a <see cref="MemoryDisk"/> segments and
+    /// reserve follow its limit, and there is no scrub.</summary>
     public IDisk? Disk { get; init; }
+
+    /// <summary>What becomes of messages when a <see cref="MemoryDisk"/> is full.</summary>
+    public MemoryFull MemoryFull { get; init; } = MemoryFull.Reject;
 
     /// <summary>Free bytes below which the store takes no messages.</summary>
     internal long EffectiveReserveBytes => ReserveBytes ?? (2 * SegmentSizeBytes) + (64L << 20);
+
+    /// <summary>The segment that the largest batch needs, in whole units of the smallest.</summary>
+    private long SmallestSegmentOverMemory =>
+        (MaxBatchBytes + BesideBatch + SmallestSegmentBytes - 1) / SmallestSegmentBytes * SmallestSegmentBytes;
 
     /// <summary>Throws when a setting is out of its range.</summary>
     /// <exception cref="ArgumentException">Names the setting, its range and what was found.</exception>
@@ -94,23 +118,60 @@ public sealed record StoreOptions
             nameof(SegmentMaxAge), "1 s to 30 days", SegmentMaxAge);
         Require(
             TailMemoryBytes is >= 32 << 10 and <= 1 << 30, nameof(TailMemoryBytes), "32 KiB to 1 GiB", TailMemoryBytes);
-        long largest = Math.Min(TailMemoryBytes / 8 * 3, SegmentSizeBytes) - 1024;
+        long largest = Math.Min(TailMemoryBytes / 8 * 3, SegmentSizeBytes) - BesideBatch;
         Require(
             MaxBatchBytes >= 1024 && MaxBatchBytes <= largest,
             nameof(MaxBatchBytes), $"1 KiB to {largest} bytes (three eighths of TailMemoryBytes, less than a segment)",
             MaxBatchBytes);
         Require(PageCacheBytes >= 0, nameof(PageCacheBytes), "0 or more", PageCacheBytes);
         Require(
-            MaxLogBytes is null || MaxLogBytes >= 2 * SegmentSizeBytes,
+            MaxLogBytes is null || MaxLogBytes >= 2 * FitToDisk().SegmentSizeBytes,
             nameof(MaxLogBytes), "two segments or more", MaxLogBytes);
         Require(PackBytesPerSecond >= 64 << 10, nameof(PackBytesPerSecond), "64 KiB or more", PackBytesPerSecond);
         Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
         Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
         Require(
             SnapshotStateBytes >= 64 << 10, nameof(SnapshotStateBytes), "64 KiB or more", SnapshotStateBytes);
+        Require(Enum.IsDefined(MemoryFull), nameof(MemoryFull), "Reject or Block", MemoryFull);
+        if (Disk is MemoryDisk memory)
+        {
+            Require(
+                SmallestSegmentOverMemory <= memory.LargestSegmentBytes,
+                nameof(MaxBatchBytes), $"{memory.LargestSegmentBytes - BesideBatch} or less (an eighth of the memory)",
+                MaxBatchBytes);
+        }
+        else
+        {
+            Require(MemoryFull == MemoryFull.Reject, nameof(MemoryFull), "Reject without a MemoryDisk", MemoryFull);
+        }
         Require(MaxProducers >= 1, nameof(MaxProducers), "1 or more", MaxProducers);
         Require(MaxQueues >= 1, nameof(MaxQueues), "1 or more", MaxQueues);
+        Require(
+            ScrubBytesPerSecond == 0 || ScrubBytesPerSecond >= SmallestScrubRate,
+            nameof(ScrubBytesPerSecond), "0 or 64 KiB or more", ScrubBytesPerSecond);
+        Require(
+            ScrubInterval >= TimeSpan.FromSeconds(1) && ScrubInterval <= TimeSpan.FromDays(30),
+            nameof(ScrubInterval), "1 s to 30 days", ScrubInterval);
         Require(ReaderThreads is >= 1 and <= 16, nameof(ReaderThreads), "1 to 16", ReaderThreads);
+    }
+
+    /// <summary>The settings as they are used: over memory, sizes that fit its limit, and a full memory says no before
+    /// it lets go of anything that its topics keep.</summary>
+    internal StoreOptions FitToDisk()
+    {
+        if (Disk is not MemoryDisk memory)
+        {
+            return this;
+        }
+        long fitting = Math.Max(memory.LimitBytes / SegmentsInMemory, SmallestSegmentOverMemory);
+        long segment = Math.Min(SegmentSizeBytes, fitting);
+        return this with
+        {
+            SegmentSizeBytes = segment,
+            ReserveBytes = ReserveBytes ?? 2 * segment,
+            MaxLogBytes = MaxLogBytes ?? long.MaxValue,
+            ScrubBytesPerSecond = 0,
+        };
     }
 
     private static void Require(bool holds, string setting, string range, object? found)

@@ -20,4 +20,7 @@ internal static partial class Log
 
     [LoggerMessage(6005, LogLevel.Critical, "Ended by a failure")]
     public static partial void Failed(ILogger logger, Exception cause);
+
+    [LoggerMessage(6006, LogLevel.Information, "Keeping everything in {Bytes} bytes of memory, nothing on disk")]
+    public static partial void InMemory(ILogger logger, long bytes);
 }

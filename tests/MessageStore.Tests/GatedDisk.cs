@@ -12,6 +12,9 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Called before each fdatasync with the path.</summary>
     public Action<string>? OnSync { get; set; }
 
+    /// <summary>Called before each read with the path, the file offset and the bytes asked for.</summary>
+    public Action<string, long, int>? OnRead { get; set; }
+
     /// <summary>Called before each reservation with the path.</summary>
     public Action<string>? OnPreallocate { get; set; }
 
@@ -49,7 +52,11 @@ internal sealed class GatedDisk : IDisk
             file.Write(bytes, fileOffset);
         }
 
-        public int Read(Span<byte> buffer, long fileOffset) => file.Read(buffer, fileOffset);
+        public int Read(Span<byte> buffer, long fileOffset)
+        {
+            disk.OnRead?.Invoke(path, fileOffset, buffer.Length);
+            return file.Read(buffer, fileOffset);
+        }
 
         public void Sync()
         {

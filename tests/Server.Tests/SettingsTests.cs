@@ -28,8 +28,9 @@ public sealed class SettingsTests
             ("Server:Listen", "[::1]:0"), ("Server:AdminListen", "none"), ("Server:DataDirectory", "/tmp/x"),
             ("Store:FlushPolicy", "ASYNC"), ("Store:FlushInterval", "50ms"), ("Store:SegmentSizeBytes", "134217728"),
             ("Store:TailMemoryBytes", "67108864"), ("Store:PageCacheBytes", "0"),
-            ("Store:Memory", "false"), ("Store:Logs", "1"),
-            ("Limits:MaxMessageBytes", "8388608"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
+            ("Store:ScrubBytesPerSecond", "1000000"), ("Store:ScrubInterval", "7d"),
+            ("Store:Memory", "67108864"), ("Store:MemoryFull", "Block"), ("Store:Logs", "1"),
+            ("Limits:MaxMessageBytes", "8000000"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
@@ -40,8 +41,12 @@ public sealed class SettingsTests
         Assert.Equal(134217728, options.Broker.Store.SegmentSizeBytes);
         Assert.Equal(67108864, options.Broker.Store.TailMemoryBytes);
         Assert.Equal(0, options.Broker.Store.PageCacheBytes);
-        Assert.Equal(8388608, options.Broker.Limits.MaxMessageBytes);
-        Assert.InRange(options.Broker.Store.MaxBatchBytes, 8388608 + (64 << 10), int.MaxValue);
+        Assert.Equal(1000000, options.Broker.Store.ScrubBytesPerSecond);
+        Assert.Equal(TimeSpan.FromDays(7), options.Broker.Store.ScrubInterval);
+        Assert.Equal(67108864, Assert.IsType<MemoryDisk>(options.Broker.Store.Disk).LimitBytes);
+        Assert.Equal(MemoryFull.Block, options.Broker.Store.MemoryFull);
+        Assert.Equal(8000000, options.Broker.Limits.MaxMessageBytes);
+        Assert.InRange(options.Broker.Store.MaxBatchBytes, 8000000 + (64 << 10), int.MaxValue);
         Assert.Equal(7, options.Broker.Limits.MaxConnections);
         Assert.Equal(33554432, options.Broker.Limits.MemoryBytes);
         Assert.False(options.Broker.Topics.AutoCreate);
@@ -61,7 +66,13 @@ public sealed class SettingsTests
     [InlineData("Store:FlushInterval", "-5s")]
     [InlineData("Store:SegmentSizeBytes", "1024")]
     [InlineData("Store:TailMemoryBytes", "2147483648")]
+    [InlineData("Store:ScrubBytesPerSecond", "1000")]
+    [InlineData("Store:ScrubBytesPerSecond", "off")]
+    [InlineData("Store:ScrubInterval", "31d")]
     [InlineData("Store:Memory", "true")]
+    [InlineData("Store:Memory", "1000")]
+    [InlineData("Store:Memory", "64MiB")]
+    [InlineData("Store:MemoryFull", "drop")]
     [InlineData("Store:Logs", "2")]
     [InlineData("Limits:MaxMessageBytes", "12")]
     [InlineData("Limits:MaxMessageBytes", "1e6")]
@@ -96,6 +107,27 @@ public sealed class SettingsTests
         Assert.Contains("Store:TailMemoryBytes is 1048576", refused.Message, StringComparison.Ordinal);
         ServerOptions smaller = Read(("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", "65536"));
         smaller.Broker.Validate();
+    }
+
+    [Theory]
+    [InlineData("false")]
+    [InlineData("0")]
+    public void GivenMemoryTurnedOff_WhenRead_ThenTheDirectoryIsUsedAndBlockingIsRefused(string off)
+    {
+        Assert.Null(Read(("Store:Memory", off)).Broker.Store.Disk);
+        var refused = Assert.Throws<ConfigurationException>(
+            () => Read(("Store:Memory", off), ("Store:MemoryFull", "block")));
+        Assert.Contains("MemoryFull", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void GivenAMemoryThatIsSmallForTheMessageLimit_WhenRead_ThenTheMessageNamesBothOrTheLimitFollows()
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read(("Store:Memory", "16777216")));
+        Assert.Contains("Limits:MaxMessageBytes is '4194304'", refused.Message, StringComparison.Ordinal);
+        Assert.Contains("Store:Memory is 16777216", refused.Message, StringComparison.Ordinal);
+        Read(("Store:Memory", "16777216"), ("Limits:MaxMessageBytes", "1048576")).Broker.Validate();
+        Read(("Store:Memory", "67108864")).Broker.Validate();
     }
 
     [Theory]

@@ -32,6 +32,22 @@ public sealed class ServerProcessTests
     }
 
     [Fact]
+    public async Task GivenServersInMemory_WhenUsedAndStopped_ThenTheyShareAFolderThatNeitherTouches()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server =
+            await ServerProcess.StartAsync(directory["data"], "--Store:Memory", "67108864");
+        await using ServerProcess other =
+            await ServerProcess.StartAsync(directory["data"], "--Store:Memory", "67108864");
+        await SendAsync(server, "in memory");
+        ProgramResult read = await ProgramRun.RunAsync(
+            "Cli", "consume", "t", "--server", server.Address, "--group", "g");
+        Assert.Equal("in memory\n", read.OutputText);
+        Assert.Equal(0, await server.StopAsync());
+        Assert.False(Directory.Exists(directory["data"]), "the data directory must not be made");
+    }
+
+    [Fact]
     public async Task GivenAServer_WhenAnotherOneOpensItsDirectory_ThenThatOneEndsWithThreeAndTheFirstGoesOn()
     {
         using var directory = new TempDirectory();

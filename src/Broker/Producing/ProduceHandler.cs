@@ -130,7 +130,8 @@ internal sealed class ProduceHandler(
         }
         catch (OperationCanceledException) when (ended.IsCancellationRequested)
         {
-            waiter.CompleteUnstored(ErrorCode.Timeout, isOnReceiveLoop: false);
+            ErrorCode cause = store.Figures.IsReadOnly ? ErrorCode.StorageFull : ErrorCode.Timeout;
+            waiter.CompleteUnstored(cause, isOnReceiveLoop: false);
         }
         catch (EQueueException exception)
         {

@@ -4,8 +4,8 @@ namespace EQueue.MessageStore;
 /// <remarks>
 /// Thread-safe. Paths are absolute. Each call either does the whole of what it says or throws a
 /// <see cref="DiskException"/>.
-/// Two implementations serve real systems (Linux calls, the BCL), a third in the tests loses, tears and reorders
-/// writes.
+/// Two implementations serve real systems (Linux calls, the BCL), <see cref="MemoryDisk"/> keeps files in memory, one
+/// in the tests loses, tears and reorders writes.
 /// </remarks>
 public interface IDisk
 {

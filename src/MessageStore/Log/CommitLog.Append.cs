@@ -34,12 +34,13 @@ internal sealed partial class CommitLog
         long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
         lock (_lock)
         {
-            if (Refusal(IsReadOnly) is var refusal and not ErrorCode.None)
+            bool isReadOnly = IsReadOnly;
+            if (Refusal(isReadOnly && !WaitsWhenFull) is var refusal and not ErrorCode.None)
             {
                 return RefuseAll(items, refusal);
             }
             nowMs = Math.Max(nowMs, _lastStoredTimeMs);
-            if (!TryMakeRoom(items, total, nowMs))
+            if (isReadOnly || !TryMakeRoom(items, total, nowMs))
             {
                 return AppendStatus.NoRoom;
             }

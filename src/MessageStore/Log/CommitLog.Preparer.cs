@@ -196,6 +196,7 @@ internal sealed partial class CommitLog
         if ((Interlocked.And(ref _readOnly, ~(int)reason) & (int)reason) != 0)
         {
             Log.ReadOnlyLeft(_logger, _directory, reason, FreeBytes);
+            ReleaseRoomWaiters(force: true);
         }
     }
 }

@@ -8,6 +8,9 @@ internal sealed partial class CommitLog
     private bool _roomWanted;
     private long _wantedBytes;
 
+    /// <summary>Whether messages wait for room while the store is read-only, instead of being refused.</summary>
+    private bool WaitsWhenFull => _options.MemoryFull == MemoryFull.Block;
+
     /// <inheritdoc cref="QueueStore.WaitForRoomAsync"/>
     public Task WaitForRoomAsync(CancellationToken cancellationToken)
     {
@@ -111,6 +114,10 @@ internal sealed partial class CommitLog
         if (_fault is not null || _isClosing)
         {
             return true;
+        }
+        if (WaitsWhenFull && IsReadOnly)
+        {
+            return false;
         }
         long preparedBytes = 0;
         foreach (PreparedFile prepared in _prepared)

@@ -6,6 +6,7 @@ namespace EQueue.Server.Configuration;
 /// <summary>The settings that exist. What is not in this list is refused.</summary>
 internal static class Settings
 {
+    private const long SmallestMemory = 1 << 20;
     private const string Address = "HOST:PORT with a port of 0 to 65535";
 
     /// <summary>Every setting, in the order that people read them.</summary>
@@ -44,9 +45,23 @@ internal static class Settings
         Number("Store:PackBytesPerSecond", 64 << 10, long.MaxValue,
             (options, value) => options.WithStore(store => store with { PackBytesPerSecond = value }),
             options => options.Broker.Store.PackBytesPerSecond),
-        new("Store:Memory", "false (a broker that keeps messages in memory only is not part of this version)",
-            (options, text) => bool.TryParse(text, out bool on) && !on ? options : null,
-            _ => "false"),
+        new("Store:ScrubBytesPerSecond", $"0 (off) or {StoreOptions.SmallestScrubRate} or more",
+            (options, text) => long.TryParse(text, NumberStyles.None, null, out long value)
+                && value is 0 or >= StoreOptions.SmallestScrubRate
+                ? options.WithStore(store => store with { ScrubBytesPerSecond = value }) : null,
+            options => options.Broker.Store.ScrubBytesPerSecond.ToString(CultureInfo.InvariantCulture)),
+        Duration("Store:ScrubInterval", TimeSpan.FromSeconds(1), TimeSpan.FromDays(30),
+            (options, value) => options.WithStore(store => store with { ScrubInterval = value }),
+            options => options.Broker.Store.ScrubInterval),
+        new("Store:Memory", $"false, or {SmallestMemory} or more (bytes)",
+            (options, text) => TryReadMemory(text, out long bytes)
+                ? options.WithStore(store => store with { Disk = bytes == 0 ? null : new MemoryDisk(bytes) }) : null,
+            options => options.Broker.Store.Disk is MemoryDisk memory
+                ? memory.LimitBytes.ToString(CultureInfo.InvariantCulture) : "false"),
+        new("Store:MemoryFull", "reject or block",
+            (options, text) => ReadMemoryFull(text) is { } answer
+                ? options.WithStore(store => store with { MemoryFull = answer }) : null,
+            options => options.Broker.Store.MemoryFull == MemoryFull.Block ? "block" : "reject"),
         Number("Store:Logs", 1, 1, (options, _) => options, _ => 1),
 
         Number("Limits:MaxMessageBytes", 1 << 10, 256 << 20,
@@ -130,6 +145,17 @@ internal static class Settings
     {
         if (text.Equals("sync", StringComparison.OrdinalIgnoreCase)) return FlushPolicy.Sync;
         return text.Equals("async", StringComparison.OrdinalIgnoreCase) ? FlushPolicy.Async : null;
+    }
+
+    private static bool TryReadMemory(string text, out long bytes)
+        => long.TryParse(text, NumberStyles.None, null, out bytes)
+            ? bytes is 0 or >= SmallestMemory
+            : bool.TryParse(text, out bool isOn) && !isOn;
+
+    private static MemoryFull? ReadMemoryFull(string text)
+    {
+        if (text.Equals("reject", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Reject;
+        return text.Equals("block", StringComparison.OrdinalIgnoreCase) ? MemoryFull.Block : null;
     }
 
     private static bool IsAddress(string text)

@@ -1,3 +1,5 @@
+using EQueue.MessageStore;
+
 namespace EQueue.Server.Configuration;
 
 /// <summary>Gathers settings from files, environment and command line, and turns them into options.</summary>
@@ -67,13 +69,21 @@ internal static class SettingsSource
     {
         const int Overhead = 64 << 10;
         (long tail, long segment) = (options.Broker.Store.TailMemoryBytes, options.Broker.Store.SegmentSizeBytes);
+        string memory = "";
+        if (options.Broker.Store.Disk is MemoryDisk disk)
+        {
+            segment = Math.Min(segment, disk.LargestSegmentBytes);
+            memory = $" and Store:Memory is {disk.LimitBytes}";
+        }
+
         int largest = (int)Math.Min(tail / 8 * 3, segment) - 1024;
         int message = options.Broker.Limits.MaxMessageBytes;
         if (message > largest - Overhead)
         {
             throw new ConfigurationException(
                 $"Limits:MaxMessageBytes is '{message}': allowed is at most {largest - Overhead} while "
-                + $"Store:TailMemoryBytes is {tail} and Store:SegmentSizeBytes is {segment}.");
+                + $"Store:TailMemoryBytes is {tail} and Store:SegmentSizeBytes is "
+                + $"{options.Broker.Store.SegmentSizeBytes}{memory}.");
         }
 
         return options.WithStore(store => store with

@@ -24,7 +24,10 @@ internal sealed class BrokerService(
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         string policy = options.Broker.Store.FlushPolicy == FlushPolicy.Sync ? "sync" : "async";
-        Log.Opening(logger, options.Broker.DataDirectory, policy);
+        if (options.Broker.Store.Disk is MemoryDisk memory)
+            Log.InMemory(logger, memory.LimitBytes);
+        else
+            Log.Opening(logger, options.Broker.DataDirectory, policy);
         EQueueBroker broker = await EQueueBroker.StartAsync(options.Broker, loggers, cancellationToken);
         _broker = broker;
         _watch = WatchAsync(broker);

@@ -1,0 +1,11 @@
+namespace EQueue.MessageStore;
+
+/// <summary>What becomes of messages when a store in memory is full. State and reads go on.</summary>
+public enum MemoryFull
+{
+    /// <summary>They are refused with StorageFull.</summary>
+    Reject = 0,
+
+    /// <summary>Their appends are answered NoRoom until there is room.</summary>
+    Block = 1,
+}
