@@ -223,6 +223,24 @@ public sealed class RecoveryTests
         await CheckWholeAsync(disk, queue);
     }
 
+    [Fact]
+    public async Task GivenAStartThatIsNotDurable_WhenItsSegmentsAreDead_ThenItIsMadeDurableBeforeTheyGo()
+    {
+        (QueueId queue, SimulatedDisk disk) = await LiveAsync(Batches);
+        StoreOptions options = CrashRun.OptionsOn(disk, FlushPolicy.Async) with { FlushInterval = TimeSpan.FromHours(1) };
+        await using QueueStore store = await QueueStore.OpenAsync(
+            options, new MemoryState(), NullLoggerFactory.Instance, TimeProvider.System, Cancel);
+        var first = new TaskCompletionSource<DiskOperationKind>(TaskCreationOptions.RunContinuationsAsynchronously);
+        disk.OnChange = (kind, path) =>
+        {
+            bool isLog = path.EndsWith(LogFiles.SegmentSuffix, StringComparison.Ordinal);
+            if (isLog && kind is DiskOperationKind.SyncFile or DiskOperationKind.Delete)
+                first.TrySetResult(kind);
+        };
+        await store.MoveStartsAsync([(queue, new QueueOffset(Batches))], Cancel);
+        Assert.Equal(DiskOperationKind.SyncFile, await first.Task.WaitAsync(TimeSpan.FromSeconds(30), Cancel));
+    }
+
     private static void FailIndexes(DiskOperationKind kind, string path)
     {
         if (path.EndsWith(LogFiles.IndexSuffix + LogFiles.TemporarySuffix, StringComparison.Ordinal))
