@@ -292,6 +292,37 @@ internal sealed partial class ModelWorld
         _pending.Add(new Pending(task!, IsDurable(Durability.Policy), _events.Count));
     }
 
+    /// <summary>Moves the starts of some queues, up to what is visible; the files go later, in the background.</summary>
+    private async Task MoveStartsAsync()
+    {
+        // The store decides and stages on a thread of its own: only undisturbed is it known what it does.
+        if (_faults.WasFull || _faults.MayLatch || _model.Queues.Count == 0)
+            return;
+        var moves = new Dictionary<uint, long>();
+        var wanted = new List<(QueueId Queue, QueueOffset Start)> { (new QueueId(NeverUsed), new QueueOffset(5)) };
+        foreach (ModelQueue queue in _model.Queues.Values.OrderBy(one => one.Id).Where(_ => _random.Next(3) > 0))
+        {
+            Assert.True(Store.TryGetQueue(new QueueId(queue.Id), out QueueView view));
+            long start = _random.NextInt64(view.End.Value + 1);
+            wanted.Add((view.Id, new QueueOffset(start)));
+            if (start > queue.Start)
+                moves.Add(queue.Id, start);
+        }
+
+        Assert.Equal(moves.Count, await Store.MoveStartsAsync(wanted, _cancel).WaitAsync(Deadline, _cancel));
+        if (moves.Count == 0)
+            return;
+        Add(new StateEvent(moves.Count, state =>
+        {
+            foreach ((uint queue, long start) in moves)
+                state.Queues[queue].Start = start;
+        })
+        {
+            Epoch = Store.Epoch,
+        });
+        Vouch(_events.Count, IsDurable(Durability.Policy));
+    }
+
     /// <summary>A new producer, or the next epoch of one, or an epoch that is over.</summary>
     private async Task InitProducerAsync()
     {

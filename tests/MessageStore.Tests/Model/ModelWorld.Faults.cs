@@ -105,6 +105,8 @@ internal sealed partial class ModelWorld
         _isEnding = true;
         if (_store is not null)
         {
+            _histogram.Count("segments removed", _store.Figures.SegmentsRemoved);
+            _histogram.Count("segments packed", _store.Figures.SegmentsPacked);
             await _store.DisposeAsync().AsTask().WaitAsync(Deadline, _cancel);
             foreach (Pending pending in _pending)
                 await EndOf(pending.Task);

@@ -66,6 +66,7 @@ internal sealed partial class ModelWorld : IAsyncDisposable
             ("append: state", 80, AppendStateAsync),
             ("queues: open", 12, OpenQueuesAsync),
             ("queues: remove", 5, RemoveQueueAsync),
+            ("queues: move starts", 14, MoveStartsAsync),
             ("producer: init", 18, InitProducerAsync),
             ("read: any offset", 110, ReadAsync),
             ("read: by time", 30, FindTimeAsync),
