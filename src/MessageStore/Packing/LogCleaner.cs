@@ -1,6 +1,5 @@
-using Microsoft.Extensions.Logging;
-
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;
 

@@ -128,8 +128,8 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         AppliedPosition = position + size;
     }
 
-    /// <summary>The offset after the last record before the position <paramref name="visible"/>; after those that damage
-    /// took, when nothing follows them.</summary>
+    /// <summary>The offset after the last record before the position <paramref name="visible"/>; after those that
+    /// damage took, when nothing follows them.</summary>
     public long VisibleEnd(long visible)
     {
         // Read before the tail: what was counted here is in the runs, or sealed, durable and visible, or lost.
