@@ -41,6 +41,21 @@ internal sealed class Workspace : IDisposable
             File.Delete(path);
     }
 
+    /// <summary>
+    /// Waits until the file system has worked off what was removed: a file made durable ends its open transaction.
+    /// </summary>
+    public void Settle()
+    {
+        var path = NewPath("settle");
+        using (var file = File.OpenHandle(path, FileMode.CreateNew, FileAccess.Write))
+        {
+            RandomAccess.Write(file, "x"u8, 0);
+            RandomAccess.FlushToDisk(file);
+        }
+
+        Remove(path);
+    }
+
     public void Dispose()
     {
         if (_made && Directory.Exists(_root))
