@@ -237,7 +237,7 @@ public sealed partial class QueueStore : IAsyncDisposable
             Segment? segment = Array.Find(_log.Segments, one => one.IndexPath == path && one.HasIndex);
             if (segment is null)
             {
-                throw new StoreFormatException(path, "no sealed segment belongs to this index.");
+                return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
             }
             SealedIndexRebuilder.Rebuild(
                 _disk,

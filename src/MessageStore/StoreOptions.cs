@@ -7,6 +7,9 @@ public sealed record StoreOptions
     /// <summary>The smallest segment, for tests.</summary>
     public const int SmallestSegmentBytes = 64 << 10;
 
+    /// <summary>The largest segment: positions inside it fit into 31 bits.</summary>
+    internal const int LargestSegmentBytes = int.MaxValue - (64 << 10);
+
     /// <summary>Bytes that a segment or the tail memory has beside the largest batch.</summary>
     private const int BesideBatch = 1024;
 
@@ -108,7 +111,7 @@ public sealed record StoreOptions
             FlushInterval >= TimeSpan.FromMilliseconds(1) && FlushInterval <= TimeSpan.FromHours(1),
             nameof(FlushInterval), "1 ms to 1 h", FlushInterval);
         Require(
-            SegmentSizeBytes >= SmallestSegmentBytes && SegmentSizeBytes <= int.MaxValue - (64 << 10),
+            SegmentSizeBytes >= SmallestSegmentBytes && SegmentSizeBytes <= LargestSegmentBytes,
             nameof(SegmentSizeBytes), "64 KiB to 2 GiB - 64 KiB", SegmentSizeBytes);
         Require(
             SegmentMaxAge >= TimeSpan.FromSeconds(1) && SegmentMaxAge <= TimeSpan.FromDays(30),

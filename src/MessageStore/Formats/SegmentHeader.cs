@@ -131,7 +131,9 @@ internal sealed record SegmentHeader
             PackedTo = new LogPosition(BinaryPrimitives.ReadInt64LittleEndian(source[96..])),
         };
         bool hasRange = (incompatible & Packed) == 0 ? !header.IsPacked : header.PackedTo > header.BasePosition;
-        return !hasRange || header.BasePosition.Value < 0 || header.Epoch < 0 || header.Capacity < 0
+        long most = header.IsPacked ? long.MaxValue : StoreOptions.LargestSegmentBytes;
+        bool hasCapacity = header.Capacity >= 0 && header.Capacity <= most;
+        return !hasRange || !hasCapacity || header.BasePosition.Value < 0 || header.Epoch < 0
             ? FileVerdict.Damaged
             : FileVerdict.Valid;
     }

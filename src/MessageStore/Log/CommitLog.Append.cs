@@ -318,6 +318,26 @@ internal sealed partial class CommitLog
         durable.Wait();
     }
 
+    /// <summary>Waits until all state staged by now is durable: what starts and removals say is never taken back
+    /// then.</summary>
+    /// <returns>False when it is not after that time, or never will be.</returns>
+    public bool TryMakeStateDurable(TimeSpan timeout)
+    {
+        // Not disposed: it may be told after the time is over.
+        var durable = new BlockingWaiter();
+        lock (_lock)
+        {
+            long position = _state.Queues.State.AppliedPosition;
+            if (_fault is not null || position <= Durable)
+            {
+                return _fault is null;
+            }
+            AddWaiter(Durability.Durable, durable, position);
+        }
+        _writerSignal.Raise();
+        return durable.TryWait(timeout);
+    }
+
     private void StageEpochStart(AppendWaiter waiter)
     {
         lock (_lock)

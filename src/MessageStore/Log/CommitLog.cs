@@ -298,6 +298,8 @@ internal sealed partial class CommitLog : IDisposable
             }
         }
 
+        public bool TryWait(TimeSpan timeout) => _done.Wait(timeout) && _fault is null;
+
         public void Dispose() => _done.Dispose();
 
         protected internal override void OnCompleted(Exception? fault)

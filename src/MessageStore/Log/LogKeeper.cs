@@ -182,7 +182,7 @@ internal sealed class LogKeeper : IDisposable
         next = _log.Locked(() =>
         {
             uint id = first;
-            for (; id < _log.State.Queues.NextId && slice.Count < SliceSize; id++)
+            for (; id < _log.State.Queues.NextId && slice.Count < SliceSize; id = _log.State.Queues.SkipEmpty(id + 1))
             {
                 if (_log.State.Queues.Find(new QueueId(id)) is { } queue)
                 {
@@ -333,7 +333,8 @@ internal sealed class LogKeeper : IDisposable
         (uint nextQueue, long nextProducer, long lastTimeMs) =
             _log.Locked(() => (state.Queues.NextId, state.Producers.NextId, _log.LastStoredTimeMs));
         snapshot.WriteMarks(nextQueue, nextProducer, lastTimeMs);
-        snapshot.WriteQueues(Slices(state.Queues.NextId, id => state.Queues.Find(new QueueId(id)), SnapshotQueue.Of));
+        QueueId[] queues = [QueueId.State, .. state.Queues.All.Select(queue => queue.Id)];
+        snapshot.WriteQueues(Slices((uint)queues.Length, index => state.Queues.Find(queues[index]), SnapshotQueue.Of));
         long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
         snapshot.WriteProducers(
             Slices((uint)producers.Length, index => state.Producers.Find(producers[index]), SnapshotProducer.Of));

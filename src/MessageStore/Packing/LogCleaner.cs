@@ -1,6 +1,5 @@
-using Microsoft.Extensions.Logging;
-
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;
 
@@ -24,6 +23,10 @@ internal sealed class LogCleaner : IDisposable
 
     private static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100);
+
+    /// <summary>How long removal and packing wait for what makes messages dead to be durable; then they try again
+    /// later.</summary>
+    public static readonly TimeSpan DurableWait = TimeSpan.FromSeconds(2);
 
     private readonly CommitLog _log;
     private readonly StoreOptions _options;
@@ -114,7 +117,7 @@ internal sealed class LogCleaner : IDisposable
             }
             catch (OperationCanceledException)
             {
-                // The store closes: what was written of the pack is removed at the next opening.
+                // The store closes, or cannot make durable what it knows: the pack was given up.
             }
 
             if (!hasWorked || !_log.IsReadOnly)
@@ -125,7 +128,7 @@ internal sealed class LogCleaner : IDisposable
     private bool TryRemoveOldest()
     {
         Segment segment = _log.Segments[0];
-        if (!IsSettled(segment, _replayFrom()) || !_liveness.IsDead(segment))
+        if (!IsSettled(segment, _replayFrom()) || !_liveness.IsDead(segment) || !_log.TryMakeStateDurable(DurableWait))
             return false;
 
         _log.Replace([segment], with: null);

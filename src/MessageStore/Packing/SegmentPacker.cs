@@ -60,6 +60,7 @@ internal sealed class SegmentPacker : IDisposable
     /// <returns>The segment that takes the place of the sources.</returns>
     /// <exception cref="StoreFormatException">A source is damaged; nothing is left of the attempt.</exception>
     /// <exception cref="DiskException">The disk failed or is full.</exception>
+    /// <exception cref="OperationCanceledException">The store closes or cannot make its state durable now.</exception>
     public Segment Pack()
     {
         OpenSources();
@@ -73,6 +74,13 @@ internal sealed class SegmentPacker : IDisposable
             Flush();
             WriteHeader();
             _file.Sync();
+            if (!_log.TryMakeStateDurable(LogCleaner.DurableWait))
+            {
+                // A power cut must not give back a start or a queue whose messages are gone.
+                _disk.Delete(temporary);
+                throw new OperationCanceledException();
+            }
+
             index.Complete(_log.StoreId, _log.LogId, From, To, _log.Epoch, _createdMs);
         }
 

@@ -128,23 +128,22 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         AppliedPosition = position + size;
     }
 
-    /// <summary>The offset after the last record before the position <paramref name="visible"/>.</summary>
+    /// <summary>The offset after the last record before the position <paramref name="visible"/>; after those that
+    /// damage took, when nothing follows them.</summary>
     public long VisibleEnd(long visible)
     {
-        // Read before the tail: without a run in memory everything that was counted here is sealed, durable and
-        // visible.
+        // Read before the tail: what was counted here is in the runs, or sealed, durable and visible, or lost.
         long nextOffset = NextOffset;
         for (IndexRun? run = Tail; run is not null; run = run.Previous)
         {
-            int count = run.CountBefore(visible, run.Count);
+            int total = run.Count;
+            int count = run.CountBefore(visible, total);
             if (count > 0)
             {
-                return run.EndOffsetOf(count - 1);
+                long end = run.EndOffsetOf(count - 1);
+                return count == total ? Math.Max(end, nextOffset) : end;
             }
-            if (run.Previous is null)
-            {
-                return run.FirstOffset;
-            }
+            nextOffset = run.FirstOffset;
         }
         return nextOffset;
     }

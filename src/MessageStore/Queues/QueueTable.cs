@@ -5,18 +5,22 @@ namespace EQueue.MessageStore;
 /// <summary>
 /// All queues of the log by id, the state queue 0 among them. Changed under the log's lock (or by recovery), read by
 /// anybody.
-/// Ids are given out in rising order and never again, so the table is an array.
+/// Ids are given out in rising order and never again, so the table is an array, in pages: an id that only damage can
+/// have made costs one of them.
 /// </summary>
 internal sealed class QueueTable
 {
-    private Queue?[] _queues = new Queue?[64];
+    private const int PageBits = 11;
+    private const uint PageSize = 1 << PageBits;
+
+    private Queue?[]?[] _pages = [new Queue?[PageSize]];
     private uint _nextId = 1;
     private int _count;
 
-    public QueueTable() => _queues[0] = new Queue(QueueId.State, default, 0);
+    public QueueTable() => _pages[0]![0] = new Queue(QueueId.State, default, 0);
 
     /// <summary>The log's own state.</summary>
-    public Queue State => _queues[0]!;
+    public Queue State => _pages[0]![0]!;
 
     /// <summary>The id that the next queue gets. Recovery raises it past every id that was ever given out.</summary>
     public uint NextId
@@ -33,12 +37,14 @@ internal sealed class QueueTable
     {
         get
         {
-            Queue?[] queues = Volatile.Read(ref _queues);
-            for (int id = 1; id < queues.Length; id++)
+            foreach (Queue?[]? page in Volatile.Read(ref _pages))
             {
-                if (queues[id] is { IsRemoved: false } queue)
+                foreach (Queue? queue in page ?? [])
                 {
-                    yield return queue;
+                    if (queue is { IsRemoved: false } && queue.Id != QueueId.State)
+                    {
+                        yield return queue;
+                    }
                 }
             }
         }
@@ -47,8 +53,24 @@ internal sealed class QueueTable
     /// <summary>The queue of that id, the state queue included; null when it never was or was removed.</summary>
     public Queue? Find(QueueId id)
     {
-        Queue?[] queues = Volatile.Read(ref _queues);
-        return id.Value < (uint)queues.Length ? queues[id.Value] : null;
+        Queue?[]?[] pages = Volatile.Read(ref _pages);
+        uint page = id.Value >> PageBits;
+        return page < (uint)pages.Length ? pages[page]?[id.Value % PageSize] : null;
+    }
+
+    /// <summary>The first id from <paramref name="id"/> on that may have a queue; <see cref="NextId"/> when none
+    /// has.</summary>
+    public uint SkipEmpty(uint id)
+    {
+        Queue?[]?[] pages = _pages;
+        for (uint page = id >> PageBits; page < (uint)pages.Length; page++)
+        {
+            if (pages[page] is not null)
+            {
+                return Math.Max(id, page << PageBits);
+            }
+        }
+        return Math.Max(id, NextId);
     }
 
     /// <summary>Adds a queue, or gives the one that is there.</summary>
@@ -58,14 +80,8 @@ internal sealed class QueueTable
         {
             return existing;
         }
-        Queue?[] queues = _queues;
-        if (id.Value >= (uint)queues.Length)
-        {
-            Array.Resize(ref queues, (int)Math.Max(id.Value + 1, Math.Min((uint)queues.Length * 2, Array.MaxLength)));
-        }
         var queue = new Queue(id, topicId, number);
-        Volatile.Write(ref queues[id.Value], queue);
-        Volatile.Write(ref _queues, queues);
+        Volatile.Write(ref PageOf(id)[id.Value % PageSize], queue);
         NextId = id.Value + 1;
         _count++;
         return queue;
@@ -78,8 +94,25 @@ internal sealed class QueueTable
         if (id != QueueId.State && Find(id) is { } queue)
         {
             queue.IsRemoved = true;
-            Volatile.Write(ref _queues[id.Value], null);
+            Volatile.Write(ref PageOf(id)[id.Value % PageSize], null);
             _count--;
         }
+    }
+
+    private Queue?[] PageOf(QueueId id)
+    {
+        uint page = id.Value >> PageBits;
+        Queue?[]?[] pages = _pages;
+        if (page >= (uint)pages.Length)
+        {
+            Array.Resize(ref pages, (int)Math.Max(page + 1, Math.Min((uint)pages.Length * 2, 1u << (32 - PageBits))));
+            Volatile.Write(ref _pages, pages);
+        }
+        if (pages[page] is not { } found)
+        {
+            found = new Queue?[PageSize];
+            Volatile.Write(ref pages[page], found);
+        }
+        return found;
     }
 }

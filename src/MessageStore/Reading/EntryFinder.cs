@@ -23,11 +23,12 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     public FoundEntries Find(Queue queue, long offset, long visible, int maxBytes)
     {
         var found = new FoundEntries { NextOffset = offset };
+        long nextRunOffset = offset;
         // A segment may be sealed between the look at the memory and the look at the files: then the second round
         // finds it.
         for (int round = 0; round < 3 && found.Segment is null; round++)
         {
-            if (TailReader.TryFindRun(queue, offset, out IndexRun? run, out long nextRunOffset))
+            if (TailReader.TryFindRun(queue, offset, out IndexRun? run, out nextRunOffset))
             {
                 CollectRun(run!, offset, visible, maxBytes, nextRunOffset, found);
             }
@@ -35,6 +36,11 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             {
                 CollectSealed(queue, offset, maxBytes, found);
             }
+        }
+        if (found.Segment is null)
+        {
+            // Lost behind everything that is sealed: it goes on in memory.
+            found.NextOffset = nextRunOffset;
         }
         return found;
     }

@@ -32,7 +32,7 @@ internal sealed partial class Recovery
                 OpenLast(last, walk);
         }
 
-        BuildIndexes(segments);
+        BuildIndexes(segments, plan.Bases.Count > 0 ? plan.Bases[plan.First].Value : 0);
         _disk.SyncDirectory(_directory);
         CleanMarker.Remove(_disk, _options.DataDirectory);
         Log.LogRecovered(_logger, _directory, _replayFrom, walk.End, rewritten);
@@ -259,19 +259,20 @@ internal sealed partial class Recovery
         return walk.End + EntryHeader.Length;
     }
 
-    /// <summary>Sealed segments without a whole index get one, unless their entries are in memory and the store writes
-    /// it anyway.</summary>
-    private void BuildIndexes(List<Segment> segments)
+    /// <summary>Sealed segments without a whole index get one, unless they were walked: the entries of those are in
+    /// memory, and the store writes their indexes.</summary>
+    private void BuildIndexes(List<Segment> segments, long firstWalked)
     {
         foreach (Segment segment in segments)
         {
-            if (!segment.IsSealed)
+            bool isWalked = segment.BasePosition >= firstWalked && !segment.IsPacked;
+            if (!segment.IsSealed || (isWalked && !_indexed.Contains(segment.BasePosition)))
                 continue;
 
             var basePosition = new LogPosition(segment.BasePosition);
             var endPosition = new LogPosition(segment.EndPosition);
             segment.HasIndex = HasWholeIndex(segment.IndexPath, basePosition, endPosition, segment.IsPacked);
-            if (segment.HasIndex || segment.Runs.Count > 0)
+            if (segment.HasIndex)
                 continue;
 
             long damaged =

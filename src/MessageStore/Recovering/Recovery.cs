@@ -151,13 +151,16 @@ internal sealed partial class Recovery
         return Math.Clamp(first, 0, Math.Max(0, bases.Count - 1));
     }
 
-    /// <summary>Entries of segments that have their index need no place in memory.</summary>
+    /// <summary>Entries of segments that have their index need no place in memory. Behind the first one that lacks it
+    /// they do: an index goes on from the one before it, and readers look for what is not in memory before what
+    /// is.</summary>
     private void FindIndexes(List<LogPosition> bases, int first)
     {
         for (int i = first; i < bases.Count - 1; i++)
         {
-            if (HasWholeIndex(LogFiles.Index(_directory, bases[i]), bases[i], bases[i + 1], isPacked: false))
-                _indexed.Add(bases[i].Value);
+            if (!HasWholeIndex(LogFiles.Index(_directory, bases[i]), bases[i], bases[i + 1], isPacked: false))
+                return;
+            _indexed.Add(bases[i].Value);
         }
     }
 

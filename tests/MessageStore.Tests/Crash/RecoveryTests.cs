@@ -176,6 +176,95 @@ public sealed class RecoveryTests
         Assert.Equal("5", found["round"]);
     }
 
+    [Fact]
+    public async Task GivenASegmentWithoutMessagesBehindOneWithoutIndex_WhenOpened_ThenBothGetIndexesThatFindAll()
+    {
+        var time = new ManualTime(1_700_000_000_000);
+        _disk.OnChange = FailIndexes;
+        QueueId queue;
+        ProducerSession producer;
+        await using (QueueStore first = await OpenAtAsync(_disk, time))
+        {
+            queue = (await first.OpenQueuesAsync(TopicId.NewId(), 0, 1, [], Cancel))[0];
+            producer = await first.InitProducerAsync(ProducerSession.None, Cancel);
+            await first.AppendAsync(queue, TestBatch.Of(producer, 0, "first"), Durability.Durable, Cancel);
+            await RollByDuplicatesAsync(first, queue, producer, time);
+            _disk.KillProcess();
+        }
+
+        // The power cut took the name of the second segment: the next life makes it again, without a message in it.
+        SimulatedDisk disk = _disk.Copy();
+        disk.Delete(LogFiles.Segment(Logs, LogFiles.Find(disk, Logs, LogFiles.SegmentSuffix)[^1]));
+        disk.OnChange = FailIndexes;
+        SimulatedDisk left;
+        await using (QueueStore second = await OpenAtAsync(disk, time))
+        {
+            await RollByDuplicatesAsync(second, queue, producer, time);
+            await second.AppendAsync(queue, TestBatch.Of("last"), Durability.Durable, Cancel);
+            left = disk.Kill();
+        }
+
+        await (await OpenAtAsync(left, time)).DisposeAsync();
+        Assert.Equal(2, LogFiles.Find(left, Logs, LogFiles.IndexSuffix).Count);
+        await using QueueStore store = await OpenAtAsync(left, time);
+        string[] bodies = [.. (await StoreTest.ReadAllAsync(store, queue)).SelectMany(entry => entry.Bodies)];
+        Assert.Equal(["first", "last"], bodies);
+    }
+
+    [Fact]
+    public async Task GivenTheIndexOfTheFirstOfTwoReplayedSegmentsMissing_WhenOpened_ThenAllIsReadAtOnce()
+    {
+        (QueueId queue, SimulatedDisk disk) = await LiveAsync(Batches);
+        foreach (LogPosition snapshot in LogFiles.Find(disk, Logs, LogFiles.SnapshotSuffix))
+            disk.Delete(LogFiles.Snapshot(Logs, snapshot));
+        disk.Delete(LogFiles.Index(Logs, LogFiles.Find(disk, Logs, LogFiles.IndexSuffix)[0]));
+        // The store has no time to write it again before it is read.
+        disk.OnChange = FailIndexes;
+        await CheckWholeAsync(disk, queue);
+    }
+
+    [Fact]
+    public async Task GivenAStartThatIsNotDurable_WhenItsSegmentsAreDead_ThenItIsMadeDurableBeforeTheyGo()
+    {
+        (QueueId queue, SimulatedDisk disk) = await LiveAsync(Batches);
+        StoreOptions options = CrashRun.OptionsOn(disk, FlushPolicy.Async) with { FlushInterval = TimeSpan.FromHours(1) };
+        await using QueueStore store = await QueueStore.OpenAsync(
+            options, new MemoryState(), NullLoggerFactory.Instance, TimeProvider.System, Cancel);
+        var first = new TaskCompletionSource<DiskOperationKind>(TaskCreationOptions.RunContinuationsAsynchronously);
+        disk.OnChange = (kind, path) =>
+        {
+            bool isLog = path.EndsWith(LogFiles.SegmentSuffix, StringComparison.Ordinal);
+            if (isLog && kind is DiskOperationKind.SyncFile or DiskOperationKind.Delete)
+                first.TrySetResult(kind);
+        };
+        await store.MoveStartsAsync([(queue, new QueueOffset(Batches))], Cancel);
+        Assert.Equal(DiskOperationKind.SyncFile, await first.Task.WaitAsync(TimeSpan.FromSeconds(30), Cancel));
+    }
+
+    private static void FailIndexes(DiskOperationKind kind, string path)
+    {
+        if (path.EndsWith(LogFiles.IndexSuffix + LogFiles.TemporarySuffix, StringComparison.Ordinal))
+            throw new DiskException(DiskFault.Io, path, $"{kind}", "no index can be written");
+    }
+
+    /// <summary>Begins a new segment while nothing is stored.</summary>
+    private static async Task RollByDuplicatesAsync(
+        QueueStore store, QueueId queue, ProducerSession producer, ManualTime time)
+    {
+        int segments = store.Figures.Segments;
+        time.UnixMs += (long)TimeSpan.FromHours(2).TotalMilliseconds;
+        await Eventually.TrueAsync(async () =>
+        {
+            byte[] again = TestBatch.Of(producer, 0, "first");
+            Assert.True((await store.AppendAsync(queue, again, Durability.Durable, Cancel)).IsDuplicate);
+            return store.Figures.Segments > segments;
+        });
+        await store.AppendStateAsync([MemoryState.Entry("after", "the seal")], Cancel);
+    }
+
+    private static Task<QueueStore> OpenAtAsync(SimulatedDisk disk, TimeProvider time) => QueueStore.OpenAsync(
+        CrashRun.OptionsOn(disk, FlushPolicy.Sync), new MemoryState(), NullLoggerFactory.Instance, time, Cancel);
+
     private static RecoveredLog Recover(SimulatedDisk disk, out MemoryState machine)
     {
         machine = new MemoryState();

@@ -97,6 +97,35 @@ public sealed class TornTailTests
     }
 
     [Fact]
+    public async Task GivenRotAtTheEndOfAQueue_WhenReadAndWatched_ThenItsOffsetsAreDamagedAndReadersGoOnBehindThem()
+    {
+        // Sealed: the big ones. In memory: one that rots at the begin, two that are whole, one that rots at the end.
+        string[] bodies = [.. Enumerable.Range(0, 12).Select(i => $"{i}".PadLeft(i < 8 ? 7_500 : 50, '.'))];
+        (QueueId queue, _, SimulatedDisk disk) = await LiveAsync(_disk, FlushPolicy.Sync, bodies);
+        long[] rotten = [await PositionOfAsync(disk, FlushPolicy.Sync, queue, bodies[8]), 0];
+        rotten[1] = await PositionOfAsync(disk, FlushPolicy.Sync, queue, bodies[11]);
+        LogPosition last = LogFiles.Find(disk, LogFiles.LogDirectory(CrashRun.Folder), LogFiles.SegmentSuffix)[^1];
+        string path = LogFiles.Segment(LogFiles.LogDirectory(CrashRun.Folder), last);
+        await (await CrashRun.OpenAsync(disk, FlushPolicy.Sync, new MemoryState(), Cancel)).DisposeAsync();
+        foreach (long position in rotten)
+            disk.FlipBit(path, SegmentHeader.Length + position - last.Value + EntryHeader.Length + 65, 3);
+
+        await using QueueStore store = await CrashRun.OpenAsync(disk, FlushPolicy.Sync, new MemoryState(), Cancel);
+        Assert.Equal(12, store.Queues.Single().End.Value);
+        foreach (long offset in new long[] { 8, 11 })
+        {
+            ReadResult damaged = (await StoreTest.ReadAsync(store, queue, offset)).Result;
+            Assert.Equal((ErrorCode.DamagedData, offset + 1), (damaged.Error, damaged.NextOffset.Value));
+            Assert.False(store.Watch(queue, new QueueOffset(offset), new TestSignal()));
+        }
+
+        Assert.True(store.Watch(queue, new QueueOffset(12), new TestSignal()));
+        AppendResult next = await store.AppendAsync(queue, TestBatch.Of("next"), Durability.Policy, Cancel);
+        Assert.Equal(12, next.FirstOffset.Value);
+        Assert.Equal(["next"], (await StoreTest.ReadAllAsync(store, queue, 12)).SelectMany(entry => entry.Bodies));
+    }
+
+    [Fact]
     public async Task GivenALogThatLostItsEnd_WhenASnapshotProvesMore_ThenPositionsAndOffsetsAreNotUsedAgain()
     {
         string[] bodies = [.. Enumerable.Range(0, 60).Select(i => $"{i}".PadLeft(3_000, '.'))];

@@ -31,6 +31,9 @@ public sealed class SimulatedDisk : IDisk
     /// <summary>What <see cref="FreeBytes"/> answers.</summary>
     public long Free { get; set; } = 1L << 40;
 
+    /// <summary>The largest file for which there is room.</summary>
+    public long LargestFile { get; set; } = 1L << 30;
+
     /// <summary>How many changes were made so far.</summary>
     public int ChangeCount
     {
@@ -76,6 +79,17 @@ public sealed class SimulatedDisk : IDisk
         {
             _isOff = true;
             return new SimulatedDisk(_model.Killed());
+        }
+    }
+
+    /// <summary>The process is dead, the system goes on: the same files for the next process, in which what was not
+    /// synced can still be lost. For use when nobody uses this disk any more.</summary>
+    public SimulatedDisk KillProcess()
+    {
+        lock (_lock)
+        {
+            _isOff = true;
+            return new SimulatedDisk(_model);
         }
     }
 
@@ -309,6 +323,8 @@ public sealed class SimulatedDisk : IDisk
             path,
             () => disk._model.File(file).Length >= fileOffset + length
                 ? null
+                : fileOffset + length > disk.LargestFile
+                ? throw Failure(DiskFault.Full, path, "allocate")
                 : new DiskOperation(DiskOperationKind.SetLength, file, path, Offset: fileOffset + length));
 
         public void Truncate(long length) => disk.Change(
