@@ -2,8 +2,8 @@ using System.Diagnostics;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The flusher thread: fdatasync, one at a time, while the next group gathers; publishes Durable. Small rounds of
-/// a log with sync flush the writer syncs itself: who holds the flush lock is the flusher.</summary>
+/// <summary>The flusher thread: fdatasync, one at a time, while the next group gathers; publishes Durable. Small rounds
+/// of a log with sync flush the writer syncs itself: who holds the flush lock is the flusher.</summary>
 internal sealed partial class CommitLog
 {
     private readonly WorkSignal _flusherSignal = new();
