@@ -40,7 +40,7 @@ internal sealed class LoadCommandLine
     };
 
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
-    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread)", 1, 10_000_000);
+    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread, packing)", 1, 10_000_000);
     private readonly Option<double?> _logGB = Fraction(
         "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
 

@@ -75,7 +75,7 @@ internal sealed class FillRole : IRole
     {
         for (var i = 0; i < queues.Length; i++)
             request.Items[i] = new AppendItem { Queue = queues[i], Batch = batch, TagBits = uint.MaxValue };
-        request.Begin();
+        request.Begin(Clock.NowNs);
         AppendStatus status;
         while ((status = _store!.Append(request.Items.AsSpan(0, queues.Length), Durability.Policy, request))
             == AppendStatus.NoRoom)

@@ -35,6 +35,14 @@ internal static class FigureNames
     public const string MessagesPerFdatasync = "messagesPerFdatasync";
     public const string ReferenceRatio = "reference.ratio";
     public const string ReadySeconds = "readySeconds";
+    public const string LogBytes = "logBytes";
+    public const string ReplayBytes = "replayBytes";
+    public const string LiveBytes = "liveBytes";
+    public const string LogToLive = "logToLive";
+    public const string SettledToLive = "settledToLive";
+    public const string SegmentsRemoved = "segmentsRemoved";
+    public const string SegmentsPacked = "segmentsPacked";
+    public const string SettleSeconds = "settleSeconds";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -59,6 +67,7 @@ internal static class FigureNames
         LimitMBps, RatioToLimit, Missing, Duplicated, Reordered, ReferenceValue,
         Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceP99,
         ReferenceRatio, ReadySeconds,
+        LogBytes, ReplayBytes, LiveBytes, LogToLive, SettledToLive, SegmentsRemoved, SegmentsPacked, SettleSeconds,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

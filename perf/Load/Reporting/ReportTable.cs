@@ -40,6 +40,14 @@ internal sealed class ReportTable
         new("reference", FigureNames.ReferenceValue, Tenths),
         new("reference p99", FigureNames.ReferenceP99, Tenths),
         new("x reference", FigureNames.ReferenceRatio, Hundredths),
+        new("log MB", FigureNames.LogBytes, Megabytes, InFull: true),
+        new("replay MB", FigureNames.ReplayBytes, Megabytes, InFull: true),
+        new("live MB", FigureNames.LiveBytes, Megabytes, InFull: true),
+        new("log/live", FigureNames.LogToLive, Hundredths),
+        new("settled/live", FigureNames.SettledToLive, Hundredths),
+        new("packed", FigureNames.SegmentsPacked, Whole),
+        new("removed", FigureNames.SegmentsRemoved, Whole),
+        new("settle s", FigureNames.SettleSeconds, Tenths, InFull: true),
     ];
 
     private readonly List<string> _headers = [];

@@ -24,6 +24,7 @@ internal static class RoleList
     public const string Server = "server";
     public const string Fill = "fill";
     public const string Replay = "replay";
+    public const string Packing = "packing";
 
     public static IRole? Create(string name) => name switch
     {
@@ -41,6 +42,7 @@ internal static class RoleList
         Server => new ServerRole(),
         Fill => new FillRole(),
         Replay => new ReplayRole(),
+        Packing => new PackingRole(),
         _ => null,
     };
 }

@@ -11,6 +11,7 @@ internal static class ScenarioList
         new LatencyScenario(),
         new RemotingScenario(),
         new StoreScenario(),
+        new PackingScenario(),
         new RecoveryScenario(),
         new ColdReadScenario(),
     ];

@@ -38,22 +38,39 @@ internal sealed class AppendLane
     public LatencyHistogram Ack { get; } = new();
 
     /// <summary>Appends until the time is over or the count is reached, and until all of it is there.</summary>
-    public async Task RunAsync(long batches, long deadlineNs, CancellationToken cancellationToken)
+    /// <param name="batches">At most; the last request may exceed it.</param>
+    /// <param name="deadlineNs">On <see cref="Clock"/>.</param>
+    /// <param name="batchesPerSecond">Null: as many as the store takes. Else requests leave when they are due, and
+    /// their latency counts from then.</param>
+    /// <param name="cancellationToken">Ends the run.</param>
+    public async Task RunAsync(
+        long batches, long deadlineNs, double? batchesPerSecond, CancellationToken cancellationToken)
     {
         var next = 0;
+        var startNs = Clock.NowNs;
         while (Batches < batches && Clock.NowNs < deadlineNs)
         {
+            long? dueNs = batchesPerSecond is { } rate ? startNs + (long)(Batches * 1e9 / rate) : null;
+            if (dueNs >= deadlineNs)
+                break;
+            await WaitUntilAsync(dueNs ?? startNs, cancellationToken);
             var request = _requests[next];
             next = next + 1 == _requests.Length ? 0 : next + 1;
             await request.WaitAsync();
-            await AppendAsync(request, cancellationToken);
+            await AppendAsync(request, dueNs, cancellationToken);
         }
 
         foreach (var request in _requests)
             await request.WaitAsync();
     }
 
-    private async ValueTask AppendAsync(AppendRequest request, CancellationToken cancellationToken)
+    private static async ValueTask WaitUntilAsync(long dueNs, CancellationToken cancellationToken)
+    {
+        for (var waitNs = dueNs - Clock.NowNs; waitNs > 0; waitNs = dueNs - Clock.NowNs)
+            await Task.Delay(TimeSpan.FromMilliseconds(Math.Ceiling(waitNs / 1e6)), cancellationToken);
+    }
+
+    private async ValueTask AppendAsync(AppendRequest request, long? dueNs, CancellationToken cancellationToken)
     {
         for (var i = 0; i < request.Items.Length; i++)
         {
@@ -65,7 +82,7 @@ internal sealed class AppendLane
             };
         }
 
-        request.Begin();
+        request.Begin(dueNs ?? Clock.NowNs);
         AppendStatus status;
         while ((status = _store.Append(request.Items, Durability.Policy, request)) == AppendStatus.NoRoom)
             await _store.WaitForRoomAsync(cancellationToken);

@@ -17,10 +17,11 @@ internal sealed class AppendRequest(int batchCount, LatencyHistogram ack) : Appe
     /// <summary>When the store said that the request is there, on <see cref="Clock"/>.</summary>
     public long DoneNs { get; private set; }
 
-    public void Begin()
+    /// <param name="startNs">From when its latency counts, on <see cref="Clock"/>.</param>
+    public void Begin(long startNs)
     {
         _isUnderWay = true;
-        _startNs = Clock.NowNs;
+        _startNs = startNs;
     }
 
     /// <summary>Completes when the request is there; at once when none is under way.</summary>

@@ -60,7 +60,7 @@ internal sealed class StoreRole : IRole
         var firstSentNs = Clock.NowNs;
         var deadlineNs = order.Messages is null ? firstSentNs + (long)(order.Seconds * 1e9) : long.MaxValue;
         await Task.WhenAll(lanes.Select(
-            lane => Task.Run(() => lane.RunAsync(batches, deadlineNs, cancellationToken), cancellationToken)));
+            lane => Task.Run(() => lane.RunAsync(batches, deadlineNs, null, cancellationToken), cancellationToken)));
         var end = ProcessFigures.Take();
         var after = store.Figures;
 

@@ -1,0 +1,75 @@
+using System.Text.Json;
+
+namespace EQueue.Load.Tests;
+
+public sealed class PackingTests
+{
+    [Fact]
+    public async Task GivenAFewSegments_WhenPackingRuns_ThenEachPaceIsReportedBesideARunThatLetsNothingGo()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "packing", "--messages", "100000", "--rate", "50000", "--warmup", "0", "--repeat", "1",
+            "--json", "packing.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("packing.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.Equal(
+            [JsonValueKind.Null, JsonValueKind.Number],
+            rows.Select(row => row.GetProperty("params").GetProperty("rate").ValueKind));
+        Assert.All(rows, row =>
+        {
+            string[] measured =
+                ["sendPerSecond", "logBytes", "replayBytes", "liveBytes", "logToLive", "settledToLive"];
+            foreach (var name in measured)
+                Assert.True(row.GetProperty(name).GetDouble() > 0, name);
+            foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged", "segmentsRemoved" })
+                Assert.Equal(0, row.GetProperty(name).GetInt64());
+            // How many it is in so short a run, the machine decides.
+            Assert.Equal(JsonValueKind.Number, row.GetProperty("segmentsPacked").ValueKind);
+            Assert.True(row.GetProperty("logToLive").GetDouble() > row.GetProperty("settledToLive").GetDouble());
+            foreach (var name in new[] { "value", "p99", "ratio" })
+                Assert.True(row.GetProperty("reference").GetProperty(name).GetDouble() > 0, name);
+        });
+        Assert.Equal(
+            ["packing.json"], Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName));
+    }
+
+    [Theory]
+    [InlineData("missing")]
+    [InlineData("duplicate")]
+    [InlineData("reorder")]
+    public async Task GivenAPlantedDefect_WhenPackingRuns_ThenItExitsWith3AndGivesNoRate(string plant)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "packing", "--plant", plant, "--messages", "50000", "--warmup", "0", "--json", "packing.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
+        var row = program.ReadJson("packing.json").GetProperty("rows")[0];
+        foreach (var name in new[] { "sendPerSecond", "sendMBps" })
+            Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
+        var batch = row.GetProperty("params").GetProperty("batchMessages").GetInt64();
+        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        Assert.Equal(
+            plant switch { "missing" => [batch, 0, 0], "duplicate" => [0, batch, 0], _ => new long[] { 0, 0, batch } },
+            wrong);
+    }
+
+    [Theory]
+    [InlineData("--server 127.0.0.1:1")]
+    [InlineData("--in-flight 5")]
+    [InlineData("--queues 4")]
+    [InlineData("--producers 2")]
+    public async Task GivenFlagsThatPackingDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(["packing", .. flags.Split(' ')]);
+
+        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+    }
+}
