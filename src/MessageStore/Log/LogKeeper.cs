@@ -91,13 +91,22 @@ internal sealed class LogKeeper : IDisposable
             bool isDone = Guarded(SealAll);
             bool isDue = _isSnapshotWanted
                 || _log.StateBytes >= _options.SnapshotStateBytes
-                || (_log.StateBytes > 0 && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
+                || ((_log.StateBytes > 0 || LagsBehind())
+                    && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
             if (isDue)
             {
                 isDone &= Guarded(TakeSnapshot);
             }
             _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
         }
+    }
+
+    /// <summary>Whether a snapshot would let the cleaner have segments although no state has changed.</summary>
+    private bool LagsBehind()
+    {
+        Segment[] segments = _log.Segments;
+        return segments.Length > 1 && segments[^2].EndPosition > ReplayFrom.Value
+            && (_snapshots.Count == 0 || _log.Staged > _snapshots[^1].Value);
     }
 
     private bool Guarded(Action work)
