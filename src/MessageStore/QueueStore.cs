@@ -56,7 +56,7 @@ public sealed partial class QueueStore : IAsyncDisposable
             _log.Start();
             _keeper = new LogKeeper(_log, options, disk, directory, _openSegments, logger, time);
             _cleaner = new LogCleaner(
-                _log, options, disk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom);
+                _log, options, disk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
             _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
         }

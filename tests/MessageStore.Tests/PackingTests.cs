@@ -102,6 +102,22 @@ public sealed class PackingTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenADamagedIndexOfASource_WhenItIsPacked_ThenTheIndexIsMadeAgainAndNothingIsMissing()
+    {
+        QueueId kept, gone;
+        await using (QueueStore store = await OpenAsync(Options))
+            (kept, gone) = await FillAsync(store);
+        await using (QueueStore store = await OpenAsync(Options))
+        {
+            byte[] bytes = File.ReadAllBytes(Files(".index").First());
+            bytes[^10] ^= 1;
+            File.WriteAllBytes(Files(".index").First(), bytes);
+            await PackAsync(store, gone);
+            await AssertKeptAsync(store, kept);
+        }
+    }
+
+    [Fact]
     public async Task GivenRotInASource_WhenItWouldBePacked_ThenItStaysAsItIs()
     {
         QueueId kept, gone;

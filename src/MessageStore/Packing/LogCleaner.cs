@@ -36,6 +36,7 @@ internal sealed class LogCleaner : IDisposable
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly Func<LogPosition> _replayFrom;
+    private readonly Action<string> _rebuildIndex;
     private readonly SegmentLiveness _liveness;
     private readonly WorkSignal _signal = new();
     private readonly WorkSignal _stopSignal = new();
@@ -57,6 +58,7 @@ internal sealed class LogCleaner : IDisposable
     /// <param name="logger">For what was done.</param>
     /// <param name="time">Creation times of packs.</param>
     /// <param name="replayFrom">Recovery may begin here and needs what follows as it was written.</param>
+    /// <param name="rebuildIndex">Makes the index of that path again from its segment.</param>
     public LogCleaner(
         CommitLog log,
         StoreOptions options,
@@ -65,10 +67,11 @@ internal sealed class LogCleaner : IDisposable
         OpenSegments open,
         ILogger logger,
         TimeProvider time,
-        Func<LogPosition> replayFrom)
+        Func<LogPosition> replayFrom,
+        Action<string> rebuildIndex)
     {
         (_log, _options, _disk, _directory, _open) = (log, options, disk, directory, open);
-        (_logger, _time, _replayFrom) = (logger, time, replayFrom);
+        (_logger, _time, _replayFrom, _rebuildIndex) = (logger, time, replayFrom, rebuildIndex);
         _liveness = new SegmentLiveness(log, disk);
         foreach (DiskEntry entry in disk.List(directory))
         {
@@ -111,17 +114,35 @@ internal sealed class LogCleaner : IDisposable
             {
                 hasWorked = TryRemoveOldest() || TryPack();
             }
-            catch (Exception exception) when (exception is DiskException or StoreFormatException)
-            {
-                Log.BackgroundFileFailed(_logger, exception, _directory);
-            }
             catch (OperationCanceledException)
             {
                 // The store closes, or cannot make durable what it knows: the pack was given up.
             }
+            catch (Exception exception)
+            {
+                Log.BackgroundFileFailed(_logger, exception, _directory);
+                hasWorked = exception is StoreFormatException damage && TryRebuildIndex(damage.Path);
+            }
 
             if (!hasWorked || !_log.IsReadOnly)
                 _signal.Wait(hasWorked ? Pause : Interval);
+        }
+    }
+
+    /// <summary>A damaged index tells nothing of what is kept: it is made again before the next look.</summary>
+    private bool TryRebuildIndex(string path)
+    {
+        if (!path.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal))
+            return false;
+        try
+        {
+            _rebuildIndex(path);
+            return true;
+        }
+        catch (Exception exception)
+        {
+            Log.BackgroundFileFailed(_logger, exception, path);
+            return false;
         }
     }
 
