@@ -73,6 +73,9 @@ public sealed record StoreOptions
     /// <summary>Queues that may exist at once; 1 or more.</summary>
     public int MaxQueues { get; init; } = 1_000_000;
 
+    /// <summary>Bytes a second that all readers of cold messages together get from disk; 1 MiB or more.</summary>
+    public long ColdReadBytesPerSecond { get; init; } = 256L << 20;
+
     /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
     public int ReaderThreads { get; init; } = 2;
 
@@ -152,6 +155,8 @@ public sealed record StoreOptions
         Require(
             ScrubInterval >= TimeSpan.FromSeconds(1) && ScrubInterval <= TimeSpan.FromDays(30),
             nameof(ScrubInterval), "1 s to 30 days", ScrubInterval);
+        Require(
+            ColdReadBytesPerSecond >= 1 << 20, nameof(ColdReadBytesPerSecond), "1 MiB or more", ColdReadBytesPerSecond);
         Require(ReaderThreads is >= 1 and <= 16, nameof(ReaderThreads), "1 to 16", ReaderThreads);
     }
 

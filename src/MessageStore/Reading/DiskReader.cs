@@ -42,6 +42,7 @@ internal sealed class DiskReader(
         var work = new Work<ReadResult>(() => Read(id, from, maxBytes, destination), cancellationToken)
         {
             Position = queue.ColdReadPosition,
+            BytesOf = static result => result.Size,
         };
         threads.Add(work);
         return work.Task;
@@ -178,6 +179,9 @@ internal sealed class DiskReader(
 
         public Task<T> Task => _done.Task;
 
+        /// <summary>What of a result counts against the budget.</summary>
+        public Func<T, long>? BytesOf { get; init; }
+
         public override void Run()
         {
             if (cancellationToken.IsCancellationRequested)
@@ -187,7 +191,9 @@ internal sealed class DiskReader(
             }
             try
             {
-                _done.TrySetResult(read());
+                T result = read();
+                Bytes = BytesOf?.Invoke(result) ?? 0;
+                _done.TrySetResult(result);
             }
             catch (Exception exception)
             {

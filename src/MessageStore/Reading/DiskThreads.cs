@@ -1,8 +1,13 @@
+using System.Diagnostics;
+
 namespace EQueue.MessageStore;
 
 /// <summary>A read that may block. Runs on one of <see cref="DiskThreads"/>; exactly one of the calls comes.</summary>
 internal abstract class DiskWork
 {
+    /// <summary>After it has run: the bytes that it read for somebody.</summary>
+    public long Bytes { get; protected set; }
+
     /// <summary>Where it reads, as far as known: work is done in the order of positions.</summary>
     public required long Position { get; init; }
 
@@ -16,9 +21,18 @@ internal abstract class DiskWork
 /// Waiting reads are served by rising position, around and around: the disk sees one sweep, nobody waits longer than
 /// two.
 /// </summary>
-/// <remarks>The threads start with the first read. At the bound of waiting reads the answer is LimitReached.</remarks>
-internal sealed class DiskThreads(int count)
+/// <remarks>
+/// The threads start with the first read. At the bound of waiting reads the answer is LimitReached. What is read beyond
+/// the budget of a moment delays the reads that follow: consumers that catch up leave something of disk and processors
+/// to those who keep up.
+/// </remarks>
+/// <param name="count">Threads.</param>
+/// <param name="bytesPerSecond">The budget of all of them.</param>
+internal sealed class DiskThreads(int count, long bytesPerSecond)
 {
+    /// <summary>Shorter delays are saved up: a thread that sleeps for less is woken too late anyway.</summary>
+    private static readonly TimeSpan ShortestDelay = TimeSpan.FromMilliseconds(2);
+
     private const int MaxWaiting = 10_000;
 
     private readonly object _gate = new();
@@ -28,6 +42,7 @@ internal sealed class DiskThreads(int count)
     private long _numbers;
     private long _sweep;
     private bool _isStopping;
+    private long _paidUntil;
 
     public void Add(DiskWork work)
     {
@@ -79,6 +94,26 @@ internal sealed class DiskThreads(int count)
         while (TryTake(out DiskWork? work))
         {
             work!.Run();
+            Charge(work.Bytes);
+        }
+    }
+
+    private void Charge(long bytes)
+    {
+        long ticks = (long)((double)bytes / bytesPerSecond * Stopwatch.Frequency);
+        lock (_gate)
+        {
+            _paidUntil = Math.Max(_paidUntil, Stopwatch.GetTimestamp()) + ticks;
+        }
+    }
+
+    /// <summary>Waits, without the gate, until what was read is paid for; under the gate.</summary>
+    private void WaitForBudget()
+    {
+        while (!_isStopping && Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), _paidUntil) is var debt
+            && debt > ShortestDelay)
+        {
+            Monitor.Wait(_gate, debt);
         }
     }
 
@@ -86,6 +121,7 @@ internal sealed class DiskThreads(int count)
     {
         lock (_gate)
         {
+            WaitForBudget();
             while (_thisSweep.Count == 0)
             {
                 if (_nextSweep.Count > 0)
