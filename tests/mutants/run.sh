@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plants each defect of this folder in a copy of the tree, one at a time, and shows which test turns red.
-# usage: tests/mutants/run.sh [NAME...]     without names: all, and the table is written to tests/mutants/RESULT.md
+# usage: tests/mutants/run.sh [NAME...]     without names: all; their rows in tests/mutants/RESULT.md are written anew
 # A patch starts with two lines of words: "Defect: ..." and "Test: PROJECT [runner arguments]".
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,8 +10,9 @@ trap cleanup EXIT
 git -C "$root" worktree add --quiet --detach "$copy/tree" HEAD
 cd "$copy/tree"
 
-rows=""
 survivors=0
+result="$root/tests/mutants/RESULT.md"
+commit=$(git rev-parse --short HEAD)
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in "$root"/tests/mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
@@ -37,19 +38,17 @@ for name in "${names[@]}"; do
     fi
     case "$verdict" in SURVIVED | "DOES NOT BUILD" | "NOT RUN" | "") survivors=$((survivors + 1)) ;; esac
     echo "$name: $verdict"
-    rows+="| $name | $defect | ${verdict// /<br>} |"$'\n'
-    git checkout --quiet -- .
-done
-
-if [ $# -eq 0 ]; then
+    { grep '^| [0-9]' "$result" | grep -v "^| $name |" || true; echo "| $name | $defect | ${verdict// /<br>} | $commit |"; } | sort >"$copy/rows"
     {
         echo "# Planted defects and the tests that turn red"
         echo
-        echo "Written by \`tests/mutants/run.sh\` at commit $(git rev-parse --short HEAD)."
+        echo "Written by \`tests/mutants/run.sh\`."
         echo
-        echo "| patch | defect | red |"
-        echo "|---|---|---|"
-        printf '%s' "$rows"
-    } >"$root/tests/mutants/RESULT.md"
-fi
+        echo "| patch | defect | red | at commit |"
+        echo "|---|---|---|---|"
+        cat "$copy/rows"
+    } >"$result"
+    git checkout --quiet -- .
+done
+
 [ "$survivors" -eq 0 ] || { echo "$survivors without a red test"; exit 1; }
