@@ -39,6 +39,35 @@ public sealed class ColdReadTests : StoreTest
         Assert.Equal(54, (await ReadAllAsync(store, queue, 6)).Count);
     }
 
+    [Fact]
+    public async Task GivenASegmentTakenBetweenLookUpAndOpening_WhenRead_ThenTheReaderLooksAgain()
+    {
+        StoreOptions options =
+            Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
+        await using QueueStore store = await OpenAsync(options);
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 60; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+        }
+        int missing = 1;
+        Disk.OnOpen = path =>
+        {
+            if (path.EndsWith(".log", StringComparison.Ordinal) && Interlocked.Decrement(ref missing) >= 0)
+            {
+                throw new DiskException(DiskFault.NotFound, path, "open", "taken away");
+            }
+        };
+        (ReadResult read, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, 0);
+        Assert.True(missing < 0);
+        Assert.Equal(ErrorCode.None, read.Error);
+        Assert.NotEmpty(entries);
+
+        missing = int.MaxValue;
+        DiskException gone = await Assert.ThrowsAsync<DiskException>(() => ReadAsync(store, queue, 30));
+        Assert.Equal(DiskFault.NotFound, gone.Fault);
+    }
+
     [Theory]
     [InlineData(0)]
     [InlineData(4096)]

@@ -6,6 +6,9 @@ internal sealed class GatedDisk : IDisk
 {
     private readonly IDisk _disk = PortableDisk.ForThisSystem();
 
+    /// <summary>Called before each opening of a file with its path.</summary>
+    public Action<string>? OnOpen { get; set; }
+
     /// <summary>Called before each write to a file with its path and bytes.</summary>
     public Action<string, int>? OnWrite { get; set; }
 
@@ -24,7 +27,11 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Answers instead of the volume.</summary>
     public long? Free { get; set; }
 
-    public IDiskFile Open(string path, DiskOpen mode) => new GatedFile(this, _disk.Open(path, mode), path);
+    public IDiskFile Open(string path, DiskOpen mode)
+    {
+        OnOpen?.Invoke(path);
+        return new GatedFile(this, _disk.Open(path, mode), path);
+    }
 
     public bool Exists(string path) => _disk.Exists(path);
 

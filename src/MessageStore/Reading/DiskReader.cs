@@ -21,6 +21,9 @@ internal sealed class DiskReader(
     /// <summary>The most bytes of one read, a larger single entry excepted.</summary>
     private const int LargestRead = 1 << 20;
 
+    /// <summary>A file that is missing that often is not one that the cleaner has just taken.</summary>
+    private const int MaxLooks = 5;
+
     private readonly uint _logSeed = EntryHeader.SeedOf(log.LogId);
     private long _reads;
 
@@ -39,7 +42,7 @@ internal sealed class DiskReader(
         {
             return Task.FromResult(bounds);
         }
-        var work = new Work<ReadResult>(() => Read(id, from, maxBytes, destination), cancellationToken)
+        var work = new Work<ReadResult>(() => ReadWhatIs(id, from, maxBytes, destination), cancellationToken)
         {
             Position = queue.ColdReadPosition,
             BytesOf = static result => result.Size,
@@ -58,6 +61,23 @@ internal sealed class DiskReader(
         { Position = 0 };
         threads.Add(work);
         return work.Task;
+    }
+
+    /// <summary>Reads; when the segment was removed or packed between the look-up and the opening of its file, which
+    /// comes before the first byte is given, looks again.</summary>
+    private ReadResult ReadWhatIs(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
+    {
+        for (int look = 1; ; look++)
+        {
+            try
+            {
+                return Read(id, from, maxBytes, destination);
+            }
+            catch (DiskException exception) when (exception.Fault == DiskFault.NotFound && look < MaxLooks)
+            {
+                // Removed or packed: the next look finds what stands in its place.
+            }
+        }
     }
 
     private ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
