@@ -74,7 +74,7 @@ public sealed record StoreOptions
     public int MaxQueues { get; init; } = 1_000_000;
 
     /// <summary>Bytes a second that all readers of cold messages together get from disk; 1 MiB or more.</summary>
-    public long ColdReadBytesPerSecond { get; init; } = 256L << 20;
+    public long ColdReadBytesPerSecond { get; init; } = 128L << 20;
 
     /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
     public int ReaderThreads { get; init; } = 2;

@@ -245,6 +245,18 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenMuchThatLeftMemory_WhenMoreIsAskedForThanOneAnswerCarries_ThenSmallAnswersComeAtOnce()
+    {
+        for (int i = 0; i < 40; i++)
+            await _producer.ProduceAsync(_queues[i % 2], $"{i}", "-", new string('x', 1_000_000));
+        FetchRequest request = Messages.Open(Long, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0));
+        Fetched first = await _peer.FetchAsync(request with { MinBytes = 4 << 20 });
+        Assert.Equal(3, first.Bodies.Count());
+        Assert.Equal("0", first.Bodies.First());
+        Assert.Equal("1", (await _peer.FetchAsync(first.Next(Long) with { MinBytes = 4 << 20 })).Bodies.First());
+    }
+
+    [Fact]
     public async Task GivenAReaderWithSmallFrames_WhenAnEntryIsLonger_ThenItSaysSoAndOthersAreGiven()
     {
         await _producer.ProduceAsync(_queues[0], new string('x', 200_000));

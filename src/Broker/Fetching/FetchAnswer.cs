@@ -17,5 +17,8 @@ internal sealed class FetchAnswer(FrameBuffer frame, int limit)
 
     public int DiskReads { get; set; }
 
+    /// <summary>Of the entry bytes, those that came from disk.</summary>
+    public int ColdBytes { get; set; }
+
     public bool HasErrors { get; set; }
 }

@@ -8,6 +8,14 @@ namespace EQueue.Broker;
 internal sealed partial class FetchHandler
 {
     private const int DiskReadsPerAnswer = 4;
+
+    /// <summary>Cold bytes come in many small answers: a large one would hold cores and socket long enough to be felt
+    /// by those who keep up (docs/performance.md has the figures).</summary>
+    private const int ColdBytesPerAnswer = 128 << 10;
+
+    /// <summary>Queues passed over in search of one that memory serves.</summary>
+    private const int MaxSkipped = 64;
+
     private const int SmallestBuffer = 4 << 10;
     private const int FrameMargin = 4 << 10;
 
@@ -64,7 +72,10 @@ internal sealed partial class FetchHandler
 
     private static bool IsEnough(FetchSession session, FetchAnswer answer)
     {
-        if (answer.HasErrors || answer.EntryBytes >= Math.Min(Math.Max(1, session.Request.MinBytes), answer.Limit))
+        // Of cold bytes there is more for the asking: no use in waiting for a fuller answer.
+        if (answer.HasErrors || answer.ColdBytes > 0)
+            return true;
+        if (answer.EntryBytes >= Math.Min(Math.Max(1, session.Request.MinBytes), answer.Limit))
             return true;
 
         // Fewer bytes than wanted, and the answer's own bounds kept queues out of it: waiting would not bring more.
@@ -97,20 +108,29 @@ internal sealed partial class FetchHandler
             ReadResult read = Read(session, queue, maxBytes, answer.Frame);
             if (read.NeedsDisk)
             {
-                if (answer.DiskReads++ >= DiskReadsPerAnswer)
+                int coldRoom = ColdBytesPerAnswer - answer.ColdBytes;
+                if (coldRoom <= 0 || answer.DiskReads++ >= DiskReadsPerAnswer)
                 {
                     answer.Frame.Truncate(start);
-                    session.Ready.Enqueue(queue);
+                    session.Skipped.Add(queue);
+                    if (session.Skipped.Count >= MaxSkipped)
+                        break;
                     continue;
                 }
 
                 read = await _store.ReadFromDiskAsync(
-                    queue.Key.Id, queue.Next, maxBytes, answer.Frame, session.Peer.Closed);
+                    queue.Key.Id, queue.Next, Math.Min(maxBytes, coldRoom), answer.Frame, session.Peer.Closed);
+                answer.ColdBytes += read.Size;
             }
 
             if (!TryTake(session, queue, answer, read, start, longest))
                 break;
         }
+
+        // Who was left out for want of cold room comes before those who were served.
+        session.Skipped.ForEach(session.Ready.Enqueue);
+        session.Served.ForEach(session.Ready.Enqueue);
+        session.Skipped.Clear();
     }
 
     /// <summary>
@@ -165,7 +185,6 @@ internal sealed partial class FetchHandler
             .Write(frame.Slice(start, FetchedQueueHeader.Size));
         queue.NextAfterAnswer = read.NextOffset;
         session.Served.Add(queue);
-        session.Ready.Enqueue(queue);
         answer.EntryBytes += read.Size;
         answer.QueueCount++;
         return true;

@@ -49,6 +49,9 @@ internal sealed class FetchSession(
     /// <summary>Queues in the answer under construction.</summary>
     public List<SessionQueue> Served { get; } = [];
 
+    /// <summary>Queues that need the disk and came too late for the answer under construction.</summary>
+    public List<SessionQueue> Skipped { get; } = [];
+
     public FetchRequest Request { get; set; } = new();
 
     public FrameHeader Header { get; set; }
