@@ -41,6 +41,45 @@ public sealed class VerifyAndInspectTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenALiveStore_WhenItTakesASegmentAwayMeanwhile_ThenTheRestIsLookedAtAndNothingIsCalledDamaged()
+    {
+        await using QueueStore store =
+            await OpenAsync(Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10 });
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 60; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+        }
+        string gone = Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.log").Order().ElementAt(1);
+        int missing = 1;
+        var disk = new GatedDisk
+        {
+            OnOpen = path =>
+            {
+                if (path == gone && missing-- > 0)
+                {
+                    throw new DiskException(DiskFault.NotFound, path, "open", "taken away");
+                }
+            },
+        };
+        LogVerification found = LogVerifier.Verify(disk, Folder, Cancel);
+        Assert.Empty(found.BadRanges);
+        Assert.Equal(60, found.Messages);
+
+        LogInspector inspector = LogInspector.Open(disk, Folder);
+        missing = 1;
+        var entries = new List<EntrySummary>();
+        inspector.ReadEntries(default, Keep, Cancel);
+        Assert.InRange(entries.Count(entry => entry.Kind == EntryKind.Messages), 30, 59);
+
+        bool Keep(EntrySummary entry)
+        {
+            entries.Add(entry);
+            return true;
+        }
+    }
+
+    [Fact]
     public async Task GivenAStore_WhenInspected_ThenSegmentsSnapshotsAndEntriesAreShown()
     {
         QueueId queue;

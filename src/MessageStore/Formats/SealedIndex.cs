@@ -64,6 +64,17 @@ internal sealed class SealedIndex : IDisposable
         return FileVerdict.Valid;
     }
 
+    /// <summary>Opens the index of a segment that has one.</summary>
+    /// <exception cref="StoreFormatException">It is missing, damaged, or another segment's.</exception>
+    public static SealedIndex Open(IDisk disk, Guid logId, Segment segment)
+    {
+        var basePosition = new LogPosition(segment.BasePosition);
+        FileVerdict verdict = TryOpen(disk, segment.IndexPath, logId, basePosition, out SealedIndex? index);
+        return verdict == FileVerdict.Valid
+            ? index!
+            : throw new StoreFormatException(segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
+    }
+
     /// <summary>Reads every byte and compares every checksum of a section.</summary>
     public bool VerifyAll() => _file.VerifyAll();
 

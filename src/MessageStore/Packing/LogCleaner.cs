@@ -42,6 +42,7 @@ internal sealed class LogCleaner : IDisposable
     private readonly WorkSignal _stopSignal = new();
     private readonly Thread _thread;
     private readonly HashSet<Segment> _damaged = [];
+    private readonly HashSet<Segment> _reindexed = [];
     private int _generation;
     private long _nextLook;
     private double _debtSeconds;
@@ -179,9 +180,9 @@ internal sealed class LogCleaner : IDisposable
         }
         catch (StoreFormatException exception)
         {
-            // Stays as it is, so that readers are told what is missing.
-            _damaged.UnionWith(group.Where(
-                segment => segment.Path == exception.Path || segment.IndexPath == exception.Path));
+            // Stays as it is, so that readers are told what is missing. A damaged index is made again, once.
+            _damaged.UnionWith(group.Where(segment => segment.Path == exception.Path
+                || (segment.IndexPath == exception.Path && !_reindexed.Add(segment))));
             throw;
         }
 

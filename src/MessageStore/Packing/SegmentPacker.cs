@@ -108,11 +108,7 @@ internal sealed class SegmentPacker : IDisposable
     {
         foreach (Segment source in _sources)
         {
-            FileVerdict verdict = SealedIndex.TryOpen(
-                _disk, source.IndexPath, _log.LogId, new LogPosition(source.BasePosition), out SealedIndex? index);
-            if (verdict != FileVerdict.Valid)
-                throw new StoreFormatException(source.IndexPath, $"the sealed index cannot be used ({verdict}).");
-            _indexes.Add(index!);
+            _indexes.Add(SealedIndex.Open(_disk, _log.LogId, source));
             _files.Add(_disk.Open(source.Path, DiskOpen.ReadOnly));
         }
     }

@@ -123,7 +123,7 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
         {
             lock (_lock)
             {
-                return _index ??= OpenIndex();
+                return _index ??= SealedIndex.Open(disk, logId, Segment);
             }
         }
     }
@@ -132,14 +132,5 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
     {
         _file?.Dispose();
         _index?.Dispose();
-    }
-
-    private SealedIndex OpenIndex()
-    {
-        var position = new Protocol.LogPosition(Segment.BasePosition);
-        FileVerdict verdict = SealedIndex.TryOpen(disk, Segment.IndexPath, logId, position, out SealedIndex? index);
-        return verdict == FileVerdict.Valid
-            ? index!
-            : throw new StoreFormatException(Segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
     }
 }

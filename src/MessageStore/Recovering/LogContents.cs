@@ -5,6 +5,8 @@ namespace EQueue.MessageStore;
 /// <summary>The files of log 0 as they stand, for those who only look.</summary>
 internal sealed class LogContents
 {
+    private const int MaxLooks = 5;
+
     private readonly IDisk _disk;
 
     private LogContents(IDisk disk, string dataDirectory, StoreHeader store)
@@ -77,6 +79,35 @@ internal sealed class LogContents
         return contents;
     }
 
+    /// <summary>Looks at a log that a live store may be cleaning: when one of its files goes meanwhile, looks at all
+    /// of it again.</summary>
+    /// <param name="disk">Where.</param>
+    /// <param name="dataDirectory">The folder of the store.</param>
+    /// <param name="look">Called for each look.</param>
+    /// <returns>What the last look gave; of a store that never holds still, the last of <see cref="MaxLooks"/>.</returns>
+    public static T Look<T>(IDisk disk, string dataDirectory, Func<LogContents, T> look)
+    {
+        for (int number = 1; ; number++)
+        {
+            try
+            {
+                LogContents contents = Read(disk, dataDirectory);
+                T seen = look(contents);
+                if (number == MaxLooks || contents.StillStands())
+                    return seen;
+            }
+            catch (DiskException exception) when (exception.Fault == DiskFault.NotFound && number < MaxLooks)
+            {
+                // Removed or packed between the listing and the opening.
+            }
+            catch (StoreFormatException exception) when (number < MaxLooks
+                && PackFile.TryParse(Path.GetFileName(exception.Path), out _, out _) && !disk.Exists(exception.Path))
+            {
+                // A pack that a later one replaced.
+            }
+        }
+    }
+
     /// <summary>Reads a segment's header; refuses later versions and other stores.</summary>
     public FileVerdict ReadHeader(LogPosition basePosition, out SegmentHeader? header) =>
         ReadHeader(LogFiles.Segment(Directory, basePosition), basePosition, out header);
@@ -134,6 +165,13 @@ internal sealed class LogContents
         }
 
         return snapshots;
+    }
+
+    private bool StillStands()
+    {
+        var names = _disk.List(Directory).Select(entry => entry.Name).ToHashSet(StringComparer.Ordinal);
+        return Bases.All(position => names.Contains(Path.GetFileName(LogFiles.Segment(Directory, position))))
+            && Packs.All(pack => names.Contains(Path.GetFileName(pack.Path)));
     }
 
     private BadRange FileRange(string path, LogPosition position)

@@ -38,7 +38,7 @@ public sealed class LogInspector
         .OrderBy(file => file.Item1);
 
     /// <summary>Gives the whole entries from a position on, in order (those of a packed segment in its own), and stops
-    /// when told to. Damage is passed over.</summary>
+    /// when told to. Damage is passed over, and so are segments that a live store has taken away since.</summary>
     /// <param name="from">Entries before it are left out.</param>
     /// <param name="take">Is given each entry; returns whether to go on.</param>
     /// <param name="cancellationToken">Gives up.</param>
@@ -56,7 +56,21 @@ public sealed class LogInspector
     }
 
     internal static LogInspector Open(IDisk disk, string dataDirectory) =>
-        new(disk, LogContents.Read(disk, dataDirectory));
+        new(disk, LogContents.Look(disk, dataDirectory, contents => contents));
+
+    private bool TryOpen(string path, out IDiskFile? file)
+    {
+        try
+        {
+            file = _disk.Open(path, DiskOpen.ReadOnly);
+            return true;
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
+        {
+            file = null;
+            return false;
+        }
+    }
 
     private bool ReadSegment(
         (LogPosition Base, LogPosition PackedTo, string Path) file,
@@ -65,23 +79,13 @@ public sealed class LogInspector
         Func<EntrySummary, bool> take,
         CancellationToken cancellationToken)
     {
-        using var scanner = new SegmentScanner(
-            _disk.Open(file.Path, DiskOpen.ReadOnly), file.Path, file.Base, _contents.LogSeed, file.PackedTo);
-        while (scanner.Position < end)
+        if (!TryOpen(file.Path, out IDiskFile? opened))
+            return true;
+        using var scanner = new SegmentScanner(opened!, file.Path, file.Base, _contents.LogSeed, file.PackedTo);
+        while (scanner.TryStep(Math.Min(end, scanner.EndOfFile), out (long Position, long Size) bad))
         {
             cancellationToken.ThrowIfCancellationRequested();
-            long position = scanner.Position;
-            ScanVerdict verdict = scanner.Next();
-            if (verdict == ScanVerdict.End)
-                return true;
-            if (verdict != ScanVerdict.Entry)
-            {
-                if (!scanner.TryFindNext(position + 1))
-                    return true;
-                continue;
-            }
-
-            if (scanner.Header.Position >= from && !take(Summarize(scanner)))
+            if (bad.Size == 0 && scanner.Header.Position >= from && !take(Summarize(scanner)))
                 return false;
         }
 

@@ -6,7 +6,8 @@ namespace EQueue.MessageStore;
 /// open.</summary>
 public static class LogVerifier
 {
-    /// <summary>Checks segment headers, entries, batches, sealed indexes and snapshots of log 0.</summary>
+    /// <summary>Checks segment headers, entries, batches, sealed indexes and snapshots of log 0. Begins again when a live
+    /// store takes one of the segments away.</summary>
     /// <param name="dataDirectory">The folder of the store.</param>
     /// <param name="cancellationToken">Looked at between segments.</param>
     /// <returns>Damage is reported, not thrown.</returns>
@@ -15,9 +16,11 @@ public static class LogVerifier
     public static LogVerification Verify(string dataDirectory, CancellationToken cancellationToken) =>
         Verify(PortableDisk.ForThisSystem(), Path.GetFullPath(dataDirectory), cancellationToken);
 
-    internal static LogVerification Verify(IDisk disk, string dataDirectory, CancellationToken cancellationToken)
+    internal static LogVerification Verify(IDisk disk, string dataDirectory, CancellationToken cancellationToken) =>
+        LogContents.Look(disk, dataDirectory, contents => Verify(disk, contents, cancellationToken));
+
+    private static LogVerification Verify(IDisk disk, LogContents contents, CancellationToken cancellationToken)
     {
-        LogContents contents = LogContents.Read(disk, dataDirectory);
         long entries = 0, messages = 0;
         var badRanges = new List<BadRange>();
         foreach (LogPosition basePosition in contents.Bases)
@@ -68,19 +71,12 @@ public static class LogVerifier
         cancellationToken.ThrowIfCancellationRequested();
         using var scanner = new SegmentScanner(
             disk.Open(pack.Path, DiskOpen.ReadOnly), pack.Path, pack.From, contents.LogSeed, pack.To);
-        while (scanner.Position < scanner.EndOfFile)
+        while (scanner.TryStep(scanner.EndOfFile, out (long Position, long Size) bad))
         {
-            long position = scanner.Position;
-            if (scanner.Next() == ScanVerdict.Entry)
-            {
+            if (bad.Size == 0)
                 visit(scanner);
-                continue;
-            }
-
-            if (!scanner.TryFindNext(position + 1))
-                scanner.MoveTo(scanner.EndOfFile);
-            badRanges.Add(new BadRange(
-                Path.GetFileName(pack.Path), new LogPosition(position), scanner.Position - position));
+            else
+                badRanges.Add(new BadRange(Path.GetFileName(pack.Path), new LogPosition(bad.Position), bad.Size));
         }
     }
 

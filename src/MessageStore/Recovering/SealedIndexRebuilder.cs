@@ -28,18 +28,11 @@ internal static class SealedIndexRebuilder
             segment.IsPacked ? endPosition : default);
         long end = segment.IsPacked ? scanner.EndOfFile : segment.EndPosition;
         long damagedBytes = 0;
-        while (scanner.Position < end)
+        while (scanner.TryStep(end, out (long Position, long Size) bad))
         {
-            long position = scanner.Position;
-            if (scanner.Next() == ScanVerdict.Entry)
-            {
+            if (bad.Size == 0)
                 Add(queues, scanner);
-                continue;
-            }
-
-            long next = scanner.TryFindNext(position + 1) ? Math.Min(scanner.Position, end) : end;
-            damagedBytes += next - position;
-            scanner.MoveTo(next);
+            damagedBytes += bad.Size;
         }
 
         using var writer = new SealedIndexWriter(disk, segment.IndexPath, segment.IsPacked);

@@ -92,6 +92,26 @@ internal sealed class SegmentScanner : IDisposable
         return ScanVerdict.Entry;
     }
 
+    /// <summary>Takes one step: over the entry at <see cref="Position"/>, or over bytes that are none.</summary>
+    /// <param name="end">Nothing at or after it is looked at; at most <see cref="EndOfFile"/>.</param>
+    /// <param name="bad">What is no entry: where it begins and its bytes; 0 bytes for an entry.</param>
+    /// <returns>False at the end.</returns>
+    /// <exception cref="StoreFormatException">As for <see cref="Next"/>.</exception>
+    public bool TryStep(long end, out (long Position, long Size) bad)
+    {
+        bad = (Position, 0);
+        if (Position >= end)
+            return false;
+        ScanVerdict verdict = Next();
+        if (verdict == ScanVerdict.Entry)
+            return true;
+
+        bool goesOn = verdict != ScanVerdict.End && TryFindNext(bad.Position + 1);
+        Position = goesOn ? Math.Min(Position, end) : end;
+        bad.Size = Position - bad.Position;
+        return true;
+    }
+
     /// <summary>Moves to the next whole, not stale entry at or after a position; false when the file holds
     /// none.</summary>
     public bool TryFindNext(long from)

@@ -67,15 +67,8 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     // Opened for this look alone: the files that readers have open are those that readers need.
     private IEnumerable<SealedQueue> RowsOf(Segment segment)
     {
-        var position = new LogPosition(segment.BasePosition);
-        FileVerdict verdict =
-            SealedIndex.TryOpen(disk, segment.IndexPath, log.LogId, position, out SealedIndex? index);
-        if (verdict != FileVerdict.Valid)
-            throw new StoreFormatException(segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
-        using (index)
-        {
-            foreach (SealedQueue row in index!.ReadQueues())
-                yield return row;
-        }
+        using SealedIndex index = SealedIndex.Open(disk, log.LogId, segment);
+        foreach (SealedQueue row in index.ReadQueues())
+            yield return row;
     }
 }

@@ -146,14 +146,11 @@ internal sealed class LogScrubber : IDisposable
         {
             Report(segment, segment.Path, basePosition.Value, SegmentHeader.Length);
         }
-        while (scanner.Position < end)
+        while (scanner.TryStep(end, out (long Position, long Size) bad))
         {
-            long position = scanner.Position;
-            if (scanner.Next() != ScanVerdict.Entry)
+            if (bad.Size > 0)
             {
-                long next = scanner.TryFindNext(position + 1) ? Math.Min(scanner.Position, end) : end;
-                Report(segment, segment.Path, position, next - position);
-                scanner.MoveTo(next);
+                Report(segment, segment.Path, bad.Position, bad.Size);
             }
         }
     }
