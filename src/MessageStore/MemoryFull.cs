@@ -8,4 +8,8 @@ public enum MemoryFull
 
     /// <summary>Their appends are answered NoRoom until there is room.</summary>
     Block = 1,
+
+    /// <summary>The oldest messages of all queues go, a segment's at a time, whatever their topics would keep; appends
+    /// are answered NoRoom until then.</summary>
+    OldestOut = 2,
 }

@@ -46,6 +46,19 @@ public sealed partial class QueueStore
         return DecideAsync(() => DecideStarts(limits), cancellationToken);
     }
 
+    /// <summary>Lets go of as many of the oldest messages as room is missing for one more segment.</summary>
+    private Task<int> LetOldestGoAsync(CancellationToken cancellationToken)
+    {
+        string directory = LogFiles.LogDirectory(_options.DataDirectory);
+        long missing = _options.EffectiveReserveBytes + _options.SegmentSizeBytes - _disk.FreeBytes(directory);
+        return DecideAsync(
+            () => WithWholeIndexes(() => _cleaner.FindOldest(missing))
+                .Select(one => (_log.State.Queues.Find(one.Key), one.Value))
+                .Where(one => one.Item1 is not null)
+                .Select(one => (one.Item1!, one.Value)),
+            cancellationToken);
+    }
+
     private IEnumerable<(Queue Queue, long Start)> DecideStarts(Func<QueueView, RetentionLimits> limits)
     {
         long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();

@@ -27,6 +27,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly Lock _closeLock = new();
     private readonly Lock _rebuildLock = new();
+    private readonly OldestOut? _oldestOut;
     private Task? _closing;
 
     private QueueStore(
@@ -59,6 +60,8 @@ public sealed partial class QueueStore : IAsyncDisposable
                 _log, options, disk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
             _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
+            _oldestOut = options.MemoryFull == MemoryFull.OldestOut
+                ? new OldestOut(_log, LetOldestGoAsync, logger) : null;
         }
         catch
         {
@@ -198,8 +201,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     {
         lock (_closeLock)
         {
-            _closing ??= Task.Factory.StartNew(
-                Close, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+            _closing ??= CloseAsync();
             return new ValueTask(_closing);
         }
     }
@@ -248,6 +250,14 @@ public sealed partial class QueueStore : IAsyncDisposable
             _openSegments.Forget(segment);
             Log.IndexRebuilt(_logger, segment.Path);
         }
+    }
+
+    private async Task CloseAsync()
+    {
+        if (_oldestOut is not null)
+            await _oldestOut.DisposeAsync();
+        await Task.Factory.StartNew(
+            Close, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
     }
 
     private void Close()

@@ -135,7 +135,7 @@ public sealed record StoreOptions
         Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
         Require(
             SnapshotStateBytes >= 64 << 10, nameof(SnapshotStateBytes), "64 KiB or more", SnapshotStateBytes);
-        Require(Enum.IsDefined(MemoryFull), nameof(MemoryFull), "Reject or Block", MemoryFull);
+        Require(Enum.IsDefined(MemoryFull), nameof(MemoryFull), "Reject, Block or OldestOut", MemoryFull);
         if (Disk is MemoryDisk memory)
         {
             Require(

@@ -139,6 +139,27 @@ public sealed class MemoryStoreTests : StoreTest
         Assert.InRange(Memory.UsedBytes, 0, Memory.LimitBytes);
     }
 
+    [Theory]
+    [MemberData(nameof(Policies))]
+    public async Task GivenMemoryThatFillsUp_WhenTheOldestGoOut_ThenEveryAppendIsTakenAndTheYoungestAreThere(
+        FlushPolicy policy)
+    {
+        const int Count = 2_500;
+        await using QueueStore store =
+            await OpenAsync(InMemory with { FlushPolicy = policy, MemoryFull = MemoryFull.OldestOut });
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < Count; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(BodySize, i), Durability.Policy, Cancel);
+        }
+
+        Assert.True(store.TryGetQueue(queue, out QueueView view));
+        Assert.InRange(view.Start.Value, Count / 2, Count - 1);
+        Assert.InRange((Count - view.Start.Value) * BodySize, Memory.LimitBytes / 4, Memory.LimitBytes);
+        Assert.Equal(Count - view.Start.Value, (await ReadAllAsync(store, queue, view.Start.Value)).Count);
+        Assert.InRange(Memory.UsedBytes, 0, Memory.LimitBytes);
+    }
+
     [Fact]
     public async Task GivenMemoryThatFillsUp_WhenBlocking_ThenAppendsWaitForRoomAndEachIsStoredOnce()
     {

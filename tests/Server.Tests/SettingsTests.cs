@@ -110,6 +110,17 @@ public sealed class SettingsTests
     }
 
     [Theory]
+    [InlineData("reject", MemoryFull.Reject)]
+    [InlineData("block", MemoryFull.Block)]
+    [InlineData("oldest-out", MemoryFull.OldestOut)]
+    public void GivenAnAnswerForFullMemory_WhenRead_ThenTheStoreHasIt(string text, MemoryFull expected)
+    {
+        ServerOptions options = Read(("Store:Memory", "67108864"), ("Store:MemoryFull", text));
+        Assert.Equal(expected, options.Broker.Store.MemoryFull);
+        options.Broker.Validate();
+    }
+
+    [Theory]
     [InlineData("false")]
     [InlineData("0")]
     public void GivenMemoryTurnedOff_WhenRead_ThenTheDirectoryIsUsedAndBlockingIsRefused(string off)

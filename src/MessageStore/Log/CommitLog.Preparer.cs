@@ -45,6 +45,12 @@ internal sealed partial class CommitLog
     /// <summary>Free bytes when they were last asked for.</summary>
     public long FreeBytes => Volatile.Read(ref _freeBytes);
 
+    /// <summary>Called when the log becomes read-only for want of room.</summary>
+    public Action? Filled { get; set; }
+
+    /// <summary>Files have gone: whether there is room now is looked at at once.</summary>
+    public void NoteRemoval() => _preparerSignal.Raise();
+
     /// <summary>Where a segment with this base position lives.</summary>
     private string SegmentPath(long basePosition) => LogFiles.Segment(_directory, new LogPosition(basePosition));
 
@@ -188,6 +194,7 @@ internal sealed partial class CommitLog
         {
             Log.ReadOnlyEntered(_logger, cause, _directory, reason, FreeBytes, _options.EffectiveReserveBytes);
             ReleaseRoomWaiters(force: true);
+            Filled?.Invoke();
         }
     }
 

@@ -9,7 +9,7 @@ internal sealed partial class CommitLog
     private long _wantedBytes;
 
     /// <summary>Whether messages wait for room while the store is read-only, instead of being refused.</summary>
-    private bool WaitsWhenFull => _options.MemoryFull == MemoryFull.Block;
+    private bool WaitsWhenFull => _options.MemoryFull != MemoryFull.Reject;
 
     /// <inheritdoc cref="QueueStore.WaitForRoomAsync"/>
     public Task WaitForRoomAsync(CancellationToken cancellationToken)

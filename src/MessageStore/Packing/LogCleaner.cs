@@ -97,6 +97,9 @@ internal sealed class LogCleaner : IDisposable
     public Dictionary<QueueId, long> FindOverflow() => _liveness.FindOverflow(
         _options.MaxLogBytes ?? _liveness.ShareOfVolume(_directory));
 
+    /// <summary>How far starts must move so that the oldest segments with so many bytes can go.</summary>
+    public Dictionary<QueueId, long> FindOldest(long bytes) => _liveness.FindOverflow(_liveness.TotalBytes - bytes);
+
     /// <summary>Ends the thread; a pack that is not whole is given up.</summary>
     public void Dispose()
     {
@@ -255,6 +258,8 @@ internal sealed class LogCleaner : IDisposable
         // The index last: recovery removes one without a segment, but would build a missing one again.
         _disk.Delete(segment.Path);
         _disk.Delete(segment.IndexPath);
+        if (_log.IsReadOnly)
+            _log.NoteRemoval();
     }
 
     private void KeepPace(int bytes)

@@ -27,8 +27,10 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     }
 
     /// <summary>What the log may take when nobody has set a bound.</summary>
-    public long ShareOfVolume(string directory) =>
-        (long)(DiskShare * (log.Segments.Sum(segment => segment.FileBytes) + disk.FreeBytes(directory)));
+    public long ShareOfVolume(string directory) => (long)(DiskShare * (TotalBytes + disk.FreeBytes(directory)));
+
+    /// <summary>Bytes of all segments.</summary>
+    public long TotalBytes => log.Segments.Sum(segment => segment.FileBytes);
 
     /// <summary>When the log is too large: how far starts must move so that the oldest segments can go.</summary>
     /// <exception cref="StoreFormatException">An index file is damaged.</exception>
@@ -36,7 +38,7 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     {
         var starts = new Dictionary<QueueId, long>();
         Segment[] segments = log.Segments;
-        long total = segments.Sum(segment => segment.FileBytes);
+        long total = TotalBytes;
         foreach (Segment segment in segments)
         {
             if (total <= maxBytes || !segment.HasIndex)

@@ -61,10 +61,10 @@ internal static class Settings
                 ? options.WithStore(store => store with { Disk = bytes == 0 ? null : new MemoryDisk(bytes) }) : null,
             options => options.Broker.Store.Disk is MemoryDisk memory
                 ? memory.LimitBytes.ToString(CultureInfo.InvariantCulture) : "false"),
-        new("Store:MemoryFull", "reject or block",
+        new("Store:MemoryFull", "reject, block or oldest-out",
             (options, text) => ReadMemoryFull(text) is { } answer
                 ? options.WithStore(store => store with { MemoryFull = answer }) : null,
-            options => options.Broker.Store.MemoryFull == MemoryFull.Block ? "block" : "reject"),
+            options => Spell(options.Broker.Store.MemoryFull)),
         Number("Store:Logs", 1, 1, (options, _) => options, _ => 1),
 
         Number("Limits:MaxMessageBytes", 1 << 10, 256 << 20,
@@ -155,10 +155,18 @@ internal static class Settings
             ? bytes is 0 or >= SmallestMemory
             : bool.TryParse(text, out bool isOn) && !isOn;
 
+    private static string Spell(MemoryFull full) => full switch
+    {
+        MemoryFull.Block => "block",
+        MemoryFull.OldestOut => "oldest-out",
+        _ => "reject",
+    };
+
     private static MemoryFull? ReadMemoryFull(string text)
     {
         if (text.Equals("reject", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Reject;
-        return text.Equals("block", StringComparison.OrdinalIgnoreCase) ? MemoryFull.Block : null;
+        if (text.Equals("block", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Block;
+        return text.Equals("oldest-out", StringComparison.OrdinalIgnoreCase) ? MemoryFull.OldestOut : null;
     }
 
     private static bool IsAddress(string text)
