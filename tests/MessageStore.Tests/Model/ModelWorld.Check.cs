@@ -1,3 +1,4 @@
+using System.Globalization;
 using EQueue.Protocol;
 using EQueue.Support;
 
@@ -215,6 +216,12 @@ internal sealed partial class ModelWorld
         var lines = disk.Files.Select(path => $"{path} {disk.ReadAll(path).Length}").ToList();
         var inspector = LogInspector.Open(disk, Folder);
         lines.AddRange(inspector.Snapshots.Select(snapshot => $"snapshot {snapshot}"));
+        foreach (string path in disk.Files.Where(path => path.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal)))
+        {
+            lines.Add(path);
+            lines.AddRange(DescribeIndex(disk, path, inspector.LogId));
+        }
+
         inspector.ReadEntries(
             default,
             entry =>
@@ -225,5 +232,19 @@ internal sealed partial class ModelWorld
             },
             CancellationToken.None);
         return string.Join('\n', lines);
+    }
+
+    private static IEnumerable<string> DescribeIndex(SimulatedDisk disk, string path, Guid logId)
+    {
+        string position = Path.GetFileName(path).Split('.')[0];
+        var start = new LogPosition(long.Parse(position, CultureInfo.InvariantCulture));
+        FileVerdict verdict = SealedIndex.TryOpen(disk, path, logId, start, out SealedIndex? index);
+        using (index)
+        {
+            return index is null
+                ? [$"  {verdict}"]
+                : [.. index.ReadQueues().Select(row => $"  queue {row.Queue}: {row.EntryCount} entries from "
+                    + $"{row.FirstOffset}, next {row.NextOffset}")];
+        }
     }
 }

@@ -35,6 +35,7 @@ internal sealed partial class ModelWorld
         Assert.True(Store.TryGetQueue(id, out QueueView before));
         var bytes = new ArrayBufferWriter<byte>();
         ReadResult result = fromDisk ? default : Store.Read(id, new QueueOffset(from), maxBytes, bytes);
+        string where = fromDisk ? "disk" : result.NeedsDisk ? "memory, then disk" : "memory";
         if (fromDisk || result.NeedsDisk)
         {
             Assert.Equal(0, bytes.WrittenCount);
@@ -59,7 +60,7 @@ internal sealed partial class ModelWorld
 
         Assert.True(
             result.Error == ErrorCode.None,
-            $"queue {queue.Id}, read at {from} from {(fromDisk ? "disk" : "memory")}: {result}; it ends at {queue.End}");
+            $"queue {queue.Id}, read at {from} ({where}): {result}; it ends at {queue.End}");
         if (result.Size == 0)
         {
             Assert.Equal(result.VisibleEnd.Value, from);
