@@ -112,13 +112,15 @@ public sealed class ProgramRun : IAsyncDisposable
         await WaitForExitAsync();
     }
 
-    /// <summary>Sends SIGTERM or SIGINT.</summary>
+    /// <summary>Sends SIGTERM or SIGINT; SIGTSTP stops the process as SIGSTOP does, SIGCONT lets it go on.</summary>
     public void Signal(PosixSignal signal)
     {
         int number = signal switch
         {
             PosixSignal.SIGTERM => 15,
             PosixSignal.SIGINT => 2,
+            PosixSignal.SIGTSTP => 19,
+            PosixSignal.SIGCONT => 18,
             _ => throw new ArgumentOutOfRangeException(nameof(signal)),
         };
         using var kill = Process.Start("kill", ["-s", $"{number}", $"{_process.Id}"]);
