@@ -216,9 +216,9 @@ public sealed class BadInputTests : IAsyncLifetime
         Assert.Equal(ErrorCode.InvalidName, Assert.Single(route.Topics).Error);
         Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(new ReadOffsetsRequest(name, null))).Code);
         Assert.Equal(
-            ErrorCode.InvalidName, (await _peer.RefusalAsync(new CommitOffsetsRequest(name, Guid.Empty, -1, []))).Code);
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(new CommitOffsetsRequest(name, Guid.Empty, []))).Code);
         Assert.Equal(
-            ErrorCode.InvalidName, (await _peer.RefusalAsync(new GroupLeaveRequest(name, Guid.NewGuid()))).Code);
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(new GroupLeaveRequest(name, Guid.NewGuid(), false))).Code);
         Assert.Equal(ErrorCode.UnknownTopic, (await _peer.RefusalAsync(new DescribeTopicRequest(name))).Code);
         await AssertNothingHappenedAsync(_peer);
     }

@@ -34,11 +34,11 @@ public sealed class GroupTests : IAsyncLifetime
     {
         await _peer.CreateTopicAsync("returns", 1);
         GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(Guid.NewGuid(), "orders", "returns"));
-        Assert.Equal(1, joined.Generation);
-        Assert.InRange(joined.HeartbeatInterval, TimeSpan.FromMilliseconds(300), Session / 3);
+        Assert.Equal(new GroupGeneration(1), joined.Generation);
+        Assert.InRange(joined.NextHeartbeat, TimeSpan.FromMilliseconds(300), Session / 3);
         Assert.Equal(
-            ["orders/0", "orders/1", "returns/0"], joined.Assignment!.Select(queue => $"{queue.Topic}/{queue.Number}"));
-        Assert.Equal(_queues, joined.Assignment!.Take(2).Select(queue => queue.Queue.Id));
+            ["orders/0", "orders/1", "returns/0"], Flat(joined).Select(queue => $"{queue.Topic}/{queue.Queue.Number}"));
+        Assert.Equal(_queues, Flat(joined).Take(2).Select(queue => queue.Queue.Queue.Id));
     }
 
     [Fact]
@@ -61,7 +61,7 @@ public sealed class GroupTests : IAsyncLifetime
         Assert.Equal(ErrorCode.GroupBusy, (await _second.RefusalAsync(Join(next, "orders"))).Code);
         _time.Advance(TimeSpan.FromSeconds(11));
         GroupHeartbeatResponse second = await _second.InvokeAsync(Join(next, "orders"));
-        Assert.Equal(first.Generation + 1, second.Generation);
+        Assert.Equal(first.Generation.Value + 1, second.Generation.Value);
         Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Beat(old, first.Generation))).Code);
         Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Commit(old, first.Generation, 0))).Code);
         Assert.Equal(ErrorCode.GroupBusy, (await _peer.RefusalAsync(Join(old, "orders"))).Code);
@@ -91,7 +91,7 @@ public sealed class GroupTests : IAsyncLifetime
         await leaving.DisposeAsync();
         await Eventually.TrueAsync(
             async () => await _peer.FigureAsync("broker.connections") < before, "The connection should end.");
-        Assert.Equal(2, (await _second.InvokeAsync(Join(Guid.NewGuid(), "orders"))).Generation);
+        Assert.Equal(2, (await _second.InvokeAsync(Join(Guid.NewGuid(), "orders"))).Generation.Value);
     }
 
     [Fact]
@@ -100,11 +100,11 @@ public sealed class GroupTests : IAsyncLifetime
         var member = Guid.NewGuid();
         await _peer.InvokeAsync(Join(member, "orders"));
         Assert.Equal(ErrorCode.UnknownMember, (await _second.RefusalAsync(
-            new GroupLeaveRequest("billing", Guid.NewGuid()))).Code);
-        await _peer.InvokeAsync(new GroupLeaveRequest("billing", member));
+            new GroupLeaveRequest("billing", Guid.NewGuid(), false))).Code);
+        await _peer.InvokeAsync(new GroupLeaveRequest("billing", member, false));
         await _second.InvokeAsync(Join(Guid.NewGuid(), "orders"));
         Assert.Equal(
-            ErrorCode.UnknownMember, (await _peer.RefusalAsync(new GroupLeaveRequest("billing", member))).Code);
+            ErrorCode.UnknownMember, (await _peer.RefusalAsync(new GroupLeaveRequest("billing", member, false))).Code);
     }
 
     [Fact]
@@ -113,10 +113,11 @@ public sealed class GroupTests : IAsyncLifetime
         var member = Guid.NewGuid();
         GroupHeartbeatResponse first = await _peer.InvokeAsync(Join(member, "orders"));
         GroupHeartbeatResponse second = await _second.InvokeAsync(Join(member, "orders"));
-        Assert.Equal(first.Generation + 1, second.Generation);
+        Assert.Equal(first.Generation.Value + 1, second.Generation.Value);
         Assert.Equal(ErrorCode.FencedGeneration, (await _peer.RefusalAsync(Beat(member, first.Generation))).Code);
-        Assert.Equal(ErrorCode.FencedGeneration, (await _peer.RefusalAsync(Commit(member, first.Generation, 0))).Code);
-        Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Beat(Guid.NewGuid(), 1))).Code);
+        Assert.Equal(
+            [ErrorCode.FencedGeneration], (await _peer.InvokeAsync(Commit(member, first.Generation, 0))).Errors);
+        Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Beat(Guid.NewGuid(), new GroupGeneration(1)))).Code);
     }
 
     [Fact]
@@ -126,7 +127,7 @@ public sealed class GroupTests : IAsyncLifetime
         GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(member, "orders"));
         await _peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { QueueCount = 3 }));
         GroupHeartbeatResponse grown = await _peer.InvokeAsync(Beat(member, joined.Generation));
-        Assert.Equal([0, 1, 2], grown.Assignment!.Select(queue => queue.Number));
+        Assert.Equal([0, 1, 2], Flat(grown).Select(queue => queue.Queue.Number));
         Assert.Null((await _peer.InvokeAsync(Beat(member, joined.Generation))).Assignment);
         await _peer.CreateTopicAsync("unrelated");
         Assert.Null((await _peer.InvokeAsync(Beat(member, joined.Generation))).Assignment);
@@ -135,7 +136,7 @@ public sealed class GroupTests : IAsyncLifetime
         Assert.Empty((await _peer.InvokeAsync(Beat(member, joined.Generation))).Assignment!);
         TopicDescription again = await _peer.CreateTopicAsync("orders");
         GroupHeartbeatResponse renewed = await _peer.InvokeAsync(Beat(member, joined.Generation));
-        Assert.Equal(again.Queues[0].Id, Assert.Single(renewed.Assignment!).Queue.Id);
+        Assert.Equal(again.Queues[0].Id, Assert.Single(Flat(renewed)).Queue.Queue.Id);
     }
 
     [Fact]
@@ -144,9 +145,10 @@ public sealed class GroupTests : IAsyncLifetime
         var member = Guid.NewGuid();
         GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(member, "orders"));
         GroupHeartbeatRequest beat = Beat(member, joined.Generation);
-        FetchQueueKey[] owned = [.. joined.Assignment!.Select(queue => queue.Queue)];
+        OwnedQueue[] owned =
+            [.. Flat(joined).Select(queue => new OwnedQueue(queue.Queue.Queue, queue.Queue.Grant))];
         Assert.Null((await _peer.InvokeAsync(beat with { Owned = owned })).Assignment);
-        Assert.Equal(2, (await _peer.InvokeAsync(beat with { Owned = owned[..1] })).Assignment!.Count);
+        Assert.Equal(2, Flat(await _peer.InvokeAsync(beat with { Owned = owned[..1] })).Count());
     }
 
     [Fact]
@@ -164,7 +166,7 @@ public sealed class GroupTests : IAsyncLifetime
         Assert.Equal(
             ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
                 Join(member, "orders") with { IsBroadcast = true })).Code);
-        Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Beat(member, -1))).Code);
+        Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Beat(member, GroupGeneration.None))).Code);
         Assert.Equal(0, await _peer.FigureAsync("broker.groups"));
     }
 
@@ -183,7 +185,7 @@ public sealed class GroupTests : IAsyncLifetime
     {
         await _peer.ProduceAsync(_queues[0], "a", "b", "c");
         var member = Guid.NewGuid();
-        int generation = (await _peer.InvokeAsync(Join(member, "orders"))).Generation;
+        GroupGeneration generation = (await _peer.InvokeAsync(Join(member, "orders"))).Generation;
         Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(member, generation, 3, "done"))).Errors);
         CommittedOffset read = await ReadAsync(_queues[0]);
         Assert.Equal((3L, 1, "done"), (read.Next.Value, read.RecordEpoch, read.Metadata));
@@ -198,9 +200,9 @@ public sealed class GroupTests : IAsyncLifetime
     public async Task GivenNoMember_WhenCommittedByHand_ThenItIsTakenUnlessTheGroupHasALiveMember()
     {
         await _peer.ProduceAsync(_queues[0], "a");
-        Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(Guid.Empty, -1, 1))).Errors);
+        Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(Guid.Empty, GroupGeneration.None, 1))).Errors);
         await _peer.InvokeAsync(Join(Guid.NewGuid(), "orders"));
-        Assert.Equal(ErrorCode.GroupBusy, (await _second.RefusalAsync(Commit(Guid.Empty, -1, 0))).Code);
+        Assert.Equal(ErrorCode.GroupBusy, (await _second.RefusalAsync(Commit(Guid.Empty, GroupGeneration.None, 0))).Code);
         Assert.Equal(1, (await ReadAsync(_queues[0])).Next.Value);
     }
 
@@ -208,12 +210,11 @@ public sealed class GroupTests : IAsyncLifetime
     public async Task GivenOffsetsThatDoNotFit_WhenCommitted_ThenEachSaysSoAndTheOthersAreTaken()
     {
         await _peer.ProduceAsync(_queues[0], "a");
-        CommittedOffset Offset(QueueId queue, long next, string? metadata = null, ushort log = 0) =>
-            new(new FetchQueueKey(log, queue), new QueueOffset(next), -1, metadata);
+        OffsetCommit Offset(QueueId queue, long next, string? metadata = null, ushort log = 0) =>
+            new(new FetchQueueKey(log, queue), GroupGeneration.None, new QueueOffset(next), -1, metadata);
         CommitOffsetsResponse response = await _peer.InvokeAsync(new CommitOffsetsRequest(
             "billing",
             Guid.Empty,
-            -1,
             [
                 Offset(_queues[0], 1, new string('x', 4_096)),
                 Offset(_queues[0], 2),
@@ -233,17 +234,17 @@ public sealed class GroupTests : IAsyncLifetime
             ],
             response.Errors);
         Assert.Equal(1, (await ReadAsync(_queues[0])).Next.Value);
-        CommittedOffset[] many = [.. Enumerable.Range(0, 10_001).Select(_ => Offset(_queues[0], 0))];
+        OffsetCommit[] many = [.. Enumerable.Range(0, 10_001).Select(_ => Offset(_queues[0], 0))];
         Assert.Equal(
             ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
-                new CommitOffsetsRequest("billing", Guid.Empty, -1, many))).Code);
+                new CommitOffsetsRequest("billing", Guid.Empty, many))).Code);
     }
 
     [Fact]
     public async Task GivenManyCommitsAtOnce_WhenAnswered_ThenTheLastOneStands()
     {
         await _peer.ProduceAsync(_queues[0], [.. Enumerable.Range(0, 100).Select(i => $"{i}")]);
-        await Task.WhenAll(Enumerable.Range(1, 100).Select(next => _peer.InvokeAsync(Commit(Guid.Empty, -1, next))));
+        await Task.WhenAll(Enumerable.Range(1, 100).Select(next => _peer.InvokeAsync(Commit(Guid.Empty, GroupGeneration.None, next))));
         Assert.Equal(100, (await ReadAsync(_queues[0])).Next.Value);
     }
 
@@ -251,7 +252,7 @@ public sealed class GroupTests : IAsyncLifetime
     public async Task GivenProgress_WhenItsTopicIsDeleted_ThenItIsGoneToo()
     {
         await _peer.ProduceAsync(_queues[0], "a");
-        await _peer.InvokeAsync(Commit(Guid.Empty, -1, 1));
+        await _peer.InvokeAsync(Commit(Guid.Empty, GroupGeneration.None, 1));
         Assert.Equal(1, await _peer.FigureAsync("broker.groups"));
         await _peer.InvokeAsync(new DeleteTopicRequest("orders"));
         Assert.Equal(-1, (await ReadAsync(_queues[0])).Next.Value);
@@ -267,14 +268,17 @@ public sealed class GroupTests : IAsyncLifetime
         Subscriptions = [.. topics.Select(topic => new TopicSubscription(topic, []))],
     };
 
-    private static GroupHeartbeatRequest Beat(Guid member, int generation) =>
+    private static GroupHeartbeatRequest Beat(Guid member, GroupGeneration generation) =>
         new() { Group = "billing", Member = member, Generation = generation };
 
-    private CommitOffsetsRequest Commit(Guid member, int generation, long next, string? metadata = null) => new(
+    private CommitOffsetsRequest Commit(
+        Guid member, GroupGeneration generation, long next, string? metadata = null) => new(
         "billing",
         member,
-        generation,
-        [new CommittedOffset(new FetchQueueKey(0, _queues[0]), new QueueOffset(next), 1, metadata)]);
+        [new OffsetCommit(new FetchQueueKey(0, _queues[0]), generation, new QueueOffset(next), 1, metadata)]);
+
+    private static IEnumerable<(string Topic, AssignedQueue Queue)> Flat(GroupHeartbeatResponse answer) =>
+        answer.Assignment!.SelectMany(topic => topic.Queues.Select(queue => (topic.Topic, queue)));
 
     private async Task<CommittedOffset> ReadAsync(QueueId queue) => Assert.Single(
         (await _peer.InvokeAsync(new ReadOffsetsRequest("billing", [new FetchQueueKey(0, queue)]))).Offsets);

@@ -135,8 +135,6 @@ internal sealed partial class GroupHandler
 
         if (group.Member is not { } member || member.Id != request.Member)
             throw UnknownMember(group.Name, request.Member);
-        if (group.Generation != request.Generation)
-            throw Fenced(group, request.Generation);
     }
 
     private (CommitWaiter.Change[] Changes, StateEntry[] Entries) Prepare(
@@ -147,8 +145,10 @@ internal sealed partial class GroupHandler
         var entries = new List<StateEntry>(results.Length);
         for (int i = 0; i < results.Length; i++)
         {
-            CommittedOffset wanted = request.Offsets[i];
-            results[i] = Check(wanted);
+            OffsetCommit wanted = request.Offsets[i];
+            results[i] = request.Member != Guid.Empty && wanted.Grant != new GroupGeneration(group.Generation)
+                ? ErrorCode.FencedGeneration
+                : Check(wanted);
             if (results[i] != ErrorCode.None)
                 continue;
             var offset = new GroupOffset(wanted.Next, wanted.RecordEpoch, now, wanted.Metadata);
@@ -159,7 +159,7 @@ internal sealed partial class GroupHandler
         return ([.. changes], [.. entries]);
     }
 
-    private ErrorCode Check(CommittedOffset wanted)
+    private ErrorCode Check(OffsetCommit wanted)
     {
         if (wanted.Queue.Log != 0
             || !catalogue.TryFindByQueue(wanted.Queue.Id, out _)

@@ -29,7 +29,7 @@ internal sealed partial class GroupHandler(
         Check(request);
         while (true)
         {
-            Group group = request.Generation == 0
+            Group group = request.Generation == GroupGeneration.Join
                 ? groups.FindOrAdd(request.Group)
                 : groups.Find(request.Group) ?? throw UnknownMember(request.Group, request.Member);
             lock (group.Gate)
@@ -70,7 +70,7 @@ internal sealed partial class GroupHandler(
         TopicRules.CheckName(request.Group, "group");
         if (request.Member == Guid.Empty)
             throw TopicRules.Invalid("A member needs an id of its own.");
-        if (request.Generation < 0)
+        if (request.Generation < GroupGeneration.Join)
             throw TopicRules.Invalid($"A generation is 0 (join) or more; asked with {request.Generation}.");
         if (request.SessionTimeout != TimeSpan.Zero
             && (request.SessionTimeout < ShortestSession || request.SessionTimeout > LongestSession))
@@ -82,7 +82,7 @@ internal sealed partial class GroupHandler(
 
         if (request.IsBroadcast)
             throw TopicRules.Invalid("This broker has no broadcast groups: give each reader a group of its own.");
-        if (request.Generation == 0 && request.Subscriptions is null or { Count: 0 })
+        if (request.Generation == GroupGeneration.Join && request.Subscriptions is null or { Count: 0 })
             throw TopicRules.Invalid("A member joins with the topics that it reads.");
         if (request.Subscriptions?.Count > MaxSubscriptions)
             throw TopicRules.Invalid(
@@ -95,12 +95,12 @@ internal sealed partial class GroupHandler(
     private GroupHeartbeatResponse Heartbeat(BrokerConnection peer, Group group, GroupHeartbeatRequest request)
     {
         DateTimeOffset now = time.GetUtcNow();
-        bool isJoin = request.Generation == 0;
+        bool isJoin = request.Generation == GroupGeneration.Join;
         if (isJoin)
             RefuseSecondMember(group, request.Member, now);
         else if (group.Member is not { } known || known.Id != request.Member)
             throw UnknownMember(group.Name, request.Member);
-        else if (group.Generation != request.Generation)
+        else if (new GroupGeneration(group.Generation) != request.Generation)
             throw Fenced(group, request.Generation);
         if (request.Subscriptions is { } wanted)
             CheckTopics(wanted);
@@ -115,14 +115,26 @@ internal sealed partial class GroupHandler(
         member.Peer = peer;
         member.SessionTimeout = session;
         member.Deadline = now + session;
-        IReadOnlyList<AssignedQueue>? changed = Assign(member, request, isJoin);
+        IReadOnlyList<MemberQueue>? changed = Assign(member, request, isJoin);
         TimeSpan interval = session / 3 < LongestInterval ? session / 3 : LongestInterval;
-        return new GroupHeartbeatResponse(group.Generation, interval, changed);
+        return new GroupHeartbeatResponse
+        {
+            Generation = new GroupGeneration(group.Generation),
+            NextHeartbeat = interval,
+            SessionTimeout = session,
+            Assignment = changed is null ? null : ByTopic(changed, new GroupGeneration(group.Generation)),
+        };
     }
 
-    private static EQueueException Fenced(Group group, int generation) => new(
+    private static EQueueException Fenced(Group group, GroupGeneration generation) => new(
         ErrorCode.FencedGeneration,
         $"Group '{group.Name}' is in generation {group.Generation}; the call names {generation}.");
+
+    private static AssignedTopic[] ByTopic(IReadOnlyList<MemberQueue> queues, GroupGeneration generation) =>
+    [
+        .. queues.GroupBy(queue => queue.Topic).Select(topic => new AssignedTopic(
+            topic.Key, [.. topic.Select(queue => new AssignedQueue(queue.Number, queue.Queue, generation))])),
+    ];
 
     private static void RefuseSecondMember(Group group, Guid joining, DateTimeOffset now)
     {
@@ -162,7 +174,7 @@ internal sealed partial class GroupHandler(
     }
 
     /// <summary>The member's queues when they differ from what it was told, or from what it says it reads.</summary>
-    private IReadOnlyList<AssignedQueue>? Assign(GroupMember member, GroupHeartbeatRequest request, bool isJoin)
+    private IReadOnlyList<MemberQueue>? Assign(GroupMember member, GroupHeartbeatRequest request, bool isJoin)
     {
         bool isStale = isJoin || request.Subscriptions is not null || member.CatalogueVersion != catalogue.Version;
         if (request.Subscriptions is { } wanted)
@@ -171,25 +183,25 @@ internal sealed partial class GroupHandler(
         if (isStale)
         {
             member.CatalogueVersion = catalogue.Version;
-            List<AssignedQueue> queues = QueuesOf(member.Subscriptions);
+            List<MemberQueue> queues = QueuesOf(member.Subscriptions);
             hasChanged = isJoin || !queues.SequenceEqual(member.Assignment);
             member.Assignment = queues;
         }
 
         bool isOther = request.Owned is { } owned
-            && !owned.ToHashSet().SetEquals(member.Assignment.Select(queue => queue.Queue));
+            && !owned.Select(queue => queue.Queue).ToHashSet().SetEquals(member.Assignment.Select(queue => queue.Queue));
         return hasChanged || isOther ? member.Assignment : null;
     }
 
-    private List<AssignedQueue> QueuesOf(IReadOnlyList<TopicSubscription> subscriptions)
+    private List<MemberQueue> QueuesOf(IReadOnlyList<TopicSubscription> subscriptions)
     {
-        var queues = new List<AssignedQueue>();
+        var queues = new List<MemberQueue>();
         foreach (string name in subscriptions.Select(subscription => subscription.Topic).Distinct())
         {
             if (!catalogue.TryFind(name, out Topic? topic))
                 continue;
             for (int number = 0; number < topic.Queues.Length; number++)
-                queues.Add(new AssignedQueue(name, number, new FetchQueueKey(0, topic.Queues[number])));
+                queues.Add(new MemberQueue(name, number, new FetchQueueKey(0, topic.Queues[number])));
         }
 
         return queues;

@@ -18,7 +18,7 @@ internal sealed class GroupMember(Guid id)
     public IReadOnlyList<TopicSubscription> Subscriptions { get; set; } = [];
 
     /// <summary>What the member was told last.</summary>
-    public IReadOnlyList<AssignedQueue> Assignment { get; set; } = [];
+    public IReadOnlyList<MemberQueue> Assignment { get; set; } = [];
 
     /// <summary>The catalogue's version that the assignment was made from.</summary>
     public long CatalogueVersion { get; set; }
@@ -26,3 +26,6 @@ internal sealed class GroupMember(Guid id)
     /// <summary>Whether nobody else may take the group: in time, and its connection stands.</summary>
     public bool IsLive(DateTimeOffset now) => now < Deadline && !Peer.IsClosed;
 }
+
+/// <summary>A queue of a member.</summary>
+internal sealed record MemberQueue(string Topic, int Number, FetchQueueKey Queue);
