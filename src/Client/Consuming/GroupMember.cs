@@ -294,7 +294,8 @@ internal sealed class GroupMember : IAsyncDisposable
         try
         {
             await session.Link
-                .InvokeAsync(new GroupLeaveRequest(_group, _member, Stays: false), HeartbeatTimeout, CancellationToken.None)
+                .InvokeAsync(
+                    new GroupLeaveRequest(_group, _member, Stays: false), HeartbeatTimeout, CancellationToken.None)
                 .ConfigureAwait(false);
         }
         catch (EQueueException exception)
