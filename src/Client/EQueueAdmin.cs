@@ -101,7 +101,8 @@ public sealed class EQueueAdmin
         string group, string topic, int queue, QueueOffset next, CancellationToken cancellationToken = default)
     {
         var key = await FindQueueAsync(topic, queue, cancellationToken).ConfigureAwait(false);
-        var request = new CommitOffsetsRequest(group, Guid.Empty, -1, [new CommittedOffset(key, next, -1, null)]);
+        var request = new CommitOffsetsRequest(
+            group, Guid.Empty, [new OffsetCommit(key, GroupGeneration.None, next, -1, null)]);
         var response = await _directory.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
         if (response.Errors is [var error] && error != ErrorCode.None)
             throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {group} at {topic}/{queue}.");

@@ -43,7 +43,7 @@ internal static partial class Log
         5020,
         LogLevel.Information,
         "Member {Member} of group {Group} joined: generation {Generation}, {Count} queues.")]
-    public static partial void Joined(ILogger logger, Guid member, string group, int generation, int count);
+    public static partial void Joined(ILogger logger, Guid member, string group, GroupGeneration generation, int count);
 
     [LoggerMessage(5021, LogLevel.Warning, "Member {Member} of group {Group} joins again: {Code}.")]
     public static partial void JoinsAgain(ILogger logger, Guid member, string group, ErrorCode code);

@@ -126,7 +126,7 @@ public enum ErrorCode : ushort
     /// <summary>The reader's epoch does not fit the log.</summary>
     DivergingEpoch = 73,
 
-    /// <summary>The group has a live member already.</summary>
+    /// <summary>The group has live members, or waits for those it had before a restart.</summary>
     GroupBusy = 90,
 
     /// <summary>The member is not (or no longer) part of the group.</summary>
@@ -140,4 +140,16 @@ public enum ErrorCode : ushort
 
     /// <summary>The queue belongs to another member of the group.</summary>
     QueueNotOwned = 94,
+
+    /// <summary>The group has committed further.</summary>
+    OffsetBehind = 95,
+
+    /// <summary>Members of one group ask for different tags of a topic.</summary>
+    TagsDiffer = 96,
+
+    /// <summary>Shared and broadcast members in one group.</summary>
+    GroupKindDiffers = 97,
+
+    /// <summary>Another process joined under the member's instance id.</summary>
+    MemberReplaced = 98,
 }

@@ -48,11 +48,15 @@ public static class ErrorCodes
         ErrorCode.DamagedData => "The bytes at that offset are damaged",
         ErrorCode.UnknownFetchSession => "The fetch session is not known",
         ErrorCode.DivergingEpoch => "The reader's epoch does not fit the log",
-        ErrorCode.GroupBusy => "The group has a live member already",
+        ErrorCode.GroupBusy => "The group has live members",
         ErrorCode.UnknownMember => "The member is not part of the group",
         ErrorCode.FencedGeneration => "The member's generation is over",
         ErrorCode.UnknownGroup => "The group does not exist",
         ErrorCode.QueueNotOwned => "The queue belongs to another member of the group",
+        ErrorCode.OffsetBehind => "The group has committed further",
+        ErrorCode.TagsDiffer => "Members of the group ask for different tags of a topic",
+        ErrorCode.GroupKindDiffers => "The group is of the other kind: shared or broadcast",
+        ErrorCode.MemberReplaced => "Another process joined under the member's instance id",
         _ => $"Error {(int)code}",
     };
 

@@ -50,6 +50,18 @@ public enum Opcode : byte
     /// <summary>Leaves a group at once.</summary>
     GroupLeave = 53,
 
+    /// <summary>Names the groups.</summary>
+    ListGroups = 54,
+
+    /// <summary>Tells a group's members, queues and lag.</summary>
+    DescribeGroup = 55,
+
+    /// <summary>Sets where a group without members goes on.</summary>
+    ResetOffsets = 56,
+
+    /// <summary>Removes a group without members, or its progress in a topic.</summary>
+    DeleteGroup = 57,
+
     /// <summary>Tells the broker's own figures.</summary>
     Stats = 60,
 }

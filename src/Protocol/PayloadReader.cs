@@ -128,6 +128,18 @@ public ref struct PayloadReader
         return Failed ? [] : items;
     }
 
+    /// <summary>As <see cref="ReadList"/>, with the count 0xFFFFFFFF read as null.</summary>
+    public T[]? ReadNullableList<T>(int minItemSize)
+        where T : IPayload<T>
+    {
+        if (ReadNullableCount(minItemSize) is not { } count)
+            return null;
+        var items = new T[count];
+        for (var i = 0; i < items.Length && !Failed; i++)
+            items[i] = T.Read(ref this);
+        return Failed ? [] : items;
+    }
+
     /// <summary>Marks the payload as not valid: a value is outside its range.</summary>
     public void Fail() => Failed = true;
 

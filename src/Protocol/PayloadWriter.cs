@@ -109,4 +109,14 @@ public readonly ref struct PayloadWriter
         for (var i = 0; i < items.Count; i++)
             items[i].Write(this);
     }
+
+    /// <summary>As <see cref="WriteList"/>, with null written as its own count.</summary>
+    public void WriteNullableList<T>(IReadOnlyList<T>? items)
+        where T : IPayload<T>
+    {
+        if (items is null)
+            WriteNull();
+        else
+            WriteList(items);
+    }
 }

@@ -148,8 +148,8 @@ public sealed class FaultTests : IAsyncLifetime
     }
 
     private CommitOffsetsRequest Commit(long next) => new(
-        "billing", Guid.Empty, -1, [new CommittedOffset(
-            new FetchQueueKey(0, _queue), new QueueOffset(next), -1, null)]);
+        "billing", Guid.Empty, [new OffsetCommit(
+            new FetchQueueKey(0, _queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 
     private async Task<long> ReadAsync() => Assert.Single(
         (await _peer.InvokeAsync(

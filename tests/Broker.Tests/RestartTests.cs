@@ -145,7 +145,9 @@ public sealed class RestartTests
     }
 
     private static CommitOffsetsRequest Commit(QueueId queue, long next) => new(
-        "billing", Guid.Empty, -1, [new CommittedOffset(new FetchQueueKey(0, queue), new QueueOffset(next), -1, null)]);
+        "billing",
+        Guid.Empty,
+        [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 
     private static async Task<CommittedOffset> ReadAsync(TestPeer peer, QueueId queue) => Assert.Single(
         (await peer.InvokeAsync(new ReadOffsetsRequest("billing", [new FetchQueueKey(0, queue)]))).Offsets);

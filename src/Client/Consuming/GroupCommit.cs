@@ -11,7 +11,6 @@ internal static class GroupCommit
         BrokerLink link,
         string group,
         Guid member,
-        int generation,
         IReadOnlyList<QueueCursor> cursors,
         TimeSpan timeout,
         CancellationToken cancellationToken)
@@ -29,9 +28,8 @@ internal static class GroupCommit
         var request = new CommitOffsetsRequest(
             group,
             member,
-            generation,
-            [.. due.Select(static one => new CommittedOffset(
-                one.Cursor.Key, new QueueOffset(one.Next), one.Cursor.LastEpoch, null))]);
+            [.. due.Select(static one => new OffsetCommit(
+                one.Cursor.Key, one.Cursor.Grant, new QueueOffset(one.Next), one.Cursor.LastEpoch, null))]);
         var response = await link.InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
         if (response.Errors.Count != due.Count)
             throw Faults.Malformed(Opcode.CommitOffsets, link.Address.ToString());

@@ -24,7 +24,8 @@ internal sealed class GroupMember : IAsyncDisposable
     private Task _heartbeats = Task.CompletedTask;
     private Task _commits = Task.CompletedTask;
     private volatile FetchSession? _session;
-    private volatile int _generation;
+    private GroupGeneration _generation;
+    private uint _sequence;
     private TimeSpan _heartbeatInterval;
     private volatile bool _isJoined;
     private bool _areLoopsRunning;
@@ -75,7 +76,7 @@ internal sealed class GroupMember : IAsyncDisposable
         try
         {
             await GroupCommit.SendAsync(
-                session.Link, _group, _member, _generation, cursors, _client.RequestTimeout, cancellationToken)
+                session.Link, _group, _member, cursors, _client.RequestTimeout, cancellationToken)
                 .ConfigureAwait(false);
         }
         finally
@@ -115,7 +116,7 @@ internal sealed class GroupMember : IAsyncDisposable
         var session = _stream.GetSession(route.Source);
         _session = session;
         await session.Link.ConnectAsync(_client.RequestTimeout, cancellationToken).ConfigureAwait(false);
-        await BeatAsync(session, generation: 0, cancellationToken).ConfigureAwait(false);
+        await BeatAsync(session, GroupGeneration.Join, cancellationToken).ConfigureAwait(false);
         _isJoined = true;
         Log.Joined(_logger, _member, _group, _generation, _stream.Cursors.Count);
         if (_areLoopsRunning)
@@ -127,25 +128,27 @@ internal sealed class GroupMember : IAsyncDisposable
     }
 
     /// <summary>One heartbeat; generation 0 joins.</summary>
-    private async ValueTask BeatAsync(FetchSession session, int generation, CancellationToken cancellationToken)
+    private async ValueTask BeatAsync(
+        FetchSession session, GroupGeneration generation, CancellationToken cancellationToken)
     {
         var request = new GroupHeartbeatRequest
         {
             Group = _group,
             Member = _member,
+            Sequence = ++_sequence,
             Generation = generation,
             InstanceId = _options.InstanceId,
             SessionTimeout = _options.SessionTimeout,
             ReleaseTimeout = _options.SessionTimeout,
-            Subscriptions = generation == 0
+            Subscriptions = generation == GroupGeneration.Join
                 ? [.. _topics.Select(topic => new TopicSubscription(topic, _options.Tags))]
                 : null,
-            Owned = [.. _stream.Cursors.Select(static cursor => cursor.Key)],
+            Owned = [.. _stream.Cursors.Select(static cursor => new OwnedQueue(cursor.Key, cursor.Grant))],
         };
         var answer = await session.Link
             .InvokeAsync(request, HeartbeatTimeout, cancellationToken).ConfigureAwait(false);
         _generation = answer.Generation;
-        _heartbeatInterval = answer.HeartbeatInterval;
+        _heartbeatInterval = answer.NextHeartbeat;
         if (answer.Assignment is not { } assignment)
             return;
         try
@@ -155,7 +158,7 @@ internal sealed class GroupMember : IAsyncDisposable
         catch
         {
             // Half an assignment is none, and the broker tells it once per join.
-            _generation = 0;
+            _generation = GroupGeneration.Join;
             throw;
         }
     }
@@ -165,12 +168,16 @@ internal sealed class GroupMember : IAsyncDisposable
 
     /// <summary>Gives up the queues that are gone and starts the new ones where the group has committed.</summary>
     private async ValueTask AssignAsync(
-        FetchSession session, IReadOnlyList<AssignedQueue> assignment, CancellationToken cancellationToken)
+        FetchSession session, IReadOnlyList<AssignedTopic> assignment, CancellationToken cancellationToken)
     {
-        var wanted = assignment.ToDictionary(static queue => queue.Queue);
+        var wanted = assignment
+            .SelectMany(static topic => topic.Queues.Select(queue => (topic.Topic, Queue: queue)))
+            .ToDictionary(static one => one.Queue.Queue);
         foreach (var cursor in _stream.Cursors)
         {
-            if (!wanted.Remove(cursor.Key))
+            if (wanted.TryGetValue(cursor.Key, out var kept) && kept.Queue.Grant == cursor.Grant)
+                wanted.Remove(cursor.Key);
+            else
                 _stream.Remove(cursor);
         }
 
@@ -183,13 +190,17 @@ internal sealed class GroupMember : IAsyncDisposable
         var places = committed.Offsets.ToDictionary(static offset => offset.Queue, static offset => offset.Next.Value);
         foreach (var key in keys)
         {
-            var queue = wanted[key];
+            var (topic, queue) = wanted[key];
             var place = places.GetValueOrDefault(key, -1);
             var start = place >= 0
                 ? new QueueOffset(place)
                 : _options.StartAt.KnownOffset ?? await session
                     .FindOffsetAsync(_options.StartAt.ToQuestion(key), cancellationToken).ConfigureAwait(false);
-            var cursor = new QueueCursor(queue.Topic, queue.Number, key, start) { Committed = place };
+            var cursor = new QueueCursor(topic, queue.Number, key, start)
+            {
+                Committed = place,
+                Grant = queue.Grant,
+            };
             if (_options.StopAtEnd)
             {
                 var end = new OffsetQuestion(key, OffsetQuestion.End);
@@ -232,7 +243,7 @@ internal sealed class GroupMember : IAsyncDisposable
         if (exception.Code is ErrorCode.UnknownMember or ErrorCode.FencedGeneration)
         {
             Log.JoinsAgain(_logger, _member, _group, exception.Code);
-            _generation = 0;
+            _generation = GroupGeneration.Join;
         }
         else if (exception.IsRetriable && exception.Code != ErrorCode.GroupBusy)
         {
@@ -283,7 +294,8 @@ internal sealed class GroupMember : IAsyncDisposable
         try
         {
             await session.Link
-                .InvokeAsync(new GroupLeaveRequest(_group, _member), HeartbeatTimeout, CancellationToken.None)
+                .InvokeAsync(
+                    new GroupLeaveRequest(_group, _member, Stays: false), HeartbeatTimeout, CancellationToken.None)
                 .ConfigureAwait(false);
         }
         catch (EQueueException exception)

@@ -22,6 +22,9 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
 
     public FetchQueueKey Key { get; } = key;
 
+    /// <summary>The generation in which a group gave the queue; none without a group.</summary>
+    public GroupGeneration Grant { get; set; } = GroupGeneration.None;
+
     /// <summary>Where it is fetched.</summary>
     public FetchSession Session { get; set; } = null!;
 

@@ -133,7 +133,6 @@ public sealed class QueueReader : IAsyncDisposable
                 cursors.Key.Link,
                 group,
                 Guid.Empty,
-                generation: -1,
                 [.. cursors],
                 _directory.Options.RequestTimeout,
                 cancellationToken).ConfigureAwait(false);

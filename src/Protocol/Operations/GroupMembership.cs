@@ -1,8 +1,11 @@
 namespace EQueue.Protocol;
 
 /// <summary>Joins a group, stays in it and learns which queues to read: the one call of membership.</summary>
-/// <remarks>Errors: InvalidName, UnknownTopic, GroupBusy, UnknownMember (join again with generation 0),
-/// FencedGeneration, InvalidArgument.</remarks>
+/// <remarks>
+/// The broker may hold the call for as long as <see cref="MaxWait"/> until it has news. Errors of a join: InvalidName,
+/// InvalidArgument, TagsDiffer, GroupKindDiffers, LimitReached; of a heartbeat: UnknownMember (join again with
+/// generation 0), FencedGeneration (a later call of the member came first: nothing changed), MemberReplaced.
+/// </remarks>
 public sealed record GroupHeartbeatRequest : IRequest<GroupHeartbeatRequest, GroupHeartbeatResponse>
 {
     /// <inheritdoc/>
@@ -14,17 +17,23 @@ public sealed record GroupHeartbeatRequest : IRequest<GroupHeartbeatRequest, Gro
     /// <summary>The member, chosen by the client: a UUID of its own.</summary>
     public Guid Member { get; init; }
 
-    /// <summary>0 joins; else the generation of the last answer.</summary>
-    public int Generation { get; init; }
+    /// <summary>Rises with each call of the member.</summary>
+    public uint Sequence { get; init; }
+
+    /// <summary>0 joins; else the generation of the last answer that the member has applied.</summary>
+    public GroupGeneration Generation { get; init; }
 
     /// <summary>A name that outlives the process (static membership); null = none.</summary>
     public string? InstanceId { get; init; }
 
-    /// <summary>Without a heartbeat for this long the member is out.</summary>
+    /// <summary>Without a call for this long the member is out; 0 = the broker's own.</summary>
     public TimeSpan SessionTimeout { get; init; }
 
-    /// <summary>How long the member may take to give up a queue.</summary>
+    /// <summary>How long the member may take to give up a queue; 0 = the broker's own.</summary>
     public TimeSpan ReleaseTimeout { get; init; }
+
+    /// <summary>How long the broker may hold the call while there is no news; 0 answers at once.</summary>
+    public TimeSpan MaxWait { get; init; }
 
     /// <summary>Whether every member reads everything, with offsets of its own.</summary>
     public bool IsBroadcast { get; init; }
@@ -32,21 +41,23 @@ public sealed record GroupHeartbeatRequest : IRequest<GroupHeartbeatRequest, Gro
     /// <summary>What the member wants; null = as before.</summary>
     public IReadOnlyList<TopicSubscription>? Subscriptions { get; init; }
 
-    /// <summary>The queues it reads now; null = as before.</summary>
-    public IReadOnlyList<FetchQueueKey>? Owned { get; init; }
+    /// <summary>The queues it has; one that is missing is released. Null = as in the last call.</summary>
+    public IReadOnlyList<OwnedQueue>? Owned { get; init; }
 
     /// <inheritdoc/>
     public static GroupHeartbeatRequest Read(ref PayloadReader reader) => new()
     {
         Group = reader.ReadString(),
         Member = reader.ReadGuid(),
-        Generation = reader.ReadInt32(),
+        Sequence = reader.ReadUInt32(),
+        Generation = new GroupGeneration(reader.ReadInt64()),
         InstanceId = reader.ReadNullableString(),
         SessionTimeout = reader.ReadMilliseconds(),
         ReleaseTimeout = reader.ReadMilliseconds(),
+        MaxWait = reader.ReadMilliseconds(),
         IsBroadcast = reader.ReadBool(),
-        Subscriptions = ReadNullable<TopicSubscription>(ref reader, TopicSubscription.MinSize),
-        Owned = ReadNullable<FetchQueueKey>(ref reader, FetchQueueKey.Size),
+        Subscriptions = reader.ReadNullableList<TopicSubscription>(TopicSubscription.MinSize),
+        Owned = reader.ReadNullableList<OwnedQueue>(OwnedQueue.Size),
     };
 
     /// <inheritdoc/>
@@ -54,33 +65,15 @@ public sealed record GroupHeartbeatRequest : IRequest<GroupHeartbeatRequest, Gro
     {
         writer.WriteString(Group);
         writer.WriteGuid(Member);
-        writer.WriteInt32(Generation);
+        writer.WriteUInt32(Sequence);
+        writer.WriteInt64(Generation.Value);
         writer.WriteString(InstanceId);
         writer.WriteMilliseconds(SessionTimeout);
         writer.WriteMilliseconds(ReleaseTimeout);
+        writer.WriteMilliseconds(MaxWait);
         writer.WriteBool(IsBroadcast);
-        WriteNullable(writer, Subscriptions);
-        WriteNullable(writer, Owned);
-    }
-
-    internal static T[]? ReadNullable<T>(ref PayloadReader reader, int minItemSize)
-        where T : IPayload<T>
-    {
-        if (reader.ReadNullableCount(minItemSize) is not { } count)
-            return null;
-        var items = new T[count];
-        for (var i = 0; i < items.Length && !reader.Failed; i++)
-            items[i] = T.Read(ref reader);
-        return items;
-    }
-
-    internal static void WriteNullable<T>(PayloadWriter writer, IReadOnlyList<T>? items)
-        where T : IPayload<T>
-    {
-        if (items is null)
-            writer.WriteNull();
-        else
-            writer.WriteList(items);
+        writer.WriteNullableList(Subscriptions);
+        writer.WriteNullableList(Owned);
     }
 }
 
@@ -111,61 +104,127 @@ public sealed record TopicSubscription(string Topic, IReadOnlyList<string> Tags)
     }
 }
 
-/// <summary>Where the member stands.</summary>
-/// <param name="Generation">To be named in commits and the next heartbeat.</param>
-/// <param name="HeartbeatInterval">When to call again.</param>
-/// <param name="Assignment">The queues to read, whole; null = as before.</param>
-public sealed record GroupHeartbeatResponse(
-    int Generation, TimeSpan HeartbeatInterval, IReadOnlyList<AssignedQueue>? Assignment)
-    : IPayload<GroupHeartbeatResponse>
+/// <summary>A queue that a member has.</summary>
+/// <param name="Queue">Which queue.</param>
+/// <param name="Grant">The generation in which it was given.</param>
+public readonly record struct OwnedQueue(FetchQueueKey Queue, GroupGeneration Grant) : IPayload<OwnedQueue>
 {
+    internal const int Size = FetchQueueKey.Size + 8;
+
     /// <inheritdoc/>
-    public static GroupHeartbeatResponse Read(ref PayloadReader reader) => new(
-        reader.ReadInt32(),
-        reader.ReadMilliseconds(),
-        GroupHeartbeatRequest.ReadNullable<AssignedQueue>(ref reader, AssignedQueue.MinSize));
+    public static OwnedQueue Read(ref PayloadReader reader) =>
+        new(FetchQueueKey.Read(ref reader), new GroupGeneration(reader.ReadInt64()));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
-        writer.WriteInt32(Generation);
-        writer.WriteMilliseconds(HeartbeatInterval);
-        GroupHeartbeatRequest.WriteNullable(writer, Assignment);
+        Queue.Write(writer);
+        writer.WriteInt64(Grant.Value);
     }
 }
 
-/// <summary>A queue given to a member.</summary>
-public sealed record AssignedQueue(string Topic, int Number, FetchQueueKey Queue) : IPayload<AssignedQueue>
+/// <summary>Where the member stands.</summary>
+public sealed record GroupHeartbeatResponse : IPayload<GroupHeartbeatResponse>
 {
-    internal const int MinSize = 2 + 4 + FetchQueueKey.Size;
+    /// <summary>Of this answer; to be named in the next heartbeat once it is applied.</summary>
+    public GroupGeneration Generation { get; init; }
+
+    /// <summary>When to call again; 0 = at once.</summary>
+    public TimeSpan NextHeartbeat { get; init; }
+
+    /// <summary>The session timeout that holds.</summary>
+    public TimeSpan SessionTimeout { get; init; }
+
+    /// <summary>How long the member stays without a connection; -1 ms = for its session timeout (static).</summary>
+    public TimeSpan ReconnectGrace { get; init; }
+
+    /// <summary>Queues that shall be the member's and are not yet.</summary>
+    public uint Pending { get; init; }
+
+    /// <summary>The queues to read, whole; null = as before.</summary>
+    public IReadOnlyList<AssignedTopic>? Assignment { get; init; }
 
     /// <inheritdoc/>
-    public static AssignedQueue Read(ref PayloadReader reader) =>
-        new(reader.ReadString(), reader.ReadInt32(), FetchQueueKey.Read(ref reader));
+    public static GroupHeartbeatResponse Read(ref PayloadReader reader) => new()
+    {
+        Generation = new GroupGeneration(reader.ReadInt64()),
+        NextHeartbeat = reader.ReadMilliseconds(),
+        SessionTimeout = reader.ReadMilliseconds(),
+        ReconnectGrace = reader.ReadMilliseconds(),
+        Pending = reader.ReadUInt32(),
+        Assignment = reader.ReadNullableList<AssignedTopic>(AssignedTopic.MinSize),
+    };
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteInt64(Generation.Value);
+        writer.WriteMilliseconds(NextHeartbeat);
+        writer.WriteMilliseconds(SessionTimeout);
+        writer.WriteMilliseconds(ReconnectGrace);
+        writer.WriteUInt32(Pending);
+        writer.WriteNullableList(Assignment);
+    }
+}
+
+/// <summary>The queues of one topic that are given to a member, by number.</summary>
+public sealed record AssignedTopic(string Topic, IReadOnlyList<AssignedQueue> Queues) : IPayload<AssignedTopic>
+{
+    internal const int MinSize = 2 + 4;
+
+    /// <inheritdoc/>
+    public static AssignedTopic Read(ref PayloadReader reader) =>
+        new(reader.ReadString(), reader.ReadList<AssignedQueue>(AssignedQueue.Size));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
         writer.WriteString(Topic);
-        writer.WriteInt32(Number);
-        Queue.Write(writer);
+        writer.WriteList(Queues);
     }
 }
 
-/// <summary>Leaves a group at once.</summary>
-/// <remarks>Errors: UnknownMember.</remarks>
-public sealed record GroupLeaveRequest(string Group, Guid Member) : IRequest<GroupLeaveRequest, Done>
+/// <summary>A queue given to a member.</summary>
+/// <param name="Number">Its number in the topic.</param>
+/// <param name="Queue">Which queue.</param>
+/// <param name="Grant">The generation in which it was given: to be named in commits.</param>
+public readonly record struct AssignedQueue(int Number, FetchQueueKey Queue, GroupGeneration Grant)
+    : IPayload<AssignedQueue>
+{
+    internal const int Size = 4 + FetchQueueKey.Size + 8;
+
+    /// <inheritdoc/>
+    public static AssignedQueue Read(ref PayloadReader reader) =>
+        new(reader.ReadInt32(), FetchQueueKey.Read(ref reader), new GroupGeneration(reader.ReadInt64()));
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteInt32(Number);
+        Queue.Write(writer);
+        writer.WriteInt64(Grant.Value);
+    }
+}
+
+/// <summary>Leaves a group at once: the release of everything.</summary>
+/// <param name="Group">Its name.</param>
+/// <param name="Member">Who leaves.</param>
+/// <param name="Stays">Whether a static member will be back: its queues wait for its session timeout.</param>
+/// <remarks>Errors: InvalidName, UnknownMember.</remarks>
+public sealed record GroupLeaveRequest(string Group, Guid Member, bool Stays) : IRequest<GroupLeaveRequest, Done>
 {
     /// <inheritdoc/>
     public static Opcode Opcode => Opcode.GroupLeave;
 
     /// <inheritdoc/>
-    public static GroupLeaveRequest Read(ref PayloadReader reader) => new(reader.ReadString(), reader.ReadGuid());
+    public static GroupLeaveRequest Read(ref PayloadReader reader) =>
+        new(reader.ReadString(), reader.ReadGuid(), reader.ReadBool());
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
         writer.WriteString(Group);
         writer.WriteGuid(Member);
+        writer.WriteBool(Stays);
     }
 }

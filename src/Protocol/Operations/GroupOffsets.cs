@@ -4,12 +4,10 @@ namespace EQueue.Protocol;
 /// <param name="Group">Its name (see <see cref="NameRules"/>).</param>
 /// <param name="Member">Who commits; empty = nobody's member (manual assignment), allowed while the group has no live
 /// member.</param>
-/// <param name="Generation">The member's generation; -1 without a member.</param>
 /// <param name="Offsets">Where the group goes on.</param>
-/// <remarks>Errors: InvalidName, UnknownMember, FencedGeneration, GroupBusy; per queue UnknownQueue, InvalidArgument,
-/// StorageFull.</remarks>
-public sealed record CommitOffsetsRequest(
-    string Group, Guid Member, int Generation, IReadOnlyList<CommittedOffset> Offsets)
+/// <remarks>Errors: InvalidName, InvalidArgument, UnknownMember, GroupBusy, LimitReached; per queue UnknownQueue,
+/// InvalidArgument, QueueNotOwned, FencedGeneration, OffsetBehind, StoreFaulted.</remarks>
+public sealed record CommitOffsetsRequest(string Group, Guid Member, IReadOnlyList<OffsetCommit> Offsets)
     : IRequest<CommitOffsetsRequest, CommitOffsetsResponse>
 {
     /// <inheritdoc/>
@@ -19,16 +17,46 @@ public sealed record CommitOffsetsRequest(
     public static CommitOffsetsRequest Read(ref PayloadReader reader) => new(
         reader.ReadString(),
         reader.ReadGuid(),
-        reader.ReadInt32(),
-        reader.ReadList<CommittedOffset>(CommittedOffset.MinSize));
+        reader.ReadList<OffsetCommit>(OffsetCommit.MinSize));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
         writer.WriteString(Group);
         writer.WriteGuid(Member);
-        writer.WriteInt32(Generation);
         writer.WriteList(Offsets);
+    }
+}
+
+/// <summary>A place in a queue, to be committed.</summary>
+/// <param name="Queue">Which queue.</param>
+/// <param name="Grant">The generation in which the queue was given to the member; -1 without a member.</param>
+/// <param name="Next">The first message not processed.</param>
+/// <param name="RecordEpoch">Epoch of the last processed entry; -1 = not known.</param>
+/// <param name="Metadata">The committer's own words, at most <see cref="CommittedOffset.MaxMetadataBytes"/>; null =
+/// none.</param>
+public sealed record OffsetCommit(
+    FetchQueueKey Queue, GroupGeneration Grant, QueueOffset Next, int RecordEpoch, string? Metadata)
+    : IPayload<OffsetCommit>
+{
+    internal const int MinSize = FetchQueueKey.Size + 8 + 8 + 4 + 2;
+
+    /// <inheritdoc/>
+    public static OffsetCommit Read(ref PayloadReader reader) => new(
+        FetchQueueKey.Read(ref reader),
+        new GroupGeneration(reader.ReadInt64()),
+        new QueueOffset(reader.ReadInt64()),
+        reader.ReadInt32(),
+        reader.ReadNullableString());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        Queue.Write(writer);
+        writer.WriteInt64(Grant.Value);
+        writer.WriteInt64(Next.Value);
+        writer.WriteInt32(RecordEpoch);
+        writer.WriteString(Metadata);
     }
 }
 
@@ -84,7 +112,7 @@ public sealed record CommitOffsetsResponse(IReadOnlyList<ErrorCode> Errors) : IP
 }
 
 /// <summary>Asks how far a group has come.</summary>
-/// <param name="Group">Its name.</param>
+/// <param name="Group">Its name, or <c>group/instance</c> for one instance of a broadcast group.</param>
 /// <param name="Queues">Queues wanted; null = every queue the group has committed.</param>
 /// <remarks>Errors: InvalidName. A group that never committed answers -1 for each queue.</remarks>
 public sealed record ReadOffsetsRequest(string Group, IReadOnlyList<FetchQueueKey>? Queues)
@@ -94,25 +122,14 @@ public sealed record ReadOffsetsRequest(string Group, IReadOnlyList<FetchQueueKe
     public static Opcode Opcode => Opcode.ReadOffsets;
 
     /// <inheritdoc/>
-    public static ReadOffsetsRequest Read(ref PayloadReader reader)
-    {
-        var group = reader.ReadString();
-        if (reader.ReadNullableCount(FetchQueueKey.Size) is not { } count)
-            return new ReadOffsetsRequest(group, null);
-        var queues = new FetchQueueKey[count];
-        for (var i = 0; i < queues.Length; i++)
-            queues[i] = FetchQueueKey.Read(ref reader);
-        return new ReadOffsetsRequest(group, queues);
-    }
+    public static ReadOffsetsRequest Read(ref PayloadReader reader) =>
+        new(reader.ReadString(), reader.ReadNullableList<FetchQueueKey>(FetchQueueKey.Size));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
         writer.WriteString(Group);
-        if (Queues is null)
-            writer.WriteNull();
-        else
-            writer.WriteList(Queues);
+        writer.WriteNullableList(Queues);
     }
 }
 

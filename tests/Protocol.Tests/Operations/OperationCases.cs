@@ -81,7 +81,10 @@ public static class OperationCases
         OperationCase.Of(r => new FindOffsetsRequest(List(r, x => new OffsetQuestion(Key(x), x.NextInt64())))),
         OperationCase.Of(
             r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
-        OperationCase.Of(r => new CommitOffsetsRequest(Text(r), Id(r), r.Next(), List(r, Committed))),
+        OperationCase.Of(r => new CommitOffsetsRequest(
+            Text(r),
+            Id(r),
+            List(r, x => new OffsetCommit(Key(x), Generation(x), Offset(x), x.Next(), NullableText(x))))),
         OperationCase.Of(r => new CommitOffsetsResponse(List(r, x => (ErrorCode)x.Next(100)))),
         OperationCase.Of(r => new ReadOffsetsRequest(Text(r), r.Next(2) == 0 ? null : List(r, Key))),
         OperationCase.Of(r => new ReadOffsetsResponse(List(r, Committed))),
@@ -89,19 +92,76 @@ public static class OperationCases
         {
             Group = Text(r),
             Member = Id(r),
-            Generation = r.Next(),
+            Sequence = (uint)r.Next(),
+            Generation = Generation(r),
             InstanceId = NullableText(r),
-            SessionTimeout = TimeSpan.FromMilliseconds(r.Next()),
-            ReleaseTimeout = TimeSpan.FromMilliseconds(r.Next()),
+            SessionTimeout = Time(r),
+            ReleaseTimeout = Time(r),
+            MaxWait = Time(r),
             IsBroadcast = r.Next(2) == 0,
-            Subscriptions = r.Next(2) == 0 ? null : List(r, x => new TopicSubscription(Text(x), List(x, Text))),
-            Owned = r.Next(2) == 0 ? null : List(r, Key),
+            Subscriptions = r.Next(2) == 0 ? null : List(r, Subscription),
+            Owned = r.Next(2) == 0 ? null : List(r, x => new OwnedQueue(Key(x), Generation(x))),
         }),
-        OperationCase.Of(r => new GroupHeartbeatResponse(
-            r.Next(),
-            TimeSpan.FromMilliseconds(r.Next()),
-            r.Next(2) == 0 ? null : List(r, x => new AssignedQueue(Text(x), x.Next(), Key(x))))),
-        OperationCase.Of(r => new GroupLeaveRequest(Text(r), Id(r))),
+        OperationCase.Of(r => new GroupHeartbeatResponse
+        {
+            Generation = Generation(r),
+            NextHeartbeat = Time(r),
+            SessionTimeout = Time(r),
+            ReconnectGrace = Time(r),
+            Pending = (uint)r.Next(),
+            Assignment = r.Next(2) == 0
+                ? null
+                : List(r, x => new AssignedTopic(
+                    Text(x), List(x, y => new AssignedQueue(y.Next(), Key(y), Generation(y))))),
+        }),
+        OperationCase.Of(r => new GroupLeaveRequest(Text(r), Id(r), r.Next(2) == 0)),
+        OperationCase.Of(r => new ListGroupsRequest(NullableText(r), r.Next())),
+        OperationCase.Of(r => new ListGroupsResponse(
+            List(r, x => new GroupListing(Text(x), (GroupKind)x.Next(2), (GroupState)x.Next(4), (uint)x.Next())),
+            r.Next(2) == 0)),
+        OperationCase.Of(r => new DescribeGroupRequest(Text(r), NullableText(r), r.Next(2) == 0)),
+        OperationCase.Of(r => new GroupDescription(
+            (GroupKind)r.Next(2),
+            (GroupState)r.Next(4),
+            Generation(r),
+            List(r, x => new MemberDescription(
+                Id(x),
+                NullableText(x),
+                Text(x),
+                Text(x),
+                Time(x),
+                Time(x),
+                List(x, Subscription),
+                (uint)x.Next(),
+                (uint)x.Next())),
+            List(r, x => new GroupQueueDescription
+            {
+                Topic = Text(x),
+                Number = x.Next(),
+                Queue = Key(x),
+                Owner = x.Next(),
+                Target = x.Next(),
+                InstanceId = NullableText(x),
+                Committed = Offset(x),
+                CommittedMs = x.NextInt64(),
+                Start = Offset(x),
+                End = Offset(x),
+                Lag = x.NextInt64(),
+                LagMs = x.NextInt64(),
+            }))),
+        OperationCase.Of(r => new ResetOffsetsRequest
+        {
+            Group = Text(r),
+            InstanceId = NullableText(r),
+            Topic = NullableText(r),
+            Numbers = r.Next(2) == 0 ? null : List(r, x => x.Next()),
+            To = (ResetTarget)r.Next(256),
+            Value = r.NextInt64(),
+            IsPreview = r.Next(2) == 0,
+        }),
+        OperationCase.Of(r => new ResetOffsetsResponse(
+            List(r, x => new ResetQueue(Text(x), x.Next(), (ErrorCode)x.Next(100), Offset(x), Offset(x))))),
+        OperationCase.Of(r => new DeleteGroupRequest(Text(r), NullableText(r))),
         OperationCase.Of(_ => Done.Value),
         OperationCase.Of(_ => new StatsRequest()),
         OperationCase.Of(r => new StatsResponse(List(r, x => new StatsFigure(Text(x), x.NextInt64())))),
@@ -138,6 +198,12 @@ public static class OperationCases
 
     private static CommittedOffset Committed(Random random) =>
         new(Key(random), Offset(random), random.Next(), NullableText(random));
+
+    private static GroupGeneration Generation(Random random) => new(random.NextInt64());
+
+    private static TimeSpan Time(Random random) => TimeSpan.FromMilliseconds(random.Next());
+
+    private static TopicSubscription Subscription(Random random) => new(Text(random), List(random, Text));
 
     private static TopicSettings Settings(Random random) => new()
     {

@@ -8,6 +8,7 @@ public sealed class OperationGoldenTests
     private const string IdBytes = "00112233445566778899aabbccddeeff";
 
     private static readonly Guid Id = Guid.Parse("00112233-4455-6677-8899-aabbccddeeff");
+    private static readonly GroupGeneration Grant = new((2L << 32) + 3);
     private static readonly FetchQueueKey Queue = new(0, new QueueId(5));
 
     [Fact]
@@ -177,8 +178,9 @@ public sealed class OperationGoldenTests
     public void GivenGroupOperations_WhenWritten_ThenTheBytesAreThose()
     {
         Holds(
-            new CommitOffsetsRequest("g", Id, 3, [new CommittedOffset(Queue, new QueueOffset(9), 2, "a")]),
-            "0100 67" + IdBytes + "03000000 01000000 0000 05000000 0900000000000000 02000000 0100 61");
+            new CommitOffsetsRequest("g", Id, [new OffsetCommit(Queue, Grant, new QueueOffset(9), 2, "a")]),
+            "0100 67" + IdBytes
+            + "01000000 0000 05000000 0300000002000000 0900000000000000 02000000 0100 61");
         Holds(new CommitOffsetsResponse([ErrorCode.None, ErrorCode.UnknownQueue]), "02000000 0000 2100");
         Holds(new ReadOffsetsRequest("g", null), "0100 67 ffffffff");
         Holds(
@@ -192,11 +194,104 @@ public sealed class OperationGoldenTests
                 SessionTimeout = TimeSpan.FromSeconds(10),
                 Subscriptions = [new TopicSubscription("t", ["a"])],
             },
-            "0100 67" + IdBytes + "00000000 ffff 10270000 00000000 00 01000000 0100 74 01000000 0100 61 ffffffff");
+            "0100 67" + IdBytes + "00000000 0000000000000000 ffff 10270000 00000000 00000000 00"
+            + "01000000 0100 74 01000000 0100 61 ffffffff");
         Holds(
-            new GroupHeartbeatResponse(1, TimeSpan.FromSeconds(3), [new AssignedQueue("t", 2, Queue)]),
-            "01000000 b80b0000 01000000 0100 74 02000000 0000 05000000");
-        Holds(new GroupLeaveRequest("g", Id), "0100 67" + IdBytes);
+            new GroupHeartbeatRequest
+            {
+                Group = "g",
+                Member = Id,
+                Sequence = 7,
+                Generation = Grant,
+                InstanceId = "i",
+                ReleaseTimeout = TimeSpan.FromSeconds(60),
+                MaxWait = TimeSpan.FromSeconds(10),
+                IsBroadcast = true,
+                Owned = [new OwnedQueue(Queue, Grant)],
+            },
+            "0100 67" + IdBytes + "07000000 0300000002000000 0100 69 00000000 60ea0000 10270000 01 ffffffff"
+            + "01000000 0000 05000000 0300000002000000");
+        Holds(
+            new GroupHeartbeatResponse
+            {
+                Generation = Grant,
+                SessionTimeout = TimeSpan.FromSeconds(30),
+                ReconnectGrace = TimeSpan.FromSeconds(1),
+                Pending = 4,
+                Assignment = [new AssignedTopic("t", [new AssignedQueue(2, Queue, Grant)])],
+            },
+            "0300000002000000 00000000 30750000 e8030000 04000000"
+            + "01000000 0100 74 01000000 02000000 0000 05000000 0300000002000000");
+        Holds(
+            new GroupHeartbeatResponse
+            {
+                NextHeartbeat = TimeSpan.FromSeconds(3),
+                ReconnectGrace = Timeout.InfiniteTimeSpan,
+            },
+            "0000000000000000 b80b0000 00000000 ffffffff 00000000 ffffffff");
+        Holds(new GroupLeaveRequest("g", Id, true), "0100 67" + IdBytes + "01");
+    }
+
+    [Fact]
+    public void GivenGroupAdministration_WhenWritten_ThenTheBytesAreThose()
+    {
+        Holds(new ListGroupsRequest("g", 10), "0100 67 0a000000");
+        Holds(
+            new ListGroupsResponse([new GroupListing("g", GroupKind.Broadcast, GroupState.Stable, 2)], true),
+            "01000000 0100 67 01 03 02000000 01");
+        Holds(new DescribeGroupRequest("g", null, true), "0100 67 ffff 01");
+        Holds(
+            new GroupDescription(
+                GroupKind.Shared,
+                GroupState.Moving,
+                Grant,
+                [
+                    new MemberDescription(
+                        Id,
+                        "i",
+                        "c",
+                        "a",
+                        TimeSpan.FromSeconds(30),
+                        TimeSpan.FromSeconds(1),
+                        [new TopicSubscription("t", [])],
+                        3,
+                        1),
+                ],
+                [
+                    new GroupQueueDescription
+                    {
+                        Topic = "t",
+                        Number = 2,
+                        Queue = Queue,
+                        Owner = 0,
+                        Committed = new QueueOffset(6),
+                        CommittedMs = 10,
+                        Start = new QueueOffset(1),
+                        End = new QueueOffset(9),
+                        Lag = 3,
+                    },
+                ]),
+            "00 02 0300000002000000 01000000" + IdBytes + "0100 69 0100 63 0100 61 30750000 e8030000"
+            + "01000000 0100 74 00000000 03000000 01000000"
+            + "01000000 0100 74 02000000 0000 05000000 00000000 ffffffff ffff 0600000000000000 0a00000000000000"
+            + "0100000000000000 0900000000000000 0300000000000000 ffffffffffffffff");
+        Holds(
+            new ResetOffsetsRequest
+            {
+                Group = "g",
+                Topic = "t",
+                Numbers = [2],
+                To = ResetTarget.ShiftBy,
+                Value = -1,
+                IsPreview = true,
+            },
+            "0100 67 ffff 0100 74 01000000 02000000 04 ffffffffffffffff 01");
+        Holds(new ResetOffsetsRequest { Group = "g" }, "0100 67 ffff ffff ffffffff 00 0000000000000000 00");
+        Holds(
+            new ResetOffsetsResponse(
+                [new ResetQueue("t", 2, ErrorCode.InvalidArgument, new QueueOffset(-1), new QueueOffset(9))]),
+            "01000000 0100 74 02000000 0900 ffffffffffffffff 0900000000000000");
+        Holds(new DeleteGroupRequest("g", "t"), "0100 67 0100 74");
     }
 
     [Fact]

@@ -1,0 +1,133 @@
+namespace EQueue.Protocol;
+
+/// <summary>Where a group is set to.</summary>
+public enum ResetTarget : byte
+{
+    /// <summary>The first message of the queue.</summary>
+    Begin = 0,
+
+    /// <summary>The end of the queue.</summary>
+    End = 1,
+
+    /// <summary>An offset.</summary>
+    Offset = 2,
+
+    /// <summary>A time, Unix ms: the first batch stored then or later.</summary>
+    Time = 3,
+
+    /// <summary>So many messages on from what is committed; below 0: back.</summary>
+    ShiftBy = 4,
+}
+
+/// <summary>Sets where a group without members goes on.</summary>
+public sealed record ResetOffsetsRequest : IRequest<ResetOffsetsRequest, ResetOffsetsResponse>
+{
+    /// <inheritdoc/>
+    public static Opcode Opcode => Opcode.ResetOffsets;
+
+    /// <summary>The group; it need not exist.</summary>
+    public string Group { get; init; } = "";
+
+    /// <summary>Whose progress, in a broadcast group; null = the group's own.</summary>
+    public string? InstanceId { get; init; }
+
+    /// <summary>The topic; null = every queue that has progress.</summary>
+    public string? Topic { get; init; }
+
+    /// <summary>Numbers of the topic's queues; null = all.</summary>
+    public IReadOnlyList<int>? Numbers { get; init; }
+
+    /// <summary>What <see cref="Value"/> means.</summary>
+    public ResetTarget To { get; init; }
+
+    /// <summary>Offset, Unix ms or messages; 0 for the begin and the end.</summary>
+    public long Value { get; init; }
+
+    /// <summary>Whether the answer only tells what would become of it.</summary>
+    public bool IsPreview { get; init; }
+
+    /// <inheritdoc/>
+    public static ResetOffsetsRequest Read(ref PayloadReader reader) => new()
+    {
+        Group = reader.ReadString(),
+        InstanceId = reader.ReadNullableString(),
+        Topic = reader.ReadNullableString(),
+        Numbers = ReadNumbers(ref reader),
+        To = (ResetTarget)reader.ReadByte(),
+        Value = reader.ReadInt64(),
+        IsPreview = reader.ReadBool(),
+    };
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Group);
+        writer.WriteString(InstanceId);
+        writer.WriteString(Topic);
+        if (Numbers is null)
+        {
+            writer.WriteNull();
+        }
+        else
+        {
+            writer.WriteCount(Numbers.Count);
+            foreach (var number in Numbers)
+                writer.WriteInt32(number);
+        }
+
+        writer.WriteByte((byte)To);
+        writer.WriteInt64(Value);
+        writer.WriteBool(IsPreview);
+    }
+
+    private static int[]? ReadNumbers(ref PayloadReader reader)
+    {
+        if (reader.ReadNullableCount(sizeof(int)) is not { } count)
+            return null;
+        var numbers = new int[count];
+        for (var i = 0; i < numbers.Length; i++)
+            numbers[i] = reader.ReadInt32();
+        return numbers;
+    }
+}
+
+/// <summary>What became, or would become, of each queue.</summary>
+public sealed record ResetOffsetsResponse(IReadOnlyList<ResetQueue> Queues) : IPayload<ResetOffsetsResponse>
+{
+    /// <inheritdoc/>
+    public static ResetOffsetsResponse Read(ref PayloadReader reader) =>
+        new(reader.ReadList<ResetQueue>(ResetQueue.MinSize));
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer) => writer.WriteList(Queues);
+}
+
+/// <summary>A queue that was set.</summary>
+/// <param name="Topic">The topic's name.</param>
+/// <param name="Number">The queue's number in the topic.</param>
+/// <param name="Error">None, or why it stays as it is.</param>
+/// <param name="From">What was committed; -1 = nothing.</param>
+/// <param name="To">What is committed now; -1 with an error.</param>
+public sealed record ResetQueue(string Topic, int Number, ErrorCode Error, QueueOffset From, QueueOffset To)
+    : IPayload<ResetQueue>
+{
+    internal const int MinSize = 2 + 4 + 2 + 8 + 8;
+
+    /// <inheritdoc/>
+    public static ResetQueue Read(ref PayloadReader reader) => new(
+        reader.ReadString(),
+        reader.ReadInt32(),
+        (ErrorCode)reader.ReadUInt16(),
+        new QueueOffset(reader.ReadInt64()),
+        new QueueOffset(reader.ReadInt64()));
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Topic);
+        writer.WriteInt32(Number);
+        writer.WriteUInt16((ushort)Error);
+        writer.WriteInt64(From.Value);
+        writer.WriteInt64(To.Value);
+    }
+}
