@@ -42,6 +42,12 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     /// <summary>The broker's epoch: the upper half of generations.</summary>
     public int Epoch { get; set; } = 1;
 
+    /// <summary>The number in the topic of its first queue.</summary>
+    public int FirstNumber { get; init; }
+
+    /// <summary>The brokers that its routes name.</summary>
+    public IReadOnlyList<FakeCoordinator> Brokers { get; set; } = [];
+
     public uint Pending { get; set; }
 
     public TimeSpan ReconnectGrace { get; set; } = TimeSpan.FromSeconds(1);
@@ -108,9 +114,10 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         }
     }
 
-    public static async Task<FakeCoordinator> StartAsync(int queueCount = 2, int batches = 1)
+    public static async Task<FakeCoordinator> StartAsync(int queueCount = 2, int batches = 1, int firstNumber = 0)
     {
-        var fake = new FakeCoordinator(queueCount, batches);
+        var fake = new FakeCoordinator(queueCount, batches) { FirstNumber = firstNumber };
+        fake.Brokers = [fake];
         await fake._server.StartAsync(CancellationToken.None);
         return fake;
     }
@@ -136,7 +143,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
             _assignment = list.Length == 0
                 ? []
                 : [new AssignedTopic("t", [.. list.Select(one => new AssignedQueue(
-                    one.Queue, KeyOf(one.Queue), new GroupGeneration(Generation(one.Grant))))])];
+                    FirstNumber + one.Queue, KeyOf(one.Queue), new GroupGeneration(Generation(one.Grant))))])];
         }
     }
 
@@ -230,15 +237,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
                 });
                 break;
             case Opcode.Route:
-                Answer(connection, header, new RouteResponse(
-                    [new BrokerAddress(StoreId, "", 0)],
-                    [.. Read<RouteRequest>(payload).Topics.Select(topic => new TopicRoute(
-                        ErrorCode.None,
-                        topic,
-                        new TopicId(StoreId),
-                        4 << 20,
-                        [.. Enumerable.Range(0, _queueCount).Select(static queue => new QueueRoute(
-                            queue, 0, QueueState.Readable | QueueState.Writable, KeyOf(queue).Id, 1, 0))]))]));
+                Answer(connection, header, Route(Read<RouteRequest>(payload)));
                 break;
             case Opcode.FindOffsets:
                 Answer(connection, header, new FindOffsetsResponse(
@@ -268,6 +267,27 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
                 connection.Close(null);
                 break;
         }
+    }
+
+    private RouteResponse Route(RouteRequest request)
+    {
+        List<QueueRoute> queues = [];
+        for (var broker = 0; broker < Brokers.Count; broker++)
+        {
+            queues.AddRange(Enumerable.Range(0, Brokers[broker]._queueCount).Select(queue => new QueueRoute(
+                Brokers[broker].FirstNumber + queue,
+                0,
+                QueueState.Readable | QueueState.Writable,
+                KeyOf(queue).Id,
+                1,
+                (ushort)broker)));
+        }
+
+        return new RouteResponse(
+            [.. Brokers.Select(static broker => new BrokerAddress(
+                broker.StoreId, "127.0.0.1", (ushort)((IPEndPoint)broker._server.LocalEndPoint).Port))],
+            [.. request.Topics.Select(topic => new TopicRoute(
+                ErrorCode.None, topic, new TopicId(StoreId), 4 << 20, queues))]);
     }
 
     private void Commit(ServerConnection connection, FrameHeader header, CommitOffsetsRequest request)
