@@ -74,6 +74,17 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         }
     }
 
+    /// <summary>The queues that the member has, as it said last.</summary>
+    public IReadOnlyList<int> Owned
+    {
+        get
+        {
+            lock (_lock)
+                return [.. (_beats.FindLast(static beat => beat.Owned is not null)?.Owned ?? [])
+                    .Select(static one => (int)one.Queue.Id.Value - 1)];
+        }
+    }
+
     /// <summary>Whether the last heartbeat names the list that was told last.</summary>
     public bool IsSeen
     {
@@ -145,6 +156,13 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
                 : [new AssignedTopic("t", [.. list.Select(one => new AssignedQueue(
                     FirstNumber + one.Queue, KeyOf(one.Queue), new GroupGeneration(Generation(one.Grant))))])];
         }
+    }
+
+    /// <summary>Whether the list told last has the queue.</summary>
+    public bool IsTold(int queue)
+    {
+        lock (_lock)
+            return _assignment.Any(topic => topic.Queues.Any(one => one.Queue == KeyOf(queue)));
     }
 
     /// <summary>Answers the parked heartbeat with an error.</summary>
