@@ -59,6 +59,9 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     /// </summary>
     public MemberLease? Lease { get; set; }
 
+    /// <summary>Told when a fetch ends with its connection; must not block.</summary>
+    public Action? ConnectionLost { get; set; }
+
     /// <summary>Reads a queue from its cursor's place on.</summary>
     public void Add(QueueCursor cursor)
     {

@@ -43,6 +43,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
 
         // Who reads everything by itself has nothing that could become another's.
         fetch.Lease = terms.Options.IsBroadcast ? null : _lease;
+        fetch.ConnectionLost = OnConnectionLost;
     }
 
     /// <summary>Whether it is, or will be again by itself, a member.</summary>
@@ -105,6 +106,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
         await _closing.CancelAsync().ConfigureAwait(false);
         await _loops.ConfigureAwait(false);
         _fetch.Lease = null;
+        _fetch.ConnectionLost = null;
     }
 
     /// <summary>The reader has gone on from a queue that was taken away.</summary>
@@ -112,6 +114,12 @@ internal sealed partial class MemberSession : IAsyncDisposable
     {
         _letGo.Set();
         _releases.Set();
+    }
+
+    private void OnConnectionLost()
+    {
+        _lease.OnConnectionLost();
+        _news.Set();
     }
 
     private async Task RunAsync()
@@ -195,7 +203,9 @@ internal sealed partial class MemberSession : IAsyncDisposable
         _lease.Renew(sentAt, answer.SessionTimeout, answer.ReconnectGrace);
         Apply(beat, answer);
         _stream.Wake();
-        return answer.NextHeartbeat;
+
+        // Asked not to wait, the broker names a pause; the next call is one that it may hold.
+        return request.MaxWait > TimeSpan.Zero ? answer.NextHeartbeat : TimeSpan.Zero;
     }
 
     /// <summary>Until there is something to say.</summary>
