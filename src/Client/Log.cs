@@ -42,20 +42,27 @@ internal static partial class Log
     [LoggerMessage(
         5020,
         LogLevel.Information,
-        "Member {Member} of group {Group} joined: generation {Generation}, {Count} queues.")]
-    public static partial void Joined(ILogger logger, Guid member, string group, GroupGeneration generation, int count);
+        "Member {Member} of group {Group} joined at {Address}: generation {Generation}, {Count} queues.")]
+    public static partial void Joined(
+        ILogger logger, Guid member, string group, ServerAddress address, GroupGeneration generation, int count);
 
     [LoggerMessage(5021, LogLevel.Warning, "Member {Member} of group {Group} joins again: {Code}.")]
     public static partial void JoinsAgain(ILogger logger, Guid member, string group, ErrorCode code);
 
-    [LoggerMessage(5022, LogLevel.Warning, "Group {Group} got no answer to a heartbeat: {Reason}")]
-    public static partial void HeartbeatFailed(ILogger logger, string group, string reason);
+    [LoggerMessage(5022, LogLevel.Warning, "Group {Group} got no answer to a heartbeat from {Address}: {Reason}")]
+    public static partial void HeartbeatFailed(ILogger logger, string group, ServerAddress address, string reason);
 
     [LoggerMessage(5023, LogLevel.Warning, "Group {Group} could not commit: {Reason}")]
     public static partial void CommitFailed(ILogger logger, string group, string reason);
 
     [LoggerMessage(5024, LogLevel.Warning, "Group {Group} could not be left in an orderly way: {Reason}")]
     public static partial void LeaveFailed(ILogger logger, string group, string reason);
+
+    [LoggerMessage(5025, LogLevel.Warning, "Queues of group {Group} at {Address} cannot be begun yet: {Reason}")]
+    public static partial void StartFailed(ILogger logger, string group, ServerAddress address, string reason);
+
+    [LoggerMessage(5026, LogLevel.Error, "A callback of queues given or taken threw.")]
+    public static partial void MemberCallbackThrew(ILogger logger, Exception exception);
 
     [LoggerMessage(5030, LogLevel.Warning, "Fetching from {Address} is interrupted: {Reason} Trying again.")]
     public static partial void FetchInterrupted(ILogger logger, ServerAddress address, string reason);

@@ -77,22 +77,6 @@ public sealed class ConsumerTests
     }
 
     [Fact]
-    public async Task GivenLiveMember_WhenAnotherJoins_ThenItWaitsAndTheFirstGoesOn()
-    {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await SendAsync(broker, "busy", 2);
-        await using var first = broker.Client.CreateConsumer("g", ["busy"]);
-        await using var messages = first.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        Assert.True(await messages.MoveNextAsync());
-        await using var second = broker.Client.CreateConsumer("g", ["busy"]);
-
-        await second.JoinAsync(Token);
-
-        Assert.True(await messages.MoveNextAsync());
-        Assert.Equal(1, messages.Current.Offset.Value);
-    }
-
-    [Fact]
     public async Task GivenMemberThatLeft_WhenAnotherJoins_ThenItIsTakenAtOnce()
     {
         await using var broker = await TestBroker.StartAsync(queues: 1);

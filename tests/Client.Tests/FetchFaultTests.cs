@@ -101,6 +101,26 @@ public sealed class FetchFaultTests
         }
     }
 
+    [Fact]
+    public async Task GivenLoopInTheMiddleOfABatch_WhenAnotherQueueIsSought_ThenTheRestOfTheBatchIsNotLost()
+    {
+        await using var fake = await FakeCoordinator.StartAsync(queueCount: 2);
+        await using var client = new EQueueClient(fake.Address);
+        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAllAsync("t", StartPosition.Begin, Token);
+        List<(int Queue, long Offset)> read = [];
+        await foreach (var message in reader.ReadAllAsync(Token))
+        {
+            read.Add((message.Queue, message.Offset.Value));
+            if (read.Count == 3)
+                await reader.SeekAsync("t", 1 - message.Queue, StartPosition.AtOffset(5), Token);
+        }
+
+        var first = read[0].Queue;
+        Assert.Equal(Enumerable.Range(0, 10), read.Where(one => one.Queue == first).Select(one => (int)one.Offset));
+        Assert.Equal(Enumerable.Range(5, 5), read.Where(one => one.Queue != first).Select(one => (int)one.Offset));
+    }
+
     private static bool IsBatch(byte[] entry, int number) => entry[48 + 7] == number * FakeQueue.MessagesPerBatch;
 
     private static async Task<List<int>> ReadAsync(FakeQueue fake, long from = 0, ReaderOptions? options = null)

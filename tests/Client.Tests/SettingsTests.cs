@@ -43,6 +43,16 @@ public sealed class SettingsTests
         Refused(
             "AutoCommitInterval",
             () => client.CreateConsumer("g", ["t"], new ConsumerOptions { AutoCommitInterval = TimeSpan.Zero }));
+        Refused(
+            "SessionTimeout",
+            () => client.CreateConsumer("g", ["t"], new ConsumerOptions { SessionTimeout = TimeSpan.FromHours(1) }));
+        Refused(
+            "ReleaseTimeout",
+            () => client.CreateConsumer("g", ["t"], new ConsumerOptions { ReleaseTimeout = TimeSpan.FromHours(2) }));
+        Refused(
+            "RouteRefreshInterval",
+            () => client.CreateConsumer("g", ["t"], new ConsumerOptions { RouteRefreshInterval = TimeSpan.Zero }));
+        Refused("InstanceId", () => client.CreateConsumer("g", ["t"], new ConsumerOptions { InstanceId = "a/b" }));
         Refused("group", () => client.CreateConsumer("no/slash", ["t"]));
         Refused("topics", () => client.CreateConsumer("g", []));
         Refused("MaxFrameBytes", () => new EQueueClient(new ClientOptions { MaxFrameBytes = 1 }));

@@ -8,11 +8,10 @@ namespace EQueue.Client;
 internal sealed record Route(RouteResponse Answer, ServerAddress Source)
 {
     /// <summary>Where the broker of a queue listens.</summary>
-    public ServerAddress AddressOf(QueueRoute queue)
-    {
-        var broker = Answer.Brokers[queue.BrokerIndex];
-        return new ServerAddress(
-            broker.Host.Length == 0 ? Source.Host : broker.Host,
-            broker.Port == 0 ? Source.Port : broker.Port);
-    }
+    public ServerAddress AddressOf(QueueRoute queue) => AddressOf(Answer.Brokers[queue.BrokerIndex]);
+
+    /// <summary>Where a broker listens.</summary>
+    public ServerAddress AddressOf(BrokerAddress broker) => new(
+        broker.Host.Length == 0 ? Source.Host : broker.Host,
+        broker.Port == 0 ? Source.Port : broker.Port);
 }

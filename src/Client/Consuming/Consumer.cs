@@ -8,8 +8,12 @@ namespace EQueue.Client;
 /// goes to the next one: a loop that ends by <c>break</c> or an exception leaves its last message uncommitted
 /// (<see cref="CommitAsync(ReceivedMessage, CancellationToken)"/> commits it), and a later loop goes on behind
 /// it.</para>
-/// <para>Broker restarts are ridden out: the member joins again and goes on behind what it has received, without a gap
-/// and without getting anything twice. After the death of its process the group goes on where it was committed.</para>
+/// <para>The broker shares the queues of the topics among the members. A queue goes to another member when the loop
+/// has gone on from its message and what is processed is committed; messages of it simply end or begin. What the last
+/// owner had not committed comes again, in order.</para>
+/// <para>Broker restarts are ridden out: the member claims its queues and goes on behind what it has received, without
+/// a gap and without getting anything twice. After the death of its process the group goes on where it was
+/// committed.</para>
 /// </remarks>
 public sealed class Consumer : IAsyncDisposable
 {
@@ -51,16 +55,16 @@ public sealed class Consumer : IAsyncDisposable
         [.. _stream.Cursors.Select(static cursor => cursor.ToProgress())];
 
     /// <summary>Joins the group and learns the queues; the first step of reading does it by itself.</summary>
-    /// <exception cref="EQueueException">GroupBusy: another live member has the queues. Unreachable, UnknownTopic and
-    /// others.</exception>
+    /// <exception cref="EQueueException">TagsDiffer, GroupKindDiffers, LimitReached: the group does not take it as it
+    /// is. Unreachable and others.</exception>
     public ValueTask JoinAsync(CancellationToken cancellationToken = default) => _member.JoinAsync(cancellationToken);
 
     /// <summary>
     /// Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.
     /// </summary>
     /// <exception cref="OperationCanceledException">The token ended the loop.</exception>
-    /// <exception cref="EQueueException">What cannot be ridden out: GroupBusy, DamagedData, Disposed and
-    /// others.</exception>
+    /// <exception cref="EQueueException">What cannot be ridden out: TagsDiffer, MemberReplaced, DamagedData,
+    /// Disposed and others.</exception>
     public IAsyncEnumerable<ReceivedMessage> ReadAllAsync(CancellationToken cancellationToken = default) =>
         new MessageEnumeration(_stream, inBatches: false, _member.JoinAsync, cancellationToken);
 
@@ -70,20 +74,20 @@ public sealed class Consumer : IAsyncDisposable
         new MessageEnumeration(_stream, inBatches: true, _member.JoinAsync, cancellationToken);
 
     /// <summary>Commits everything that is processed.</summary>
-    /// <exception cref="EQueueException">UnknownMember, FencedGeneration: the queues may be somebody else's.
-    /// Others.</exception>
+    /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: queues are somebody else's by
+    /// now. Others.</exception>
     public ValueTask CommitAsync(CancellationToken cancellationToken = default) =>
-        _member.CommitAsync(_stream.Cursors, cancellationToken);
+        _member.CommitAsync(cancellationToken);
 
     /// <summary>Commits the messages of the queue up to this one, which is processed with that.</summary>
     /// <exception cref="ObjectDisposedException">The reader has gone on.</exception>
-    /// <exception cref="EQueueException">UnknownMember, FencedGeneration: the queues may be somebody else's.
-    /// Others.</exception>
+    /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: the queue is somebody else's
+    /// by now. Others.</exception>
     public ValueTask CommitAsync(ReceivedMessage message, CancellationToken cancellationToken = default)
     {
         var (queue, offset) = message.Place;
         queue.Processed = offset.Value + 1;
-        return _member.CommitAsync([queue], cancellationToken);
+        return _member.CommitAsync(queue, cancellationToken);
     }
 
     /// <summary>Goes on elsewhere in a queue that this member owns.</summary>
@@ -91,13 +95,29 @@ public sealed class Consumer : IAsyncDisposable
     public async ValueTask SeekAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
     {
-        var cursor = _stream.Find(topic, queue)
-            ?? throw new EQueueException(
-                ErrorCode.QueueNotOwned, $"{topic}/{queue} is not one of this member's queues.");
-        await _stream.SeekAsync(cursor, position, cancellationToken).ConfigureAwait(false);
+        await _stream.SeekAsync(FindOwned(topic, queue), position, cancellationToken).ConfigureAwait(false);
     }
 
+    /// <summary>
+    /// Fetches no more of a queue until <see cref="Resume"/>, or until it is another member's; what is fetched already
+    /// is still given. It stays this member's, and committed.
+    /// </summary>
+    /// <exception cref="EQueueException">QueueNotOwned.</exception>
+    public void Pause(string topic, int queue) => SetPaused(topic, queue, isPaused: true);
+
+    /// <summary>Fetches a paused queue again.</summary>
+    /// <exception cref="EQueueException">QueueNotOwned.</exception>
+    public void Resume(string topic, int queue) => SetPaused(topic, queue, isPaused: false);
+
+    /// <summary>
+    /// Commits what is processed (unless that is off) and leaves the group for good, also as a static member: others
+    /// have the queues at once. A later loop joins anew.
+    /// </summary>
+    public ValueTask LeaveAsync(CancellationToken cancellationToken = default) =>
+        _member.LeaveAsync(stays: false, cancellationToken);
+
     /// <summary>Commits what is processed (unless that is off), leaves the group and disconnects.</summary>
+    /// <remarks>A static member leaves to come back: its queues wait for its session timeout.</remarks>
     public ValueTask DisposeAsync()
     {
         lock (_lock)
@@ -110,4 +130,13 @@ public sealed class Consumer : IAsyncDisposable
         await _stream.DisposeAsync().ConfigureAwait(false);
         _onDisposed(this);
     }
+
+    private void SetPaused(string topic, int queue, bool isPaused)
+    {
+        var cursor = FindOwned(topic, queue);
+        cursor.Session.SetPaused(cursor, isPaused);
+    }
+
+    private QueueCursor FindOwned(string topic, int queue) => _stream.Find(topic, queue)
+        ?? throw new EQueueException(ErrorCode.QueueNotOwned, $"{topic}/{queue} is not one of this member's queues.");
 }

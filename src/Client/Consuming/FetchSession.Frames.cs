@@ -34,7 +34,9 @@ internal sealed partial class FetchSession
             Sequence = isNew ? _sequence = 0 : _sequence,
             MinBytes = _options.MinFetchBytes,
             MaxBytes = _options.FetchBytes,
-            MaxWaitMs = (int)_options.MaxFetchWait.TotalMilliseconds,
+
+            // The first answer comes at once: without the session's id nothing can end a parked fetch for a new queue.
+            MaxWaitMs = isNew ? 0 : (int)_options.MaxFetchWait.TotalMilliseconds,
             Queues = (IReadOnlyList<FetchQueue>?)queues ?? [],
             Removed = removed,
         };

@@ -10,6 +10,8 @@ internal sealed partial class FetchSession
     /// </summary>
     private void Recover(EQueueException failure)
     {
+        if (failure.Code == ErrorCode.ConnectionLost)
+            ConnectionLost?.Invoke();
         lock (_gate)
         {
             _sessionId = 0;

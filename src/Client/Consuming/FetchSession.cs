@@ -54,11 +54,21 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
     public BrokerLink Link { get; }
 
+    /// <summary>
+    /// While it is over, nothing that was fetched here is handed out; null for a reader of named queues.
+    /// </summary>
+    public MemberLease? Lease { get; set; }
+
+    /// <summary>Told when a fetch ends with its connection; must not block.</summary>
+    public Action? ConnectionLost { get; set; }
+
     /// <summary>Reads a queue from its cursor's place on.</summary>
     public void Add(QueueCursor cursor)
     {
         lock (_gate)
         {
+            if (cursor.IsRemoved)
+                return;
             _queues[cursor.Key] = cursor;
             _removed.Remove(cursor.Key);
             _changed.Add(cursor);

@@ -5,9 +5,13 @@ namespace EQueue.Client;
 /// <summary>Tells a broker how far a group has come.</summary>
 internal static class GroupCommit
 {
-    /// <summary>Commits the processed offsets of queues where they differ from what is committed.</summary>
-    /// <exception cref="EQueueException">The whole request failed, or the first queue that did.</exception>
-    public static async ValueTask SendAsync(
+    /// <summary>Queues in one request: their state stays below what a broker takes at once.</summary>
+    private const int MaxQueues = 1000;
+
+    /// <summary>Commits the processed offsets of queues that lie beyond what is committed: never back.</summary>
+    /// <returns>The queues that were refused.</returns>
+    /// <exception cref="EQueueException">A whole request failed.</exception>
+    public static async ValueTask<IReadOnlyList<(QueueCursor Cursor, ErrorCode Error)>> SendAsync(
         BrokerLink link,
         string group,
         Guid member,
@@ -19,35 +23,35 @@ internal static class GroupCommit
         foreach (var cursor in cursors)
         {
             var processed = cursor.Processed;
-            if (processed != cursor.Committed)
+            if (processed > cursor.Committed)
                 (due ??= []).Add((cursor, processed));
         }
 
         if (due is null)
-            return;
-        var request = new CommitOffsetsRequest(
-            group,
-            member,
-            [.. due.Select(static one => new OffsetCommit(
-                one.Cursor.Key, one.Cursor.Grant, new QueueOffset(one.Next), one.Cursor.LastEpoch, null))]);
-        var response = await link.InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
-        if (response.Errors.Count != due.Count)
-            throw Faults.Malformed(Opcode.CommitOffsets, link.Address.ToString());
-        EQueueException? failure = null;
-        for (var i = 0; i < due.Count; i++)
+            return [];
+        List<(QueueCursor, ErrorCode)>? refused = null;
+        foreach (var share in due.Chunk(MaxQueues))
         {
-            var (cursor, next) = due[i];
-            var error = response.Errors[i];
-            if (error == ErrorCode.None)
-                cursor.Committed = next;
-            else
-                failure ??= Refused(error, group, cursor);
+            var request = new CommitOffsetsRequest(group, member, [.. share.Select(static one => new OffsetCommit(
+                one.Cursor.Key, one.Cursor.Grant, new QueueOffset(one.Next), one.Cursor.LastEpoch, null))]);
+            var response = await link.InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
+            if (response.Errors.Count != share.Length)
+                throw Faults.Malformed(Opcode.CommitOffsets, link.Address.ToString());
+            for (var i = 0; i < share.Length; i++)
+            {
+                // Behind what is committed: somebody has processed it, which is all that a commit says.
+                var (cursor, next) = share[i];
+                if (response.Errors[i] is ErrorCode.None or ErrorCode.OffsetBehind)
+                    cursor.Committed = next;
+                else
+                    (refused ??= []).Add((cursor, response.Errors[i]));
+            }
         }
 
-        if (failure is not null)
-            throw failure;
+        return (IReadOnlyList<(QueueCursor, ErrorCode)>?)refused ?? [];
     }
 
-    private static EQueueException Refused(ErrorCode error, string group, QueueCursor cursor) =>
+    /// <summary>What the application is told of a refusal.</summary>
+    public static EQueueException Refused(ErrorCode error, string group, QueueCursor cursor) =>
         new(error, $"{ErrorCodes.Describe(error)}: {group} at {cursor.Topic}/{cursor.Number}.");
 }

@@ -1,33 +1,21 @@
 using EQueue.Protocol;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
-/// <summary>Membership of a group: joins, stays alive, takes and gives up queues, commits.</summary>
+/// <summary>Membership of a group: one session per broker that holds queues of the topics.</summary>
 /// <remarks>
-/// Heartbeats and commits go over the connection of the fetch session, because the broker holds a member to be gone
-/// with its connection. One loop beats the heart, one commits; both end with the member.
+/// Nothing is agreed between brokers: each gives out its own queues, and one that is away takes only those with it.
 /// </remarks>
 internal sealed class GroupMember : IAsyncDisposable
 {
     private readonly BrokerDirectory _directory;
     private readonly MessageStream _stream;
-    private readonly string _group;
-    private readonly IReadOnlyList<string> _topics;
-    private readonly ConsumerOptions _options;
-    private readonly ClientOptions _client;
-    private readonly ILogger _logger;
-    private readonly Guid _member = Guid.NewGuid();
+    private readonly MemberTerms _terms;
     private readonly SemaphoreSlim _turn = new(1, 1);
-    private readonly SemaphoreSlim _commitTurn = new(1, 1);
     private readonly CancellationTokenSource _closing = new();
-    private Task _heartbeats = Task.CompletedTask;
-    private Task _commits = Task.CompletedTask;
-    private volatile FetchSession? _session;
-    private GroupGeneration _generation;
-    private uint _sequence;
-    private TimeSpan _heartbeatInterval;
-    private volatile bool _isJoined;
+    private readonly Dictionary<ServerAddress, MemberSession> _byAddress = [];
+    private MemberSession[] _sessions = [];
+    private Task _loops = Task.CompletedTask;
     private bool _areLoopsRunning;
 
     public GroupMember(
@@ -39,26 +27,29 @@ internal sealed class GroupMember : IAsyncDisposable
     {
         _directory = directory;
         _stream = stream;
-        _group = group;
-        _topics = topics;
-        _options = options;
-        _client = directory.Options;
-        _logger = _client.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
+        var logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
+        _terms = new MemberTerms(group, Guid.NewGuid(), topics, options, directory.Options, logger);
         stream.Dropped = OnDroppedAsync;
+        stream.IsSettled = IsSettled;
     }
 
-    /// <summary>Joins, unless that is done.</summary>
+    private MemberSession[] Sessions => Volatile.Read(ref _sessions);
+
+    private bool IsJoined =>
+        Sessions is { Length: > 0 } sessions && Array.TrueForAll(sessions, static session => session.IsAlive);
+
+    /// <summary>Joins at every broker, unless that is done.</summary>
     public async ValueTask JoinAsync(CancellationToken cancellationToken)
     {
-        if (_isJoined && _session is { Link.IsStale: false })
+        if (IsJoined)
             return;
         ObjectDisposedException.ThrowIf(_closing.IsCancellationRequested, typeof(Consumer));
         await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            if (_isJoined && _session is { Link.IsStale: false })
-                return;
-            await JoinFirstAsync(cancellationToken).ConfigureAwait(false);
+            ObjectDisposedException.ThrowIf(_closing.IsCancellationRequested, typeof(Consumer));
+            if (!IsJoined)
+                await JoinBrokersAsync(cancellationToken).ConfigureAwait(false);
         }
         finally
         {
@@ -66,22 +57,45 @@ internal sealed class GroupMember : IAsyncDisposable
         }
     }
 
-    /// <summary>Commits the processed offsets of queues.</summary>
-    public async ValueTask CommitAsync(IReadOnlyList<QueueCursor> cursors, CancellationToken cancellationToken)
+    /// <summary>Commits everything that is processed.</summary>
+    /// <exception cref="EQueueException">The first failure; the other brokers are told all the same.</exception>
+    public async ValueTask CommitAsync(CancellationToken cancellationToken)
     {
-        var session = _session;
-        if (session is null || cursors.Count == 0)
-            return;
-        await _commitTurn.WaitAsync(cancellationToken).ConfigureAwait(false);
+        EQueueException? failure = null;
+        foreach (var session in Sessions)
+        {
+            try
+            {
+                await session.CommitAsync(session.Cursors(), isNamed: false, cancellationToken).ConfigureAwait(false);
+            }
+            catch (EQueueException exception)
+            {
+                failure ??= exception;
+            }
+        }
+
+        if (failure is not null)
+            throw failure;
+    }
+
+    /// <summary>Commits one queue.</summary>
+    /// <exception cref="EQueueException">QueueNotOwned: it is not this member's, or no longer. Others.</exception>
+    public ValueTask CommitAsync(QueueCursor cursor, CancellationToken cancellationToken) =>
+        cursor.Owner is { } owner && Array.IndexOf(Sessions, owner) >= 0
+            ? owner.CommitAsync([cursor], isNamed: true, cancellationToken)
+            : throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, cursor);
+
+    /// <summary>Commits and leaves; a later join begins anew.</summary>
+    public async ValueTask LeaveAsync(bool stays, CancellationToken cancellationToken)
+    {
+        await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            await GroupCommit.SendAsync(
-                session.Link, _group, _member, cursors, _client.RequestTimeout, cancellationToken)
-                .ConfigureAwait(false);
+            await LeaveAllAsync(stays).ConfigureAwait(false);
         }
         finally
         {
-            _commitTurn.Release();
+            _turn.Release();
         }
     }
 
@@ -89,174 +103,127 @@ internal sealed class GroupMember : IAsyncDisposable
     {
         await _closing.CancelAsync().ConfigureAwait(false);
         await _turn.WaitAsync(CancellationToken.None).ConfigureAwait(false);
-        await _heartbeats.ConfigureAwait(false);
-        await _commits.ConfigureAwait(false);
-        if (_isJoined && _session is { } session && session.Link.Remoting.IsConnected)
-        {
-            if (_options.AutoCommit)
-                await TryCommitAsync(CancellationToken.None).ConfigureAwait(false);
-            await LeaveAsync(session).ConfigureAwait(false);
-        }
-
-        _isJoined = false;
+        await _loops.ConfigureAwait(false);
+        await LeaveAllAsync(stays: _terms.Options.InstanceId is not null).ConfigureAwait(false);
         _turn.Release();
         _closing.Dispose();
     }
 
-    private async ValueTask JoinFirstAsync(CancellationToken cancellationToken)
+    private async ValueTask LeaveAllAsync(bool stays)
     {
-        // Queue ids of another store mean nothing: whatever is left of them goes.
-        foreach (var cursor in _stream.Cursors)
-            _stream.Remove(cursor);
-        var route = await _directory
-            .RouteAsync(_topics, _options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
-        var unknown = route.Answer.Topics.FirstOrDefault(static topic => topic.Error != ErrorCode.None);
-        if (unknown is not null)
-            throw new EQueueException(unknown.Error, $"{ErrorCodes.Describe(unknown.Error)}: {unknown.Topic}.");
-        var session = _stream.GetSession(route.Source);
-        _session = session;
-        await session.Link.ConnectAsync(_client.RequestTimeout, cancellationToken).ConfigureAwait(false);
-        await BeatAsync(session, GroupGeneration.Join, cancellationToken).ConfigureAwait(false);
-        _isJoined = true;
-        Log.Joined(_logger, _member, _group, _generation, _stream.Cursors.Count);
+        var sessions = Sessions;
+        _byAddress.Clear();
+        Volatile.Write(ref _sessions, []);
+        await Task.WhenAll(sessions.Select(session => session.LeaveAsync(stays).AsTask())).ConfigureAwait(false);
+    }
+
+    private bool IsSettled() => Array.TrueForAll(Sessions, static session => session.IsSettled);
+
+    /// <summary>Within the turn.</summary>
+    private async ValueTask JoinBrokersAsync(CancellationToken cancellationToken)
+    {
+        foreach (var (address, session) in _byAddress.ToArray())
+        {
+            if (!session.IsAlive)
+                await LeaveAsync(address, session).ConfigureAwait(false);
+        }
+
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
+        var addresses = (await FindBrokersAsync(either.Token).ConfigureAwait(false))
+            .Where(address => !_byAddress.ContainsKey(address))
+            .ToArray();
+        var failures = await Task.WhenAll(addresses.Select(address => JoinAsync(address, either.Token)))
+            .ConfigureAwait(false);
+        var failure = failures.FirstOrDefault(static one => one is { IsRetriable: false })
+            ?? (_byAddress.Count == 0 ? failures.FirstOrDefault(static one => one is not null) : null);
+        if (failure is not null)
+            throw failure;
+        for (var i = 0; i < addresses.Length; i++)
+        {
+            // That broker's queues come when it is back; the others are read meanwhile.
+            if (failures[i] is not null)
+                JoinLater(addresses[i]);
+        }
+
         if (_areLoopsRunning)
             return;
         _areLoopsRunning = true;
-        _heartbeats = Task.Run(RunHeartbeatsAsync, CancellationToken.None);
-        if (_options.AutoCommit)
-            _commits = Task.Run(RunCommitsAsync, CancellationToken.None);
+        _loops = Task.WhenAll(
+            _terms.Options.AutoCommit && _terms.KeepsProgress
+                ? Task.Run(RunCommitsAsync, CancellationToken.None)
+                : Task.CompletedTask,
+            Task.Run(RunRoutesAsync, CancellationToken.None));
     }
 
-    /// <summary>One heartbeat; generation 0 joins.</summary>
-    private async ValueTask BeatAsync(
-        FetchSession session, GroupGeneration generation, CancellationToken cancellationToken)
+    /// <returns>Why not, or null.</returns>
+    private async Task<EQueueException?> JoinAsync(ServerAddress address, CancellationToken cancellationToken)
     {
-        var request = new GroupHeartbeatRequest
-        {
-            Group = _group,
-            Member = _member,
-            Sequence = ++_sequence,
-            Generation = generation,
-            InstanceId = _options.InstanceId,
-            SessionTimeout = _options.SessionTimeout,
-            ReleaseTimeout = _options.SessionTimeout,
-            Subscriptions = generation == GroupGeneration.Join
-                ? [.. _topics.Select(topic => new TopicSubscription(topic, _options.Tags))]
-                : null,
-            Owned = [.. _stream.Cursors.Select(static cursor => new OwnedQueue(cursor.Key, cursor.Grant))],
-        };
-        var answer = await session.Link
-            .InvokeAsync(request, HeartbeatTimeout, cancellationToken).ConfigureAwait(false);
-        _generation = answer.Generation;
-        _heartbeatInterval = answer.NextHeartbeat;
-        if (answer.Assignment is not { } assignment)
-            return;
+        var session = new MemberSession(_terms, _stream, _stream.GetSession(address));
         try
         {
-            await AssignAsync(session, assignment, cancellationToken).ConfigureAwait(false);
+            await session.JoinAsync(cancellationToken).ConfigureAwait(false);
         }
-        catch
+        catch (EQueueException exception)
         {
-            // Half an assignment is none, and the broker tells it once per join.
-            _generation = GroupGeneration.Join;
+            await session.LeaveAsync(stays: false).ConfigureAwait(false);
+            return exception;
+        }
+        catch (OperationCanceledException)
+        {
+            await session.LeaveAsync(stays: false).ConfigureAwait(false);
             throw;
         }
+
+        Keep(address, session);
+        return null;
     }
 
-    private TimeSpan HeartbeatTimeout =>
-        _options.SessionTimeout < _client.RequestTimeout ? _options.SessionTimeout : _client.RequestTimeout;
-
-    /// <summary>Gives up the queues that are gone and starts the new ones where the group has committed.</summary>
-    private async ValueTask AssignAsync(
-        FetchSession session, IReadOnlyList<AssignedTopic> assignment, CancellationToken cancellationToken)
+    private void JoinLater(ServerAddress address)
     {
-        var wanted = assignment
-            .SelectMany(static topic => topic.Queues.Select(queue => (topic.Topic, Queue: queue)))
-            .ToDictionary(static one => one.Queue.Queue);
-        foreach (var cursor in _stream.Cursors)
-        {
-            if (wanted.TryGetValue(cursor.Key, out var kept) && kept.Queue.Grant == cursor.Grant)
-                wanted.Remove(cursor.Key);
-            else
-                _stream.Remove(cursor);
-        }
+        var session = new MemberSession(_terms, _stream, _stream.GetSession(address));
+        session.Start();
+        Keep(address, session);
+    }
 
-        if (wanted.Count == 0)
-            return;
-        FetchQueueKey[] keys = [.. wanted.Keys];
-        var committed = await session.Link
-            .InvokeAsync(new ReadOffsetsRequest(_group, keys), _client.RequestTimeout, cancellationToken)
-            .ConfigureAwait(false);
-        var places = committed.Offsets.ToDictionary(static offset => offset.Queue, static offset => offset.Next.Value);
-        foreach (var key in keys)
+    private void Keep(ServerAddress address, MemberSession session)
+    {
+        lock (_byAddress)
         {
-            var (topic, queue) = wanted[key];
-            var place = places.GetValueOrDefault(key, -1);
-            var start = place >= 0
-                ? new QueueOffset(place)
-                : _options.StartAt.KnownOffset ?? await session
-                    .FindOffsetAsync(_options.StartAt.ToQuestion(key), cancellationToken).ConfigureAwait(false);
-            var cursor = new QueueCursor(topic, queue.Number, key, start)
-            {
-                Committed = place,
-                Grant = queue.Grant,
-            };
-            if (_options.StopAtEnd)
-            {
-                var end = new OffsetQuestion(key, OffsetQuestion.End);
-                cursor.StopAt = (await session.FindOffsetAsync(end, cancellationToken).ConfigureAwait(false)).Value;
-                cursor.VisibleEnd = cursor.StopAt;
-            }
-
-            _stream.Add(session, cursor);
+            _byAddress[address] = session;
+            Volatile.Write(ref _sessions, [.. _byAddress.Values]);
         }
     }
 
-    private async Task RunHeartbeatsAsync()
+    private async ValueTask LeaveAsync(ServerAddress address, MemberSession session)
     {
-        var failures = 0;
-        while (!_closing.IsCancellationRequested)
+        lock (_byAddress)
         {
-            try
-            {
-                var pause = failures == 0 ? _heartbeatInterval : _client.ReconnectBackoffMin * Math.Min(failures, 20);
-                await Task.Delay(pause, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
-                if (_isJoined && _session is { Link.IsStale: false } session)
-                    await BeatAsync(session, _generation, _closing.Token).ConfigureAwait(false);
-                failures = 0;
-            }
-            catch (OperationCanceledException)
-            {
-                return;
-            }
-            catch (EQueueException exception)
-            {
-                OnHeartbeatFailed(exception, ++failures);
-            }
+            _byAddress.Remove(address);
+            Volatile.Write(ref _sessions, [.. _byAddress.Values]);
         }
+
+        await session.LeaveAsync(stays: false).ConfigureAwait(false);
     }
 
-    private void OnHeartbeatFailed(EQueueException exception, int failures)
+    /// <summary>
+    /// The brokers with queues of the topics; where there is none yet, those that may come to have some.
+    /// </summary>
+    private async ValueTask<HashSet<ServerAddress>> FindBrokersAsync(CancellationToken cancellationToken)
     {
-        if (_closing.IsCancellationRequested)
-            return;
-        if (exception.Code is ErrorCode.UnknownMember or ErrorCode.FencedGeneration)
+        var route = await _directory
+            .RouteAsync(_terms.Topics, _terms.Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
+        HashSet<ServerAddress> found = [];
+        foreach (var topic in route.Answer.Topics)
         {
-            Log.JoinsAgain(_logger, _member, _group, exception.Code);
-            _generation = GroupGeneration.Join;
+            if (topic.Error is not (ErrorCode.None or ErrorCode.UnknownTopic))
+                throw new EQueueException(topic.Error, $"{ErrorCodes.Describe(topic.Error)}: {topic.Topic}.");
+            foreach (var queue in topic.Queues)
+                found.Add(route.AddressOf(queue));
         }
-        else if (exception.IsRetriable && exception.Code != ErrorCode.GroupBusy)
-        {
-            if (failures == 1)
-                Log.HeartbeatFailed(_logger, _group, exception.Message);
-        }
-        else
-        {
-            // Another member has the queues, or the broker will not have this one: reading ends, and begins with a
-            // join.
-            _isJoined = false;
-            _stream.Fail(exception);
-        }
+
+        if (found.Count == 0)
+            found.UnionWith(route.Answer.Brokers.Select(route.AddressOf));
+        return found;
     }
 
     private async Task RunCommitsAsync()
@@ -265,9 +232,10 @@ internal sealed class GroupMember : IAsyncDisposable
         {
             while (true)
             {
-                await Task.Delay(_options.AutoCommitInterval, _client.TimeProvider, _closing.Token)
+                await Task.Delay(_terms.Options.AutoCommitInterval, _terms.Client.TimeProvider, _closing.Token)
                     .ConfigureAwait(false);
-                await TryCommitAsync(_closing.Token).ConfigureAwait(false);
+                foreach (var session in Sessions)
+                    await session.TryCommitAsync(session.Cursors(), _closing.Token).ConfigureAwait(false);
             }
         }
         catch (OperationCanceledException)
@@ -276,40 +244,58 @@ internal sealed class GroupMember : IAsyncDisposable
         }
     }
 
-    private async ValueTask TryCommitAsync(CancellationToken cancellationToken)
+    /// <summary>Asks again where the queues are: joins at new brokers, leaves those that hold none any more.</summary>
+    private async Task RunRoutesAsync()
     {
         try
         {
-            await CommitAsync(_stream.Cursors, cancellationToken).ConfigureAwait(false);
+            while (true)
+            {
+                await Task.Delay(_terms.Options.RouteRefreshInterval, _terms.Client.TimeProvider, _closing.Token)
+                    .ConfigureAwait(false);
+                await _turn.WaitAsync(_closing.Token).ConfigureAwait(false);
+                try
+                {
+                    await RefreshAsync().ConfigureAwait(false);
+                }
+                finally
+                {
+                    _turn.Release();
+                }
+            }
         }
-        catch (EQueueException exception)
+        catch (OperationCanceledException)
         {
-            if (!cancellationToken.IsCancellationRequested)
-                Log.CommitFailed(_logger, _group, exception.Message);
+            // The member ends.
         }
     }
 
-    private async ValueTask LeaveAsync(FetchSession session)
+    private async ValueTask RefreshAsync()
     {
         try
         {
-            await session.Link
-                .InvokeAsync(
-                    new GroupLeaveRequest(_group, _member, Stays: false), HeartbeatTimeout, CancellationToken.None)
-                .ConfigureAwait(false);
+            if (!IsJoined)
+                return;
+            var found = await FindBrokersAsync(_closing.Token).ConfigureAwait(false);
+            foreach (var (address, session) in _byAddress.ToArray())
+            {
+                if (!found.Contains(address))
+                    await LeaveAsync(address, session).ConfigureAwait(false);
+            }
+
+            foreach (var address in found.Where(address => !_byAddress.ContainsKey(address)))
+                JoinLater(address);
         }
         catch (EQueueException exception)
         {
-            Log.LeaveFailed(_logger, _group, exception.Message);
+            Log.RefreshFailed(_terms.Logger, string.Join(", ", _terms.Topics), exception.Message);
         }
     }
 
-    /// <summary>
-    /// A queue's topic was removed: the other queues go on, and the next assignment says what there is.
-    /// </summary>
+    /// <summary>A queue's topic was removed: the other queues go on.</summary>
     private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
     {
-        _stream.Remove(cursor);
+        cursor.Owner!.OnGone(cursor);
         return ValueTask.CompletedTask;
     }
 }

@@ -43,7 +43,7 @@ internal sealed partial class MessageStream
     public Step NextMessage()
     {
         _cursor.Advance();
-        if (_isInBatch && _seeks.Count == 0)
+        if (_isInBatch && (!_isInterrupted || StaysInBatch()))
         {
             _cursor.Queue.Processed = _cursor.Queue.Delivered;
             if (TryNextRecord())
@@ -104,6 +104,9 @@ internal sealed partial class MessageStream
     /// <summary>A queue is gone; set by the owner: a group drops it, a reader of named queues fails.</summary>
     public Func<QueueCursor, ErrorCode, ValueTask>? Dropped { get; set; }
 
+    /// <summary>Whether no queue is on its way; set by a group's member, which may have none at all.</summary>
+    public Func<bool>? IsSettled { get; set; }
+
     /// <summary>Copies the next message, waiting for it only while there is none yet.</summary>
     /// <returns>Whether to ask for another.</returns>
     public async ValueTask<bool> TryTakeAsync(
@@ -162,8 +165,10 @@ internal sealed partial class MessageStream
             if (!isIn)
                 return AtRest();
             var cursor = _queue.Cursor;
-            if (cursor.IsRemoved || _queue.Version != cursor.Version)
+            if (!TryTakeInHand(cursor) || _queue.Version != cursor.Version)
                 LeaveQueue(isDone: false);
+            else if (_answer!.Session.Lease is { IsOver: true })
+                Withhold();
             else if (cursor.HasStopped)
                 StopQueue(cursor);
             else if (_queue.Error != ErrorCode.None)
@@ -179,18 +184,11 @@ internal sealed partial class MessageStream
     {
         while (true)
         {
-            if (_answer is null)
-            {
-                lock (_gate)
-                {
-                    if (!_answers.TryDequeue(out _answer))
-                        return false;
-                }
-
-                _queueIndex = 0;
-            }
-
-            if (_queueIndex < _answer.Queues.Count)
+            if (_answer is null && !TryNextAnswer())
+                return false;
+            if (_isInQueue)
+                return true;
+            if (_queueIndex < _answer!.Queues.Count)
             {
                 _queue = _answer.Queues[_queueIndex++];
                 _entries = _queue.Entries;
@@ -201,6 +199,24 @@ internal sealed partial class MessageStream
             var done = _answer;
             _answer = null;
             done.Session.Release(done);
+        }
+    }
+
+    private bool TryNextAnswer()
+    {
+        while (true)
+        {
+            if (_withheld.Count > 0 && TryRestore())
+                return true;
+            lock (_gate)
+            {
+                if (!_answers.TryDequeue(out _answer))
+                    return false;
+            }
+
+            _queueIndex = 0;
+            if (_withheld.Count == 0 || !TryQueueUp())
+                return true;
         }
     }
 
@@ -283,6 +299,7 @@ internal sealed partial class MessageStream
         _isInQueue = false;
         _queue = default;
         _entries = default;
+        LetGo();
     }
 
     /// <summary>
@@ -331,12 +348,20 @@ internal sealed partial class MessageStream
     {
         if (Volatile.Read(ref _isClosed))
             throw Faults.Disposed("reader");
-        if (_options.StopAtEnd && Cursors is { Count: > 0 } cursors && cursors.All(static cursor => cursor.HasStopped))
+        if (_options.StopAtEnd && IsAtEnd())
             return Step.End;
         EQueueException? fault;
         lock (_gate)
             fault = _answers.Count == 0 ? _fault : null;
         return fault is null ? Step.Wait : throw fault;
+    }
+
+    /// <summary>Every queue is read to its end, and no other is on its way.</summary>
+    private bool IsAtEnd()
+    {
+        // Asked first: a queue that comes in between is in the list that is looked at then.
+        var isSettled = IsSettled is { } ask ? ask() : Cursors.Count > 0;
+        return isSettled && Cursors.All(static cursor => cursor.HasStopped || cursor.IsRemoved);
     }
 
     private void StopQueue(QueueCursor cursor)

@@ -8,7 +8,8 @@ namespace EQueue.Client;
 /// <remarks>
 /// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The
 /// current message lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
-/// <para>See the other part, Steps, for the way from an answer to a message.</para>
+/// <para>See the other parts: Steps for the way from an answer to a message, Hand for what the reader holds when a
+/// queue or a membership ends.</para>
 /// </remarks>
 internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable
 {
@@ -61,13 +62,27 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     /// <summary>Reads a queue.</summary>
     public void Add(FetchSession session, QueueCursor cursor)
     {
+        Announce(session, cursor);
+        session.Add(cursor);
+    }
+
+    /// <summary>Takes a queue into the list; it is fetched when its session is told.</summary>
+    public void Announce(FetchSession session, QueueCursor cursor)
+    {
         lock (_gate)
         {
             cursor.Session = session;
             _cursors = [.. _cursors, cursor];
         }
+    }
 
-        session.Add(cursor);
+    /// <summary>Hands out nothing more of a queue, which stays in the list until it is removed.</summary>
+    public void Revoke(QueueCursor cursor)
+    {
+        if (!cursor.IsRemoved)
+            cursor.Session.Remove(cursor);
+        _isInterrupted = true;
+        Wake();
     }
 
     /// <summary>Reads a queue no longer.</summary>
@@ -75,13 +90,12 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     {
         lock (_gate)
             _cursors = [.. _cursors.Where(other => other != cursor)];
-        cursor.Session.Remove(cursor);
-        Wake();
+        Revoke(cursor);
     }
 
     /// <summary>The cursor of a queue, or null.</summary>
-    public QueueCursor? Find(string topic, int queue) =>
-        Cursors.FirstOrDefault(cursor => cursor.Number == queue && cursor.Topic == topic);
+    public QueueCursor? Find(string topic, int queue) => Cursors.FirstOrDefault(
+        cursor => cursor.Number == queue && cursor.Topic == topic && !cursor.IsRemoved);
 
     /// <summary>Goes on elsewhere in a queue.</summary>
     public void Seek(QueueCursor cursor, QueueOffset offset)
@@ -93,6 +107,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
             _seeks.Enqueue((cursor, offset.Value));
         }
 
+        _isInterrupted = true;
         cursor.Session.Nudge();
         Wake();
     }
@@ -148,6 +163,8 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
             throw new InvalidOperationException("The reader is being read already: one enumeration at a time.");
         if (_isInBatch && inBatches != _wasInBatches)
             Reopen();
+        else if (_isInBatch && !TryTakeInHand(_cursor.Queue))
+            DropBatch();
         _wasInBatches = inBatches;
         FetchSession[] sessions;
         lock (_gate)
@@ -164,6 +181,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     public void EndReading()
     {
         _cursor.Advance();
+        LetGo();
         Volatile.Write(ref _isRead, 0);
     }
 
@@ -173,7 +191,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     {
         lock (_gate)
         {
-            if (_answers.Count > 0 || _fault is not null || _isClosed || _seeks.Count > 0)
+            if (_answers.Count > 0 || _fault is not null || _isClosed || _seeks.Count > 0 || IsLeaseBack())
                 return new ValueTask<bool>(true);
             _wait.Reset();
             _isWaiting = true;

@@ -7,14 +7,16 @@ namespace EQueue.Client;
 /// </summary>
 /// <remarks>
 /// Fetch fields belong to the <see cref="FetchSession"/> and are used under its lock; the delivered offset belongs to
-/// the reader's thread; processed, committed and end are written by one thread and read by any.
+/// the reader's thread; processed, committed, grant and end are written by one thread and read by any.
 /// </remarks>
 internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)
 {
     private long _processed = start.Value;
     private long _committed = -1;
     private long _visibleEnd = -1;
+    private long _grant = GroupGeneration.None.Value;
     private volatile bool _isRemoved;
+    private volatile bool _isGivenUp;
 
     public string Topic { get; } = topic;
 
@@ -22,11 +24,18 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
 
     public FetchQueueKey Key { get; } = key;
 
-    /// <summary>The generation in which a group gave the queue; none without a group.</summary>
-    public GroupGeneration Grant { get; set; } = GroupGeneration.None;
-
     /// <summary>Where it is fetched.</summary>
     public FetchSession Session { get; set; } = null!;
+
+    /// <summary>The membership by which it is read; null for a queue that the application named.</summary>
+    public MemberSession? Owner { get; init; }
+
+    /// <summary>The generation in which it was given to the member.</summary>
+    public GroupGeneration Grant
+    {
+        get => new(Volatile.Read(ref _grant));
+        set => Volatile.Write(ref _grant, value.Value);
+    }
 
     /// <summary>The next offset to ask for.</summary>
     public QueueOffset FetchNext { get; set; } = start;
@@ -52,7 +61,14 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
     /// <summary>Reading ends here; -1 for never.</summary>
     public long StopAt { get; set; } = -1;
 
-    /// <summary>No longer this reader's.</summary>
+    /// <summary>In no commit any more: released, or lost.</summary>
+    public bool IsGivenUp
+    {
+        get => _isGivenUp;
+        set => _isGivenUp = value;
+    }
+
+    /// <summary>Nothing more of it is handed out.</summary>
     public bool IsRemoved
     {
         get => _isRemoved;

@@ -123,19 +123,21 @@ public sealed class QueueReader : IAsyncDisposable
         return messages;
     }
 
-    /// <summary>Commits everything that is processed for a group that has no live member.</summary>
+    /// <summary>Commits what is processed, beyond what is committed, for a group that has no live member.</summary>
     /// <exception cref="EQueueException">GroupBusy, InvalidName, UnknownQueue, StorageFull, Unreachable.</exception>
     public async ValueTask CommitAsync(string group, CancellationToken cancellationToken = default)
     {
         foreach (var cursors in _stream.Cursors.GroupBy(static cursor => cursor.Session))
         {
-            await GroupCommit.SendAsync(
+            var refusals = await GroupCommit.SendAsync(
                 cursors.Key.Link,
                 group,
                 Guid.Empty,
                 [.. cursors],
                 _directory.Options.RequestTimeout,
                 cancellationToken).ConfigureAwait(false);
+            if (refusals.Count > 0)
+                throw GroupCommit.Refused(refusals[0].Error, group, refusals[0].Cursor);
         }
     }
 

@@ -46,7 +46,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
     {
         var queue = new FakeQueue();
         for (var i = 0; i < batches; i++)
-            queue._entries.Add(MakeEntry(i * MessagesPerBatch, isCompressed));
+            queue._entries.Add(MakeEntry(Queue, i * MessagesPerBatch, isCompressed));
         await queue._server.StartAsync(CancellationToken.None);
         return queue;
     }
@@ -94,16 +94,8 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
 
     public ValueTask DisposeAsync() => _server.DisposeAsync();
 
-    private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
-        where T : IPayload<T>
-    {
-        var frame = FrameBuffer.Rent();
-        answer.Write(new PayloadWriter(frame));
-        connection.Send(
-            frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
-    }
-
-    private static byte[] MakeEntry(long baseOffset, bool isCompressed)
+    /// <summary>An entry as the log stores it: ten messages whose bodies are their offsets.</summary>
+    public static byte[] MakeEntry(QueueId queue, long baseOffset, bool isCompressed)
     {
         const int HeaderSize = 48;
         var builder = new RecordBatchBuilder();
@@ -117,7 +109,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         RecordBatch.Stamp(batch, new QueueOffset(baseOffset), 1);
         var entry = new byte[HeaderSize + batch.Length];
         BinaryPrimitives.WriteInt32LittleEndian(entry, entry.Length);
-        BinaryPrimitives.WriteUInt32LittleEndian(entry.AsSpan(16), Queue.Value);
+        BinaryPrimitives.WriteUInt32LittleEndian(entry.AsSpan(16), queue.Value);
         BinaryPrimitives.WriteInt32LittleEndian(entry.AsSpan(20), 1);
         BinaryPrimitives.WriteInt64LittleEndian(entry.AsSpan(24), 2000);
         entry[32] = 1;
@@ -125,6 +117,15 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         BinaryPrimitives.WriteUInt32LittleEndian(entry.AsSpan(36), builder.TagBits);
         batch.CopyTo(entry, HeaderSize);
         return entry;
+    }
+
+    private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
+        where T : IPayload<T>
+    {
+        var frame = FrameBuffer.Rent();
+        answer.Write(new PayloadWriter(frame));
+        connection.Send(
+            frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
     }
 
     private static byte[] Compress(byte[] batch)

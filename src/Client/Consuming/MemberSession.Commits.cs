@@ -1,0 +1,205 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>Commits, and the release of a queue, whose last commit ends them.</content>
+internal sealed partial class MemberSession
+{
+    /// <summary>
+    /// One commit at a time: a release marks its queues within its turn, so that no commit of them can follow its own.
+    /// </summary>
+    private readonly SemaphoreSlim _commitTurn = new(1, 1);
+
+    /// <summary>Commits what is processed of queues of this broker.</summary>
+    /// <param name="cursors">Queues; those given up since are left out.</param>
+    /// <param name="isNamed">The application named them: one that was given up is an error.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <exception cref="EQueueException">The request failed, or the first queue that did.</exception>
+    public async ValueTask CommitAsync(
+        IReadOnlyList<QueueCursor> cursors, bool isNamed, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await CommitOnceAsync(cursors, isNamed, cancellationToken).ConfigureAwait(false);
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownMember)
+        {
+            // A broker that was restarted learns of the member by its next call, and the grants are new then.
+            await AskWhetherMemberAsync(cancellationToken).ConfigureAwait(false);
+            if (cursors.Any(static cursor => cursor.IsGivenUp))
+                throw;
+            await CommitOnceAsync(cursors, isNamed, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Commits, and only logs that it could not.</summary>
+    public async ValueTask TryCommitAsync(IReadOnlyList<QueueCursor> cursors, CancellationToken cancellationToken)
+    {
+        try
+        {
+            if (_terms.KeepsProgress)
+                await CommitAsync(cursors, isNamed: false, cancellationToken).ConfigureAwait(false);
+        }
+        catch (EQueueException exception)
+        {
+            if (!cancellationToken.IsCancellationRequested)
+                Log.CommitFailed(_terms.Logger, _terms.Group, exception.Message);
+        }
+    }
+
+    private async ValueTask AskWhetherMemberAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            await BeatNowAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            // No answer: the commit fails by itself.
+        }
+    }
+
+    private async ValueTask CommitOnceAsync(
+        IReadOnlyList<QueueCursor> cursors, bool isNamed, CancellationToken cancellationToken)
+    {
+        await _commitTurn.WaitAsync(cancellationToken).ConfigureAwait(false);
+        EQueueException? failure;
+        try
+        {
+            if (isNamed && cursors.FirstOrDefault(static cursor => cursor.IsGivenUp) is { } gone)
+                throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, gone);
+            failure = await SendAsync(
+                [.. cursors.Where(static cursor => !cursor.IsGivenUp)], cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            _commitTurn.Release();
+        }
+
+        if (failure is not null)
+            throw failure;
+    }
+
+    /// <summary>Within the turn.</summary>
+    /// <returns>The first refusal.</returns>
+    private async ValueTask<EQueueException?> SendAsync(
+        IReadOnlyList<QueueCursor> cursors, CancellationToken cancellationToken)
+    {
+        EQueueException? failure = null;
+        var refusals = await GroupCommit.SendAsync(
+            Link, _terms.Group, _terms.Member, cursors, _terms.Client.RequestTimeout, cancellationToken)
+            .ConfigureAwait(false);
+        foreach (var (cursor, error) in refusals)
+        {
+            if (error is ErrorCode.QueueNotOwned or ErrorCode.FencedGeneration)
+                OnLost(cursor);
+            failure ??= GroupCommit.Refused(error, _terms.Group, cursor);
+        }
+
+        return failure;
+    }
+
+    private async Task RunReleasesAsync()
+    {
+        while (!_closing.IsCancellationRequested && _failure is null)
+        {
+            try
+            {
+                _releases.Reset();
+                if (TakeRevoked() is { Length: > 0 } queues)
+                    await ReleaseAsync(queues).ConfigureAwait(false);
+                else
+                    await _releases.Told.WaitAsync(_closing.Token).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException)
+            {
+                return;
+            }
+        }
+    }
+
+    private MemberQueue[] TakeRevoked()
+    {
+        lock (_gate)
+        {
+            // Marked first, then looked whether it is in hand: a queue whose mark is yet to come has its turn after it.
+            MemberQueue[] queues = [.. _queues.Values.Where(queue =>
+                queue is { Place: MemberQueue.Stage.Revoked, Cursor: { IsRemoved: true } cursor }
+                && !_stream.IsInHand(cursor))];
+            foreach (var queue in queues)
+                queue.Place = MemberQueue.Stage.Releasing;
+            return queues;
+        }
+    }
+
+    /// <summary>
+    /// Nothing of these queues is in the application's hand: it is told, their last commit is made, and the next
+    /// heartbeat gives them up.
+    /// </summary>
+    private async ValueTask ReleaseAsync(MemberQueue[] queues)
+    {
+        var begun = _terms.Client.TimeProvider.GetTimestamp();
+        QueueCursor[] cursors = [.. queues.Select(static queue => queue.Cursor!)];
+        await TellAsync(_terms.Options.Revoking, cursors).ConfigureAwait(false);
+        for (var attempt = 1; !await TryCommitLastAsync(cursors).ConfigureAwait(false); attempt++)
+        {
+            if (_terms.Client.TimeProvider.GetElapsedTime(begun) >= _terms.Options.ReleaseTimeout)
+                break;
+            await Task.Delay(
+                _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20),
+                _terms.Client.TimeProvider,
+                _closing.Token).ConfigureAwait(false);
+        }
+
+        lock (_gate)
+        {
+            foreach (var queue in queues)
+            {
+                if (IsCurrent(queue))
+                    SetReleased(queue);
+            }
+        }
+
+        foreach (var cursor in cursors)
+            _stream.Remove(cursor);
+    }
+
+    /// <summary>From here on the queues are in no other commit.</summary>
+    /// <returns>False if another attempt may succeed.</returns>
+    private async ValueTask<bool> TryCommitLastAsync(QueueCursor[] cursors)
+    {
+        EQueueException? failure;
+        await _commitTurn.WaitAsync(_closing.Token).ConfigureAwait(false);
+        try
+        {
+            // Lost meanwhile, or gone: there is nobody to commit it any more.
+            QueueCursor[] held = [.. cursors.Where(IsHeld)];
+            foreach (var cursor in held)
+                cursor.IsGivenUp = true;
+            var isDue = _terms.Options.AutoCommit && _terms.KeepsProgress;
+            failure = isDue ? await SendAsync(held, _closing.Token).ConfigureAwait(false) : null;
+        }
+        catch (EQueueException exception)
+        {
+            failure = exception;
+        }
+        finally
+        {
+            _commitTurn.Release();
+        }
+
+        if (failure is null || _closing.IsCancellationRequested)
+            return true;
+        if (failure.Code == ErrorCode.UnknownMember)
+            await AskWhetherMemberAsync(_closing.Token).ConfigureAwait(false);
+        else if (!ErrorCodes.IsRetriable(failure.Code))
+            Log.CommitFailed(_terms.Logger, _terms.Group, failure.Message);
+        return failure.Code != ErrorCode.UnknownMember && !ErrorCodes.IsRetriable(failure.Code);
+    }
+
+    private bool IsHeld(QueueCursor cursor)
+    {
+        lock (_gate)
+            return _queues.TryGetValue(cursor.Key, out var queue) && queue.Cursor == cursor;
+    }
+}

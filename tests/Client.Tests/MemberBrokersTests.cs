@@ -1,0 +1,82 @@
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>A member whose topic lies on several brokers: each has its own share of it.</summary>
+public sealed class MemberBrokersTests
+{
+    private static readonly ConsumerOptions NoTimer = new() { AutoCommitInterval = TimeSpan.FromDays(1) };
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenTwoBrokers_WhenAMemberReads_ThenItJoinsCommitsAndLeavesAtEach()
+    {
+        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
+        one.Brokers = [one, other];
+        one.Tell((0, 1));
+        other.Tell((0, 5));
+        await using var client = new EQueueClient(one.Address);
+        await using (var consumer = client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true }))
+        {
+            List<(int, long)> read = [];
+            await foreach (var message in consumer.ReadAllAsync(Token))
+                read.Add((message.Queue, message.Offset.Value));
+            Assert.Equal(Enumerable.Range(0, 20).Select(static i => (i / 10, (long)(i % 10))), read.Order());
+        }
+
+        Assert.Equal(["commit 0@1=10", "leave"], one.Journal.TakeLast(2));
+        Assert.Equal(["commit 0@5=10", "leave"], other.Journal.TakeLast(2));
+    }
+
+    [Fact]
+    public async Task GivenBrokerThatRefusesForNow_WhenAMemberReads_ThenTheOtherIsReadAndTheFirstFollows()
+    {
+        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
+        one.Brokers = [one, other];
+        one.Tell((0, 1));
+        other.Tell((0, 5));
+        other.MeetBeat = static _ => ErrorCode.ShuttingDown;
+        await using var client = new EQueueClient(one.Address);
+        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (var i = 0; i < 10; i++)
+        {
+            Assert.True(await messages.MoveNextAsync());
+            Assert.Equal((0, i), (messages.Current.Queue, messages.Current.Offset.Value));
+        }
+
+        other.MeetBeat = static _ => ErrorCode.None;
+        Assert.True(await messages.MoveNextAsync());
+        Assert.Equal((1, 0L), (messages.Current.Queue, messages.Current.Offset.Value));
+    }
+
+    [Fact]
+    public async Task GivenRoutesThatChange_WhenTheyAreAskedForAgain_ThenNewBrokersAreJoinedAndOthersLeft()
+    {
+        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
+        one.Tell((0, 1));
+        other.Tell((0, 5));
+        await using var client = new EQueueClient(one.Address);
+        await using var consumer = client.CreateConsumer(
+            "g", ["t"], NoTimer with { RouteRefreshInterval = TimeSpan.FromMilliseconds(10) });
+        await consumer.JoinAsync(Token);
+        Assert.Equal(0, Assert.Single(consumer.GetProgress()).Queue);
+
+        one.Brokers = [one, other];
+        await Eventually.TrueAsync(() => consumer.GetProgress().Count == 2);
+        one.Brokers = [other];
+        await Eventually.TrueAsync(() => one.Journal.Contains("leave"));
+
+        await Eventually.TrueAsync(() => consumer.GetProgress() is [{ Queue: 1 }]);
+        await foreach (var message in consumer.ReadAllAsync(Token))
+        {
+            Assert.Equal(1, message.Queue);
+            break;
+        }
+    }
+}
