@@ -6,6 +6,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using EQueue.Client;
+using EQueue.Protocol;
 
 using var stop = new CancellationTokenSource();
 await using var client = new EQueueClient(args[0]);
@@ -25,11 +26,13 @@ try
 {
     await foreach (ReceivedMessage message in consumer.ReadAllAsync(stop.Token))
     {
+        string key = Encoding.UTF8.GetString(message.Key.Span);
         string body = Encoding.UTF8.GetString(message.Body.Span);
-        Write($"m {message.Queue} {message.Offset} {message.Key} {body}");
+        Write($"m {message.Queue} {message.Offset} {key} {body}");
     }
 }
-catch (OperationCanceledException)
+catch (Exception exception) when (stop.IsCancellationRequested
+    && exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
 {
     // The input has ended.
 }

@@ -31,6 +31,9 @@ internal sealed class GroupPeer : IAsyncDisposable
 
     public bool IsStopped { get; private set; }
 
+    /// <summary>What it wrote to standard error.</summary>
+    public string Error => _run.Error;
+
     /// <summary>What it was given, a copy.</summary>
     public Given[] Given
     {

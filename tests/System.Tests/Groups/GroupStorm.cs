@@ -67,7 +67,15 @@ internal sealed class GroupStorm : IAsyncDisposable
         if (!_peers.Any(peer => peer.IsUp))
             Add();
         await Eventually.TrueAsync(() => IsSettled());
-        await Eventually.TrueAsync(() => Missing() == 0);
+        try
+        {
+            await Eventually.TrueAsync(() => Missing().Count == 0);
+        }
+        catch (TimeoutException)
+        {
+            Assert.Fail($"not processed: {string.Join(", ", Missing().Take(50))}\n{DescribePeers()}");
+        }
+
         CheckOrder();
         foreach (GroupPeer peer in _peers.Where(peer => peer.IsUp))
             await peer.LeaveAsync();
@@ -147,12 +155,19 @@ internal sealed class GroupStorm : IAsyncDisposable
         return owners.Count == Queues && owners.Values.All(owner => owner.Peer.IsUp);
     }
 
-    private int Missing()
+    private List<string> Missing()
     {
         HashSet<(string Key, int Number)> processed =
             [.. _peers.SelectMany(peer => peer.Processed).Select(message => (message.Key, message.Number))];
-        return _sent.Sum() - processed.Count;
+        return [.. Enumerable.Range(0, Keys)
+            .SelectMany(key => Enumerable.Range(0, _sent[key]).Select(number => (Key: $"k{key}", Number: number)))
+            .Where(message => !processed.Contains(message)).Select(message => $"{message.Key}/{message.Number}")];
     }
+
+    private string DescribePeers() => string.Join('\n', _peers.Select(peer =>
+        $"{(peer.IsUp ? "up" : peer.IsStopped ? "stopped" : "gone")}: given "
+        + string.Join(' ', peer.Given.Select(given => $"{given.Queue}@{given.Time / 1_000_000}"))
+        + $", processed {peer.Processed.Length}, last {peer.Processed.LastOrDefault()}\n{peer.Error}"));
 
     private void CheckOrder()
     {
