@@ -84,7 +84,8 @@ internal sealed class LogContents
     /// <param name="disk">Where.</param>
     /// <param name="dataDirectory">The folder of the store.</param>
     /// <param name="look">Called for each look.</param>
-    /// <returns>What the last look gave; of a store that never holds still, the last of <see cref="MaxLooks"/>.</returns>
+    /// <returns>What the last look gave; of a store that never holds still, the last of
+    /// <see cref="MaxLooks"/>.</returns>
     public static T Look<T>(IDisk disk, string dataDirectory, Func<LogContents, T> look)
     {
         for (int number = 1; ; number++)

@@ -6,8 +6,8 @@ namespace EQueue.MessageStore;
 /// open.</summary>
 public static class LogVerifier
 {
-    /// <summary>Checks segment headers, entries, batches, sealed indexes and snapshots of log 0. Begins again when a live
-    /// store takes one of the segments away.</summary>
+    /// <summary>Checks segment headers, entries, batches, sealed indexes and snapshots of log 0. Begins again when a
+    /// live store takes one of the segments away.</summary>
     /// <param name="dataDirectory">The folder of the store.</param>
     /// <param name="cancellationToken">Looked at between segments.</param>
     /// <returns>Damage is reported, not thrown.</returns>

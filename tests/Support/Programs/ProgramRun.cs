@@ -112,25 +112,34 @@ public sealed class ProgramRun : IAsyncDisposable
         await WaitForExitAsync();
     }
 
-    /// <summary>Sends SIGTERM or SIGINT; SIGTSTP stops the process as SIGSTOP does, SIGCONT lets it go on.</summary>
+    /// <summary>Sends SIGTERM or SIGINT.</summary>
     public void Signal(PosixSignal signal)
     {
         int number = signal switch
         {
             PosixSignal.SIGTERM => 15,
             PosixSignal.SIGINT => 2,
-            PosixSignal.SIGTSTP => 19,
-            PosixSignal.SIGCONT => 18,
             _ => throw new ArgumentOutOfRangeException(nameof(signal)),
         };
-        using var kill = Process.Start("kill", ["-s", $"{number}", $"{_process.Id}"]);
-        kill.WaitForExit();
+        Send(number);
     }
+
+    /// <summary>Stops the process where it is (SIGSTOP); it notices nothing but the time.</summary>
+    public void Pause() => Send(19);
+
+    /// <summary>Lets a stopped process go on (SIGCONT).</summary>
+    public void Resume() => Send(18);
 
     public async ValueTask DisposeAsync()
     {
         await KillAsync();
         _process.Dispose();
+    }
+
+    private void Send(int signalNumber)
+    {
+        using var kill = Process.Start("kill", ["-s", $"{signalNumber}", $"{_process.Id}"]);
+        kill.WaitForExit();
     }
 
     private async Task ReadErrorAsync()

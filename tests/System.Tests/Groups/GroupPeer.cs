@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Runtime.InteropServices;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
@@ -63,13 +62,13 @@ internal sealed class GroupPeer : IAsyncDisposable
     public void Stop()
     {
         (IsUp, IsStopped) = (false, true);
-        _run.Signal(PosixSignal.SIGTSTP);
+        _run.Pause();
     }
 
     public void Continue()
     {
         (IsUp, IsStopped) = (true, false);
-        _run.Signal(PosixSignal.SIGCONT);
+        _run.Resume();
     }
 
     /// <summary>Lets it commit and leave.</summary>
