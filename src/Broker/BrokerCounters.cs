@@ -16,4 +16,8 @@ internal sealed class BrokerCounters
     public long ParkedFetches;
     public long FetchSessions;
     public long Commits;
+    public long FencedCommits;
+    public long ParkedHeartbeats;
+    public long QueueMoves;
+    public long SessionsEnded;
 }

@@ -22,6 +22,9 @@ public sealed record BrokerOptions
     /// <summary>What a topic is made of when its maker does not say.</summary>
     public TopicOptions Topics { get; init; } = new();
 
+    /// <summary>How consumer groups are kept.</summary>
+    public GroupOptions Groups { get; init; } = new();
+
     /// <summary>How long a stop waits for answers that are under way; 0 to 10 min.</summary>
     public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
@@ -44,6 +47,7 @@ public sealed record BrokerOptions
         EffectiveStore.Validate();
         Limits.Validate();
         Topics.Validate(Limits);
+        Groups.Validate();
         int smallestBatch = Limits.MaxMessageBytes + LimitOptions.BatchOverheadBytes;
         OptionRules.Require(
             Store.MaxBatchBytes >= smallestBatch,

@@ -12,7 +12,8 @@ internal sealed class Dispatcher(
     ProduceHandler produce,
     FetchHandler fetch,
     OffsetHandler offsets,
-    GroupHandler groups,
+    CommitHandler commits,
+    HeartbeatHandler heartbeats,
     StatsHandler stats,
     BrokerCounters counters,
     FailureAnswers failures,
@@ -34,7 +35,9 @@ internal sealed class Dispatcher(
     public void OnDisconnected(ServerConnection connection, Exception? cause)
     {
         Interlocked.Decrement(ref counters.Connections);
-        fetch.EndSessions((BrokerConnection)connection.State!);
+        var peer = (BrokerConnection)connection.State!;
+        fetch.EndSessions(peer);
+        heartbeats.EndConnection(peer);
         logger.ConnectionClosed(connection.Id, connection.RemoteEndPoint, cause?.Message);
     }
 
@@ -58,7 +61,7 @@ internal sealed class Dispatcher(
             case Opcode.Fetch:
                 return fetch.HandleAsync(peer, header, payload);
             case Opcode.CommitOffsets:
-                return groups.CommitAsync(peer, header, payload);
+                return commits.CommitAsync(peer, header, payload);
             case Opcode.Hello:
                 return GreetAsync(peer, header, payload);
             case Opcode.CreateTopic:
@@ -79,12 +82,11 @@ internal sealed class Dispatcher(
             case Opcode.FindOffsets:
                 return HandleAsync<FindOffsetsRequest, FindOffsetsResponse>(peer, header, payload, offsets.FindAsync);
             case Opcode.ReadOffsets:
-                return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, groups.ReadAsync);
+                return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, commits.ReadAsync);
             case Opcode.GroupHeartbeat:
-                return HandleAsync<GroupHeartbeatRequest, GroupHeartbeatResponse>(
-                    peer, header, payload, groups.HeartbeatAsync);
+                return heartbeats.HandleAsync(peer, header, payload);
             case Opcode.GroupLeave:
-                return HandleAsync<GroupLeaveRequest, Done>(peer, header, payload, groups.LeaveAsync);
+                return HandleAsync<GroupLeaveRequest, Done>(peer, header, payload, heartbeats.LeaveAsync);
             case Opcode.Stats:
                 return HandleAsync<StatsRequest, StatsResponse>(peer, header, payload, stats.HandleAsync);
             default:

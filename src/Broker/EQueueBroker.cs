@@ -17,6 +17,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly QueueStore _store;
     private readonly TopicCatalogue _catalogue;
     private readonly FetchHandler _fetch;
+    private readonly HeartbeatHandler _heartbeats;
     private readonly StatsHandler _stats;
     private readonly RetentionLoop _retention;
     private readonly RemotingServer _server;
@@ -31,6 +32,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         QueueStore store,
         TopicCatalogue catalogue,
         FetchHandler fetch,
+        HeartbeatHandler heartbeats,
         StatsHandler stats,
         RetentionLoop retention,
         RemotingServer server)
@@ -40,6 +42,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _store = store;
         _catalogue = catalogue;
         _fetch = fetch;
+        _heartbeats = heartbeats;
         _stats = stats;
         _retention = retention;
         _server = server;
@@ -106,6 +109,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
         TopicCatalogue? catalogue = null;
         FetchHandler? fetch = null;
+        HeartbeatHandler? heartbeats = null;
         RemotingServer? server = null;
         try
         {
@@ -113,19 +117,23 @@ public sealed class EQueueBroker : IAsyncDisposable
             var failures = new FailureAnswers(counters, logger);
             catalogue = new TopicCatalogue(store, state, options, time, logger);
             catalogue.Load();
-            var groups = new GroupTable(state, options.Limits, time);
+            var generations = new GroupGenerations(store.Epoch);
+            var groups = new GroupTable(state, options.Limits, options.Groups, generations, store.StoreId);
             int forgotten = groups.Load(catalogue);
             if (forgotten > 0)
                 logger.OffsetsForgotten(forgotten);
             fetch = new FetchHandler(store, catalogue, counters, failures, options.Limits, time, logger);
+            heartbeats = new HeartbeatHandler(
+                store, catalogue, groups, generations, options, counters, failures, time, logger);
             var stats = new StatsHandler(store, catalogue, groups, counters, time);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
-                new TopicHandler(store, catalogue, groups, options),
+                new TopicHandler(store, catalogue, groups, heartbeats, options),
                 new ProduceHandler(store, catalogue, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
-                new GroupHandler(store, catalogue, groups, counters, failures, time, logger),
+                new CommitHandler(store, state, catalogue, groups, heartbeats, counters, failures, time),
+                heartbeats,
                 stats,
                 counters,
                 failures,
@@ -133,6 +141,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 logger);
             server = new RemotingServer(ToRemoting(options), dispatcher, loggers);
             await server.StartAsync(cancellationToken);
+            heartbeats.Start();
             logger.Started(
                 store.StoreId,
                 Path.GetFullPath(options.DataDirectory),
@@ -143,13 +152,15 @@ public sealed class EQueueBroker : IAsyncDisposable
                 groups.Count);
             var retention = new RetentionLoop(store, catalogue, options.Topics, time, logger);
             retention.Start();
-            return new EQueueBroker(options, logger, store, catalogue, fetch, stats, retention, server);
+            return new EQueueBroker(
+                options, logger, store, catalogue, fetch, heartbeats, stats, retention, server);
         }
         catch
         {
             if (server is not null)
                 await server.DisposeAsync();
             fetch?.Dispose();
+            heartbeats?.Dispose();
             catalogue?.Dispose();
             await store.DisposeAsync();
             throw;
@@ -171,6 +182,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         try
         {
             _fetch.Stop();
+            _heartbeats.Stop();
             await _server.StopAsync(_options.DrainTimeout, cancellationToken);
             await _server.DisposeAsync();
         }
@@ -180,6 +192,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             await _store.DisposeAsync();
             await _watch;
             _fetch.Dispose();
+            _heartbeats.Dispose();
             _catalogue.Dispose();
         }
 

@@ -32,6 +32,12 @@ public sealed record LimitOptions
     /// <summary>Consumer groups with a member or progress; 1 to 1,000,000.</summary>
     public int MaxGroups { get; init; } = 100_000;
 
+    /// <summary>Members of one consumer group; 1 to 100,000.</summary>
+    public int MaxMembersPerGroup { get; init; } = 1_000;
+
+    /// <summary>Members of all consumer groups; 1 to 10,000,000.</summary>
+    public int MaxMembers { get; init; } = 100_000;
+
     /// <summary>
     /// Fetches that wait at once; 1 to 1,000,000. Beyond it a fetch that would wait gets LimitReached.
     /// </summary>
@@ -63,6 +69,8 @@ public sealed record LimitOptions
         Range(MaxQueues, nameof(MaxQueues), 1, 10_000_000);
         Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 20_000);
         Range(MaxGroups, nameof(MaxGroups), 1, 1_000_000);
+        Range(MaxMembersPerGroup, nameof(MaxMembersPerGroup), 1, 100_000);
+        Range(MaxMembers, nameof(MaxMembers), 1, 10_000_000);
         Range(MaxParkedFetches, nameof(MaxParkedFetches), 1, 1_000_000);
         Range(MaxFetchSessionsPerConnection, nameof(MaxFetchSessionsPerConnection), 1, 1_000);
         Range(MaxFetchBytes, nameof(MaxFetchBytes), 64 << 10, 256 << 20);

@@ -56,16 +56,21 @@ internal static partial class Log
     [LoggerMessage(3032, LogLevel.Information, "Topic {Topic} ({Id}) was removed with its {Queues} queues")]
     public static partial void TopicDeleted(this ILogger logger, string topic, TopicId id, int queues);
 
-    [LoggerMessage(3040, LogLevel.Information, "{Member} of {Peer} joined group {Group}: generation {Generation}")]
+    [LoggerMessage(3043, LogLevel.Information, "{Member} of {Client} joined group {Group}: {Members} members")]
     public static partial void MemberJoined(
-        this ILogger logger, string group, Guid member, string peer, int generation);
+        this ILogger logger, string group, Guid member, string client, int members);
 
-    [LoggerMessage(3041, LogLevel.Information, "{Member} of {Peer} left group {Group}")]
-    public static partial void MemberLeft(this ILogger logger, string group, Guid member, EndPoint peer);
+    [LoggerMessage(3044, LogLevel.Information, "{Member} of {Client} is out of group {Group}: {Cause}")]
+    public static partial void SessionEnded(
+        this ILogger logger, string group, Guid member, string client, SessionEnd cause);
 
-    [LoggerMessage(
-        3042, LogLevel.Information, "{Member} of {Peer} is out of group {Group}: silent too long or disconnected")]
-    public static partial void MemberReplaced(this ILogger logger, string group, Guid member, string peer);
+    [LoggerMessage(3045, LogLevel.Information,
+        "Group {Group} is settled: {Members} members, {Queues} queues, generation {Generation}")]
+    public static partial void GroupSettled(
+        this ILogger logger, string group, int members, int queues, GroupGeneration generation);
+
+    [LoggerMessage(3046, LogLevel.Error, "A change of group {Group} failed")]
+    public static partial void GroupFailed(this ILogger logger, string group, Exception exception);
 
     [LoggerMessage(3050, LogLevel.Information,
         "Connection {Connection} has more than {Limit} fetch sessions: session {Session} rested longest and was ended")]

@@ -61,6 +61,11 @@ internal sealed class StatsHandler(
             new("broker.topics", catalogue.Count),
             new("broker.queues", catalogue.QueueCount),
             new("broker.groups", groups.Count),
+            new("broker.groupMembers", groups.MemberCount),
+            new("broker.parkedHeartbeats", Volatile.Read(ref counters.ParkedHeartbeats)),
+            new("broker.queueMoves", Volatile.Read(ref counters.QueueMoves)),
+            new("broker.sessionsEnded", Volatile.Read(ref counters.SessionsEnded)),
+            new("broker.fencedCommits", Volatile.Read(ref counters.FencedCommits)),
         ];
     }
 

@@ -7,6 +7,8 @@ public sealed class GroupTests : IAsyncLifetime
 {
     private static readonly TimeSpan Session = TimeSpan.FromSeconds(30);
 
+    private static uint _lastSequence;
+
     private readonly ManualTime _time = new();
     private TestBroker _broker = null!;
     private TestPeer _peer = null!;
@@ -34,64 +36,112 @@ public sealed class GroupTests : IAsyncLifetime
     {
         await _peer.CreateTopicAsync("returns", 1);
         GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(Guid.NewGuid(), "orders", "returns"));
-        Assert.Equal(new GroupGeneration(1), joined.Generation);
-        Assert.InRange(joined.NextHeartbeat, TimeSpan.FromMilliseconds(300), Session / 3);
+        Assert.Equal(_peer.Hello.Incarnation, (ulong)joined.Generation.Epoch);
+        Assert.Equal((0u, Session), (joined.Pending, joined.SessionTimeout));
+        Assert.Equal((TimeSpan.FromSeconds(3), TimeSpan.FromSeconds(1)), (joined.NextHeartbeat, joined.ReconnectGrace));
         Assert.Equal(
             ["orders/0", "orders/1", "returns/0"], Flat(joined).Select(queue => $"{queue.Topic}/{queue.Queue.Number}"));
         Assert.Equal(_queues, Flat(joined).Take(2).Select(queue => queue.Queue.Queue.Id));
     }
 
     [Fact]
-    public async Task GivenALiveMember_WhenASecondJoins_ThenGroupBusyNamesWhoAndUntilWhen()
+    public async Task GivenALiveMember_WhenASecondJoins_ThenTheyShareOnceTheFirstHasReleased()
     {
-        await _peer.InvokeAsync(Join(Guid.NewGuid(), "orders"));
-        EQueueException refusal = await _second.RefusalAsync(Join(Guid.NewGuid(), "orders"));
-        Assert.Equal(ErrorCode.GroupBusy, refusal.Code);
-        Assert.Contains("'first' at 127.0.0.1:", refusal.Message, StringComparison.Ordinal);
-        Assert.Contains("until 2", refusal.Message, StringComparison.Ordinal);
+        var (one, two) = (Guid.NewGuid(), Guid.NewGuid());
+        GroupHeartbeatResponse first = await _peer.InvokeAsync(Join(one, "orders"));
+        GroupHeartbeatResponse second = await _second.InvokeAsync(Join(two, "orders"));
+        Assert.Empty(Flat(second));
+        Assert.Equal(1u, second.Pending);
+        GroupHeartbeatResponse revoked = await _peer.InvokeAsync(Beat(one, first.Generation, first));
+        OwnedQueue kept = Assert.Single(Owned(revoked));
+        Assert.Equal([ErrorCode.None, ErrorCode.None], await CommitBothAsync(_peer, one, first));
+        await _peer.InvokeAsync(Beat(one, revoked.Generation, revoked));
+        GroupHeartbeatResponse granted = await _second.InvokeAsync(Beat(two, second.Generation));
+        OwnedQueue given = Assert.Single(Owned(granted));
+        Assert.NotEqual(kept.Queue, given.Queue);
+        ErrorCode[] late = await CommitBothAsync(_peer, one, first);
+        Assert.Equal([ErrorCode.None, ErrorCode.QueueNotOwned], late.Order());
+        Assert.Equal(1, await _peer.FigureAsync("broker.fencedCommits"));
+        Assert.Equal(1, await _peer.FigureAsync("broker.queueMoves"));
+        Assert.Equal(2, await _peer.FigureAsync("broker.groupMembers"));
     }
 
     [Fact]
-    public async Task GivenAMemberThatIsSilentTooLong_WhenAnotherJoins_ThenItTakesOverAndTheOldOneIsUnknown()
+    public async Task GivenAMemberThatIsSilentTooLong_WhenItCallsAgain_ThenItIsUnknownAndTheOtherHasItsQueues()
     {
-        var old = Guid.NewGuid();
-        var next = Guid.NewGuid();
+        var (old, next) = (Guid.NewGuid(), Guid.NewGuid());
         GroupHeartbeatResponse first = await _peer.InvokeAsync(Join(old, "orders"));
         _time.Advance(Session - TimeSpan.FromSeconds(10));
-        Assert.Equal(ErrorCode.GroupBusy, (await _second.RefusalAsync(Join(next, "orders"))).Code);
+        GroupHeartbeatResponse waiting = await _second.InvokeAsync(Join(next, "orders"));
+        Assert.Empty(Flat(waiting));
         _time.Advance(TimeSpan.FromSeconds(11));
-        GroupHeartbeatResponse second = await _second.InvokeAsync(Join(next, "orders"));
-        Assert.Equal(first.Generation.Value + 1, second.Generation.Value);
+        GroupHeartbeatResponse given = await _second.InvokeAsync(Beat(next, waiting.Generation));
+        Assert.Equal(2, Flat(given).Count());
         Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Beat(old, first.Generation))).Code);
         Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Commit(old, first.Generation, 0))).Code);
-        Assert.Equal(ErrorCode.GroupBusy, (await _peer.RefusalAsync(Join(old, "orders"))).Code);
+        Assert.Equal(1, await _peer.FigureAsync("broker.sessionsEnded"));
     }
 
     [Fact]
-    public async Task GivenHeartbeats_WhenTimePasses_ThenTheMemberStays()
+    public async Task GivenAPauseOfTheBroker_WhenItIsOver_ThenNobodyIsOutForIt()
     {
         var member = Guid.NewGuid();
         GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(member, "orders"));
-        for (int i = 0; i < 5; i++)
+        _time.Jump(Session * 3);
+        GroupHeartbeatResponse beat = await _peer.InvokeAsync(Beat(member, joined.Generation));
+        Assert.Equal(joined.Generation, beat.Generation);
+    }
+
+    [Fact]
+    public async Task GivenHeartbeatsOrCommits_WhenTimePasses_ThenTheMemberStays()
+    {
+        var member = Guid.NewGuid();
+        GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(member, "orders"));
+        for (int i = 0; i < 4; i++)
         {
-            _time.Advance(Session / 2);
-            GroupHeartbeatResponse beat = await _peer.InvokeAsync(Beat(member, joined.Generation));
-            Assert.Equal(joined.Generation, beat.Generation);
-            Assert.Null(beat.Assignment);
-            Assert.Equal(ErrorCode.GroupBusy, (await _second.RefusalAsync(Join(Guid.NewGuid(), "orders"))).Code);
+            _time.Advance(Session * 0.6);
+            if (i % 2 == 0)
+            {
+                GroupHeartbeatResponse beat = await _peer.InvokeAsync(Beat(member, joined.Generation));
+                Assert.Equal(joined.Generation, beat.Generation);
+                Assert.Null(beat.Assignment);
+            }
+            else
+            {
+                Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(
+                    Commit(member, Owned(joined)[0].Grant, 0))).Errors);
+            }
         }
     }
 
     [Fact]
-    public async Task GivenAMemberWhoseConnectionEnds_WhenAnotherJoins_ThenItNeedNotWait()
+    public async Task GivenAMemberWhoseConnectionEnds_WhenTheGraceIsOver_ThenItsQueuesGoToTheOther()
     {
         TestPeer leaving = await _broker.ConnectAsync("leaving");
         await leaving.InvokeAsync(Join(Guid.NewGuid(), "orders"));
-        long before = await _peer.FigureAsync("broker.connections");
+        var other = Guid.NewGuid();
+        GroupHeartbeatResponse joined = await _second.InvokeAsync(Join(other, "orders"));
+        Task<GroupHeartbeatResponse> parked = _second.InvokeAsync(
+            Beat(other, joined.Generation) with { MaxWait = TimeSpan.FromSeconds(10) });
         await leaving.DisposeAsync();
+        Assert.Equal(2, Flat(await parked).Count());
+    }
+
+    [Fact]
+    public async Task GivenAMemberWhoseConnectionEnds_WhenItBeatsOnAnother_ThenNothingMoves()
+    {
+        TestPeer cut = await _broker.ConnectAsync("cut");
+        var member = Guid.NewGuid();
+        GroupHeartbeatResponse joined = await cut.InvokeAsync(Join(member, "orders") with { InstanceId = "one" });
+        long before = await _peer.FigureAsync("broker.connections");
+        await cut.DisposeAsync();
         await Eventually.TrueAsync(
             async () => await _peer.FigureAsync("broker.connections") < before, "The connection should end.");
-        Assert.Equal(2, (await _second.InvokeAsync(Join(Guid.NewGuid(), "orders"))).Generation.Value);
+        _time.Advance(Session - TimeSpan.FromSeconds(1));
+        GroupHeartbeatResponse beat = await _second.InvokeAsync(Beat(member, joined.Generation, joined));
+        Assert.Null(beat.Assignment);
+        _time.Advance(TimeSpan.FromSeconds(5));
+        await _second.InvokeAsync(Beat(member, joined.Generation, joined));
     }
 
     [Fact]
@@ -108,55 +158,57 @@ public sealed class GroupTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task GivenAMember_WhenItJoinsAgain_ThenItsOlderGenerationIsFenced()
+    public async Task GivenAMember_WhenItJoinsAgain_ThenItsOlderCallsAndGrantsAreFenced()
     {
         var member = Guid.NewGuid();
+        GroupHeartbeatRequest late = Beat(member, GroupGeneration.Join);
         GroupHeartbeatResponse first = await _peer.InvokeAsync(Join(member, "orders"));
         GroupHeartbeatResponse second = await _second.InvokeAsync(Join(member, "orders"));
-        Assert.Equal(first.Generation.Value + 1, second.Generation.Value);
-        Assert.Equal(ErrorCode.FencedGeneration, (await _peer.RefusalAsync(Beat(member, first.Generation))).Code);
+        Assert.True(Owned(second)[0].Grant > Owned(first)[0].Grant);
         Assert.Equal(
-            [ErrorCode.FencedGeneration], (await _peer.InvokeAsync(Commit(member, first.Generation, 0))).Errors);
-        Assert.Equal(ErrorCode.UnknownMember, (await _peer.RefusalAsync(Beat(Guid.NewGuid(), new GroupGeneration(1)))).Code);
+            ErrorCode.FencedGeneration, (await _peer.RefusalAsync(late with { Generation = first.Generation })).Code);
+        Assert.Equal(
+            [ErrorCode.FencedGeneration], (await _peer.InvokeAsync(Commit(member, Owned(first)[0].Grant, 0))).Errors);
+        Assert.Equal(
+            ErrorCode.UnknownMember, (await _peer.RefusalAsync(Beat(Guid.NewGuid(), first.Generation))).Code);
     }
 
     [Fact]
-    public async Task GivenAMember_WhenItsTopicsGainQueuesOrAreMadeAgain_ThenTheWholeAssignmentComesOnce()
+    public async Task GivenAParkedMember_WhenItsTopicsAreMadeGrowAndGo_ThenItIsToldAtOnce()
     {
         var member = Guid.NewGuid();
-        GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(member, "orders"));
-        await _peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { QueueCount = 3 }));
-        GroupHeartbeatResponse grown = await _peer.InvokeAsync(Beat(member, joined.Generation));
-        Assert.Equal([0, 1, 2], Flat(grown).Select(queue => queue.Queue.Number));
-        Assert.Null((await _peer.InvokeAsync(Beat(member, joined.Generation))).Assignment);
-        await _peer.CreateTopicAsync("unrelated");
-        Assert.Null((await _peer.InvokeAsync(Beat(member, joined.Generation))).Assignment);
+        GroupHeartbeatResponse last = await _peer.InvokeAsync(Join(member, "later"));
+        Assert.Empty(Flat(last));
+        Task<GroupHeartbeatResponse> parked = ParkAsync(member, last);
+        await _second.CreateTopicAsync("unrelated");
+        await _second.CreateTopicAsync("later");
+        last = await parked;
+        Assert.Equal([0], Flat(last).Select(queue => queue.Queue.Number));
 
-        await _peer.InvokeAsync(new DeleteTopicRequest("orders"));
-        Assert.Empty((await _peer.InvokeAsync(Beat(member, joined.Generation))).Assignment!);
-        TopicDescription again = await _peer.CreateTopicAsync("orders");
-        GroupHeartbeatResponse renewed = await _peer.InvokeAsync(Beat(member, joined.Generation));
-        Assert.Equal(again.Queues[0].Id, Assert.Single(Flat(renewed)).Queue.Queue.Id);
-    }
+        parked = ParkAsync(member, last);
+        await _second.InvokeAsync(new AlterTopicRequest("later", new TopicSettings { QueueCount = 3 }));
+        last = await parked;
+        Assert.Equal([0, 1, 2], Flat(last).Select(queue => queue.Queue.Number));
 
-    [Fact]
-    public async Task GivenAMemberThatReadsOtherQueues_WhenItBeats_ThenTheAssignmentComesAgain()
-    {
-        var member = Guid.NewGuid();
-        GroupHeartbeatResponse joined = await _peer.InvokeAsync(Join(member, "orders"));
-        GroupHeartbeatRequest beat = Beat(member, joined.Generation);
-        OwnedQueue[] owned =
-            [.. Flat(joined).Select(queue => new OwnedQueue(queue.Queue.Queue, queue.Queue.Grant))];
-        Assert.Null((await _peer.InvokeAsync(beat with { Owned = owned })).Assignment);
-        Assert.Equal(2, Flat(await _peer.InvokeAsync(beat with { Owned = owned[..1] })).Count());
+        parked = ParkAsync(member, last);
+        await _second.InvokeAsync(new DeleteTopicRequest("later"));
+        last = await parked;
+        Assert.Empty(Flat(last));
+
+        parked = ParkAsync(member, last);
+        RouteResponse route = await _second.InvokeAsync(new RouteRequest(["later"], AutoCreate: true));
+        last = await parked;
+        Assert.Equal(
+            route.Topics[0].Queues.Select(queue => queue.Id), Flat(last).Select(queue => queue.Queue.Queue.Id));
     }
 
     [Fact]
     public async Task GivenAJoinThatDoesNotFit_WhenSent_ThenItIsRefusedAndLeavesNoGroup()
     {
         var member = Guid.NewGuid();
-        Assert.Equal(ErrorCode.UnknownTopic, (await _peer.RefusalAsync(Join(member, "none"))).Code);
-        Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(Join(member, "a/b"))).Code);
+        Assert.Equal(ErrorCode.InvalidName, (await _peer.RefusalAsync(Join(member, "orders", "a/b"))).Code);
+        Assert.Equal(
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(Join(member, "orders") with { Group = "a/b" })).Code);
         Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Join(Guid.Empty, "orders"))).Code);
         Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Join(member))).Code);
         Assert.Equal(
@@ -164,9 +216,14 @@ public sealed class GroupTests : IAsyncLifetime
             (await _peer.RefusalAsync(
                 Join(member, "orders") with { SessionTimeout = TimeSpan.FromMilliseconds(5) })).Code);
         Assert.Equal(
-            ErrorCode.InvalidArgument, (await _peer.RefusalAsync(
-                Join(member, "orders") with { IsBroadcast = true })).Code);
+            ErrorCode.InvalidName, (await _peer.RefusalAsync(
+                Join(member, "orders") with { InstanceId = "a/b" })).Code);
+        Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Join(member, "orders", "orders"))).Code);
         Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Beat(member, GroupGeneration.None))).Code);
+        Assert.Equal(ErrorCode.InvalidArgument, (await _peer.RefusalAsync(Join(member) with
+        {
+            Subscriptions = [new TopicSubscription("orders", [new string('x', 250)])],
+        })).Code);
         Assert.Equal(0, await _peer.FigureAsync("broker.groups"));
     }
 
@@ -181,16 +238,17 @@ public sealed class GroupTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task GivenAMember_WhenItCommits_ThenItsProgressIsReadBackAndMayGoBack()
+    public async Task GivenAMember_WhenItCommits_ThenItsProgressIsReadBackAndNeverGoesBack()
     {
         await _peer.ProduceAsync(_queues[0], "a", "b", "c");
         var member = Guid.NewGuid();
-        GroupGeneration generation = (await _peer.InvokeAsync(Join(member, "orders"))).Generation;
-        Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(member, generation, 3, "done"))).Errors);
+        GroupGeneration grant = Owned(await _peer.InvokeAsync(Join(member, "orders")))[0].Grant;
+        Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(member, grant, 2, "done"))).Errors);
         CommittedOffset read = await ReadAsync(_queues[0]);
-        Assert.Equal((3L, 1, "done"), (read.Next.Value, read.RecordEpoch, read.Metadata));
-        await _peer.InvokeAsync(Commit(member, generation, 1));
-        Assert.Equal(1, (await ReadAsync(_queues[0])).Next.Value);
+        Assert.Equal((2L, 1, "done"), (read.Next.Value, read.RecordEpoch, read.Metadata));
+        Assert.Equal([ErrorCode.OffsetBehind], (await _peer.InvokeAsync(Commit(member, grant, 1))).Errors);
+        Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(member, grant, 2, "again"))).Errors);
+        Assert.Equal("again", (await ReadAsync(_queues[0])).Metadata);
         Assert.Equal(-1, (await ReadAsync(_queues[1])).Next.Value);
         ReadOffsetsResponse all = await _peer.InvokeAsync(new ReadOffsetsRequest("billing", null));
         Assert.Equal(_queues[0], Assert.Single(all.Offsets).Queue.Id);
@@ -202,7 +260,8 @@ public sealed class GroupTests : IAsyncLifetime
         await _peer.ProduceAsync(_queues[0], "a");
         Assert.Equal([ErrorCode.None], (await _peer.InvokeAsync(Commit(Guid.Empty, GroupGeneration.None, 1))).Errors);
         await _peer.InvokeAsync(Join(Guid.NewGuid(), "orders"));
-        Assert.Equal(ErrorCode.GroupBusy, (await _second.RefusalAsync(Commit(Guid.Empty, GroupGeneration.None, 0))).Code);
+        Assert.Equal(
+            ErrorCode.GroupBusy, (await _second.RefusalAsync(Commit(Guid.Empty, GroupGeneration.None, 0))).Code);
         Assert.Equal(1, (await ReadAsync(_queues[0])).Next.Value);
     }
 
@@ -244,7 +303,8 @@ public sealed class GroupTests : IAsyncLifetime
     public async Task GivenManyCommitsAtOnce_WhenAnswered_ThenTheLastOneStands()
     {
         await _peer.ProduceAsync(_queues[0], [.. Enumerable.Range(0, 100).Select(i => $"{i}")]);
-        await Task.WhenAll(Enumerable.Range(1, 100).Select(next => _peer.InvokeAsync(Commit(Guid.Empty, GroupGeneration.None, next))));
+        await Task.WhenAll(Enumerable.Range(1, 100).Select(
+            next => _peer.InvokeAsync(Commit(Guid.Empty, GroupGeneration.None, next))));
         Assert.Equal(100, (await ReadAsync(_queues[0])).Next.Value);
     }
 
@@ -264,12 +324,34 @@ public sealed class GroupTests : IAsyncLifetime
     {
         Group = "billing",
         Member = member,
+        Sequence = Interlocked.Increment(ref _lastSequence),
         SessionTimeout = Session,
         Subscriptions = [.. topics.Select(topic => new TopicSubscription(topic, []))],
     };
 
-    private static GroupHeartbeatRequest Beat(Guid member, GroupGeneration generation) =>
-        new() { Group = "billing", Member = member, Generation = generation };
+    private static GroupHeartbeatRequest Beat(
+        Guid member, GroupGeneration generation, GroupHeartbeatResponse? owned = null) =>
+        new()
+        {
+            Group = "billing",
+            Member = member,
+            Sequence = Interlocked.Increment(ref _lastSequence),
+            Generation = generation,
+            Owned = owned?.Assignment is null ? null : Owned(owned),
+        };
+
+    private static OwnedQueue[] Owned(GroupHeartbeatResponse answer) =>
+        [.. Flat(answer).Select(one => new OwnedQueue(one.Queue.Queue, one.Queue.Grant))];
+
+    private Task<GroupHeartbeatResponse> ParkAsync(Guid member, GroupHeartbeatResponse last) =>
+        _peer.InvokeAsync(Beat(member, last.Generation, last) with { MaxWait = TimeSpan.FromSeconds(10) });
+
+    private static async Task<ErrorCode[]> CommitBothAsync(TestPeer peer, Guid member, GroupHeartbeatResponse given) =>
+        [.. (await peer.InvokeAsync(new CommitOffsetsRequest(
+            "billing",
+            member,
+            [.. Owned(given).Select(one => new OffsetCommit(one.Queue, one.Grant, new QueueOffset(0), -1, null))])))
+            .Errors];
 
     private CommitOffsetsRequest Commit(
         Guid member, GroupGeneration generation, long next, string? metadata = null) => new(

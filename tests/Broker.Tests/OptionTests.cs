@@ -24,6 +24,12 @@ public sealed class OptionTests
                 { "Limits.MaxQueues", good with { Limits = new LimitOptions { MaxQueues = 0 } } },
                 { "Limits.MaxQueuesPerTopic", good with { Limits = new LimitOptions { MaxQueuesPerTopic = 0 } } },
                 { "Limits.MaxGroups", good with { Limits = new LimitOptions { MaxGroups = 0 } } },
+                { "Limits.MaxMembersPerGroup", good with { Limits = new LimitOptions { MaxMembersPerGroup = 0 } } },
+                { "Limits.MaxMembers", good with { Limits = new LimitOptions { MaxMembers = 0 } } },
+                { "Groups.ReconnectGrace", good with { Groups = new GroupOptions { ReconnectGrace =
+                    TimeSpan.FromMinutes(2) } } },
+                { "Groups.SettleWindow", good with { Groups = new GroupOptions { SettleWindow =
+                    TimeSpan.FromSeconds(-1) } } },
                 { "Limits.MaxParkedFetches", good with { Limits = new LimitOptions { MaxParkedFetches = 0 } } },
                 { "Limits.MaxFetchSessionsPerConnection", good with { Limits =
                     new LimitOptions { MaxFetchSessionsPerConnection = 0 } } },
@@ -49,6 +55,10 @@ public sealed class OptionTests
         Assert.Equal(FlushPolicy.Sync, options.Store.FlushPolicy);
         Assert.Equal((4 << 20, 18_000), (options.Limits.MaxMessageBytes, options.Limits.MaxConnections));
         Assert.Equal((true, 4), (options.Topics.AutoCreate, options.Topics.QueueCount));
+        Assert.Equal((1_000, 100_000), (options.Limits.MaxMembersPerGroup, options.Limits.MaxMembers));
+        Assert.Equal(
+            (TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(3)),
+            (options.Groups.ReconnectGrace, options.Groups.SettleWindow));
         Assert.Equal(TimeSpan.FromDays(7), options.Topics.RetentionAge);
     }
 

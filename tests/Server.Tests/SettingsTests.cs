@@ -32,7 +32,7 @@ public sealed class SettingsTests
             ("Store:Memory", "67108864"), ("Store:MemoryFull", "Block"), ("Store:Logs", "1"),
             ("Limits:MaxMessageBytes", "8000000"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
-            ("Topics:RetentionBytes", "123"));
+            ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
         Assert.False(options.HasAdmin);
         Assert.Equal("/tmp/x", options.Broker.DataDirectory);
@@ -53,6 +53,9 @@ public sealed class SettingsTests
         Assert.Equal(9, options.Broker.Topics.QueueCount);
         Assert.Equal(TimeSpan.FromDays(2), options.Broker.Topics.RetentionAge);
         Assert.Equal(123, options.Broker.Topics.RetentionBytes);
+        Assert.Equal(
+            (TimeSpan.FromSeconds(2), TimeSpan.Zero),
+            (options.Broker.Groups.ReconnectGrace, options.Broker.Groups.SettleWindow));
     }
 
     [Theory]
@@ -81,6 +84,8 @@ public sealed class SettingsTests
     [InlineData("Topics:QueueCount", "0")]
     [InlineData("Topics:RetentionAge", "long")]
     [InlineData("Topics:RetentionBytes", "-1")]
+    [InlineData("Groups:ReconnectGrace", "61s")]
+    [InlineData("Groups:SettleWindow", "2m")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {
         var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using EQueue.Protocol;
 using EQueue.Remoting;
 
@@ -23,6 +24,9 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
 
     /// <summary>Sessions by id; the receive loop's own.</summary>
     public Dictionary<uint, FetchSession> FetchSessions { get; } = [];
+
+    /// <summary>Members of groups that call over it; null before the first. Made by the receive loop.</summary>
+    public ConcurrentDictionary<GroupMember, Group>? GroupMembers { get; set; }
 
     public uint LastFetchSessionId { get; set; }
 

@@ -22,7 +22,7 @@ internal sealed partial class FetchHandler : IDisposable
     private readonly LimitOptions _limits;
     private readonly TimeProvider _time;
     private readonly ILogger _logger;
-    private readonly DeadlineWheel _wheel;
+    private readonly DeadlineWheel<FetchSession> _wheel;
     private readonly AnswerBudget _budget;
     private readonly ConcurrentDictionary<FetchSession, bool> _sessions = new();
     private volatile bool _isStopping;
@@ -43,7 +43,7 @@ internal sealed partial class FetchHandler : IDisposable
         _limits = limits;
         _time = time;
         _logger = logger;
-        _wheel = new DeadlineWheel(time, OnDue);
+        _wheel = new DeadlineWheel<FetchSession>(time, OnDue);
         _budget = new AnswerBudget(limits.MemoryBytes, _sessions, time);
     }
 

@@ -27,7 +27,7 @@ internal enum FetchPhase
 /// The store's signals come at any time and only leave a note.
 /// </remarks>
 internal sealed class FetchSession(
-    BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem
+    BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem, IDeadline
 {
     private readonly ConcurrentQueue<QueueId> _woken = new();
     private int _phase;
@@ -72,8 +72,8 @@ internal sealed class FetchSession(
         set => Volatile.Write(ref _isDue, value);
     }
 
-    /// <summary>The wheel's own: where the session stands in it.</summary>
-    public DeadlineWheel.Place Place { get; } = new();
+    /// <inheritdoc/>
+    public DeadlinePlace Place { get; } = new();
 
     public FetchPhase Phase => (FetchPhase)Volatile.Read(ref _phase);
 

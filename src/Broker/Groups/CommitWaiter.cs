@@ -5,9 +5,19 @@ using EQueue.Remoting;
 namespace EQueue.Broker;
 
 /// <summary>A commit on its way into the log: makes its offsets visible and answers when the log says so.</summary>
+/// <remarks>
+/// Then, on the pool, the group learns that no commit of these queues is under way any more, and they may pass on.
+/// After a fault of the store it never learns that: whether the offsets survive is unknown.
+/// </remarks>
 internal sealed class CommitWaiter(
-    BrokerConnection peer, FrameHeader request, Group group, ErrorCode[] results, CommitWaiter.Change[] changes)
-        : AppendWaiter
+    BrokerConnection peer,
+    FrameHeader request,
+    Group group,
+    string? instance,
+    ErrorCode[] results,
+    CommitWaiter.Change[] changes,
+    HeartbeatHandler heartbeats)
+        : AppendWaiter, IThreadPoolWorkItem
 {
     /// <summary>
     /// The place of this commit among those of its group; set under the group's gate before it is appended.
@@ -27,16 +37,18 @@ internal sealed class CommitWaiter(
     {
         if (fault is not null)
         {
-            group.EndCommit();
             Fail(ErrorCode.StoreFaulted);
             return;
         }
 
         foreach (Change change in changes)
-            group.Publish(change.Queue, change.Offset, Commit);
-        group.EndCommit();
+            group.Publish(instance, change.Queue, change.Offset, Commit);
+        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
         Complete();
     }
+
+    void IThreadPoolWorkItem.Execute() =>
+        heartbeats.OnCommitVisible(group, changes.Select(change => change.Queue));
 
     private void Complete()
     {

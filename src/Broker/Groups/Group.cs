@@ -3,23 +3,23 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>A consumer group: its one member, its generation and how far it has come.</summary>
+/// <summary>A consumer group: its members and queues, and how far it has come.</summary>
 /// <remarks>
-/// <see cref="Gate"/> guards the member and the order in which commits enter the log. Progress is readable without it
+/// <see cref="Gate"/> guards the roster and the order in which commits enter the log. Progress is readable without it
 /// and changes when a commit is visible, never before.
 /// </remarks>
-internal sealed class Group(string name)
+internal sealed class Group(string name, GroupRoster roster) : IDeadline
 {
-    private readonly ConcurrentDictionary<FetchQueueKey, VisibleOffset> _offsets = new();
-    private int _pendingCommits;
+    private readonly ConcurrentDictionary<ProgressKey, VisibleOffset> _offsets = new();
 
     public string Name { get; } = name;
 
     public Lock Gate { get; } = new();
 
-    public GroupMember? Member { get; set; }
+    public GroupRoster Roster { get; } = roster;
 
-    public int Generation { get; set; }
+    /// <summary>What the log says about its members; null = nothing.</summary>
+    public GroupRecord? Recorded { get; set; }
 
     /// <summary>Set, under the gate, when the group was taken out of the table: look it up again.</summary>
     public bool IsGone { get; set; }
@@ -27,28 +27,65 @@ internal sealed class Group(string name)
     /// <summary>The order number of the last commit that entered the log.</summary>
     public long LastCommit { get; set; }
 
+    /// <summary>Members that the broker's count includes.</summary>
+    public int CountedMembers { get; set; }
+
+    /// <summary>Moves that the broker's figure includes.</summary>
+    public long CountedMoves { get; set; }
+
+    /// <summary>Whether the last change left every queue where it shall be.</summary>
+    public bool WasStable { get; set; } = true;
+
+    /// <summary>When the wheel looks at it; null = it does not.</summary>
+    public TimeSpan? ArmedFor { get; set; }
+
+    /// <inheritdoc/>
+    public DeadlinePlace Place { get; } = new();
+
+    public bool HasProgress => !_offsets.IsEmpty;
+
     /// <summary>Whether nothing speaks for keeping the group; asked under the gate.</summary>
-    public bool IsEmpty => Member is null && Volatile.Read(ref _pendingCommits) == 0 && _offsets.IsEmpty;
+    public bool IsEmpty =>
+        Roster.Members.Count == 0
+        && !Roster.IsSettling
+        && !Roster.HasPendingCommits
+        && Recorded is null
+        && _offsets.IsEmpty;
 
-    public IEnumerable<FetchQueueKey> CommittedQueues => _offsets.Keys;
+    /// <summary>The kind that its progress tells; null = it has none.</summary>
+    public GroupKind? KindOfProgress => _offsets.IsEmpty
+        ? null
+        : _offsets.Keys.Any(key => key.Instance is null) ? GroupKind.Shared : GroupKind.Broadcast;
 
-    public GroupOffset? Find(FetchQueueKey queue) =>
-        _offsets.TryGetValue(queue, out VisibleOffset? visible) ? visible.Offset : null;
+    /// <summary>Instances of a broadcast group that have progress.</summary>
+    public IReadOnlySet<string> Instances =>
+        _offsets.Keys.Where(key => key.Instance is not null).Select(key => key.Instance!).ToHashSet();
+
+    /// <summary>Queues with progress: the group's own, or one instance's.</summary>
+    public IEnumerable<FetchQueueKey> CommittedQueues(string? instance) =>
+        _offsets.Keys.Where(key => key.Instance == instance).Select(key => key.Queue);
+
+    public GroupOffset? Find(string? instance, FetchQueueKey queue) =>
+        _offsets.TryGetValue(new ProgressKey(instance, queue), out VisibleOffset? visible) ? visible.Offset : null;
 
     /// <summary>Makes an offset visible, unless a later commit is.</summary>
-    public void Publish(FetchQueueKey queue, GroupOffset offset, long commit) =>
+    public void Publish(string? instance, FetchQueueKey queue, GroupOffset offset, long commit) =>
         _offsets.AddOrUpdate(
-            queue,
+            new ProgressKey(instance, queue),
             static (_, next) => next,
             static (_, shown, next) => shown.Commit > next.Commit ? shown : next,
             new VisibleOffset(offset, commit));
 
-    /// <summary>Counts a commit that enters the log; under the gate.</summary>
-    public void BeginCommit() => Interlocked.Increment(ref _pendingCommits);
+    public void Forget(IReadOnlySet<QueueId> queues)
+    {
+        foreach (ProgressKey key in _offsets.Keys)
+        {
+            if (queues.Contains(key.Queue.Id))
+                _offsets.TryRemove(key, out _);
+        }
+    }
 
-    public void EndCommit() => Interlocked.Decrement(ref _pendingCommits);
-
-    public void Forget(FetchQueueKey queue) => _offsets.TryRemove(queue, out _);
+    private readonly record struct ProgressKey(string? Instance, FetchQueueKey Queue);
 
     private sealed record VisibleOffset(GroupOffset Offset, long Commit);
 }

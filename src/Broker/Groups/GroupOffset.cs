@@ -5,7 +5,9 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>Names the progress of one group in one queue.</summary>
+/// <summary>
+/// Names the progress of one group in one queue; of one instance of a broadcast group as <c>group/instance</c>.
+/// </summary>
 internal readonly record struct GroupOffsetKey(string Group, FetchQueueKey Queue);
 
 /// <summary>The progress of a group in a queue.</summary>
@@ -14,20 +16,23 @@ internal readonly record struct GroupOffsetKey(string Group, FetchQueueKey Queue
 /// little-endian:
 /// <code>
 /// at  size  field
-///  0   1    version of this layout: 0
+///  0   1    version of this layout: 1
 ///  1   8    next offset, i64
 ///  9   4    epoch of the last processed entry, i32; -1 = not known
 /// 13   8    committed, i64 Unix ms
-/// 21   -    metadata: string, null allowed
+/// 21   8    generation in which the committer was given the queue, i64; -1 = no member's
+/// 29   -    metadata: string, null allowed
 /// </code>
+/// Version 0 had no generation.
 /// It means something only while its queue exists: queue ids are never reused, so removing a queue removes its
 /// progress.
 /// </remarks>
-internal sealed record GroupOffset(QueueOffset Next, int RecordEpoch, long CommittedMs, string? Metadata)
+internal sealed record GroupOffset(
+    QueueOffset Next, int RecordEpoch, long CommittedMs, GroupGeneration Grant, string? Metadata)
 {
     public const byte Kind = 65;
 
-    private const byte Version = 0;
+    private const byte Version = 1;
     private const int KeyHeadSize = 2 + 4;
 
     public StateEntry ToEntry(in GroupOffsetKey key)
@@ -41,6 +46,7 @@ internal sealed record GroupOffset(QueueOffset Next, int RecordEpoch, long Commi
         writer.WriteInt64(Next.Value);
         writer.WriteInt32(RecordEpoch);
         writer.WriteInt64(CommittedMs);
+        writer.WriteInt64(Grant.Value);
         writer.WriteString(Metadata);
         return new StateEntry(Kind, keyBytes.WrittenMemory, value.WrittenMemory);
     }
@@ -59,12 +65,18 @@ internal sealed record GroupOffset(QueueOffset Next, int RecordEpoch, long Commi
     {
         var reader = new PayloadReader(record.Value);
         byte version = reader.ReadByte();
-        if (version != Version)
-            throw new InvalidDataException($"Group offset record has version {version}; this build reads {Version}.");
+        if (version > Version)
+            throw new InvalidDataException(
+                $"Group offset record has version {version}; this build reads 0 to {Version}.");
         var next = new QueueOffset(reader.ReadInt64());
         int epoch = reader.ReadInt32();
         long committedMs = reader.ReadInt64();
-        var offset = new GroupOffset(next, epoch, committedMs, reader.ReadNullableString());
+        var offset = new GroupOffset(
+            next,
+            epoch,
+            committedMs,
+            version == 0 ? GroupGeneration.None : new GroupGeneration(reader.ReadInt64()),
+            reader.ReadNullableString());
         if (!reader.IsComplete)
             throw new InvalidDataException($"Group offset record does not fit its {record.Value.Length} bytes.");
         return offset;

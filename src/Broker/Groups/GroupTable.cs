@@ -3,22 +3,56 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>The consumer groups that have a member or progress.</summary>
-internal sealed class GroupTable(BrokerState state, LimitOptions limits, TimeProvider time)
+/// <summary>The consumer groups that have members or progress, and which of them read a topic.</summary>
+internal sealed class GroupTable(
+    BrokerState state, LimitOptions limits, GroupOptions options, GroupGenerations generations, Guid brokerId)
 {
     private readonly ConcurrentDictionary<string, Group> _groups = new();
+    private readonly Lock _readersGate = new();
+    private readonly Dictionary<string, HashSet<Group>> _readers = [];
+    private long _memberCount;
 
     public int Count => _groups.Count;
 
-    /// <summary>Takes over what the log holds; before the broker serves.</summary>
+    /// <summary>Members of all groups.</summary>
+    public long MemberCount => Volatile.Read(ref _memberCount);
+
+    public IEnumerable<Group> Groups => _groups.Values;
+
+    /// <summary>
+    /// Takes over what the log holds; before the broker serves. Groups that had members wait for them until
+    /// <see cref="HeartbeatHandler.Start"/> says for how long.
+    /// </summary>
     /// <returns>Offsets that were forgotten because their queue does not exist any more.</returns>
     public int Load(TopicCatalogue catalogue)
     {
         int forgotten = state.ForgetOffsets(queue => queue.Log != 0 || !catalogue.TryFindByQueue(queue.Id, out _));
         foreach ((GroupOffsetKey key, GroupOffset offset) in state.Offsets)
-            _groups.GetOrAdd(key.Group, static name => new Group(name)).Publish(key.Queue, offset, 0);
+        {
+            (string name, string? instance) = Split(key.Group);
+            _groups.GetOrAdd(name, NewGroup).Publish(instance, key.Queue, offset, 0);
+        }
+
+        foreach (GroupRecord record in state.Groups)
+        {
+            Group group = _groups.GetOrAdd(record.Name, NewGroup);
+            group.Recorded = record;
+            if (record.HasMembers)
+            {
+                group.Roster.OpenWindow(
+                    TimeSpan.MaxValue, record.IsBroadcast ? GroupKind.Broadcast : GroupKind.Shared);
+            }
+        }
+
         return forgotten;
     }
+
+    /// <summary>The name under which progress is kept.</summary>
+    public static string NameOf(string group, string? instance) => instance is null ? group : $"{group}/{instance}";
+
+    /// <summary>Group and instance of a name under which progress is kept.</summary>
+    public static (string Group, string? Instance) Split(string name) =>
+        name.IndexOf('/') is >= 0 and var cut ? (name[..cut], name[(cut + 1)..]) : (name, null);
 
     public Group? Find(string name) => _groups.GetValueOrDefault(name);
 
@@ -29,17 +63,23 @@ internal sealed class GroupTable(BrokerState state, LimitOptions limits, TimePro
             return group;
         TopicRules.CheckName(name, "group");
         if (_groups.Count >= limits.MaxGroups)
-            DropDeserted();
-        if (_groups.Count >= limits.MaxGroups)
         {
             throw new EQueueException(
                 ErrorCode.LimitReached, $"The broker has {_groups.Count} groups, its limit (Limits.MaxGroups).");
         }
 
-        return _groups.GetOrAdd(name, static name => new Group(name));
+        return _groups.GetOrAdd(name, NewGroup);
     }
 
-    /// <summary>Drops a group without a member and without progress. The caller holds its gate.</summary>
+    /// <summary>Counts the members that came or went. The caller holds the group's gate.</summary>
+    public void CountMembers(Group group)
+    {
+        int members = group.Roster.Members.Count;
+        Interlocked.Add(ref _memberCount, members - group.CountedMembers);
+        group.CountedMembers = members;
+    }
+
+    /// <summary>Drops a group without members and without progress. The caller holds its gate.</summary>
     public void DropIfEmpty(Group group)
     {
         if (group.IsEmpty)
@@ -61,32 +101,32 @@ internal sealed class GroupTable(BrokerState state, LimitOptions limits, TimePro
         }
     }
 
-    /// <summary>Forgets the progress in queues that are gone.</summary>
-    public void Forget(IReadOnlyCollection<QueueId> queues)
+    /// <summary>Notes that a group reads a topic, or does not any more.</summary>
+    public void Watch(string topic, Group group, bool reads)
     {
-        foreach (Group group in _groups.Values)
+        lock (_readersGate)
         {
-            lock (group.Gate)
+            if (reads)
             {
-                foreach (QueueId queue in queues)
-                    group.Forget(new FetchQueueKey(0, queue));
-                DropIfEmpty(group);
+                if (!_readers.TryGetValue(topic, out HashSet<Group>? readers))
+                    _readers.Add(topic, readers = []);
+                readers.Add(group);
+            }
+            else if (_readers.TryGetValue(topic, out HashSet<Group>? readers) && readers.Remove(group)
+                && readers.Count == 0)
+            {
+                _readers.Remove(topic);
             }
         }
     }
 
-    /// <summary>Makes room: groups whose member is gone and that never came anywhere.</summary>
-    private void DropDeserted()
+    /// <summary>Groups with members that read a topic.</summary>
+    public Group[] ReadersOf(string topic)
     {
-        DateTimeOffset now = time.GetUtcNow();
-        foreach (Group group in _groups.Values)
-        {
-            lock (group.Gate)
-            {
-                if (group.Member is { } member && !member.IsLive(now))
-                    group.Member = null;
-                DropIfEmpty(group);
-            }
-        }
+        lock (_readersGate)
+            return _readers.TryGetValue(topic, out HashSet<Group>? readers) ? [.. readers] : [];
     }
+
+    private Group NewGroup(string name) =>
+        new(name, new GroupRoster(name, generations, brokerId, options.ReconnectGrace));
 }

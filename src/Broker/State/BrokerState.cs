@@ -4,20 +4,26 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>The broker's state as the log has it: topics and group offsets, staged ones included.</summary>
+/// <summary>The broker's state as the log has it: topics, groups and their offsets, staged ones included.</summary>
 /// <remarks>
 /// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the
-/// groups once, when the broker starts. What clients are answered comes from those two, who learn of a change when it
-/// is visible.
+/// groups when the broker starts, and by commits, which compare with it. What clients are answered comes from those
+/// two, who learn of a change when it is visible.
 /// </remarks>
 internal sealed class BrokerState : IStateMachine
 {
     private readonly ConcurrentDictionary<string, TopicRecord> _topics = new();
     private readonly ConcurrentDictionary<GroupOffsetKey, GroupOffset> _offsets = new();
+    private readonly ConcurrentDictionary<string, GroupRecord> _groups = new();
 
     public IEnumerable<TopicRecord> Topics => _topics.Values;
 
     public IEnumerable<KeyValuePair<GroupOffsetKey, GroupOffset>> Offsets => _offsets;
+
+    public IEnumerable<GroupRecord> Groups => _groups.Values;
+
+    /// <summary>The progress as the log has it, visible or not.</summary>
+    public GroupOffset? FindOffset(in GroupOffsetKey key) => _offsets.GetValueOrDefault(key);
 
     /// <inheritdoc/>
     public void Apply(in StateRecord record)
@@ -37,6 +43,13 @@ internal sealed class BrokerState : IStateMachine
             case GroupOffset.Kind:
                 _offsets[GroupOffset.ReadKey(record)] = GroupOffset.Read(record);
                 break;
+            case GroupRecord.Kind when record.IsDeleted:
+                _groups.TryRemove(GroupRecord.ReadKey(record), out _);
+                break;
+            case GroupRecord.Kind:
+                GroupRecord group = GroupRecord.Read(record);
+                _groups[group.Name] = group;
+                break;
             default:
                 throw new InvalidDataException(
                     $"State record of kind {record.Kind}: the data directory was written by a later version.");
@@ -50,6 +63,8 @@ internal sealed class BrokerState : IStateMachine
             yield return topic.ToEntry();
         foreach ((GroupOffsetKey key, GroupOffset offset) in _offsets)
             yield return offset.ToEntry(key);
+        foreach (GroupRecord group in _groups.Values)
+            yield return group.ToEntry();
     }
 
     /// <summary>

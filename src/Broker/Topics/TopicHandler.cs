@@ -5,24 +5,45 @@ namespace EQueue.Broker;
 
 /// <summary>The operations on topics: create, alter, delete, list, describe, route.</summary>
 internal sealed class TopicHandler(
-    QueueStore store, TopicCatalogue catalogue, GroupTable groups, BrokerOptions options)
+    QueueStore store,
+    TopicCatalogue catalogue,
+    GroupTable groups,
+    HeartbeatHandler heartbeats,
+    BrokerOptions options)
 {
     private const int MaxListed = 1_000;
     private const int MaxRouted = 1_000;
 
     public async ValueTask<TopicDescription> CreateAsync(
-        BrokerConnection peer, CreateTopicRequest request, CancellationToken cancellationToken) =>
-        Describe(await catalogue.CreateAsync(request.Topic, request.Settings, cancellationToken));
+        BrokerConnection peer, CreateTopicRequest request, CancellationToken cancellationToken)
+    {
+        Topic topic = await catalogue.CreateAsync(request.Topic, request.Settings, cancellationToken);
+        heartbeats.OnTopicChanged(topic.Name);
+        return Describe(topic);
+    }
 
     public async ValueTask<TopicDescription> AlterAsync(
-        BrokerConnection peer, AlterTopicRequest request, CancellationToken cancellationToken) =>
-        Describe(await catalogue.AlterAsync(request.Topic, request.Settings, cancellationToken));
+        BrokerConnection peer, AlterTopicRequest request, CancellationToken cancellationToken)
+    {
+        Topic topic = await catalogue.AlterAsync(request.Topic, request.Settings, cancellationToken);
+        heartbeats.OnTopicChanged(topic.Name);
+        return Describe(topic);
+    }
 
     public async ValueTask<Done> DeleteAsync(
         BrokerConnection peer, DeleteTopicRequest request, CancellationToken cancellationToken)
     {
-        Topic topic = await catalogue.DeleteAsync(request.Topic, groups.WaitForCommits, cancellationToken);
-        groups.Forget(topic.Queues);
+        Topic topic;
+        try
+        {
+            topic = await catalogue.DeleteAsync(request.Topic, groups.WaitForCommits, cancellationToken);
+        }
+        finally
+        {
+            heartbeats.OnTopicChanged(request.Topic);
+        }
+
+        heartbeats.Forget(topic.Queues);
         return Done.Value;
     }
 
@@ -66,6 +87,7 @@ internal sealed class TopicHandler(
             try
             {
                 topic = await catalogue.FindOrCreateAsync(name, cancellationToken);
+                heartbeats.OnTopicChanged(name);
             }
             catch (EQueueException exception)
             {

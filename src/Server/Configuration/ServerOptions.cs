@@ -26,6 +26,9 @@ internal sealed record ServerOptions
     public ServerOptions WithLimits(Func<LimitOptions, LimitOptions> change)
         => this with { Broker = Broker with { Limits = change(Broker.Limits) } };
 
+    public ServerOptions WithGroups(Func<GroupOptions, GroupOptions> change)
+        => this with { Broker = Broker with { Groups = change(Broker.Groups) } };
+
     public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
         => this with { Broker = Broker with { Topics = change(Broker.Topics) } };
 }

@@ -93,6 +93,12 @@ internal static class Settings
         Duration("Topics:RetentionInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
             (options, value) => options.WithTopics(topics => topics with { RetentionInterval = value }),
             options => options.Broker.Topics.RetentionInterval),
+        Duration("Groups:ReconnectGrace", TimeSpan.Zero, TimeSpan.FromMinutes(1),
+            (options, value) => options.WithGroups(groups => groups with { ReconnectGrace = value }),
+            options => options.Broker.Groups.ReconnectGrace),
+        Duration("Groups:SettleWindow", TimeSpan.Zero, TimeSpan.FromMinutes(1),
+            (options, value) => options.WithGroups(groups => groups with { SettleWindow = value }),
+            options => options.Broker.Groups.SettleWindow),
     ];
 
     /// <summary>The setting of that key, letter case aside.</summary>

@@ -56,11 +56,11 @@ internal sealed class TestBroker : IAsyncDisposable
     /// <summary>
     /// Starts another broker over a copy of the folder as it is now, with this one running: as a kill would leave it.
     /// </summary>
-    public Task<TestBroker> StartFromCopyAsync()
+    public Task<TestBroker> StartFromCopyAsync(TimeProvider? time = null)
     {
         string copy = Options.DataDirectory + "-copy";
         CopyDirectory(Options.DataDirectory, copy);
-        return StartAsync(Options with { DataDirectory = copy });
+        return StartAsync(Options with { DataDirectory = copy }, time);
     }
 
     public Task<TestPeer> ConnectAsync(string name = "test") => TestPeer.ConnectAsync(EndPoint, name);

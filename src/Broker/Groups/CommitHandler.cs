@@ -5,23 +5,37 @@ using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
-/// <content>Progress: commits and reads.</content>
-internal sealed partial class GroupHandler
+/// <summary>Progress of groups: commits, which only the owner of a queue may send, and reads.</summary>
+internal sealed class CommitHandler(
+    QueueStore store,
+    BrokerState state,
+    TopicCatalogue catalogue,
+    GroupTable groups,
+    HeartbeatHandler heartbeats,
+    BrokerCounters counters,
+    FailureAnswers failures,
+    TimeProvider time)
 {
     private const int MaxCommittedQueues = 10_000;
     private const int MaxCommitBytes = 1 << 20;
+    private const int MaxInstances = 1_000;
+
+    private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
 
     public ValueTask<ReadOffsetsResponse> ReadAsync(
         BrokerConnection peer, ReadOffsetsRequest request, CancellationToken cancellationToken)
     {
-        TopicRules.CheckName(request.Group, "group");
-        Group? group = groups.Find(request.Group);
+        (string name, string? instance) = GroupTable.Split(request.Group);
+        TopicRules.CheckName(name, "group");
+        if (instance is not null)
+            TopicRules.CheckName(instance, "instance");
+        Group? group = groups.Find(name);
         IEnumerable<FetchQueueKey> queues = request.Queues
-            ?? group?.CommittedQueues.Where(queue => catalogue.TryFindByQueue(queue.Id, out _))
+            ?? group?.CommittedQueues(instance).Where(queue => catalogue.TryFindByQueue(queue.Id, out _))
             ?? [];
         return ValueTask.FromResult(new ReadOffsetsResponse(
         [
-            .. queues.Select(queue => group?.Find(queue) is { } offset
+            .. queues.Select(queue => group?.Find(instance, queue) is { } offset
                 ? new CommittedOffset(queue, offset.Next, offset.RecordEpoch, offset.Metadata)
                 : new CommittedOffset(queue, new QueueOffset(-1), -1, null)),
         ]));
@@ -78,7 +92,7 @@ internal sealed partial class GroupHandler
         {
             Group group = request.Member == Guid.Empty
                 ? groups.FindOrAdd(request.Group)
-                : groups.Find(request.Group) ?? throw UnknownMember(request.Group, request.Member);
+                : groups.Find(request.Group) ?? throw Unknown(request);
             switch (TryCommit(peer, header, request, group))
             {
                 case AppendStatus.Accepted:
@@ -96,14 +110,21 @@ internal sealed partial class GroupHandler
     /// <returns>Accepted: the answer is on its way; NoRoom; Nothing: the group is gone, look it up again.</returns>
     private AppendStatus TryCommit(BrokerConnection peer, FrameHeader header, CommitOffsetsRequest request, Group group)
     {
+        TimeSpan now = heartbeats.Now;
         lock (group.Gate)
         {
             if (group.IsGone)
                 return AppendStatus.Nothing;
-            CheckCommitter(group, request);
+            GroupMember? member = FindCommitter(group, request);
+            if (member is not null)
+                GroupRoster.Renew(member, now);
+            string? instance = FindInstance(group, member);
             var results = new ErrorCode[request.Offsets.Count];
-            (CommitWaiter.Change[] changes, StateEntry[] entries) = Prepare(group, request, results);
-            var waiter = new CommitWaiter(peer, header, group, results, changes) { Commit = group.LastCommit + 1 };
+            (CommitWaiter.Change[] changes, StateEntry[] entries) = Prepare(group, member, instance, request, results);
+            var waiter = new CommitWaiter(peer, header, group, instance, results, changes, heartbeats)
+            {
+                Commit = group.LastCommit + 1,
+            };
             if (entries.Length == 0)
             {
                 groups.DropIfEmpty(group);
@@ -111,49 +132,99 @@ internal sealed partial class GroupHandler
                 return AppendStatus.Accepted;
             }
 
-            group.BeginCommit();
+            // The waiter may be called before the append returns; it asks for the gate on another thread.
             AppendStatus status = store.AppendState(entries, waiter);
             if (status == AppendStatus.Accepted)
+            {
                 group.LastCommit++;
-            else
-                group.EndCommit();
-            if (status == AppendStatus.Nothing)
+                foreach (CommitWaiter.Change change in changes)
+                    group.Roster.BeginCommit(change.Queue);
+            }
+            else if (status == AppendStatus.Nothing)
+            {
                 waiter.Fail(ErrorCode.StoreFaulted);
+            }
+
             return status == AppendStatus.NoRoom ? AppendStatus.NoRoom : AppendStatus.Accepted;
         }
     }
 
-    private void CheckCommitter(Group group, CommitOffsetsRequest request)
+    /// <summary>Who commits; null = nobody's member.</summary>
+    private GroupMember? FindCommitter(Group group, CommitOffsetsRequest request)
     {
-        DateTimeOffset now = time.GetUtcNow();
-        if (request.Member == Guid.Empty)
+        if (request.Member != Guid.Empty)
+            return group.Roster.Find(request.Member) ?? throw Unknown(request);
+        if (group.Roster.IsSettling)
         {
-            if (group.Member is { } live && live.IsLive(now))
-                throw Busy(group, live, now);
-            return;
+            throw new BusyException(
+                ErrorCode.GroupBusy,
+                $"Group '{group.Name}' waits for the members it had before the broker's start.",
+                RetryAfter);
         }
 
-        if (group.Member is not { } member || member.Id != request.Member)
-            throw UnknownMember(group.Name, request.Member);
+        if (group.Roster.Members.Count > 0)
+        {
+            GroupMember member = group.Roster.Members.First();
+            throw new BusyException(
+                ErrorCode.GroupBusy,
+                $"Group '{group.Name}' has {group.Roster.Members.Count} live members, {member.Client} among them.",
+                RetryAfter);
+        }
+
+        return null;
+    }
+
+    private EQueueException Unknown(CommitOffsetsRequest request)
+    {
+        Interlocked.Increment(ref counters.FencedCommits);
+        return HeartbeatRules.UnknownMember(request.Group, request.Member);
+    }
+
+    /// <summary>Under which instance's name a broadcast member's progress is kept; null in a shared group.</summary>
+    private static string? FindInstance(Group group, GroupMember? member)
+    {
+        if (member is null || group.Roster.Kind == GroupKind.Shared)
+            return null;
+        if (member.InstanceId is not { } instance)
+            throw TopicRules.Invalid("A broadcast member without an instance id has no progress.");
+        IReadOnlySet<string> known = group.Instances;
+        if (known.Count >= MaxInstances && !known.Contains(instance))
+        {
+            throw new EQueueException(
+                ErrorCode.LimitReached, $"Group '{group.Name}' has progress of {known.Count} instances, the limit.");
+        }
+
+        return instance;
     }
 
     private (CommitWaiter.Change[] Changes, StateEntry[] Entries) Prepare(
-        Group group, CommitOffsetsRequest request, ErrorCode[] results)
+        Group group, GroupMember? member, string? instance, CommitOffsetsRequest request, ErrorCode[] results)
     {
         long now = time.GetUtcNow().ToUnixTimeMilliseconds();
+        string name = GroupTable.NameOf(group.Name, instance);
         var changes = new List<CommitWaiter.Change>(results.Length);
         var entries = new List<StateEntry>(results.Length);
+        var named = new Dictionary<FetchQueueKey, QueueOffset>();
         for (int i = 0; i < results.Length; i++)
         {
             OffsetCommit wanted = request.Offsets[i];
-            results[i] = request.Member != Guid.Empty && wanted.Grant != new GroupGeneration(group.Generation)
-                ? ErrorCode.FencedGeneration
-                : Check(wanted);
+            var key = new GroupOffsetKey(name, wanted.Queue);
+            results[i] = Check(wanted);
+            if (results[i] == ErrorCode.None && member is not null)
+                results[i] = group.Roster.CheckCommit(member, wanted.Queue, wanted.Grant);
+            if (results[i] is ErrorCode.QueueNotOwned or ErrorCode.FencedGeneration)
+                Interlocked.Increment(ref counters.FencedCommits);
+            if (results[i] == ErrorCode.None
+                && (wanted.Next < state.FindOffset(key)?.Next
+                    || (named.TryGetValue(wanted.Queue, out QueueOffset before) && wanted.Next < before)))
+                results[i] = ErrorCode.OffsetBehind;
             if (results[i] != ErrorCode.None)
                 continue;
-            var offset = new GroupOffset(wanted.Next, wanted.RecordEpoch, now, wanted.Metadata);
+            named[wanted.Queue] = wanted.Next;
+            GroupGeneration grant = member is null ? GroupGeneration.None : wanted.Grant;
+            var offset = new GroupOffset(wanted.Next, wanted.RecordEpoch, now, grant, wanted.Metadata);
             changes.Add(new CommitWaiter.Change(i, wanted.Queue, offset));
-            entries.Add(offset.ToEntry(new GroupOffsetKey(group.Name, wanted.Queue)));
+            entries.Add(offset.ToEntry(key));
         }
 
         return ([.. changes], [.. entries]);

@@ -1,0 +1,260 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>Membership of groups: heartbeats, leaving, and whatever else moves queues.</summary>
+/// <remarks>
+/// Everything that changes a roster is one turn (Turns): under the group's gate, with the answers sent after it. A
+/// heartbeat without news is parked without a thread; the turn that has news for it answers it.
+/// </remarks>
+internal sealed partial class HeartbeatHandler : IDisposable
+{
+    private readonly QueueStore _store;
+    private readonly TopicCatalogue _catalogue;
+    private readonly GroupTable _groups;
+    private readonly GroupGenerations _generations;
+    private readonly BrokerOptions _options;
+    private readonly BrokerCounters _counters;
+    private readonly FailureAnswers _failures;
+    private readonly TimeProvider _time;
+    private readonly ILogger _logger;
+    private readonly DeadlineWheel<Group> _wheel;
+    private volatile bool _isStopping;
+
+    public HeartbeatHandler(
+        QueueStore store,
+        TopicCatalogue catalogue,
+        GroupTable groups,
+        GroupGenerations generations,
+        BrokerOptions options,
+        BrokerCounters counters,
+        FailureAnswers failures,
+        TimeProvider time,
+        ILogger logger)
+    {
+        _store = store;
+        _catalogue = catalogue;
+        _groups = groups;
+        _generations = generations;
+        _options = options;
+        _counters = counters;
+        _failures = failures;
+        _time = time;
+        _logger = logger;
+        _wheel = new DeadlineWheel<Group>(time, OnDue);
+    }
+
+    /// <summary>The clock of sessions: monotonic, without the broker's own pauses.</summary>
+    public TimeSpan Now => _wheel.Now;
+
+    /// <summary>The broker serves: from here on the members of earlier groups have the settle window.</summary>
+    public void Start()
+    {
+        foreach (Group group in _groups.Groups)
+        {
+            if (group.Recorded is { } record)
+            {
+                TryTurn(group, (now, _) =>
+                {
+                    if (group.Roster.IsSettling)
+                        group.Roster.OpenWindow(now + _options.Groups.SettleWindow, group.Roster.Kind);
+                });
+            }
+        }
+    }
+
+    public async ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        try
+        {
+            if (header.IsOneway || !Payload.TryRead(payload.Span, out GroupHeartbeatRequest request))
+            {
+                throw new EQueueException(
+                    ErrorCode.MalformedRequest,
+                    $"The {payload.Length} bytes are not a heartbeat that wants an answer.");
+            }
+
+            HeartbeatRules.Check(request);
+            await Heartbeat(peer, header, request);
+        }
+        catch (OperationCanceledException) when (peer.IsClosed)
+        {
+            // Nobody is left to be answered.
+        }
+        catch (Exception exception)
+        {
+            _failures.Answer(peer, header, exception);
+        }
+    }
+
+    public ValueTask<Done> LeaveAsync(
+        BrokerConnection peer, GroupLeaveRequest request, CancellationToken cancellationToken)
+    {
+        TopicRules.CheckName(request.Group, "group");
+        Group group = _groups.Find(request.Group)
+            ?? throw HeartbeatRules.UnknownMember(request.Group, request.Member);
+        bool isFound = TryTurn(group, (now, replies) =>
+        {
+            GroupMember member = group.Roster.Leave(request.Member, request.Stays, now);
+            if (group.Roster.Find(member.Id) is null)
+                return;
+            Unpark(member, replies, HeartbeatRules.Interval(member.SessionTimeout));
+            peer.GroupMembers?.TryRemove(member, out _);
+        });
+        return isFound
+            ? ValueTask.FromResult(Done.Value)
+            : throw HeartbeatRules.UnknownMember(request.Group, request.Member);
+    }
+
+    /// <summary>The connection is gone: its members have their grace. On its receive loop, as the last call.</summary>
+    public void EndConnection(BrokerConnection peer)
+    {
+        if (peer.GroupMembers is not { } members || _isStopping)
+            return;
+        foreach ((GroupMember member, Group group) in members)
+        {
+            TryTurn(group, (now, _) =>
+            {
+                group.Roster.Disconnect(member, peer, now);
+                if (member.Connection is null && member.Parked?.Peer == peer)
+                {
+                    member.Parked = null;
+                    Interlocked.Decrement(ref _counters.ParkedHeartbeats);
+                }
+            });
+        }
+    }
+
+    /// <summary>A topic was made, changed or removed.</summary>
+    public void OnTopicChanged(string topic)
+    {
+        foreach (Group group in _groups.ReadersOf(topic))
+            TryTurn(group, (_, _) => group.Roster.SetTopic(topic, QueuesOf(topic)));
+    }
+
+    /// <summary>The progress in queues that are gone is gone too.</summary>
+    public void Forget(IReadOnlyCollection<QueueId> queues)
+    {
+        HashSet<QueueId> gone = [.. queues];
+        foreach (Group group in _groups.Groups)
+            TryTurn(group, (_, _) => group.Forget(gone));
+    }
+
+    /// <summary>A commit is visible: what waited for it may pass on.</summary>
+    public void OnCommitVisible(Group group, IEnumerable<FetchQueueKey> queues) =>
+        TurnAlone(group, (_, _) =>
+        {
+            foreach (FetchQueueKey queue in queues)
+                group.Roster.EndCommit(queue);
+        });
+
+    /// <summary>Answers what is parked, parks no more and ends no session, so that connections can drain.</summary>
+    public void Stop()
+    {
+        _isStopping = true;
+        foreach (Group group in _groups.Groups)
+        {
+            TryTurn(group, (_, replies) =>
+            {
+                foreach (GroupMember member in group.Roster.Members)
+                    Unpark(member, replies, HeartbeatRules.Interval(member.SessionTimeout));
+            });
+        }
+    }
+
+    public void Dispose() => _wheel.Dispose();
+
+    /// <returns>Done when the connection may be read on.</returns>
+    private ValueTask Heartbeat(BrokerConnection peer, FrameHeader header, GroupHeartbeatRequest request)
+    {
+        // A generation of another start of the broker: whoever had it joins, with claims.
+        bool isJoin = request.Generation == GroupGeneration.Join || request.Generation.Epoch != _generations.Epoch;
+        if (isJoin && request.Subscriptions is null or { Count: 0 })
+            throw HeartbeatRules.UnknownMember(request.Group, request.Member);
+        ValueTask room = ValueTask.CompletedTask;
+        while (true)
+        {
+            Group group = isJoin
+                ? _groups.FindOrAdd(request.Group)
+                : _groups.Find(request.Group) ?? throw HeartbeatRules.UnknownMember(request.Group, request.Member);
+            if (TryTurn(group, (now, replies) => room = Heartbeat(peer, header, request, isJoin, group, now, replies)))
+                return room;
+        }
+    }
+
+    private ValueTask Heartbeat(
+        BrokerConnection peer,
+        in FrameHeader header,
+        GroupHeartbeatRequest request,
+        bool isJoin,
+        Group group,
+        TimeSpan now,
+        List<HeartbeatReply> replies)
+    {
+        (GroupMember member, bool isWhole) = isJoin
+            ? (Join(peer, request, group, now), true)
+            : group.Roster.Beat(request, peer, peer.Peer, now);
+        peer.GroupMembers ??= new();
+        peer.GroupMembers[member] = group;
+        Advance(group, now);
+        Unpark(member, replies, TimeSpan.Zero);
+        TimeSpan wait = HeartbeatRules.Wait(request.MaxWait, member.SessionTimeout);
+        if (isWhole || member.HasNews || wait == TimeSpan.Zero || _isStopping)
+        {
+            TimeSpan next = wait == TimeSpan.Zero || _isStopping
+                ? HeartbeatRules.Interval(member.SessionTimeout)
+                : TimeSpan.Zero;
+            replies.Add(new HeartbeatReply(
+                new HeartbeatCall(peer, header, IsHeld: false), group.Roster.Tell(member, isWhole, next)));
+            return ValueTask.CompletedTask;
+        }
+
+        member.Parked = new HeartbeatCall(peer, header, IsHeld: true);
+        member.ParkedUntil = now + wait;
+        Interlocked.Increment(ref _counters.ParkedHeartbeats);
+        return peer.BeginRequestAsync();
+    }
+
+    private GroupMember Join(BrokerConnection peer, GroupHeartbeatRequest request, Group group, TimeSpan now)
+    {
+        GroupRoster roster = group.Roster;
+        if (roster.FindPredecessor(request) is null)
+            CheckRoom(group);
+        GroupKind kind = request.IsBroadcast ? GroupKind.Broadcast : GroupKind.Shared;
+        if (group.KindOfProgress is { } progress && progress != kind)
+        {
+            throw new EQueueException(
+                ErrorCode.GroupKindDiffers,
+                $"Group '{group.Name}' has progress as {progress}; {peer.Peer} asks for {kind}.");
+        }
+
+        GroupMember member = roster.Join(request, peer, peer.Peer, now);
+        RefreshTopics(group);
+        if (request.Generation != GroupGeneration.Join && request.Owned is { } owned)
+            roster.Claim(member, owned, queue => group.Find(null, queue)?.Grant);
+        _logger.MemberJoined(group.Name, member.Id, peer.Peer, roster.Members.Count);
+        return member;
+    }
+
+    private void CheckRoom(Group group)
+    {
+        LimitOptions limits = _options.Limits;
+        if (group.Roster.Members.Count >= limits.MaxMembersPerGroup)
+        {
+            throw new EQueueException(
+                ErrorCode.LimitReached,
+                $"Group '{group.Name}' has {group.Roster.Members.Count} members, the limit "
+                + "(Limits.MaxMembersPerGroup).");
+        }
+
+        if (_groups.MemberCount >= limits.MaxMembers)
+        {
+            throw new EQueueException(
+                ErrorCode.LimitReached,
+                $"The groups of this broker have {_groups.MemberCount} members, the limit (Limits.MaxMembers).");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+namespace EQueue.Broker;
+
+/// <summary>Ends waits: one timer for all of them, ticking only while somebody waits.</summary>
+/// <remarks>
+/// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. The clock counts
+/// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns is a pause of
+/// this process or its machine, and nobody's wait ends for that.
+/// </remarks>
+internal sealed class DeadlineWheel<T> : IDisposable
+    where T : class, IDeadline
+{
+    private const int SlotCount = 512;
+
+    private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(20);
+    private static readonly TimeSpan LongestGap = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _gate = new();
+    private readonly Action<T> _onDue;
+    private readonly TimeProvider _time;
+    private readonly long _started;
+    private readonly IDeadline?[] _slots = new IDeadline?[SlotCount];
+    private readonly ITimer _timer;
+    private TimeSpan _lastTurn;
+    private TimeSpan _paused;
+    private long _lastTick;
+    private int _count;
+    private bool _isTicking;
+    private bool _isDisposed;
+
+    /// <param name="time">Measures the waits.</param>
+    /// <param name="onDue">Called on the timer's thread for each wait that is over, after its removal.</param>
+    public DeadlineWheel(TimeProvider time, Action<T> onDue)
+    {
+        _time = time;
+        _onDue = onDue;
+        _started = time.GetTimestamp();
+        _timer = time.CreateTimer(
+            static wheel => ((DeadlineWheel<T>)wheel!).Turn(),
+            this,
+            Timeout.InfiniteTimeSpan,
+            Timeout.InfiniteTimeSpan);
+    }
+
+    /// <summary>Time since the wheel was made, without pauses. Steps back by up to the longest gap after one.</summary>
+    public TimeSpan Now
+    {
+        get
+        {
+            lock (_gate)
+                return Clock();
+        }
+    }
+
+    public void Add(T waiter, TimeSpan wait)
+    {
+        lock (_gate)
+        {
+            if (_isDisposed)
+                return;
+            Unlink(waiter);
+            _count++;
+            if (!_isTicking)
+            {
+                _isTicking = true;
+                _lastTurn = _time.GetElapsedTime(_started);
+                _lastTick = (_lastTurn - _paused).Ticks / Tick.Ticks;
+                _timer.Change(Tick, Tick);
+            }
+
+            DeadlinePlace place = waiter.Place;
+            place.DueTick = (Clock().Ticks / Tick.Ticks) + 1 + (long)(wait / Tick);
+            place.Slot = (int)(place.DueTick % SlotCount);
+            place.Previous = null;
+            place.Next = _slots[place.Slot];
+            if (place.Next is { } next)
+                next.Place.Previous = waiter;
+            _slots[place.Slot] = waiter;
+        }
+    }
+
+    /// <summary>Takes a waiter out; does nothing when it is not in the wheel.</summary>
+    public void Remove(T waiter)
+    {
+        lock (_gate)
+        {
+            Unlink(waiter);
+            RestIfEmpty();
+        }
+    }
+
+    public void Dispose()
+    {
+        lock (_gate)
+            _isDisposed = true;
+        _timer.Dispose();
+    }
+
+    private TimeSpan Clock()
+    {
+        TimeSpan elapsed = _time.GetElapsedTime(_started);
+        if (_isTicking && elapsed - _lastTurn > LongestGap)
+            elapsed = _lastTurn + LongestGap;
+        return elapsed - _paused;
+    }
+
+    private void Turn()
+    {
+        List<T> due = [];
+        lock (_gate)
+        {
+            TimeSpan elapsed = _time.GetElapsedTime(_started);
+            if (elapsed - _lastTurn > LongestGap)
+                _paused += elapsed - _lastTurn - Tick;
+            _lastTurn = elapsed;
+            long now = (elapsed - _paused).Ticks / Tick.Ticks;
+            long from = Math.Max(_lastTick + 1, now - SlotCount + 1);
+            for (long tick = from; tick <= now; tick++)
+                CollectDue((int)(tick % SlotCount), now, due);
+            _lastTick = Math.Max(_lastTick, now);
+            RestIfEmpty();
+        }
+
+        foreach (T waiter in due)
+            _onDue(waiter);
+    }
+
+    private void CollectDue(int slot, long now, List<T> due)
+    {
+        IDeadline? waiter = _slots[slot];
+        while (waiter is not null)
+        {
+            IDeadline? next = waiter.Place.Next;
+            if (waiter.Place.DueTick <= now)
+            {
+                Unlink(waiter);
+                due.Add((T)waiter);
+            }
+
+            waiter = next;
+        }
+    }
+
+    private void RestIfEmpty()
+    {
+        if (_count > 0 || _isDisposed)
+            return;
+        _isTicking = false;
+        _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    private void Unlink(IDeadline waiter)
+    {
+        DeadlinePlace place = waiter.Place;
+        if (place.Slot < 0)
+            return;
+        if (place.Previous is { } previous)
+            previous.Place.Next = place.Next;
+        else
+            _slots[place.Slot] = place.Next;
+        if (place.Next is { } next)
+            next.Place.Previous = place.Previous;
+        place.Slot = -1;
+        place.Previous = place.Next = null;
+        _count--;
+    }
+}
