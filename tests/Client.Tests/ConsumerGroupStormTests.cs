@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;
@@ -38,7 +37,10 @@ public sealed class ConsumerGroupStormTests
         await Eventually.TrueAsync(() => storm.IsSettled);
         await Eventually.TrueAsync(() => storm.Values.Count == sent);
         await Eventually.TrueAsync(async () =>
-            (await broker.Client.Admin.ReadGroupOffsetsAsync("g", "storm", Token)).Sum(static one => one.Value) == sent);
+        {
+            var committed = await broker.Client.Admin.ReadGroupOffsetsAsync("g", "storm", Token);
+            return committed.Sum(static one => one.Value) == sent;
+        });
         Assert.Equal(Enumerable.Range(0, sent), storm.Values.Order());
     }
 
