@@ -65,14 +65,38 @@ internal sealed partial class MemberSession : IAsyncDisposable
     /// <exception cref="EQueueException">Refused, or no connection within the request timeout.</exception>
     public async ValueTask JoinAsync(CancellationToken cancellationToken)
     {
-        await Link.ConnectAsync(_terms.Client.RequestTimeout, cancellationToken).ConfigureAwait(false);
-        await BeatAsync(Prepare(), cancellationToken).ConfigureAwait(false);
+        var begun = _terms.Client.TimeProvider.GetTimestamp();
+        for (var attempt = 1; !await TryJoinAsync(begun, cancellationToken).ConfigureAwait(false); attempt++)
+        {
+            await Task.Delay(
+                _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20),
+                _terms.Client.TimeProvider,
+                cancellationToken).ConfigureAwait(false);
+        }
+
         lock (_gate)
             Log.Joined(_terms.Logger, _terms.Member, _terms.Group, Link.Address, _seen, _queues.Count);
         Start();
         await _isStarted.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
         if (_failure is { } failure)
             throw failure;
+    }
+
+    /// <returns>False when a broker that is just restarting, or another passing trouble, may let the next attempt
+    /// succeed.</returns>
+    private async ValueTask<bool> TryJoinAsync(long begun, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await Link.ConnectAsync(_terms.Client.RequestTimeout, cancellationToken).ConfigureAwait(false);
+            await BeatAsync(Prepare(), cancellationToken).ConfigureAwait(false);
+            return true;
+        }
+        catch (EQueueException exception) when (ErrorCodes.IsRetriable(exception.Code)
+            && _terms.Client.TimeProvider.GetElapsedTime(begun) < _terms.Client.RequestTimeout)
+        {
+            return false;
+        }
     }
 
     /// <summary>Goes on by itself: joins, if that is not done, as soon as the broker can be reached.</summary>

@@ -17,6 +17,7 @@ internal sealed class GroupPeer : IAsyncDisposable
     private readonly List<Given> _given = [];
     private readonly List<Processed> _processed = [];
     private int _stint;
+    private bool _isUp = true;
 
     public GroupPeer(string server, string group, string topic, TimeSpan sessionTimeout)
     {
@@ -26,7 +27,10 @@ internal sealed class GroupPeer : IAsyncDisposable
     }
 
     /// <summary>Neither killed, stopped nor asked to leave.</summary>
-    public bool IsUp { get; private set; } = true;
+    public bool IsUp => _isUp && !HasFailed;
+
+    /// <summary>It ended by itself.</summary>
+    public bool HasFailed => (_isUp || IsStopped) && _run.HasExited;
 
     public bool IsStopped { get; private set; }
 
@@ -54,27 +58,27 @@ internal sealed class GroupPeer : IAsyncDisposable
     /// <summary>kill -9. What it had written is read to its end.</summary>
     public async Task KillAsync()
     {
-        IsUp = IsStopped = false;
+        _isUp = IsStopped = false;
         await _run.KillAsync();
         await _reader;
     }
 
     public void Stop()
     {
-        (IsUp, IsStopped) = (false, true);
+        (_isUp, IsStopped) = (false, true);
         _run.Pause();
     }
 
     public void Continue()
     {
-        (IsUp, IsStopped) = (true, false);
+        (_isUp, IsStopped) = (true, false);
         _run.Resume();
     }
 
     /// <summary>Lets it commit and leave.</summary>
     public async Task LeaveAsync()
     {
-        IsUp = false;
+        _isUp = false;
         _run.Input.Close();
         int exitCode = await _run.WaitForExitAsync();
         await _reader;

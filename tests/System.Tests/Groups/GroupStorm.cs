@@ -64,6 +64,7 @@ internal sealed class GroupStorm : IAsyncDisposable
     /// all of it.</summary>
     public async Task CheckAsync()
     {
+        Assert.False(_peers.Any(peer => peer.HasFailed), $"a member ended by itself\n{DescribePeers()}");
         if (!_peers.Any(peer => peer.IsUp))
             Add();
         await Eventually.TrueAsync(() => IsSettled());
