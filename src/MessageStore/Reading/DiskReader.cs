@@ -60,6 +60,29 @@ internal sealed class DiskReader(
         return work.Task;
     }
 
+    /// <inheritdoc cref="QueueStore.FindStoredTimeAsync"/>
+    public ValueTask<long?> FindStoredTimeAsync(QueueId id, QueueOffset offset, CancellationToken cancellationToken)
+    {
+        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        long visible = log.Visible;
+        long from = Math.Max(offset.Value, queue.Start);
+        // What is not far behind is in memory: that takes no thread.
+        if (TailReader.TryFindRun(queue, from, out IndexRun? run, out _)
+            && run!.CountBefore(visible, run.Count) is var count
+            && run.IndexOf(from, count) is var index
+            && index < count)
+        {
+            return ValueTask.FromResult<long?>(run.TimeOf(index));
+        }
+        var work = new Work<long?>(
+            () => WithWholeIndexes(() => finder.FindStoredTime(queue, offset.Value, visible)), cancellationToken)
+        {
+            Position = 0,
+        };
+        threads.Add(work);
+        return new ValueTask<long?>(work.Task);
+    }
+
     private ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
     {
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
