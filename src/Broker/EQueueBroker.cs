@@ -126,6 +126,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, options, counters, failures, time, logger);
             var stats = new StatsHandler(store, catalogue, groups, counters, time);
+            var remover = new GroupRemover(store, heartbeats);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats, options),
@@ -134,6 +135,8 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new OffsetHandler(store, catalogue),
                 new CommitHandler(store, state, catalogue, groups, heartbeats, counters, failures, time),
                 heartbeats,
+                new GroupAdminHandler(
+                    store, state, catalogue, groups, generations, heartbeats, remover, time, logger),
                 stats,
                 counters,
                 failures,
