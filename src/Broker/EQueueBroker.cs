@@ -20,6 +20,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly HeartbeatHandler _heartbeats;
     private readonly StatsHandler _stats;
     private readonly RetentionLoop _retention;
+    private readonly GroupExpiry _expiry;
     private readonly RemotingServer _server;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lifetime = new();
@@ -35,6 +36,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         HeartbeatHandler heartbeats,
         StatsHandler stats,
         RetentionLoop retention,
+        GroupExpiry expiry,
         RemotingServer server)
     {
         _options = options;
@@ -45,6 +47,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _heartbeats = heartbeats;
         _stats = stats;
         _retention = retention;
+        _expiry = expiry;
         _server = server;
         EndPoint = server.LocalEndPoint;
         StoreId = store.StoreId;
@@ -155,8 +158,10 @@ public sealed class EQueueBroker : IAsyncDisposable
                 groups.Count);
             var retention = new RetentionLoop(store, catalogue, options.Topics, time, logger);
             retention.Start();
+            var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
+            expiry.Start();
             return new EQueueBroker(
-                options, logger, store, catalogue, fetch, heartbeats, stats, retention, server);
+                options, logger, store, catalogue, fetch, heartbeats, stats, retention, expiry, server);
         }
         catch
         {
@@ -192,6 +197,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         finally
         {
             await _retention.DisposeAsync();
+            await _expiry.DisposeAsync();
             await _store.DisposeAsync();
             await _watch;
             _fetch.Dispose();
