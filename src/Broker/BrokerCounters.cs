@@ -20,4 +20,5 @@ internal sealed class BrokerCounters
     public long ParkedHeartbeats;
     public long QueueMoves;
     public long SessionsEnded;
+    public long GroupsExpired;
 }

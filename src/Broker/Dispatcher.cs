@@ -14,6 +14,7 @@ internal sealed class Dispatcher(
     OffsetHandler offsets,
     CommitHandler commits,
     HeartbeatHandler heartbeats,
+    GroupAdminHandler groupAdmin,
     StatsHandler stats,
     BrokerCounters counters,
     FailureAnswers failures,
@@ -87,6 +88,16 @@ internal sealed class Dispatcher(
                 return heartbeats.HandleAsync(peer, header, payload);
             case Opcode.GroupLeave:
                 return HandleAsync<GroupLeaveRequest, Done>(peer, header, payload, heartbeats.LeaveAsync);
+            case Opcode.ListGroups:
+                return HandleAsync<ListGroupsRequest, ListGroupsResponse>(peer, header, payload, groupAdmin.ListAsync);
+            case Opcode.DescribeGroup:
+                return HandleAsync<DescribeGroupRequest, GroupDescription>(
+                    peer, header, payload, groupAdmin.DescribeAsync);
+            case Opcode.ResetOffsets:
+                return HandleAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
+                    peer, header, payload, groupAdmin.ResetAsync);
+            case Opcode.DeleteGroup:
+                return HandleAsync<DeleteGroupRequest, Done>(peer, header, payload, groupAdmin.DeleteAsync);
             case Opcode.Stats:
                 return HandleAsync<StatsRequest, StatsResponse>(peer, header, payload, stats.HandleAsync);
             default:

@@ -20,6 +20,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly HeartbeatHandler _heartbeats;
     private readonly StatsHandler _stats;
     private readonly RetentionLoop _retention;
+    private readonly GroupExpiry _expiry;
     private readonly RemotingServer _server;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lifetime = new();
@@ -35,6 +36,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         HeartbeatHandler heartbeats,
         StatsHandler stats,
         RetentionLoop retention,
+        GroupExpiry expiry,
         RemotingServer server)
     {
         _options = options;
@@ -45,6 +47,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _heartbeats = heartbeats;
         _stats = stats;
         _retention = retention;
+        _expiry = expiry;
         _server = server;
         EndPoint = server.LocalEndPoint;
         StoreId = store.StoreId;
@@ -126,6 +129,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, options, counters, failures, time, logger);
             var stats = new StatsHandler(store, catalogue, groups, counters, time);
+            var remover = new GroupRemover(store, heartbeats);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats, options),
@@ -134,6 +138,8 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new OffsetHandler(store, catalogue),
                 new CommitHandler(store, state, catalogue, groups, heartbeats, counters, failures, time),
                 heartbeats,
+                new GroupAdminHandler(
+                    store, state, catalogue, groups, generations, heartbeats, remover, time, logger),
                 stats,
                 counters,
                 failures,
@@ -152,8 +158,10 @@ public sealed class EQueueBroker : IAsyncDisposable
                 groups.Count);
             var retention = new RetentionLoop(store, catalogue, options.Topics, time, logger);
             retention.Start();
+            var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
+            expiry.Start();
             return new EQueueBroker(
-                options, logger, store, catalogue, fetch, heartbeats, stats, retention, server);
+                options, logger, store, catalogue, fetch, heartbeats, stats, retention, expiry, server);
         }
         catch
         {
@@ -189,6 +197,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         finally
         {
             await _retention.DisposeAsync();
+            await _expiry.DisposeAsync();
             await _store.DisposeAsync();
             await _watch;
             _fetch.Dispose();

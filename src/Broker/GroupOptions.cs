@@ -14,8 +14,22 @@ public sealed record GroupOptions
     /// </summary>
     public TimeSpan SettleWindow { get; init; } = TimeSpan.FromSeconds(3);
 
+    /// <summary>
+    /// How long the progress of a group without members is kept after its last sign; up to 10,000 days, 0 = for ever.
+    /// </summary>
+    public TimeSpan OffsetRetention { get; init; } = TimeSpan.FromDays(30);
+
+    /// <summary>How often groups are looked through for those to let go; 100 ms to 1 h.</summary>
+    public TimeSpan ExpiryInterval { get; init; } = TimeSpan.FromMinutes(1);
+
     internal void Validate()
     {
+        OptionRules.Require(
+            OffsetRetention >= TimeSpan.Zero && OffsetRetention <= TimeSpan.FromDays(10_000),
+            "Groups.OffsetRetention", "0 (for ever) to 10,000 days", OffsetRetention);
+        OptionRules.Require(
+            ExpiryInterval >= TimeSpan.FromMilliseconds(100) && ExpiryInterval <= TimeSpan.FromHours(1),
+            "Groups.ExpiryInterval", "100 ms to 1 h", ExpiryInterval);
         Range(ReconnectGrace, nameof(ReconnectGrace));
         Range(SettleWindow, nameof(SettleWindow));
     }

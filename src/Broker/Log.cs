@@ -81,4 +81,23 @@ internal static partial class Log
 
     [LoggerMessage(3061, LogLevel.Error, "A round of retention failed; the next one tries again")]
     public static partial void RetentionFailed(this ILogger logger, Exception exception);
+
+    [LoggerMessage(3070, LogLevel.Information, "Group {Group} was deleted by {Peer}")]
+    public static partial void GroupDeleted(this ILogger logger, string group, string peer);
+
+    [LoggerMessage(3071, LogLevel.Information, "The progress of group {Group} in topic {Topic} was deleted by {Peer}")]
+    public static partial void GroupProgressDeleted(this ILogger logger, string group, string topic, string peer);
+
+    [LoggerMessage(3072, LogLevel.Information, "Group {Group} was reset in {Queues} queues by {Peer}")]
+    public static partial void OffsetsReset(this ILogger logger, string group, int queues, string peer);
+
+    [LoggerMessage(3073, LogLevel.Information, "Group {Group} gave no sign for {Retention}: removed")]
+    public static partial void GroupExpired(this ILogger logger, string group, TimeSpan retention);
+
+    [LoggerMessage(3074, LogLevel.Warning,
+        "The wall clock was set by {Step}: no group is removed for its age within the next {Pause}")]
+    public static partial void ExpiryPaused(this ILogger logger, TimeSpan step, TimeSpan pause);
+
+    [LoggerMessage(3075, LogLevel.Warning, "Group {Group} could not be removed; the next round tries again")]
+    public static partial void GroupExpiryFailed(this ILogger logger, string group, Exception exception);
 }

@@ -66,6 +66,7 @@ internal sealed class StatsHandler(
             new("broker.queueMoves", Volatile.Read(ref counters.QueueMoves)),
             new("broker.sessionsEnded", Volatile.Read(ref counters.SessionsEnded)),
             new("broker.fencedCommits", Volatile.Read(ref counters.FencedCommits)),
+            new("broker.groupsExpired", Volatile.Read(ref counters.GroupsExpired)),
         ];
     }
 

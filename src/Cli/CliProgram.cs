@@ -51,11 +51,12 @@ internal static class CliProgram
     private static RootCommand CreateRoot(GlobalOptions options, CliStreams streams)
     {
         var root = new RootCommand(
-            "Sends and reads messages of an EQueue broker, and looks after its topics and logs.");
+            "Sends and reads messages of an EQueue broker, and looks after its topics, groups and logs.");
         options.AddTo(root);
         root.Subcommands.Add(TopicCommands.Create(options, streams));
         root.Subcommands.Add(SendCommand.Create(options, streams));
         root.Subcommands.Add(ConsumeCommand.Create(options, streams));
+        root.Subcommands.Add(GroupCommands.Create(options, streams));
         root.Subcommands.Add(LogCommands.Create(options, streams));
         return root;
     }

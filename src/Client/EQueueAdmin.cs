@@ -3,13 +3,13 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Topics, offsets and figures of the brokers.</summary>
+/// <summary>Topics, groups, offsets and figures of the brokers.</summary>
 /// <remarks>
 /// Thread-safe. Failures are <see cref="EQueueException"/>. Requests go over one connection, apart from those of
 /// producers and readers;
 /// they wait for it no longer than <see cref="ClientOptions.RequestTimeout"/>.
 /// </remarks>
-public sealed class EQueueAdmin
+public sealed partial class EQueueAdmin
 {
     private const int PageSize = 1000;
 
@@ -93,19 +93,6 @@ public sealed class EQueueAdmin
             .InvokeAsync(new ReadOffsetsRequest(group, queues), cancellationToken).ConfigureAwait(false);
         return [.. queues.Select(key =>
             response.Offsets.FirstOrDefault(offset => offset.Queue == key)?.Next ?? new QueueOffset(-1))];
-    }
-
-    /// <summary>Sets where a group without a live member goes on in a queue.</summary>
-    /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, InvalidName, GroupBusy, StorageFull.</exception>
-    public async ValueTask CommitGroupOffsetAsync(
-        string group, string topic, int queue, QueueOffset next, CancellationToken cancellationToken = default)
-    {
-        var key = await FindQueueAsync(topic, queue, cancellationToken).ConfigureAwait(false);
-        var request = new CommitOffsetsRequest(
-            group, Guid.Empty, [new OffsetCommit(key, GroupGeneration.None, next, -1, null)]);
-        var response = await _directory.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
-        if (response.Errors is [var error] && error != ErrorCode.None)
-            throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {group} at {topic}/{queue}.");
     }
 
     /// <summary>The broker's own figures.</summary>

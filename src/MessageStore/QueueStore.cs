@@ -195,6 +195,13 @@ public sealed partial class QueueStore : IAsyncDisposable
         QueueId queue, long storedTimeMs, CancellationToken cancellationToken) =>
         new(_diskReader.FindOffsetAsync(queue, storedTimeMs, cancellationToken));
 
+    /// <summary>When the batch that holds an offset was stored (Unix ms), else the next one that is left; null when
+    /// none is visible.</summary>
+    /// <exception cref="EQueueException">UnknownQueue.</exception>
+    public ValueTask<long?> FindStoredTimeAsync(
+        QueueId queue, QueueOffset offset, CancellationToken cancellationToken) =>
+        _diskReader.FindStoredTimeAsync(queue, offset, cancellationToken);
+
     /// <summary>Takes no more appends, finishes what was accepted, writes a snapshot and the clean marker,
     /// closes.</summary>
     public ValueTask DisposeAsync()

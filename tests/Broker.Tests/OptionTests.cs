@@ -30,6 +30,9 @@ public sealed class OptionTests
                     TimeSpan.FromMinutes(2) } } },
                 { "Groups.SettleWindow", good with { Groups = new GroupOptions { SettleWindow =
                     TimeSpan.FromSeconds(-1) } } },
+                { "Groups.OffsetRetention", good with { Groups = new GroupOptions { OffsetRetention =
+                    TimeSpan.FromSeconds(-1) } } },
+                { "Groups.ExpiryInterval", good with { Groups = new GroupOptions { ExpiryInterval = TimeSpan.Zero } } },
                 { "Limits.MaxParkedFetches", good with { Limits = new LimitOptions { MaxParkedFetches = 0 } } },
                 { "Limits.MaxFetchSessionsPerConnection", good with { Limits =
                     new LimitOptions { MaxFetchSessionsPerConnection = 0 } } },
@@ -59,6 +62,9 @@ public sealed class OptionTests
         Assert.Equal(
             (TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(3)),
             (options.Groups.ReconnectGrace, options.Groups.SettleWindow));
+        Assert.Equal(
+            (TimeSpan.FromDays(30), TimeSpan.FromMinutes(1)),
+            (options.Groups.OffsetRetention, options.Groups.ExpiryInterval));
         Assert.Equal(TimeSpan.FromDays(7), options.Topics.RetentionAge);
     }
 

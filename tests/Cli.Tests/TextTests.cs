@@ -41,4 +41,24 @@ public sealed class TextTests
     [InlineData("time:yesterday")]
     [InlineData("begin:1")]
     public void GivenNoStart_WhenRead_ThenThereIsNone(string text) => Assert.Null(StartText.TryRead(text));
+
+    [Theory]
+    [InlineData("begin", "begin")]
+    [InlineData("end", "end")]
+    [InlineData("offset:42", "offset:42")]
+    [InlineData("by:7", "by:7")]
+    [InlineData("by:+7", "by:7")]
+    [InlineData("by:-7", "by:-7")]
+    [InlineData("time:2026-01-31T13:00:00+01:00", "time:2026-01-31T12:00:00.0000000+00:00")]
+    public void GivenAPlaceToGoOn_WhenRead_ThenItMeansThatPlace(string text, string expected)
+        => Assert.Equal(expected, ResetText.TryRead(text).ToString());
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("start")]
+    [InlineData("offset:-1")]
+    [InlineData("by:")]
+    [InlineData("by:1.5")]
+    [InlineData("time:yesterday")]
+    public void GivenNoPlaceToGoOn_WhenRead_ThenThereIsNone(string text) => Assert.Null(ResetText.TryRead(text));
 }

@@ -31,6 +31,14 @@ public sealed class UsageTests
         "consume t --queue 0 --format xml",
         "consume t --queue 0 --idle-exit soon",
         "consume t --queue 0 --timeout never",
+        "group",
+        "group describe",
+        "group reset g",
+        "group reset g --to somewhere",
+        "group reset g --to by:x",
+        "group reset g --to begin --queue 0",
+        "group reset g --to begin --topic t --queue -1",
+        "group delete g",
         "topic list --server host:port",
         "topic list --nope",
     ];
@@ -60,6 +68,7 @@ public sealed class UsageTests
     [InlineData("--help", "topic")]
     [InlineData("send --help", "--key-separator")]
     [InlineData("consume --help", "--idle-exit")]
+    [InlineData("group reset --help", "--dry-run")]
     [InlineData("--version", "3.0.0")]
     public async Task GivenAQuestion_WhenRun_ThenTheAnswerIsOnStandardOutput(string line, string expected)
     {
@@ -75,6 +84,7 @@ public sealed class UsageTests
 
     [Theory]
     [InlineData("topic list")]
+    [InlineData("group list")]
     [InlineData("send t body")]
     [InlineData("consume t --queue 0")]
     public async Task GivenNoBroker_WhenRun_ThenTheExitCodeIsFourWithinTheTimeout(string line)

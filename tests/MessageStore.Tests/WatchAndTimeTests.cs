@@ -105,6 +105,46 @@ public sealed class WatchAndTimeTests : StoreTest
         }
     }
 
+    [Theory]
+    [InlineData(1 << 20)]
+    [InlineData(64 << 10)]
+    public async Task GivenStoredTimes_WhenAskedByOffset_ThenTheTimeOfItsBatchIsTold(int segmentSize)
+    {
+        var time = new ManualTime(1_000_000);
+        Time = time;
+        StoreOptions options = Small with { SegmentSizeBytes = segmentSize, MaxBatchBytes = 16 << 10 };
+        QueueId queue, empty;
+        await using (QueueStore store = await OpenAsync(options))
+        {
+            QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, 2, [], Cancel);
+            (queue, empty) = (queues[0], queues[1]);
+            for (int i = 0; i < 50; i++)
+            {
+                time.UnixMs = 1_000_000 + (i * 100);
+                await AppendAsync(store, queue, new string('x', 4000), $"{i}");
+            }
+            await Check(store);
+        }
+        State = new MemoryState();
+        await using QueueStore again = await OpenAsync(options);
+        await Check(again);
+        await again.MoveStartsAsync([(queue, new QueueOffset(20))], Cancel);
+        Assert.Equal(1_001_000, await again.FindStoredTimeAsync(queue, new QueueOffset(0), Cancel));
+
+        async Task Check(QueueStore store)
+        {
+            for (int offset = 0; offset < 100; offset++)
+            {
+                long? found = await store.FindStoredTimeAsync(queue, new QueueOffset(offset), Cancel);
+                Assert.Equal(1_000_000 + (offset / 2 * 100), found);
+            }
+            Assert.Null(await store.FindStoredTimeAsync(queue, new QueueOffset(100), Cancel));
+            Assert.Null(await store.FindStoredTimeAsync(empty, new QueueOffset(0), Cancel));
+            await FailsAsync(ErrorCode.UnknownQueue, Task.Run(async () =>
+                await store.FindStoredTimeAsync(new QueueId(99), new QueueOffset(0), Cancel)));
+        }
+    }
+
     [Fact]
     public async Task GivenAClockThatStepsBack_WhenAppending_ThenStoredTimeStandsStill()
     {

@@ -32,7 +32,8 @@ public sealed class SettingsTests
             ("Store:Memory", "67108864"), ("Store:MemoryFull", "Block"), ("Store:Logs", "1"),
             ("Limits:MaxMessageBytes", "8000000"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
-            ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"));
+            ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"),
+            ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
         Assert.False(options.HasAdmin);
         Assert.Equal("/tmp/x", options.Broker.DataDirectory);
@@ -56,6 +57,9 @@ public sealed class SettingsTests
         Assert.Equal(
             (TimeSpan.FromSeconds(2), TimeSpan.Zero),
             (options.Broker.Groups.ReconnectGrace, options.Broker.Groups.SettleWindow));
+        Assert.Equal(
+            (TimeSpan.FromDays(3), TimeSpan.FromSeconds(5)),
+            (options.Broker.Groups.OffsetRetention, options.Broker.Groups.ExpiryInterval));
     }
 
     [Theory]
@@ -86,6 +90,8 @@ public sealed class SettingsTests
     [InlineData("Topics:RetentionBytes", "-1")]
     [InlineData("Groups:ReconnectGrace", "61s")]
     [InlineData("Groups:SettleWindow", "2m")]
+    [InlineData("Groups:OffsetRetention", "10001d")]
+    [InlineData("Groups:ExpiryInterval", "99ms")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {
         var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));

@@ -74,6 +74,18 @@ internal sealed class CommitHandler(
         }
     }
 
+    /// <summary>Whether one more instance of a broadcast group may have progress.</summary>
+    /// <exception cref="EQueueException">LimitReached.</exception>
+    public static void CheckInstance(Group group, string instance)
+    {
+        IReadOnlySet<string> known = group.Instances;
+        if (known.Count >= MaxInstances && !known.Contains(instance))
+        {
+            throw new EQueueException(
+                ErrorCode.LimitReached, $"Group '{group.Name}' has progress of {known.Count} instances, the limit.");
+        }
+    }
+
     private static void CheckCommit(CommitOffsetsRequest request)
     {
         TopicRules.CheckName(request.Group, "group");
@@ -187,13 +199,7 @@ internal sealed class CommitHandler(
             return null;
         if (member.InstanceId is not { } instance)
             throw TopicRules.Invalid("A broadcast member without an instance id has no progress.");
-        IReadOnlySet<string> known = group.Instances;
-        if (known.Count >= MaxInstances && !known.Contains(instance))
-        {
-            throw new EQueueException(
-                ErrorCode.LimitReached, $"Group '{group.Name}' has progress of {known.Count} instances, the limit.");
-        }
-
+        CheckInstance(group, instance);
         return instance;
     }
 

@@ -76,6 +76,11 @@ internal sealed class Group(string name, GroupRoster roster) : IDeadline
             static (_, shown, next) => shown.Commit > next.Commit ? shown : next,
             new VisibleOffset(offset, commit));
 
+    /// <summary>Whose progress there is, and in which queues.</summary>
+    public IEnumerable<ProgressKey> Progress => _offsets.Keys;
+
+    public void Forget(ProgressKey key) => _offsets.TryRemove(key, out _);
+
     public void Forget(IReadOnlySet<QueueId> queues)
     {
         foreach (ProgressKey key in _offsets.Keys)
@@ -85,7 +90,8 @@ internal sealed class Group(string name, GroupRoster roster) : IDeadline
         }
     }
 
-    private readonly record struct ProgressKey(string? Instance, FetchQueueKey Queue);
-
     private sealed record VisibleOffset(GroupOffset Offset, long Commit);
 }
+
+/// <summary>Whose progress in which queue: the group's own, or one instance's.</summary>
+internal readonly record struct ProgressKey(string? Instance, FetchQueueKey Queue);

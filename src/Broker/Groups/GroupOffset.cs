@@ -35,11 +35,10 @@ internal sealed record GroupOffset(
     private const byte Version = 1;
     private const int KeyHeadSize = 2 + 4;
 
+    public static StateEntry Removed(in GroupOffsetKey key) => StateEntry.Removal(Kind, WriteKey(key));
+
     public StateEntry ToEntry(in GroupOffsetKey key)
     {
-        var keyBytes = new ArrayBufferWriter<byte>(KeyHeadSize + key.Group.Length);
-        key.Queue.Write(new PayloadWriter(keyBytes));
-        Encoding.UTF8.GetBytes(key.Group, keyBytes);
         var value = new ArrayBufferWriter<byte>(32);
         var writer = new PayloadWriter(value);
         writer.WriteByte(Version);
@@ -48,7 +47,7 @@ internal sealed record GroupOffset(
         writer.WriteInt64(CommittedMs);
         writer.WriteInt64(Grant.Value);
         writer.WriteString(Metadata);
-        return new StateEntry(Kind, keyBytes.WrittenMemory, value.WrittenMemory);
+        return new StateEntry(Kind, WriteKey(key), value.WrittenMemory);
     }
 
     public static GroupOffsetKey ReadKey(in StateRecord record)
@@ -80,5 +79,13 @@ internal sealed record GroupOffset(
         if (!reader.IsComplete)
             throw new InvalidDataException($"Group offset record does not fit its {record.Value.Length} bytes.");
         return offset;
+    }
+
+    private static ReadOnlyMemory<byte> WriteKey(in GroupOffsetKey key)
+    {
+        var bytes = new ArrayBufferWriter<byte>(KeyHeadSize + key.Group.Length);
+        key.Queue.Write(new PayloadWriter(bytes));
+        Encoding.UTF8.GetBytes(key.Group, bytes);
+        return bytes.WrittenMemory;
     }
 }

@@ -63,6 +63,29 @@ internal sealed class DiskReader(
         return work.Task;
     }
 
+    /// <inheritdoc cref="QueueStore.FindStoredTimeAsync"/>
+    public ValueTask<long?> FindStoredTimeAsync(QueueId id, QueueOffset offset, CancellationToken cancellationToken)
+    {
+        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        long visible = log.Visible;
+        long from = Math.Max(offset.Value, queue.Start);
+        // What is not far behind is in memory: that takes no thread.
+        if (TailReader.TryFindRun(queue, from, out IndexRun? run, out _)
+            && run!.CountBefore(visible, run.Count) is var count
+            && run.IndexOf(from, count) is var index
+            && index < count)
+        {
+            return ValueTask.FromResult<long?>(run.TimeOf(index));
+        }
+        var work = new Work<long?>(
+            () => WithWholeIndexes(() => finder.FindStoredTime(queue, offset.Value, visible)), cancellationToken)
+        {
+            Position = 0,
+        };
+        threads.Add(work);
+        return new ValueTask<long?>(work.Task);
+    }
+
     /// <summary>Reads; when the segment was removed or packed between the look-up and the opening of its file, which
     /// comes before the first byte is given, looks again.</summary>
     private ReadResult ReadWhatIs(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)

@@ -69,6 +69,28 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.Start);
     }
 
+    /// <summary>When the visible entry that holds an offset was stored; where there is none, the next one; null =
+    /// nothing.</summary>
+    public long? FindStoredTime(Queue queue, long offset, long visible)
+    {
+        long end = queue.VisibleEnd(visible);
+        long next = Math.Max(offset, queue.Start);
+        while (next < end)
+        {
+            FoundEntries found = Find(queue, next, visible, maxBytes: 1);
+            if (found.Entries.Count > 0)
+            {
+                return found.Entries[0].StoredTimeMs;
+            }
+            if (found.NextOffset <= next)
+            {
+                return null;
+            }
+            next = found.NextOffset;
+        }
+        return null;
+    }
+
     private static void CollectRun(
         IndexRun run, long offset, long visible, int maxBytes, long nextRunOffset, FoundEntries found)
     {

@@ -20,12 +20,16 @@ public enum ResetTarget : byte
 }
 
 /// <summary>Sets where a group without members goes on.</summary>
+/// <remarks>
+/// Errors: InvalidName, UnknownTopic, UnknownGroup, InvalidArgument, GroupKindDiffers, LimitReached, GroupBusy; per
+/// queue InvalidArgument, UnknownQueue, DamagedData.
+/// </remarks>
 public sealed record ResetOffsetsRequest : IRequest<ResetOffsetsRequest, ResetOffsetsResponse>
 {
     /// <inheritdoc/>
     public static Opcode Opcode => Opcode.ResetOffsets;
 
-    /// <summary>The group; it need not exist.</summary>
+    /// <summary>The group; with a topic it need not exist, except for a shift.</summary>
     public string Group { get; init; } = "";
 
     /// <summary>Whose progress, in a broadcast group; null = the group's own.</summary>

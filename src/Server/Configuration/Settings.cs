@@ -99,6 +99,12 @@ internal static class Settings
         Duration("Groups:SettleWindow", TimeSpan.Zero, TimeSpan.FromMinutes(1),
             (options, value) => options.WithGroups(groups => groups with { SettleWindow = value }),
             options => options.Broker.Groups.SettleWindow),
+        Duration("Groups:OffsetRetention", TimeSpan.Zero, TimeSpan.FromDays(10_000),
+            (options, value) => options.WithGroups(groups => groups with { OffsetRetention = value }),
+            options => options.Broker.Groups.OffsetRetention),
+        Duration("Groups:ExpiryInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
+            (options, value) => options.WithGroups(groups => groups with { ExpiryInterval = value }),
+            options => options.Broker.Groups.ExpiryInterval),
     ];
 
     /// <summary>The setting of that key, letter case aside.</summary>

@@ -11,11 +11,14 @@ internal sealed class ManualTime : TimeProvider
     private readonly Lock _gate = new();
     private readonly HashSet<Ticker> _ticking = [];
     private long _aheadTicks;
+    private long _setTicks;
 
-    public override DateTimeOffset GetUtcNow() => base.GetUtcNow().AddTicks(Volatile.Read(ref _aheadTicks));
+    public override DateTimeOffset GetUtcNow() =>
+        base.GetUtcNow().AddTicks(Volatile.Read(ref _aheadTicks) + Volatile.Read(ref _setTicks));
 
     public override long GetTimestamp() =>
-        base.GetTimestamp() + (Volatile.Read(ref _aheadTicks) * TimestampFrequency / TimeSpan.TicksPerSecond);
+        base.GetTimestamp()
+        + (long)((Int128)Volatile.Read(ref _aheadTicks) * TimestampFrequency / TimeSpan.TicksPerSecond);
 
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
     {
@@ -37,6 +40,9 @@ internal sealed class ManualTime : TimeProvider
                 ticker.Tick();
         }
     }
+
+    /// <summary>Sets the wall clock alone.</summary>
+    public void SetWallClock(TimeSpan by) => Interlocked.Add(ref _setTicks, by.Ticks);
 
     /// <summary>Moves the clock at once, as a pause of the process does.</summary>
     public void Jump(TimeSpan by) => Interlocked.Add(ref _aheadTicks, by.Ticks);

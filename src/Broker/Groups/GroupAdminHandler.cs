@@ -1,0 +1,197 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>The operations on groups from outside: list, describe, reset, delete.</summary>
+internal sealed partial class GroupAdminHandler(
+    QueueStore store,
+    BrokerState state,
+    TopicCatalogue catalogue,
+    GroupTable groups,
+    GroupGenerations generations,
+    HeartbeatHandler heartbeats,
+    GroupRemover remover,
+    TimeProvider time,
+    ILogger logger)
+{
+    private const int MaxListed = 1_000;
+
+    public ValueTask<ListGroupsResponse> ListAsync(
+        BrokerConnection peer, ListGroupsRequest request, CancellationToken cancellationToken)
+    {
+        if (request.Limit < 1)
+            throw TopicRules.Invalid($"A page has 1 or more groups; asked for {request.Limit}.");
+        int limit = Math.Min(request.Limit, MaxListed);
+        Group[] found =
+        [
+            .. groups.Groups
+                .Where(group => request.After is null || string.CompareOrdinal(group.Name, request.After) > 0)
+                .OrderBy(group => group.Name, StringComparer.Ordinal)
+                .Take(limit + 1),
+        ];
+        return ValueTask.FromResult(
+            new ListGroupsResponse([.. found.Take(limit).Select(List)], found.Length > limit));
+    }
+
+    public async ValueTask<GroupDescription> DescribeAsync(
+        BrokerConnection peer, DescribeGroupRequest request, CancellationToken cancellationToken)
+    {
+        Group group = Find(request.Group);
+        if (request.Topic is { } topic)
+            catalogue.Find(topic);
+        (GroupDescription description, QueueRow[] rows) = Describe(group);
+        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        var queues = new List<GroupQueueDescription>(rows.Length);
+        foreach (QueueRow row in rows)
+        {
+            if (!catalogue.TryFindByQueue(row.Progress.Queue.Id, out Topic? found)
+                || (request.Topic is not null && found.Name != request.Topic)
+                || !store.TryGetQueue(row.Progress.Queue.Id, out QueueView view))
+                continue;
+            GroupOffset? committed = group.Find(row.Progress.Instance, row.Progress.Queue);
+            queues.Add(new GroupQueueDescription
+            {
+                Topic = found.Name,
+                Number = view.Number,
+                Queue = row.Progress.Queue,
+                Owner = row.Owner,
+                Target = row.Target,
+                InstanceId = row.Progress.Instance,
+                Committed = committed?.Next ?? new QueueOffset(-1),
+                CommittedMs = committed?.CommittedMs ?? -1,
+                Start = view.Start,
+                End = view.End,
+                Lag = GroupLag.Count(view, committed?.Next),
+                LagMs = request.WithAges
+                    ? await GroupLag.FindAgeMsAsync(store, view, committed?.Next, nowMs, cancellationToken)
+                    : -1,
+            });
+        }
+
+        return description with
+        {
+            Queues =
+            [
+                .. queues
+                    .OrderBy(queue => queue.Topic, StringComparer.Ordinal)
+                    .ThenBy(queue => queue.Number)
+                    .ThenBy(queue => queue.InstanceId, StringComparer.Ordinal),
+            ],
+        };
+    }
+
+    public async ValueTask<Done> DeleteAsync(
+        BrokerConnection peer, DeleteGroupRequest request, CancellationToken cancellationToken)
+    {
+        Group group = Find(request.Group);
+        Topic? topic = request.Topic is { } name ? catalogue.Find(name) : null;
+        if (!await remover.RemoveAsync(group, topic, IsFree, cancellationToken))
+            throw Unknown(request.Group);
+        if (topic is null)
+            logger.GroupDeleted(request.Group, peer.Peer);
+        else
+            logger.GroupProgressDeleted(request.Group, topic.Name, peer.Peer);
+        return Done.Value;
+    }
+
+    /// <exception cref="EQueueException">InvalidName, UnknownGroup.</exception>
+    private Group Find(string name)
+    {
+        TopicRules.CheckName(name, "group");
+        return groups.Find(name) ?? throw Unknown(name);
+    }
+
+    private static bool IsFree(Group group)
+    {
+        ProgressWriter.CheckFree(group);
+        return true;
+    }
+
+    private static EQueueException Unknown(string name) =>
+        new(ErrorCode.UnknownGroup, $"There is no group '{name}'.");
+
+    private static GroupListing List(Group group)
+    {
+        lock (group.Gate)
+        {
+            return new GroupListing(
+                group.Name, KindOf(group), group.Roster.State, (uint)group.Roster.Members.Count);
+        }
+    }
+
+    private static GroupKind KindOf(Group group) => group.Roster.Members.Count > 0 || group.Roster.IsSettling
+        ? group.Roster.Kind
+        : group.KindOfProgress
+            ?? (group.Recorded is { IsBroadcast: true } ? GroupKind.Broadcast : GroupKind.Shared);
+
+    /// <summary>The group without its queues, and which queues it has, all at one moment.</summary>
+    private (GroupDescription Description, QueueRow[] Rows) Describe(Group group)
+    {
+        lock (group.Gate)
+        {
+            GroupRoster roster = group.Roster;
+            GroupMember[] members =
+            [
+                .. roster.Members
+                    .OrderBy(member => member.InstanceId ?? member.Client, StringComparer.Ordinal)
+                    .ThenBy(member => member.Id),
+            ];
+            var description = new GroupDescription(
+                KindOf(group),
+                roster.State,
+                roster.Generation,
+                [.. members.Select(member => Describe(roster, member))],
+                []);
+            return (description, RowsOf(group, members));
+        }
+    }
+
+    private MemberDescription Describe(GroupRoster roster, GroupMember member)
+    {
+        var connection = member.Connection as BrokerConnection;
+        TimeSpan silent = heartbeats.Now - member.LastCall;
+        int owned = roster.Queues.Count(queue => roster.Kind == GroupKind.Broadcast
+            ? member.Subscriptions.ContainsKey(queue.Topic)
+            : queue.Owner == member);
+        return new MemberDescription(
+            member.Id,
+            member.InstanceId,
+            connection?.Hello?.ClientName ?? member.Client,
+            connection?.Transport.RemoteEndPoint.ToString() ?? "",
+            member.SessionTimeout,
+            silent < TimeSpan.Zero ? TimeSpan.Zero : silent,
+            [
+                .. member.Subscriptions
+                    .OrderBy(subscription => subscription.Key, StringComparer.Ordinal)
+                    .Select(subscription => new TopicSubscription(subscription.Key, subscription.Value)),
+            ],
+            (uint)owned,
+            (uint)member.Pending);
+    }
+
+    /// <summary>Queues that the members read, and whatever progress there is: once per instance in a broadcast
+    /// group.</summary>
+    private static QueueRow[] RowsOf(Group group, GroupMember[] members)
+    {
+        var rows = new Dictionary<ProgressKey, QueueRow>();
+        foreach (ProgressKey key in group.Progress)
+            rows.Add(key, new QueueRow(key, -1, -1));
+        HashSet<FetchQueueKey> known = [.. rows.Keys.Select(key => key.Queue)];
+        bool isBroadcast = group.Roster.Kind == GroupKind.Broadcast;
+        foreach (RosterQueue queue in group.Roster.Queues)
+        {
+            var key = new ProgressKey(null, queue.Key);
+            if (isBroadcast && known.Contains(queue.Key))
+                continue;
+            rows[key] = new QueueRow(
+                key, Array.IndexOf(members, queue.Owner), Array.IndexOf(members, queue.Target));
+        }
+
+        return [.. rows.Values];
+    }
+
+    /// <summary>A queue of a group; owner and target by their place among the members, -1 = nobody.</summary>
+    private readonly record struct QueueRow(ProgressKey Progress, int Owner, int Target);
+}

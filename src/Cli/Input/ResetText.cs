@@ -1,0 +1,41 @@
+using System.CommandLine.Parsing;
+using System.Globalization;
+using EQueue.Client;
+
+namespace EQueue.Cli.Input;
+
+/// <summary>Reads where a group is set to: <c>begin</c>, <c>end</c>, <c>offset:N</c>, <c>time:ISO</c>,
+/// <c>by:N</c>.</summary>
+internal static class ResetText
+{
+    public static ResetPosition? TryRead(string text)
+    {
+        if (text == "begin") return ResetPosition.Begin;
+        if (text == "end") return ResetPosition.End;
+        int colon = text.IndexOf(':', StringComparison.Ordinal);
+        if (colon < 0) return null;
+        ReadOnlySpan<char> value = text.AsSpan(colon + 1);
+        return text[..colon] switch
+        {
+            "offset" when long.TryParse(value, NumberStyles.None, null, out long offset)
+                => ResetPosition.AtOffset(offset),
+            "time" when DateTimeOffset.TryParse(
+                value, CultureInfo.InvariantCulture, DateTimeStyles.AssumeUniversal, out DateTimeOffset time)
+                => ResetPosition.AtTime(time),
+            "by" when long.TryParse(
+                value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long messages)
+                => ResetPosition.By(messages),
+            _ => null,
+        };
+    }
+
+    /// <summary>For an option's parser.</summary>
+    public static ResetPosition Parse(ArgumentResult result)
+    {
+        string text = result.Tokens[0].Value;
+        if (TryRead(text) is { } position) return position;
+        result.AddError(
+            $"'{text}' is no place to go on: write begin, end, offset:N, time:2026-01-31T12:00:00Z or by:N.");
+        return default;
+    }
+}

@@ -1,0 +1,78 @@
+using System.Runtime.CompilerServices;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>Consumer groups: who is in them, how far they are, and where they go on.</content>
+public sealed partial class EQueueAdmin
+{
+    /// <summary>Names all groups that have members or progress in ordinal order, a page at a time.</summary>
+    public async IAsyncEnumerable<GroupListing> ListGroupsAsync(
+        [EnumeratorCancellation] CancellationToken cancellationToken = default)
+    {
+        string? after = null;
+        while (true)
+        {
+            var page = await _directory
+                .InvokeAsync(new ListGroupsRequest(after, PageSize), cancellationToken).ConfigureAwait(false);
+            foreach (var group in page.Groups)
+                yield return group;
+            if (!page.HasMore || page.Groups.Count == 0)
+                yield break;
+            after = page.Groups[^1].Group;
+        }
+    }
+
+    /// <summary>Tells a group's members, who has which queue, and how far the group is behind.</summary>
+    /// <param name="group">Its name.</param>
+    /// <param name="topic">Only this topic's queues; null = all.</param>
+    /// <param name="withAges">Whether the lag is told in time too: the broker looks into the index for each
+    /// queue.</param>
+    /// <param name="cancellationToken">Ends the wait for the answer.</param>
+    /// <exception cref="EQueueException">UnknownGroup, UnknownTopic, InvalidName.</exception>
+    public ValueTask<GroupDescription> DescribeGroupAsync(
+        string group, string? topic = null, bool withAges = true, CancellationToken cancellationToken = default) =>
+        _directory.InvokeAsync(new DescribeGroupRequest(group, topic, withAges), cancellationToken);
+
+    /// <summary>Sets where a group without members goes on: all queues in one step, or none.</summary>
+    /// <param name="group">Its name; with a topic it need not exist, except for <see cref="ResetPosition.By"/>.</param>
+    /// <param name="position">Where to; put within what each queue holds.</param>
+    /// <param name="topic">The topic; null = every queue that the group has progress in.</param>
+    /// <param name="queues">Numbers of the topic's queues; null = all.</param>
+    /// <param name="instanceId">Whose progress, in a broadcast group; null = the group's own.</param>
+    /// <param name="isPreview">Only tells what would become of each queue.</param>
+    /// <param name="cancellationToken">Ends the wait for the answer; what was sent may be done all the same.</param>
+    /// <returns>Each queue with what was committed and what is now, or with the error for which it stays as it
+    /// is.</returns>
+    /// <exception cref="EQueueException">GroupBusy: the group has members; UnknownGroup, UnknownTopic, InvalidName,
+    /// InvalidArgument, StorageFull.</exception>
+    public async ValueTask<IReadOnlyList<ResetQueue>> ResetGroupOffsetsAsync(
+        string group,
+        ResetPosition position,
+        string? topic = null,
+        IReadOnlyList<int>? queues = null,
+        string? instanceId = null,
+        bool isPreview = false,
+        CancellationToken cancellationToken = default)
+    {
+        var request = new ResetOffsetsRequest
+        {
+            Group = group,
+            InstanceId = instanceId,
+            Topic = topic,
+            Numbers = queues,
+            To = position.Target,
+            Value = position.Value,
+            IsPreview = isPreview,
+        };
+        var answer = await _directory.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+        return answer.Queues;
+    }
+
+    /// <summary>Removes a group without members and all its progress, or its progress in one topic.</summary>
+    /// <exception cref="EQueueException">UnknownGroup; GroupBusy: it has members; UnknownTopic,
+    /// InvalidName.</exception>
+    public async ValueTask DeleteGroupAsync(
+        string group, string? topic = null, CancellationToken cancellationToken = default) =>
+        await _directory.InvokeAsync(new DeleteGroupRequest(group, topic), cancellationToken).ConfigureAwait(false);
+}
