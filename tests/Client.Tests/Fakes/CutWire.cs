@@ -10,6 +10,7 @@ internal sealed class CutWire : IAsyncDisposable
     private readonly IPEndPoint _broker;
     private readonly Lock _lock = new();
     private readonly List<TcpClient> _ends = [];
+    private readonly CancellationTokenSource _stopping = new();
     private readonly Task _accepting;
     private bool _isCut;
 
@@ -52,9 +53,11 @@ internal sealed class CutWire : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        await _stopping.CancelAsync();
+        await _accepting;
         _listener.Stop();
         Cut();
-        await _accepting;
+        _stopping.Dispose();
     }
 
     private static async Task CopyAsync(TcpClient from, TcpClient to)
@@ -75,16 +78,15 @@ internal sealed class CutWire : IAsyncDisposable
 
     private async Task AcceptAsync()
     {
-        while (true)
+        while (!_stopping.IsCancellationRequested)
         {
             try
             {
-                _ = CarryAsync(await _listener.AcceptTcpClientAsync());
+                _ = CarryAsync(await _listener.AcceptTcpClientAsync(_stopping.Token));
             }
-            catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+            catch (Exception exception) when (exception is SocketException or OperationCanceledException)
             {
-                if (!_listener.Server.IsBound)
-                    return;
+                // One that was gone before it was taken, or the end.
             }
         }
     }
