@@ -67,7 +67,7 @@ internal sealed class GroupStorm : IAsyncDisposable
         Assert.False(_peers.Any(peer => peer.HasFailed), $"a member ended by itself\n{DescribePeers()}");
         if (!_peers.Any(peer => peer.IsUp))
             Add();
-        await Eventually.TrueAsync(() => IsSettled());
+        await Eventually.TrueAsync(IsSettledAsync);
         try
         {
             await Eventually.TrueAsync(() => Missing().Count == 0);
@@ -126,7 +126,7 @@ internal sealed class GroupStorm : IAsyncDisposable
             case 7 or 8 when stopped.Length == 0 && up.Length > 1:
                 Events.Add("stop");
                 one.Stop();
-                await Eventually.TrueAsync(() => IsSettled());
+                await Eventually.TrueAsync(IsSettledAsync);
                 break;
             case 9 when stopped.Length > 0:
                 Events.Add("continue");
@@ -140,20 +140,22 @@ internal sealed class GroupStorm : IAsyncDisposable
         }
     }
 
-    /// <summary>Whether the last that was given each queue is up.</summary>
-    private bool IsSettled()
+    /// <summary>Whether the members that are up, and no others, have all queues, as the broker says.</summary>
+    private async Task<bool> IsSettledAsync()
     {
-        var owners = new Dictionary<int, (long Time, GroupPeer Peer)>();
-        foreach (GroupPeer peer in _peers)
+        GroupDescription group;
+        try
         {
-            foreach (Given given in peer.Given)
-            {
-                if (!owners.TryGetValue(given.Queue, out (long Time, GroupPeer Peer) last) || last.Time < given.Time)
-                    owners[given.Queue] = (given.Time, peer);
-            }
+            group = await _client.Admin.DescribeGroupAsync(Group, withAges: false);
+        }
+        catch (EQueueException exception) when (
+            exception.Code == ErrorCode.UnknownGroup || ErrorCodes.IsRetriable(exception.Code))
+        {
+            return false;
         }
 
-        return owners.Count == Queues && owners.Values.All(owner => owner.Peer.IsUp);
+        return group.State == GroupState.Stable && group.Queues.Count == Queues
+            && group.Members.Count == _peers.Count(peer => peer.IsUp);
     }
 
     private List<string> Missing()
