@@ -42,7 +42,8 @@ internal sealed class DiskReader(
         {
             return Task.FromResult(bounds);
         }
-        var work = new Work<ReadResult>(() => ReadWhatIs(id, from, maxBytes, destination), cancellationToken)
+        var work = new Work<ReadResult>(
+            () => WithWholeIndexes(() => Read(id, from, maxBytes, destination)), cancellationToken)
         {
             Position = queue.ColdReadPosition,
             BytesOf = static result => result.Size,
@@ -86,23 +87,7 @@ internal sealed class DiskReader(
         return new ValueTask<long?>(work.Task);
     }
 
-    /// <summary>Reads; when the segment was removed or packed between the look-up and the opening of its file, which
-    /// comes before the first byte is given, looks again.</summary>
-    private ReadResult ReadWhatIs(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
-    {
-        for (int look = 1; ; look++)
-        {
-            try
-            {
-                return Read(id, from, maxBytes, destination);
-            }
-            catch (DiskException exception) when (exception.Fault == DiskFault.NotFound && look < MaxLooks)
-            {
-                // Removed or packed: the next look finds what stands in its place.
-            }
-        }
-    }
-
+    /// <summary>Finds and reads; files that are missing or damaged show before the first byte is given.</summary>
     private ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
     {
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
@@ -110,7 +95,7 @@ internal sealed class DiskReader(
             return bounds;
         }
         Interlocked.Increment(ref _reads);
-        FoundEntries found = WithWholeIndexes(() => finder.Find(queue, from.Value, visible, maxBytes));
+        FoundEntries found = finder.Find(queue, from.Value, visible, maxBytes);
         if (found.Entries.Count == 0)
         {
             long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
@@ -129,21 +114,25 @@ internal sealed class DiskReader(
     }
 
     /// <summary>Looks something up; an index file that turns out damaged or gone is built again from its segment,
-    /// once. When a segment has just been removed, what is left is looked at again.</summary>
+    /// once. When a segment has just been removed or packed, what stands in its place is looked at.</summary>
     public T WithWholeIndexes<T>(Func<T> lookUp)
     {
-        try
+        bool isRebuilt = false;
+        for (int look = 1; ; look++)
         {
-            return lookUp();
-        }
-        catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
-        {
-            return lookUp();
-        }
-        catch (StoreFormatException exception)
-        {
-            rebuildIndex(exception.Path);
-            return lookUp();
+            try
+            {
+                return lookUp();
+            }
+            catch (DiskException exception) when (exception.Fault == DiskFault.NotFound && look < MaxLooks)
+            {
+                // The next look finds what there is now.
+            }
+            catch (StoreFormatException exception) when (!isRebuilt)
+            {
+                isRebuilt = true;
+                rebuildIndex(exception.Path);
+            }
         }
     }
 
