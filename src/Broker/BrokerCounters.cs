@@ -11,6 +11,7 @@ internal sealed class BrokerCounters
     public long ProduceRequests;
     public long AppendedMessages;
     public long RefusedBatches;
+    public long ParkedProduces;
     public long FetchRequests;
     public long FetchedBytes;
     public long ParkedFetches;

@@ -53,6 +53,7 @@ internal sealed class StatsHandler(
             new("broker.refusedRequests", Volatile.Read(ref counters.RefusedRequests)),
             new("broker.produceRequests", Volatile.Read(ref counters.ProduceRequests)),
             new("broker.refusedBatches", Volatile.Read(ref counters.RefusedBatches)),
+            new("broker.parkedProduces", Volatile.Read(ref counters.ParkedProduces)),
             new("broker.fetchRequests", Volatile.Read(ref counters.FetchRequests)),
             new("broker.fetchedBytes", Volatile.Read(ref counters.FetchedBytes)),
             new("broker.fetchSessions", Volatile.Read(ref counters.FetchSessions)),

@@ -114,6 +114,7 @@ internal sealed class ProduceHandler(
             wait = TimeSpan.FromMilliseconds(deadlineMs);
         using var deadline = new CancellationTokenSource(wait, time);
         using var ended = CancellationTokenSource.CreateLinkedTokenSource(deadline.Token, peer.Closed);
+        Interlocked.Increment(ref counters.ParkedProduces);
         try
         {
             do
@@ -136,6 +137,11 @@ internal sealed class ProduceHandler(
         catch (EQueueException exception)
         {
             waiter.CompleteUnstored(exception.Code, isOnReceiveLoop: false);
+        }
+
+        finally
+        {
+            Interlocked.Decrement(ref counters.ParkedProduces);
         }
 
         await room;
