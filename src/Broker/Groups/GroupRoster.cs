@@ -101,7 +101,8 @@ internal sealed partial class GroupRoster(
         if (--_pendingCommits[queue] > 0)
             return;
         _pendingCommits.Remove(queue);
-        _isChanged = true;
+        // Of a queue that has its owner nobody waits for the commit.
+        _isChanged |= _queues.TryGetValue(queue, out RosterQueue? read) && read.Owner is null;
     }
 
     /// <summary>Whether a member may commit in a queue.</summary>
