@@ -129,7 +129,8 @@ public sealed class EQueueBroker : IAsyncDisposable
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, options, counters, failures, time, logger);
             var stats = new StatsHandler(store, catalogue, groups, counters, time);
-            var remover = new GroupRemover(store, heartbeats);
+            var progress = new ProgressWriter(store, heartbeats);
+            var remover = new GroupRemover(progress);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats, options),
@@ -139,7 +140,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new CommitHandler(store, state, catalogue, groups, heartbeats, counters, failures, time),
                 heartbeats,
                 new GroupAdminHandler(
-                    store, state, catalogue, groups, generations, heartbeats, remover, time, logger),
+                    store, state, catalogue, groups, generations, heartbeats, progress, remover, time, logger),
                 stats,
                 counters,
                 failures,
@@ -157,9 +158,8 @@ public sealed class EQueueBroker : IAsyncDisposable
                 catalogue.QueueCount,
                 groups.Count);
             var retention = new RetentionLoop(store, catalogue, options.Topics, time, logger);
-            retention.Start();
             var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
-            expiry.Start();
+            StartLoops(options, retention, expiry);
             return new EQueueBroker(
                 options, logger, store, catalogue, fetch, heartbeats, stats, retention, expiry, server);
         }
@@ -173,6 +173,13 @@ public sealed class EQueueBroker : IAsyncDisposable
             await store.DisposeAsync();
             throw;
         }
+    }
+
+    private static void StartLoops(BrokerOptions options, RetentionLoop retention, GroupExpiry expiry)
+    {
+        retention.Start();
+        if (options.Groups.OffsetRetention > TimeSpan.Zero)
+            expiry.Start();
     }
 
     private static RemotingServerOptions ToRemoting(BrokerOptions options) => new()

@@ -20,8 +20,6 @@ internal sealed class CommitHandler(
     private const int MaxCommitBytes = 1 << 20;
     private const int MaxInstances = 1_000;
 
-    private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
-
     public ValueTask<ReadOffsetsResponse> ReadAsync(
         BrokerConnection peer, ReadOffsetsRequest request, CancellationToken cancellationToken)
     {
@@ -166,23 +164,7 @@ internal sealed class CommitHandler(
     {
         if (request.Member != Guid.Empty)
             return group.Roster.Find(request.Member) ?? throw Unknown(request);
-        if (group.Roster.IsSettling)
-        {
-            throw new BusyException(
-                ErrorCode.GroupBusy,
-                $"Group '{group.Name}' waits for the members it had before the broker's start.",
-                RetryAfter);
-        }
-
-        if (group.Roster.Members.Count > 0)
-        {
-            GroupMember member = group.Roster.Members.First();
-            throw new BusyException(
-                ErrorCode.GroupBusy,
-                $"Group '{group.Name}' has {group.Roster.Members.Count} live members, {member.Client} among them.",
-                RetryAfter);
-        }
-
+        ProgressWriter.CheckFree(group);
         return null;
     }
 

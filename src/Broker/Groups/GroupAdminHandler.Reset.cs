@@ -9,8 +9,6 @@ internal sealed partial class GroupAdminHandler
     private const int MaxResetQueues = 10_000;
     private const int RecordOverheadBytes = 64;
 
-    private readonly ProgressWriter _progress = new(store, heartbeats);
-
     public async ValueTask<ResetOffsetsResponse> ResetAsync(
         BrokerConnection peer, ResetOffsetsRequest request, CancellationToken cancellationToken)
     {
@@ -32,7 +30,7 @@ internal sealed partial class GroupAdminHandler
         {
             Group group = mustExist ? Find(request.Group) : groups.FindOrAdd(request.Group);
             ResetQueue[] queues = [];
-            bool isWritten = await _progress.WriteAsync(
+            bool isWritten = await progress.WriteAsync(
                 group,
                 () =>
                 {

@@ -12,6 +12,7 @@ internal sealed partial class GroupAdminHandler(
     GroupTable groups,
     GroupGenerations generations,
     HeartbeatHandler heartbeats,
+    ProgressWriter progress,
     GroupRemover remover,
     TimeProvider time,
     ILogger logger)

@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// <remarks>
 /// The last sign is the end of the last member or the youngest commit, by the wall clock: while that cannot be trusted
 /// (<see cref="WallClock"/>) nothing is removed.
-/// One round at a time; one that fails is logged and the next one tries again.
+/// A round that fails is logged and the next one tries again.
 /// </remarks>
 internal sealed class GroupExpiry(
     GroupTable groups,
@@ -15,48 +15,20 @@ internal sealed class GroupExpiry(
     GroupOptions options,
     BrokerCounters counters,
     TimeProvider time,
-    ILogger logger) : IAsyncDisposable
+    ILogger logger) : PeriodicLoop(options.ExpiryInterval, time)
 {
-    private readonly CancellationTokenSource _stopping = new();
-    private Task _loop = Task.CompletedTask;
+    private readonly WallClock _clock = new(time);
 
-    /// <summary>Begins; the first round comes after one interval.</summary>
-    public void Start()
+    protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
-        if (options.OffsetRetention > TimeSpan.Zero)
-            _loop = RunAsync();
+        bool isTrusted = _clock.IsTrusted(out TimeSpan step);
+        if (step != TimeSpan.Zero)
+            logger.ExpiryPaused(step, WallClock.Pause);
+        if (isTrusted)
+            await ExpireAsync(Time.GetUtcNow(), cancellationToken);
     }
 
-    /// <summary>Ends the loop and waits for the round that is under way.</summary>
-    public async ValueTask DisposeAsync()
-    {
-        await _stopping.CancelAsync();
-        await _loop;
-        _stopping.Dispose();
-    }
-
-    private async Task RunAsync()
-    {
-        var clock = new WallClock(time);
-        using var timer = new PeriodicTimer(options.ExpiryInterval, time);
-        try
-        {
-            while (await timer.WaitForNextTickAsync(_stopping.Token))
-            {
-                bool isTrusted = clock.IsTrusted(out TimeSpan step);
-                if (step != TimeSpan.Zero)
-                    logger.ExpiryPaused(step, WallClock.Pause);
-                if (isTrusted)
-                    await RunOnceAsync(time.GetUtcNow());
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            // The broker stops.
-        }
-    }
-
-    private async Task RunOnceAsync(DateTimeOffset now)
+    private async Task ExpireAsync(DateTimeOffset now, CancellationToken cancellationToken)
     {
         long oldestMs = (now - options.OffsetRetention).ToUnixTimeMilliseconds();
         foreach (Group group in groups.Groups)
@@ -69,7 +41,7 @@ internal sealed class GroupExpiry(
 
             try
             {
-                if (!await remover.RemoveAsync(group, null, one => IsExpired(one, oldestMs), _stopping.Token))
+                if (!await remover.RemoveAsync(group, null, one => IsExpired(one, oldestMs), cancellationToken))
                     continue;
                 Interlocked.Increment(ref counters.GroupsExpired);
                 logger.GroupExpired(group.Name, options.OffsetRetention);

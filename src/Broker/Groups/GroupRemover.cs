@@ -1,14 +1,11 @@
-using EQueue.MessageStore;
 using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
 /// <summary>Removes the progress of groups without members, and at last the groups.</summary>
-internal sealed class GroupRemover(QueueStore store, HeartbeatHandler heartbeats)
+internal sealed class GroupRemover(ProgressWriter progress)
 {
     private const int MaxRemovedAtOnce = 1_000;
-
-    private readonly ProgressWriter _progress = new(store, heartbeats);
 
     /// <summary>Removes progress in batches, the record of the group in the last one.</summary>
     /// <param name="group">Whose.</param>
@@ -25,7 +22,7 @@ internal sealed class GroupRemover(QueueStore store, HeartbeatHandler heartbeats
         bool isRefused = false;
         while (isMore)
         {
-            bool isThere = await _progress.WriteAsync(
+            bool isThere = await progress.WriteAsync(
                 group,
                 () =>
                 {

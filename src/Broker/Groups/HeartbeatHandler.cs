@@ -55,7 +55,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
     {
         foreach (Group group in _groups.Groups)
         {
-            if (group.Recorded is { } record)
+            if (group.Recorded is not null)
             {
                 TryTurn(group, (now, _) =>
                 {
@@ -120,10 +120,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
             {
                 group.Roster.Disconnect(member, peer, now);
                 if (member.Connection is null && member.Parked?.Peer == peer)
-                {
-                    member.Parked = null;
-                    Interlocked.Decrement(ref _counters.ParkedHeartbeats);
-                }
+                    TakeParked(member);
             });
         }
     }

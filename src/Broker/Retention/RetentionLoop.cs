@@ -12,42 +12,14 @@ namespace EQueue.Broker;
 /// </remarks>
 internal sealed class RetentionLoop(
     QueueStore store, TopicCatalogue catalogue, TopicOptions options, TimeProvider time, ILogger logger)
-    : IAsyncDisposable
+    : PeriodicLoop(options.RetentionInterval, time)
 {
-    private readonly CancellationTokenSource _stopping = new();
-    private Task _loop = Task.CompletedTask;
-
-    /// <summary>Begins; the first round comes after one interval.</summary>
-    public void Start() => _loop = RunAsync();
-
-    /// <summary>Ends the loop and waits for the round that is under way.</summary>
-    public async ValueTask DisposeAsync()
-    {
-        await _stopping.CancelAsync();
-        await _loop;
-        _stopping.Dispose();
-    }
-
-    private async Task RunAsync()
-    {
-        using var timer = new PeriodicTimer(options.RetentionInterval, time);
-        try
-        {
-            while (await timer.WaitForNextTickAsync(_stopping.Token))
-                await RunOnceAsync();
-        }
-        catch (OperationCanceledException)
-        {
-            // The broker stops.
-        }
-    }
-
-    private async Task RunOnceAsync()
+    protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
         try
         {
             Dictionary<TopicId, long> bytes = SumBytes();
-            int moved = await store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), _stopping.Token);
+            int moved = await store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), cancellationToken);
             if (moved > 0)
                 logger.StartsMoved(moved);
         }

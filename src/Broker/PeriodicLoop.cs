@@ -1,0 +1,41 @@
+namespace EQueue.Broker;
+
+/// <summary>Work that is done again and again while the broker runs.</summary>
+/// <remarks>On the pool; one round at a time. A round handles its own errors.</remarks>
+/// <param name="interval">Between the beginnings of two rounds; the first one comes after it.</param>
+/// <param name="time">Measures it.</param>
+internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time) : IAsyncDisposable
+{
+    private readonly CancellationTokenSource _stopping = new();
+    private Task _loop = Task.CompletedTask;
+
+    protected TimeProvider Time { get; } = time;
+
+    public void Start() => _loop = RunAsync();
+
+    /// <summary>Ends the loop and waits for the round that is under way.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        await _stopping.CancelAsync();
+        await _loop;
+        _stopping.Dispose();
+    }
+
+    /// <summary>One round.</summary>
+    /// <param name="cancellationToken">The broker stops.</param>
+    protected abstract Task RunOnceAsync(CancellationToken cancellationToken);
+
+    private async Task RunAsync()
+    {
+        using var timer = new PeriodicTimer(interval, Time);
+        try
+        {
+            while (await timer.WaitForNextTickAsync(_stopping.Token))
+                await RunOnceAsync(_stopping.Token);
+        }
+        catch (OperationCanceledException)
+        {
+            // The broker stops.
+        }
+    }
+}
