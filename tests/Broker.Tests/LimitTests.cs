@@ -46,8 +46,12 @@ public sealed class LimitTests
     public async Task GivenReadersThatTakeNothing_WhenTheMemoryForAnswersIsSpent_ThenAnswersAreSmallUntilItIsBack()
     {
         BrokerOptions options = TestBroker.SmallOptions();
-        await using TestBroker broker = await TestBroker.StartAsync(
-            options with { Limits = options.Limits with { MemoryBytes = 16 << 20 } });
+        await using TestBroker broker = await TestBroker.StartAsync(options with
+        {
+            Limits = options.Limits with { MemoryBytes = 16 << 20 },
+            // One segment: what is sealed may be read from disk, in small answers.
+            Store = options.Store with { SegmentSizeBytes = 64 << 20, TailMemoryBytes = 32 << 20 },
+        });
         await using TestPeer peer = await broker.ConnectAsync();
         QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
         for (int i = 0; i < 10; i++)
