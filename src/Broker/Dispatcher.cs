@@ -39,6 +39,7 @@ internal sealed class Dispatcher(
         var peer = (BrokerConnection)connection.State!;
         fetch.EndSessions(peer);
         heartbeats.EndConnection(peer);
+        BacklogTable.EndConnection(peer);
         logger.ConnectionClosed(connection.Id, connection.RemoteEndPoint, cause?.Message);
     }
 

@@ -15,6 +15,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly BrokerOptions _options;
     private readonly ILogger _logger;
     private readonly QueueStore _store;
+    private readonly BacklogTable _backlogs;
     private readonly TopicCatalogue _catalogue;
     private readonly FetchHandler _fetch;
     private readonly HeartbeatHandler _heartbeats;
@@ -31,6 +32,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         BrokerOptions options,
         ILogger logger,
         QueueStore store,
+        BacklogTable backlogs,
         TopicCatalogue catalogue,
         FetchHandler fetch,
         HeartbeatHandler heartbeats,
@@ -42,6 +44,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _options = options;
         _logger = logger;
         _store = store;
+        _backlogs = backlogs;
         _catalogue = catalogue;
         _fetch = fetch;
         _heartbeats = heartbeats;
@@ -110,6 +113,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         ILogger logger = loggers.CreateLogger("EQueue.Broker");
         var state = new BrokerState();
         QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
+        BacklogTable? backlogs = null;
         TopicCatalogue? catalogue = null;
         FetchHandler? fetch = null;
         HeartbeatHandler? heartbeats = null;
@@ -118,26 +122,24 @@ public sealed class EQueueBroker : IAsyncDisposable
         {
             var counters = new BrokerCounters();
             var failures = new FailureAnswers(counters, logger);
-            catalogue = new TopicCatalogue(store, state, options, time, logger);
-            catalogue.Load();
             var generations = new GroupGenerations(store.Epoch);
             var groups = new GroupTable(state, options.Limits, options.Groups, generations, store.StoreId);
-            int forgotten = groups.Load(catalogue);
-            if (forgotten > 0)
-                logger.OffsetsForgotten(forgotten);
+            backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
+            catalogue = new TopicCatalogue(store, state, backlogs, options, time, logger);
+            await LoadAsync(catalogue, groups, backlogs, logger);
             fetch = new FetchHandler(store, catalogue, counters, failures, options.Limits, time, logger);
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, options, counters, failures, time, logger);
-            var stats = new StatsHandler(store, catalogue, groups, counters, time);
-            var progress = new ProgressWriter(store, heartbeats);
+            var stats = new StatsHandler(store, catalogue, groups, backlogs, counters, time);
+            var progress = new ProgressWriter(store, heartbeats, backlogs);
             var remover = new GroupRemover(progress);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats, options),
-                new ProduceHandler(store, catalogue, counters, options, time),
+                new ProduceHandler(store, catalogue, backlogs, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
-                new CommitHandler(store, state, catalogue, groups, heartbeats, counters, failures, time),
+                new CommitHandler(store, state, catalogue, groups, heartbeats, backlogs, counters, failures, time),
                 heartbeats,
                 new GroupAdminHandler(
                     store, state, catalogue, groups, generations, heartbeats, progress, remover, time, logger),
@@ -157,11 +159,11 @@ public sealed class EQueueBroker : IAsyncDisposable
                 catalogue.Count,
                 catalogue.QueueCount,
                 groups.Count);
-            var retention = new RetentionLoop(store, catalogue, options.Topics, time, logger);
+            var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
             var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
             return new EQueueBroker(
-                options, logger, store, catalogue, fetch, heartbeats, stats, retention, expiry, server);
+                options, logger, store, backlogs, catalogue, fetch, heartbeats, stats, retention, expiry, server);
         }
         catch
         {
@@ -170,9 +172,21 @@ public sealed class EQueueBroker : IAsyncDisposable
             fetch?.Dispose();
             heartbeats?.Dispose();
             catalogue?.Dispose();
+            backlogs?.Dispose();
             await store.DisposeAsync();
             throw;
         }
+    }
+
+    private static async Task LoadAsync(
+        TopicCatalogue catalogue, GroupTable groups, BacklogTable backlogs, ILogger logger)
+    {
+        catalogue.Load();
+        int forgotten = groups.Load(catalogue);
+        if (forgotten > 0)
+            logger.OffsetsForgotten(forgotten);
+        foreach (Topic topic in catalogue.Topics)
+            await backlogs.MeasureAsync(topic);
     }
 
     private static void StartLoops(BrokerOptions options, RetentionLoop retention, GroupExpiry expiry)
@@ -196,6 +210,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         await Task.Yield();
         try
         {
+            _backlogs.Stop();
             _fetch.Stop();
             _heartbeats.Stop();
             await _server.StopAsync(_options.DrainTimeout, cancellationToken);
@@ -210,6 +225,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             _fetch.Dispose();
             _heartbeats.Dispose();
             _catalogue.Dispose();
+            _backlogs.Dispose();
         }
 
         _logger.Stopped(StoreId);

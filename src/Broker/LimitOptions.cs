@@ -60,6 +60,17 @@ public sealed record LimitOptions
     /// <summary>Longest time that a produce request waits for room in the store; 1 ms to 1 h.</summary>
     public TimeSpan MaxProduceWait { get; init; } = TimeSpan.FromSeconds(30);
 
+    /// <summary>
+    /// Longest time that a batch waits for room in the backlog of its topic; 1 ms to 1 day. A request may ask for less.
+    /// </summary>
+    public TimeSpan MaxBacklogWait { get; init; } = TimeSpan.FromMinutes(10);
+
+    /// <summary>
+    /// Memory for batches that wait for room in a backlog, over all topics; 1 MiB or more. Beyond it the connections
+    /// that bring more of them are not read.
+    /// </summary>
+    public long ParkedBytes { get; init; } = 256L << 20;
+
     internal void Validate()
     {
         Range(MaxMessageBytes, nameof(MaxMessageBytes), 1 << 10, 256 << 20);
@@ -76,6 +87,8 @@ public sealed record LimitOptions
         Range(MaxFetchBytes, nameof(MaxFetchBytes), 64 << 10, 256 << 20);
         Range(MaxRequestsInFlight, nameof(MaxRequestsInFlight), 16, 1_000_000);
         Range(MaxFetchWait, nameof(MaxFetchWait), TimeSpan.FromSeconds(1), TimeSpan.FromHours(1));
+        Range(ParkedBytes, nameof(ParkedBytes), 1 << 20, long.MaxValue);
+        Range(MaxBacklogWait, nameof(MaxBacklogWait), TimeSpan.FromMilliseconds(1), TimeSpan.FromDays(1));
         Range(MaxProduceWait, nameof(MaxProduceWait), TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1));
     }
 

@@ -56,6 +56,10 @@ internal static partial class Log
     [LoggerMessage(3032, LogLevel.Information, "Topic {Topic} ({Id}) was removed with its {Queues} queues")]
     public static partial void TopicDeleted(this ILogger logger, string topic, TopicId id, int queues);
 
+    [LoggerMessage(3033, LogLevel.Warning,
+        "The oldest messages of topic {Topic} stay although its backlog is over the bound: {Cause}")]
+    public static partial void BacklogNotCut(this ILogger logger, string topic, string cause);
+
     [LoggerMessage(3043, LogLevel.Information, "{Member} of {Client} joined group {Group}: {Members} members")]
     public static partial void MemberJoined(
         this ILogger logger, string group, Guid member, string client, int members);

@@ -5,7 +5,12 @@ namespace EQueue.Broker;
 
 /// <summary>Tells the broker's own figures. The list with meanings stands in docs/protocol.md.</summary>
 internal sealed class StatsHandler(
-    QueueStore store, TopicCatalogue catalogue, GroupTable groups, BrokerCounters counters, TimeProvider time)
+    QueueStore store,
+    TopicCatalogue catalogue,
+    GroupTable groups,
+    BacklogTable backlogs,
+    BrokerCounters counters,
+    TimeProvider time)
 {
     private readonly long _started = time.GetTimestamp();
 
@@ -17,7 +22,7 @@ internal sealed class StatsHandler(
     {
         StoreFigures figures = store.Figures;
         LogWatermarks marks = store.Watermarks;
-        return
+        StatsFigure[] fixedFigures =
         [
             new("process.cpuMicroseconds", CpuMicroseconds()),
             new("process.residentBytes", Environment.WorkingSet),
@@ -68,6 +73,22 @@ internal sealed class StatsHandler(
             new("broker.sessionsEnded", Volatile.Read(ref counters.SessionsEnded)),
             new("broker.fencedCommits", Volatile.Read(ref counters.FencedCommits)),
             new("broker.groupsExpired", Volatile.Read(ref counters.GroupsExpired)),
+            new("broker.parkedBytes", backlogs.ParkedBytes),
+        ];
+        return [.. fixedFigures, .. backlogs.BoundedTopics.SelectMany(CollectBacklog)];
+    }
+
+    private static StatsFigure[] CollectBacklog(TopicBacklog backlog)
+    {
+        string topic = backlog.Topic;
+        BacklogFigures figures = backlog.Figures;
+        return
+        [
+            new($"backlog.messages{{{topic}}}", figures.Messages),
+            new($"backlog.bytes{{{topic}}}", figures.Bytes),
+            new($"backlog.parked{{{topic}}}", figures.Waiting),
+            new($"backlog.dropped{{{topic}}}", figures.Dropped),
+            new($"backlog.rejected{{{topic}}}", figures.Rejected),
         ];
     }
 

@@ -45,5 +45,6 @@ public sealed record TopicOptions
         MaxBacklogMessages = 0,
         MaxBacklogBytes = 0,
         BacklogPolicy = BacklogPolicy.Block,
+        BacklogGroups = "",
     };
 }

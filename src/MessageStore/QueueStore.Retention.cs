@@ -46,6 +46,22 @@ public sealed partial class QueueStore
         return DecideAsync(() => DecideStarts(limits), cancellationToken);
     }
 
+    /// <summary>Bytes of a queue's entries that begin in a range of offsets, their headers included.</summary>
+    /// <param name="queue">The queue; 0 bytes if it does not exist.</param>
+    /// <param name="from">The first offset.</param>
+    /// <param name="to">The offset after the last.</param>
+    /// <param name="cancellationToken">Gives up before it begins.</param>
+    /// <exception cref="DiskException">An index file cannot be read.</exception>
+    public Task<long> SumBytesAsync(
+        QueueId queue, QueueOffset from, QueueOffset to, CancellationToken cancellationToken) =>
+        Task.Factory.StartNew(
+            () => _log.State.Queues.Find(queue) is { } found
+                ? WithWholeIndexes(() => _planner.SumBytes(found, from.Value, to.Value))
+                : 0,
+            cancellationToken,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default);
+
     /// <summary>Lets go of as many of the oldest messages as room is missing for one more segment.</summary>
     private Task<int> LetOldestGoAsync(CancellationToken cancellationToken)
     {

@@ -131,6 +131,13 @@ public sealed partial class QueueStore : IAsyncDisposable
             TaskScheduler.Default);
     }
 
+    /// <summary>What the producer's sequence says about a batch now, nothing else of it being looked at.</summary>
+    /// <param name="queue">Where it would go.</param>
+    /// <param name="batch">One encoded record batch.</param>
+    /// <returns>None: it is the next one, or its producer has no sequences; DuplicateSequence, OutOfOrderSequence,
+    /// ProducerFenced, UnknownProducer, InvalidBatch.</returns>
+    public ErrorCode CheckSequence(QueueId queue, ReadOnlySpan<byte> batch) => _log.CheckSequence(queue, batch);
+
     /// <summary>Appends the batches of one request. Each item says for itself what became of it.</summary>
     /// <param name="items">At most <see cref="MaxRequestBytes"/>; more gives every item MessageTooLarge. Batches are
     /// lent until the call returns.</param>

@@ -99,7 +99,7 @@ public enum ErrorCode : ushort
     /// <summary>The broker does not know the producer id (any more).</summary>
     UnknownProducer = 56,
 
-    /// <summary>The queue is at its backlog limit.</summary>
+    /// <summary>The topic is at the bound of its backlog and lets nobody wait.</summary>
     QueueFull = 57,
 
     /// <summary>The disk is full; the broker is read-only until there is room.</summary>
@@ -113,6 +113,9 @@ public enum ErrorCode : ushort
 
     /// <summary>The batch is compressed in a way that this reader cannot undo.</summary>
     UnsupportedCodec = 61,
+
+    /// <summary>The batch is larger than the topic's backlog may be: send smaller ones.</summary>
+    BatchExceedsBacklog = 62,
 
     /// <summary>The offset is before the queue's start or beyond its end.</summary>
     OffsetOutOfRange = 70,

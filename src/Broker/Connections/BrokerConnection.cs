@@ -28,6 +28,9 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     /// <summary>Members of groups that call over it; null before the first. Made by the receive loop.</summary>
     public ConcurrentDictionary<GroupMember, Group>? GroupMembers { get; set; }
 
+    /// <summary>Batches of its requests that wait for room in a backlog; lock it to touch it.</summary>
+    public HashSet<WaitingBatch> WaitingBatches { get; } = [];
+
     public uint LastFetchSessionId { get; set; }
 
     public bool IsClosed => Transport.Closed.IsCancellationRequested;
@@ -66,8 +69,16 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     }
 
     /// <summary>Answers a request; the frame is the connection's from here on.</summary>
-    public void Answer(in FrameHeader request, FrameBuffer body, bool isOnReceiveLoop) => Transport.Send(
-        body, request.Opcode, request.Version, FrameFlags.Response, request.CorrelationId, 0, isOnReceiveLoop);
+    public void Answer(
+        in FrameHeader request, FrameBuffer body, bool isOnReceiveLoop, FrameFlags mark = FrameFlags.None) =>
+        Transport.Send(
+            body,
+            request.Opcode,
+            request.Version,
+            FrameFlags.Response | mark,
+            request.CorrelationId,
+            0,
+            isOnReceiveLoop);
 
     /// <summary>
     /// Answers a request with an encoded value, or with LimitReached when it does not fit into a frame.

@@ -20,5 +20,8 @@ internal sealed class FetchAnswer(FrameBuffer frame, int limit)
     /// <summary>Of the entry bytes, those that came from disk.</summary>
     public int ColdBytes { get; set; }
 
+    /// <summary>Whether it has messages of a topic whose senders may wait for their commit.</summary>
+    public bool IsBounded { get; set; }
+
     public bool HasErrors { get; set; }
 }

@@ -187,6 +187,8 @@ internal sealed partial class FetchHandler
         session.Served.Add(queue);
         answer.EntryBytes += read.Size;
         answer.QueueCount++;
+        answer.IsBounded |= _catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic)
+            && topic.Backlog is { IsBounded: true };
         return true;
     }
 
@@ -223,7 +225,7 @@ internal sealed partial class FetchHandler
         if (session.TryMove(FetchPhase.Serving, FetchPhase.Idle))
         {
             answer.Frame = null;
-            peer.Answer(header, frame, isOnReceiveLoop);
+            peer.Answer(header, frame, isOnReceiveLoop, answer.IsBounded ? FrameFlags.Marked : FrameFlags.None);
         }
         else
         {

@@ -12,6 +12,7 @@ internal sealed class CommitHandler(
     TopicCatalogue catalogue,
     GroupTable groups,
     HeartbeatHandler heartbeats,
+    BacklogTable backlogs,
     BrokerCounters counters,
     FailureAnswers failures,
     TimeProvider time)
@@ -147,8 +148,12 @@ internal sealed class CommitHandler(
             if (status == AppendStatus.Accepted)
             {
                 group.LastCommit++;
+                string name = GroupTable.NameOf(group.Name, instance);
                 foreach (CommitWaiter.Change change in changes)
+                {
                     group.Roster.BeginCommit(change.Queue);
+                    backlogs.OnProgress(name, change.Queue.Id, change.Offset.Next);
+                }
             }
             else if (status == AppendStatus.Nothing)
             {

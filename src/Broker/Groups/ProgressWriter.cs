@@ -5,7 +5,7 @@ namespace EQueue.Broker;
 
 /// <summary>Changes the progress of groups that have no members: resets and removals, each one atomic batch.</summary>
 /// <remarks>Thread-safe. Decided under the group's gate, in the order in which it enters the log.</remarks>
-internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbeats)
+internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbeats, BacklogTable backlogs)
 {
     private const int MaxNamed = 5;
 
@@ -82,9 +82,15 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
             foreach (ProgressChange change in changes)
             {
                 if (change.Key is { } key)
+                {
                     group.Roster.BeginCommit(key.Queue);
+                    string name = GroupTable.NameOf(group.Name, key.Instance);
+                    backlogs.OnProgress(name, key.Queue.Id, change.Offset?.Next);
+                }
                 else
+                {
                     group.Recorded = null;
+                }
             }
 
             return true;

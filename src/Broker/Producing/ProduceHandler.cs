@@ -10,9 +10,17 @@ namespace EQueue.Broker;
 /// has no room the connection's receive loop waits here: that is the sender's back-pressure.
 /// </remarks>
 internal sealed class ProduceHandler(
-    QueueStore store, TopicCatalogue catalogue, BrokerCounters counters, BrokerOptions options, TimeProvider time)
+    QueueStore store,
+    TopicCatalogue catalogue,
+    BacklogTable backlogs,
+    BrokerCounters counters,
+    BrokerOptions options,
+    TimeProvider time)
 {
     private const int MaxBatches = 65_536;
+
+    /// <summary>What an entry of the log has before its batch.</summary>
+    private const int EntryOverheadBytes = 48;
 
     private readonly ProduceWaiterPool _pool = new(counters);
 
@@ -28,13 +36,9 @@ internal sealed class ProduceHandler(
         if (head.TransactionId != 0)
             return Refuse(peer, header, ErrorCode.InvalidArgument, "This broker has no transactions.");
 
-        ValueTask room = peer.BeginRequestAsync();
-        ProduceWaiter waiter = _pool.Rent();
-        Durability level = head.Durability == Durability.Policy ? _policyLevel : head.Durability;
-        waiter.Begin(peer, header, level, head.BatchCount);
-        if (!TryWalk(waiter, payload[ProduceRequestHeader.Size..], head.BatchCount))
+        ReadOnlyMemory<byte> batches = payload[ProduceRequestHeader.Size..];
+        if (!IsFilled(batches.Span, head.BatchCount))
         {
-            waiter.Abandon();
             return Refuse(
                 peer,
                 header,
@@ -42,9 +46,14 @@ internal sealed class ProduceHandler(
                 $"The batches do not fill the {payload.Length} bytes exactly.");
         }
 
-        return TryAppend(waiter, level, isOnReceiveLoop: true)
-            ? room
-            : ParkAsync(peer, waiter, level, head.DeadlineMs, room);
+        ValueTask room = peer.BeginRequestAsync();
+        ProduceWaiter waiter = _pool.Rent();
+        Durability level = head.Durability == Durability.Policy ? _policyLevel : head.Durability;
+        waiter.Begin(peer, header, level, head.BatchCount);
+        bool hasParked = Walk(waiter, batches, head);
+        if (!TryAppend(waiter, level, isOnReceiveLoop: true))
+            return ParkAsync(peer, waiter, level, head.DeadlineMs, room);
+        return hasParked && backlogs.IsFull ? WaitForParkedAsync(peer, room) : room;
     }
 
     public async ValueTask<InitProducerResponse> InitProducerAsync(
@@ -63,25 +72,88 @@ internal sealed class ProduceHandler(
         return ValueTask.CompletedTask;
     }
 
-    private bool TryWalk(ProduceWaiter waiter, ReadOnlyMemory<byte> rest, int batchCount)
+    private static bool IsFilled(ReadOnlySpan<byte> rest, int batchCount)
     {
         for (int i = 0; i < batchCount; i++)
         {
-            if (!ProduceBatchHeader.TryRead(rest.Span, out ProduceBatchHeader header))
+            if (!ProduceBatchHeader.TryRead(rest, out ProduceBatchHeader header))
                 return false;
-            ReadOnlyMemory<byte> batch = rest.Slice(ProduceBatchHeader.Size, header.BatchSize);
             rest = rest[(ProduceBatchHeader.Size + header.BatchSize)..];
-            int messages = 0;
-            ErrorCode error = header.Log == 0 && catalogue.TryFindByQueue(header.Queue, out Topic? topic)
-                ? BatchRules.Check(batch.Span, options.Store.MaxBatchBytes, topic.MaxMessageBytes, out messages)
-                : ErrorCode.UnknownQueue;
-            if (error == ErrorCode.None)
-                waiter.AddBatch(header, batch, messages);
-            else
-                waiter.AddRefused(error);
         }
 
         return rest.IsEmpty;
+    }
+
+    /// <summary>Judges the batches; those that have to wait for room in their topic's backlog are parked.</summary>
+    /// <returns>Whether any is.</returns>
+    private bool Walk(ProduceWaiter waiter, ReadOnlyMemory<byte> rest, in ProduceRequestHeader head)
+    {
+        bool hasParked = false;
+        for (int i = 0; i < head.BatchCount; i++)
+        {
+            ProduceBatchHeader.TryRead(rest.Span, out ProduceBatchHeader header);
+            ReadOnlyMemory<byte> batch = rest.Slice(ProduceBatchHeader.Size, header.BatchSize);
+            rest = rest[(ProduceBatchHeader.Size + header.BatchSize)..];
+            int messages = 0;
+            Topic? topic = null;
+            ErrorCode error = header.Log == 0 && catalogue.TryFindByQueue(header.Queue, out topic)
+                ? BatchRules.Check(batch.Span, options.Store.MaxBatchBytes, topic.MaxMessageBytes, out messages)
+                : ErrorCode.UnknownQueue;
+            if (error != ErrorCode.None)
+                waiter.AddRefused(error);
+            else if (topic!.Backlog is { } backlog)
+                hasParked |= Enter(waiter, backlog, header, batch, messages, head.DeadlineMs);
+            else
+                waiter.AddBatch(header, batch, messages);
+        }
+
+        return hasParked;
+    }
+
+    /// <summary>Lets a batch into the backlog of its topic, puts it in line, or refuses it.</summary>
+    /// <returns>Whether it waits.</returns>
+    private bool Enter(
+        ProduceWaiter waiter,
+        TopicBacklog backlog,
+        in ProduceBatchHeader header,
+        ReadOnlyMemory<byte> batch,
+        int messages,
+        int deadlineMs)
+    {
+        int bytes = EntryOverheadBytes + batch.Length;
+        BacklogVerdict verdict = backlog.Enter(header.Queue, messages, bytes, out BacklogTicket ticket);
+        if (verdict == BacklogVerdict.Enters)
+        {
+            waiter.AddBatch(header, batch, messages, backlog, ticket);
+            return false;
+        }
+
+        // What is stored already, and what the store will refuse anyway, needs no room.
+        if (store.CheckSequence(header.Queue, batch.Span)
+            is ErrorCode.DuplicateSequence or ErrorCode.ProducerFenced or ErrorCode.UnknownProducer)
+        {
+            waiter.AddBatch(header, batch, messages);
+            return false;
+        }
+
+        if (verdict != BacklogVerdict.Waits)
+        {
+            waiter.AddRefused(
+                verdict == BacklogVerdict.Refused ? ErrorCode.QueueFull : ErrorCode.BatchExceedsBacklog);
+            return false;
+        }
+
+        TimeSpan wait = options.Limits.MaxBacklogWait;
+        if (deadlineMs > 0 && deadlineMs < wait.TotalMilliseconds)
+            wait = TimeSpan.FromMilliseconds(deadlineMs);
+        backlogs.Park(waiter.AddWaiting(backlogs, backlog, header, batch, messages, ticket), wait);
+        return true;
+    }
+
+    private async ValueTask WaitForParkedAsync(BrokerConnection peer, ValueTask room)
+    {
+        await room;
+        await backlogs.WaitForRoomAsync(peer.Closed);
     }
 
     /// <summary>Offers the batches to the store. After true the waiter may be somebody else's already.</summary>

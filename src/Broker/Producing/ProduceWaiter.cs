@@ -14,17 +14,25 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
 {
     private const int MaxPooledBatches = 1_024;
     private const int RetryAfterMs = 1_000;
+    private const int RetryFullAfterMs = 100;
 
     private Slot[] _slots = new Slot[4];
     private AppendItem[] _items = new AppendItem[4];
     private int _slotCount;
     private int _itemCount;
+
+    // The store's one, and one for each batch that waits in a line.
+    private int _parts;
+    private int _waitingCount;
     private BrokerConnection? _peer;
     private FrameHeader _request;
     private Durability _level;
 
     /// <summary>The batches that the store is to append.</summary>
     public Span<AppendItem> Items => _items.AsSpan(0, _itemCount);
+
+    /// <summary>Whose request it is.</summary>
+    public BrokerConnection Peer => _peer!;
 
     public bool IsPoolable => _slots.Length <= MaxPooledBatches;
 
@@ -35,6 +43,8 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         _level = level;
         _slotCount = 0;
         _itemCount = 0;
+        _parts = 1;
+        _waitingCount = 0;
         if (_slots.Length < batchCount)
         {
             _slots = new Slot[batchCount];
@@ -42,17 +52,49 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         }
     }
 
-    public void AddBatch(in ProduceBatchHeader header, ReadOnlyMemory<byte> batch, int messages)
+    /// <summary>Adds a batch for the store.</summary>
+    /// <param name="header">Of the request.</param>
+    /// <param name="batch">Lent until the store has copied it.</param>
+    /// <param name="messages">In the batch.</param>
+    /// <param name="backlog">Where room is taken for it; null = nowhere.</param>
+    /// <param name="ticket">The room.</param>
+    public void AddBatch(
+        in ProduceBatchHeader header,
+        ReadOnlyMemory<byte> batch,
+        int messages,
+        TopicBacklog? backlog = null,
+        BacklogTicket ticket = default)
     {
-        ref AppendItem item = ref _items[_itemCount];
-        item.Queue = header.Queue;
-        item.Batch = batch;
-        item.TagBits = header.TagBits;
-        item.Error = ErrorCode.None;
-        _slots[_slotCount++] = new Slot(ErrorCode.None, _itemCount++, messages);
+        _items[_itemCount] = ToItem(header, batch);
+        _slots[_slotCount++] = new Slot(ErrorCode.None, _itemCount++, messages, backlog, ticket);
     }
 
-    public void AddRefused(ErrorCode error) => _slots[_slotCount++] = new Slot(error, -1, 0);
+    public void AddRefused(ErrorCode error) => _slots[_slotCount++] = new Slot(error, -1, 0, null, default);
+
+    /// <summary>Adds a batch that waits for room; the request is not answered before it is settled.</summary>
+    public WaitingBatch AddWaiting(
+        BacklogTable table,
+        TopicBacklog backlog,
+        in ProduceBatchHeader header,
+        ReadOnlyMemory<byte> batch,
+        int messages,
+        in BacklogTicket ticket)
+    {
+        Interlocked.Increment(ref _parts);
+        int slot = _slotCount++;
+        int waiting = _items.Length - 1 - _waitingCount++;
+        _slots[slot] = new Slot(ErrorCode.None, waiting, messages, null, default);
+        return new WaitingBatch(table, backlog, this, waiting, ToItem(header, batch), ticket, _level);
+    }
+
+    /// <summary>A batch that waited is settled.</summary>
+    /// <param name="place">As given to it.</param>
+    /// <param name="item">What became of it.</param>
+    public void SettleWaiting(int place, AppendItem item)
+    {
+        _items[place] = item;
+        EndPart(isOnReceiveLoop: false);
+    }
 
     /// <summary>Answers a request of which nothing was appended.</summary>
     /// <param name="error">For the batches that the store did not judge; None: each has the store's own.</param>
@@ -65,15 +107,11 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
                 item.Error = error;
         }
 
-        Complete(isOnReceiveLoop);
+        EndPart(isOnReceiveLoop);
     }
 
     /// <summary>Gives a request up that nobody waits for any more and of which nothing was appended.</summary>
-    public void Abandon()
-    {
-        _peer!.EndRequest();
-        Release();
-    }
+    public void Abandon() => CompleteUnstored(ErrorCode.ShuttingDown, isOnReceiveLoop: false);
 
     /// <inheritdoc/>
     protected override void OnCompleted(Exception? fault)
@@ -87,7 +125,17 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
             }
         }
 
-        Complete(isOnReceiveLoop: false);
+        EndPart(isOnReceiveLoop: false);
+    }
+
+    private static AppendItem ToItem(in ProduceBatchHeader header, ReadOnlyMemory<byte> batch) =>
+        new() { Queue = header.Queue, Batch = batch, TagBits = header.TagBits };
+
+    /// <summary>One part is settled; the last one answers.</summary>
+    private void EndPart(bool isOnReceiveLoop)
+    {
+        if (Volatile.Read(ref _parts) == 1 || Interlocked.Decrement(ref _parts) == 0)
+            Complete(isOnReceiveLoop);
     }
 
     private void Complete(bool isOnReceiveLoop)
@@ -138,7 +186,12 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         -1,
         new QueueOffset(-1),
         0,
-        error is ErrorCode.StorageFull or ErrorCode.StoreFaulted ? RetryAfterMs : 0);
+        error switch
+        {
+            ErrorCode.StorageFull or ErrorCode.StoreFaulted => RetryAfterMs,
+            ErrorCode.QueueFull => RetryFullAfterMs,
+            _ => 0,
+        });
 
     private void Count()
     {
@@ -147,6 +200,9 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         foreach (ref readonly Slot slot in _slots.AsSpan(0, _slotCount))
         {
             ErrorCode error = slot.Item < 0 ? slot.Error : _items[slot.Item].Error;
+            slot.Backlog?.Settle(
+                slot.Ticket,
+                error == ErrorCode.None ? _items[slot.Item].FirstOffset.Value + slot.Messages : -1);
             if (error == ErrorCode.None)
                 messages += slot.Messages;
             else if (error != ErrorCode.DuplicateSequence)
@@ -161,10 +217,13 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     private void Release()
     {
         Items.Clear();
+        if (_waitingCount > 0)
+            _items.AsSpan(_items.Length - _waitingCount).Clear();
         _peer = null;
         pool.Return(this);
     }
 
     [StructLayout(LayoutKind.Auto)]
-    private readonly record struct Slot(ErrorCode Error, int Item, int Messages);
+    private readonly record struct Slot(
+        ErrorCode Error, int Item, int Messages, TopicBacklog? Backlog, BacklogTicket Ticket);
 }

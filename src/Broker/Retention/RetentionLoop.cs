@@ -11,7 +11,12 @@ namespace EQueue.Broker;
 /// give up the same part. One round at a time; one that fails is logged and the next one tries again.
 /// </remarks>
 internal sealed class RetentionLoop(
-    QueueStore store, TopicCatalogue catalogue, TopicOptions options, TimeProvider time, ILogger logger)
+    QueueStore store,
+    TopicCatalogue catalogue,
+    BacklogTable backlogs,
+    TopicOptions options,
+    TimeProvider time,
+    ILogger logger)
     : PeriodicLoop(options.RetentionInterval, time)
 {
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
@@ -22,6 +27,7 @@ internal sealed class RetentionLoop(
             int moved = await store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), cancellationToken);
             if (moved > 0)
                 logger.StartsMoved(moved);
+            backlogs.RefreshStarts();
         }
         catch (Exception exception) when (exception is not OperationCanceledException)
         {

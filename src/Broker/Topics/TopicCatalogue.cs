@@ -11,7 +11,12 @@ namespace EQueue.Broker;
 /// </summary>
 /// <remarks>Look-ups are free of locks; changes go one at a time.</remarks>
 internal sealed class TopicCatalogue(
-    QueueStore store, BrokerState state, BrokerOptions options, TimeProvider time, ILogger logger) : IDisposable
+    QueueStore store,
+    BrokerState state,
+    BacklogTable backlogs,
+    BrokerOptions options,
+    TimeProvider time,
+    ILogger logger) : IDisposable
 {
     private readonly SemaphoreSlim _changes = new(1, 1);
     private readonly ConcurrentDictionary<string, Topic> _topics = new();
@@ -31,8 +36,10 @@ internal sealed class TopicCatalogue(
     {
         ILookup<TopicId, QueueView> queues = store.Queues.ToLookup(queue => queue.TopicId);
         foreach (TopicRecord record in state.Topics)
-            Publish(new Topic(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]));
+            Publish(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]);
     }
+
+    public IEnumerable<Topic> Topics => _topics.Values;
 
     public bool TryFind(string name, [NotNullWhen(true)] out Topic? topic) => _topics.TryGetValue(name, out topic);
 
@@ -162,6 +169,7 @@ internal sealed class TopicCatalogue(
 
             var gone = topic.Queues.ToHashSet();
             state.ForgetOffsets(queue => gone.Contains(queue.Id));
+            backlogs.Remove(topic.Id);
             logger.TopicDeleted(name, topic.Id, topic.Queues.Length);
             return topic;
         }
@@ -210,7 +218,15 @@ internal sealed class TopicCatalogue(
             queues = [.. queues, .. opened];
         }
 
-        var topic = new Topic(record, queues);
+        Topic topic = Publish(record, queues);
+        await backlogs.MeasureAsync(topic);
+        return topic;
+    }
+
+    /// <summary>A bounded topic lets nobody in before <see cref="BacklogTable.MeasureAsync"/>.</summary>
+    private Topic Publish(TopicRecord record, QueueId[] queues)
+    {
+        var topic = new Topic(record, queues, backlogs.Find(record));
         Publish(topic);
         return topic;
     }

@@ -99,8 +99,7 @@ internal sealed class TopicHandler(
         QueueId[] queues = topic.Queues;
         var routes = new QueueRoute[queues.Length];
         for (int number = 0; number < queues.Length; number++)
-            routes[number] = new QueueRoute(
-                number, 0, QueueState.Writable | QueueState.Readable, queues[number], epoch, 0);
+            routes[number] = new QueueRoute(number, 0, topic.QueueState, queues[number], epoch, 0);
         return new TopicRoute(ErrorCode.None, name, topic.Id, (uint)topic.MaxMessageBytes, routes);
     }
 
@@ -115,7 +114,7 @@ internal sealed class TopicHandler(
                     number,
                     0,
                     view.Id,
-                    QueueState.Writable | QueueState.Readable,
+                    topic.QueueState,
                     view.Start,
                     view.End,
                     view.Bytes,

@@ -39,6 +39,11 @@ internal static class TopicRules
 
         if (settings.BacklogPolicy is { } policy && !Enum.IsDefined(policy))
             throw Invalid($"There is no backlog policy {(int)policy}.");
+        if (settings.BacklogGroups is { } groups)
+        {
+            foreach (string group in groups.Split(',', StringSplitOptions.RemoveEmptyEntries))
+                CheckName(group, "backlog group");
+        }
     }
 
     public static EQueueException Invalid(string message) => new(ErrorCode.InvalidArgument, message);

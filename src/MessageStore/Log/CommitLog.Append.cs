@@ -63,6 +63,24 @@ internal sealed partial class CommitLog
         return AppendStatus.Accepted;
     }
 
+    /// <inheritdoc cref="QueueStore.CheckSequence"/>
+    public ErrorCode CheckSequence(QueueId queue, ReadOnlySpan<byte> batch)
+    {
+        if (!RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out ErrorCode error))
+        {
+            return error;
+        }
+        if (!header.Producer.IsIdempotent)
+        {
+            return ErrorCode.None;
+        }
+        lock (_lock)
+        {
+            return _state.Producers.Check(
+                header.Producer, queue, header.BaseSequence, header.LastOffsetDelta + 1, out _);
+        }
+    }
+
     /// <summary>Appends one batch of state records and applies them.</summary>
     /// <param name="batch">The records, encoded.</param>
     /// <param name="count">How many.</param>

@@ -37,20 +37,25 @@ public sealed record TopicSettings : IPayload<TopicSettings>
     /// <summary>Largest body, in bytes, within the broker's own limit.</summary>
     public int? MaxMessageBytes { get; init; }
 
-    /// <summary>Messages a queue may hold unconsumed; zero or less is no bound.</summary>
+    /// <summary>Messages the topic may hold that the slowest group that counts has not committed; zero or less is no
+    /// bound.</summary>
     public long? MaxBacklogMessages { get; init; }
 
-    /// <summary>Bytes a queue may hold unconsumed; zero or less is no bound.</summary>
+    /// <summary>The same in bytes of the log; zero or less is no bound.</summary>
     public long? MaxBacklogBytes { get; init; }
 
     /// <summary>What happens at the backlog bound.</summary>
     public BacklogPolicy? BacklogPolicy { get; init; }
 
+    /// <summary>The groups that the backlog is counted for, separated by commas; "" = every shared group that has
+    /// committed in the topic.</summary>
+    public string? BacklogGroups { get; init; }
+
     /// <inheritdoc/>
     public static TopicSettings Read(ref PayloadReader reader)
     {
         var present = reader.ReadUInt32();
-        if (present >> 8 != 0)
+        if (present >> 9 != 0)
             reader.Fail();
         return new TopicSettings
         {
@@ -62,6 +67,7 @@ public sealed record TopicSettings : IPayload<TopicSettings>
             MaxBacklogMessages = (present & 32) != 0 ? reader.ReadInt64() : null,
             MaxBacklogBytes = (present & 64) != 0 ? reader.ReadInt64() : null,
             BacklogPolicy = (present & 128) != 0 ? (BacklogPolicy)reader.ReadByte() : null,
+            BacklogGroups = (present & 256) != 0 ? reader.ReadString() : null,
         };
     }
 
@@ -76,7 +82,8 @@ public sealed record TopicSettings : IPayload<TopicSettings>
             | (MaxMessageBytes is null ? 0u : 16u)
             | (MaxBacklogMessages is null ? 0u : 32u)
             | (MaxBacklogBytes is null ? 0u : 64u)
-            | (BacklogPolicy is null ? 0u : 128u));
+            | (BacklogPolicy is null ? 0u : 128u)
+            | (BacklogGroups is null ? 0u : 256u));
         if (QueueCount is { } queueCount)
             writer.WriteInt32(queueCount);
         if (RetentionAge is { } retentionAge)
@@ -93,6 +100,8 @@ public sealed record TopicSettings : IPayload<TopicSettings>
             writer.WriteInt64(maxBacklogBytes);
         if (BacklogPolicy is { } backlogPolicy)
             writer.WriteByte((byte)backlogPolicy);
+        if (BacklogGroups is { } backlogGroups)
+            writer.WriteString(backlogGroups);
     }
 
     /// <summary>These settings where they say something, <paramref name="other"/>'s where they do not.</summary>
@@ -106,6 +115,7 @@ public sealed record TopicSettings : IPayload<TopicSettings>
         MaxBacklogMessages = MaxBacklogMessages ?? other.MaxBacklogMessages,
         MaxBacklogBytes = MaxBacklogBytes ?? other.MaxBacklogBytes,
         BacklogPolicy = BacklogPolicy ?? other.BacklogPolicy,
+        BacklogGroups = BacklogGroups ?? other.BacklogGroups,
     };
 
     private static TimeSpan ReadAge(ref PayloadReader reader)

@@ -217,4 +217,7 @@ public enum QueueState : ushort
 
     /// <summary>It gives messages.</summary>
     Readable = 2,
+
+    /// <summary>Its topic bounds the backlog: DescribeTopic tells how.</summary>
+    Bounded = 4,
 }

@@ -16,4 +16,7 @@ public enum FrameFlags : ushort
 
     /// <summary>An answer that was held back, or that asks the peer to slow down.</summary>
     Throttled = 4,
+
+    /// <summary>Means what the operation says; the transport passes it through.</summary>
+    Marked = 8,
 }

@@ -215,6 +215,7 @@ public static class OperationCases
         MaxBacklogMessages = Maybe(random, random.NextInt64()),
         MaxBacklogBytes = Maybe(random, random.NextInt64()),
         BacklogPolicy = Maybe(random, (BacklogPolicy)random.Next(256)),
+        BacklogGroups = random.Next(2) == 0 ? null : "billing,audit",
     };
 
     private static T? Maybe<T>(Random random, T value)

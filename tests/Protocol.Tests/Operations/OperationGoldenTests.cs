@@ -88,9 +88,10 @@ public sealed class OperationGoldenTests
             MaxBacklogMessages = 7,
             MaxBacklogBytes = 8,
             BacklogPolicy = BacklogPolicy.DropOldest,
+            BacklogGroups = "a,b",
         },
-        "ff000000 04000000 e803000000000000 ffffffffffffffff 0500000000000000 00000100"
-        + "0700000000000000 0800000000000000 02");
+        "ff010000 04000000 e803000000000000 ffffffffffffffff 0500000000000000 00000100"
+        + "0700000000000000 0800000000000000 02 0300 612c62");
 
     [Fact]
     public void GivenRoute_WhenWritten_ThenTheBytesAreThose()

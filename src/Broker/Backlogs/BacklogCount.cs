@@ -1,0 +1,323 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>Counts what a topic holds and the slowest group that counts has not committed.</summary>
+/// <remarks>
+/// A batch costs the same however many queues and groups there are; a commit looks at each group once. Not thread-safe:
+/// <see cref="TopicBacklog"/> guards it.
+/// </remarks>
+internal sealed class BacklogCount
+{
+    private const int MaxMarksPerTopic = 1 << 16;
+    private const int LeastMarks = 64;
+
+    private readonly Dictionary<QueueId, QueueCount> _queues = [];
+    private readonly Dictionary<string, Place> _places = [];
+    private readonly Place _starts = new();
+    private readonly IReadOnlyList<string> _named;
+    private readonly bool _countsBytes;
+
+    // From the starts of all queues to their ends.
+    private long _held;
+    private long _heldBytes;
+
+    // The least that a group that counts is ahead of the starts.
+    private long _ahead;
+    private long _aheadBytes;
+
+    /// <param name="named">Groups that count; empty = every shared group that has progress.</param>
+    /// <param name="countsBytes">Whether bytes are asked for.</param>
+    public BacklogCount(IReadOnlyList<string> named, bool countsBytes)
+    {
+        _named = named;
+        _countsBytes = countsBytes;
+    }
+
+    /// <summary>Messages of the slowest group, those included that are on their way into the log.</summary>
+    public long Messages => _held - _ahead;
+
+    /// <summary>Bytes of the group that has most of them; 0 unless bytes are counted.</summary>
+    public long Bytes => _heldBytes - _aheadBytes;
+
+    public IEnumerable<QueueId> Queues => _queues.Keys;
+
+    /// <summary>Takes up what the store holds of a queue.</summary>
+    /// <param name="view">The queue as the store tells it.</param>
+    /// <param name="marks">Offsets behind messages, rising, and the bytes from one to the next; the first counts from
+    /// the start.</param>
+    /// <param name="queueCount">How many queues the topic has.</param>
+    public void Measure(in QueueView view, IEnumerable<(long End, long Bytes)> marks, int queueCount)
+    {
+        QueueCount queue = Find(view.Id);
+        if (_countsBytes)
+            queue.Bytes ??= new QueueBytes(Math.Max(LeastMarks, MaxMarksPerTopic / Math.Max(1, queueCount)));
+        queue.Start = view.Start.Value;
+        queue.Stored = Math.Max(queue.Stored, view.StagedEnd.Value);
+        foreach ((long end, long bytes) in marks)
+            AddBytes(queue, view.Id, end, bytes);
+        _held += queue.Take();
+    }
+
+    /// <summary>Takes room for a batch that goes to the store.</summary>
+    public void Reserve(QueueId id, int messages, int bytes)
+    {
+        QueueCount queue = Find(id);
+        queue.InFlight += messages;
+        _held += queue.Take();
+        if (!_countsBytes)
+            return;
+        queue.InFlightBytes += bytes;
+        _heldBytes += bytes;
+    }
+
+    /// <summary>The store has kept a batch for which room was taken, or has not.</summary>
+    /// <param name="id">Its queue.</param>
+    /// <param name="messages">As reserved.</param>
+    /// <param name="bytes">As reserved.</param>
+    /// <param name="end">The offset behind it; -1 = not kept.</param>
+    public void Settle(QueueId id, int messages, int bytes, long end)
+    {
+        QueueCount queue = Find(id);
+        queue.InFlight -= messages;
+        _held += queue.Take();
+        if (_countsBytes)
+        {
+            queue.InFlightBytes -= bytes;
+            _heldBytes -= bytes;
+        }
+
+        if (end >= 0)
+            Keep(id, bytes, end);
+    }
+
+    /// <summary>The store has kept a batch for which no room was taken here.</summary>
+    public void Keep(QueueId id, int bytes, long end)
+    {
+        QueueCount queue = Find(id);
+        queue.Stored = Math.Max(queue.Stored, end);
+        _held += queue.Take();
+        if (_countsBytes)
+            AddBytes(queue, id, end, bytes);
+    }
+
+    /// <summary>A group goes on at an offset.</summary>
+    /// <param name="name">As progress is kept: the group, or group/instance.</param>
+    /// <param name="id">The queue.</param>
+    /// <param name="next">The first message not processed; may be before what it was.</param>
+    public void Commit(string name, QueueId id, long next)
+    {
+        if (!Counts(name))
+            return;
+        if (!_places.TryGetValue(name, out Place? place))
+            _places.Add(name, place = new Place());
+        place.Set(id, next, Find(id));
+        FindSlowest();
+    }
+
+    /// <summary>A group's progress in a queue is gone.</summary>
+    public void Forget(string name, QueueId id)
+    {
+        if (!_places.TryGetValue(name, out Place? place) || !place.Remove(id))
+            return;
+        if (place.Count == 0)
+            _places.Remove(name);
+        FindSlowest();
+    }
+
+    /// <summary>Messages before a start are gone.</summary>
+    /// <returns>How many of them the slowest group had not committed.</returns>
+    public long MoveStart(QueueId id, long start)
+    {
+        if (!_queues.TryGetValue(id, out QueueCount? queue) || start <= queue.Start)
+            return 0;
+        long before = Messages;
+        queue.Start = start;
+        _held += queue.Take();
+        if (queue.Bytes is { } bytes)
+            _heldBytes -= bytes.CutBefore(start);
+        foreach (Place place in _places.Values)
+            place.Recount(id, queue);
+        FindSlowest();
+        return Math.Max(0, before - Messages);
+    }
+
+    /// <summary>Where queues have to start for every group to have at most so much before it: of each group the
+    /// longest backlogs are cut first, down to an equal length.</summary>
+    public IReadOnlyList<(QueueId Queue, QueueOffset Start)> Cut(long messages, long bytes)
+    {
+        var starts = new Dictionary<QueueId, long>();
+        foreach (Place place in Counted())
+        {
+            if (_held - place.Ahead > messages)
+                CutMessages(place, messages, starts);
+            if (_heldBytes - place.AheadBytes > bytes)
+                CutBytes(place, bytes, starts);
+        }
+
+        return [.. starts.Select(one => (one.Key, new QueueOffset(Math.Min(one.Value, _queues[one.Key].Stored))))];
+    }
+
+    private void CutMessages(Place place, long messages, Dictionary<QueueId, long> starts)
+    {
+        long level = FindLevel([.. _queues.Select(one => place.Behind(one.Key, one.Value))], messages);
+        foreach ((QueueId id, QueueCount queue) in _queues)
+        {
+            if (place.Behind(id, queue) > level)
+                Raise(starts, id, queue.End - level);
+        }
+    }
+
+    private void CutBytes(Place place, long bytes, Dictionary<QueueId, long> starts)
+    {
+        long level = FindLevel([.. _queues.Select(one => place.BytesBehind(one.Key, one.Value))], bytes);
+        foreach ((QueueId id, QueueCount queue) in _queues)
+        {
+            if (place.BytesBehind(id, queue) > level && queue.Bytes is { } known)
+                Raise(starts, id, known.FindEnd(Math.Max(0, level - queue.InFlightBytes)));
+        }
+    }
+
+    private static void Raise(Dictionary<QueueId, long> starts, QueueId id, long start) =>
+        starts[id] = Math.Max(starts.GetValueOrDefault(id), start);
+
+    /// <summary>The greatest length to which all may be cut so that together they are no more than
+    /// <paramref name="total"/>.</summary>
+    private static long FindLevel(long[] lengths, long total)
+    {
+        Array.Sort(lengths);
+        for (int i = 0; i < lengths.Length; i++)
+        {
+            long share = total / (lengths.Length - i);
+            if (lengths[i] > share)
+                return share;
+            total -= lengths[i];
+        }
+
+        return long.MaxValue;
+    }
+
+    private void AddBytes(QueueCount queue, QueueId id, long end, long bytes)
+    {
+        if (queue.Bytes is not { } known || end <= queue.Start)
+            return;
+        known.Add(end, bytes);
+        _heldBytes += bytes;
+        bool isPassed = false;
+        foreach (Place place in _places.Values)
+            isPassed |= place.HasPassed(id, end) && place.Recount(id, queue);
+        if (isPassed)
+            FindSlowest();
+    }
+
+    private QueueCount Find(QueueId id)
+    {
+        if (!_queues.TryGetValue(id, out QueueCount? queue))
+            _queues.Add(id, queue = new QueueCount());
+        return queue;
+    }
+
+    private bool Counts(string name)
+    {
+        (string group, string? instance) = GroupTable.Split(name);
+        return _named.Count == 0 ? instance is null : _named.Contains(group);
+    }
+
+    /// <summary>The places that count: of every group, and the starts for those that have none yet.</summary>
+    private IEnumerable<Place> Counted()
+    {
+        bool isSomebodyMissing = _named.Count == 0
+            ? _places.Count == 0
+            : !_named.All(name => _places.Keys.Any(one => GroupTable.Split(one).Group == name));
+        return isSomebodyMissing ? _places.Values.Append(_starts) : _places.Values;
+    }
+
+    private void FindSlowest()
+    {
+        _ahead = long.MaxValue;
+        _aheadBytes = long.MaxValue;
+        foreach (Place place in Counted())
+        {
+            _ahead = Math.Min(_ahead, place.Ahead);
+            _aheadBytes = Math.Min(_aheadBytes, place.AheadBytes);
+        }
+    }
+
+    private sealed class QueueCount
+    {
+        private long _taken;
+
+        public long Start { get; set; }
+
+        /// <summary>The end that the store has told.</summary>
+        public long Stored { get; set; }
+
+        public long InFlight { get; set; }
+
+        public long InFlightBytes { get; set; }
+
+        public QueueBytes? Bytes { get; set; }
+
+        public long End => Stored + InFlight;
+
+        /// <summary>By how much the messages held have changed since the last call.</summary>
+        public long Take()
+        {
+            long before = _taken;
+            _taken = End - Start;
+            return _taken - before;
+        }
+    }
+
+    /// <summary>How far a group has come; where it has committed nothing it stands at the start.</summary>
+    private sealed class Place
+    {
+        private readonly Dictionary<QueueId, (long Next, long Ahead, long AheadBytes)> _next = [];
+
+        public int Count => _next.Count;
+
+        /// <summary>Messages, over all queues, between their starts and what it has committed.</summary>
+        public long Ahead { get; private set; }
+
+        public long AheadBytes { get; private set; }
+
+        public void Set(QueueId id, long next, QueueCount queue)
+        {
+            Remove(id);
+            long from = Math.Max(next, queue.Start);
+            long bytes = queue.Bytes is { } known ? known.Before(from) - known.Base : 0;
+            _next[id] = (next, from - queue.Start, bytes);
+            Ahead += from - queue.Start;
+            AheadBytes += bytes;
+        }
+
+        public bool Remove(QueueId id)
+        {
+            if (!_next.Remove(id, out (long Next, long Ahead, long AheadBytes) gone))
+                return false;
+            Ahead -= gone.Ahead;
+            AheadBytes -= gone.AheadBytes;
+            return true;
+        }
+
+        /// <summary>Whether it has committed up to an offset.</summary>
+        public bool HasPassed(QueueId id, long offset) => _next.TryGetValue(id, out var one) && one.Next >= offset;
+
+        public bool Recount(QueueId id, QueueCount queue)
+        {
+            if (!_next.TryGetValue(id, out var one))
+                return false;
+            Set(id, one.Next, queue);
+            return true;
+        }
+
+        public long Behind(QueueId id, QueueCount queue) => queue.End - Math.Max(queue.Start, NextOf(id));
+
+        public long BytesBehind(QueueId id, QueueCount queue) => queue.Bytes is { } bytes
+            ? bytes.Total + queue.InFlightBytes - bytes.Before(Math.Max(queue.Start, NextOf(id)))
+            : 0;
+
+        private long NextOf(QueueId id) => _next.TryGetValue(id, out var one) ? one.Next : 0;
+    }
+}

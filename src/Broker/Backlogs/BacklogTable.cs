@@ -1,0 +1,286 @@
+using System.Collections.Concurrent;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>The topics that bound their backlog, and the batches that wait for room in them.</summary>
+/// <remarks>Thread-safe.</remarks>
+internal sealed class BacklogTable : IDisposable
+{
+    private const int SpansPerQueue = 64;
+
+    private readonly BrokerState _state;
+    private readonly GroupTable _groups;
+    private readonly BrokerCounters _counters;
+    private readonly LimitOptions _limits;
+    private readonly TimeProvider _time;
+    private readonly ILogger _logger;
+    private readonly DeadlineWheel<WaitingBatch> _wheel;
+    private readonly ConcurrentDictionary<TopicId, TopicBacklog> _backlogs = new();
+    private readonly Lock _parkedGate = new();
+    private TaskCompletionSource? _room;
+    private long _parkedBytes;
+    private bool _isStopping;
+
+    public BacklogTable(
+        QueueStore store,
+        BrokerState state,
+        GroupTable groups,
+        BrokerCounters counters,
+        LimitOptions limits,
+        TimeProvider time,
+        ILogger logger)
+    {
+        Store = store;
+        _state = state;
+        _groups = groups;
+        _counters = counters;
+        _limits = limits;
+        _time = time;
+        _logger = logger;
+        _wheel = new DeadlineWheel<WaitingBatch>(time, OnDue);
+    }
+
+    public QueueStore Store { get; }
+
+    /// <summary>Backlogs that have a bound now.</summary>
+    public IEnumerable<TopicBacklog> BoundedTopics => _backlogs.Values.Where(backlog => backlog.IsBounded);
+
+    /// <summary>Bytes of the batches that wait.</summary>
+    public long ParkedBytes => Volatile.Read(ref _parkedBytes);
+
+    /// <summary>Whether they take more than they may.</summary>
+    public bool IsFull => ParkedBytes > _limits.ParkedBytes;
+
+    /// <summary>The backlog of a topic, under its present rules; everybody waits until
+    /// <see cref="MeasureAsync"/>.</summary>
+    /// <returns>Null when there is no bound and there was none since the broker's start.</returns>
+    public TopicBacklog? Find(TopicRecord topic)
+    {
+        BacklogRules? rules = BacklogRules.From(topic.Settings);
+        if (rules is null && !_backlogs.ContainsKey(topic.Id))
+            return null;
+        TopicBacklog backlog = _backlogs.GetOrAdd(
+            topic.Id, static (_, one) => new TopicBacklog(one.Table, one.Name), (Table: this, topic.Name));
+        backlog.BeginMeasuring(rules);
+        if (_isStopping)
+            backlog.Close(ErrorCode.ShuttingDown);
+        return backlog;
+    }
+
+    /// <summary>Counts what the store holds of a topic and what groups have committed, then lets in.</summary>
+    /// <param name="topic">It was published, so that whoever sends to it finds its backlog.</param>
+    /// <exception cref="DiskException">An index file cannot be read; what was measured holds.</exception>
+    public async Task MeasureAsync(Topic topic)
+    {
+        if (topic.Backlog is not { } backlog)
+            return;
+        try
+        {
+            if (!backlog.IsBounded)
+                return;
+            foreach (QueueId queue in topic.Queues)
+                await MeasureQueueAsync(backlog, queue, topic.Queues.Length);
+            var queues = topic.Queues.ToHashSet();
+            foreach ((GroupOffsetKey key, _) in _state.Offsets)
+            {
+                if (queues.Contains(key.Queue.Id) && _groups.Find(GroupTable.Split(key.Group).Group) is { } group)
+                    TakeProgress(backlog, group, key);
+            }
+        }
+        finally
+        {
+            backlog.EndMeasuring();
+        }
+    }
+
+    /// <summary>The topic is gone; who waits gets UnknownQueue.</summary>
+    public void Remove(TopicId topic)
+    {
+        if (_backlogs.TryRemove(topic, out TopicBacklog? backlog))
+            backlog.Close(ErrorCode.UnknownQueue);
+    }
+
+    /// <summary>Puts a batch in line.</summary>
+    /// <param name="batch">Not in any line.</param>
+    /// <param name="wait">The longest that it may wait.</param>
+    public void Park(WaitingBatch batch, TimeSpan wait)
+    {
+        Interlocked.Add(ref _parkedBytes, batch.ParkedBytes);
+        Interlocked.Increment(ref _counters.ParkedProduces);
+        BrokerConnection peer = batch.Peer;
+        lock (peer.WaitingBatches)
+            peer.WaitingBatches.Add(batch);
+        batch.DueAt = _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency);
+        _wheel.Add(batch, wait);
+        batch.Backlog.Wait(batch);
+        if (peer.IsClosed)
+            EndConnection(peer);
+    }
+
+    /// <summary>A batch that was parked is settled.</summary>
+    public void Unpark(WaitingBatch batch)
+    {
+        _wheel.Remove(batch);
+        lock (batch.Peer.WaitingBatches)
+            batch.Peer.WaitingBatches.Remove(batch);
+        Interlocked.Decrement(ref _counters.ParkedProduces);
+        if (Interlocked.Add(ref _parkedBytes, -batch.ParkedBytes) > _limits.ParkedBytes)
+            return;
+        lock (_parkedGate)
+        {
+            _room?.TrySetResult();
+            _room = null;
+        }
+    }
+
+    /// <summary>Completes when the batches that wait take no more than they may.</summary>
+    public async ValueTask WaitForRoomAsync(CancellationToken cancellationToken)
+    {
+        while (IsFull)
+        {
+            Task room;
+            lock (_parkedGate)
+            {
+                _room ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                room = _room.Task;
+            }
+
+            if (IsFull)
+                await room.WaitAsync(cancellationToken);
+        }
+    }
+
+    /// <summary>Waits until the store has room again.</summary>
+    /// <returns>False when the batch's time is over or its sender is gone.</returns>
+    public async ValueTask<bool> WaitForStoreAsync(WaitingBatch batch)
+    {
+        TimeSpan left = _time.GetElapsedTime(_time.GetTimestamp(), batch.DueAt);
+        if (left <= TimeSpan.Zero || batch.Peer.IsClosed)
+            return false;
+        using var deadline = new CancellationTokenSource(left, _time);
+        using var ended = CancellationTokenSource.CreateLinkedTokenSource(deadline.Token, batch.Peer.Closed);
+        try
+        {
+            await Store.WaitForRoomAsync(ended.Token);
+            return !ended.IsCancellationRequested;
+        }
+        catch (OperationCanceledException)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>Drops what waits of a connection that is gone.</summary>
+    public static void EndConnection(BrokerConnection peer)
+    {
+        WaitingBatch[] waiting;
+        lock (peer.WaitingBatches)
+            waiting = [.. peer.WaitingBatches];
+        foreach (WaitingBatch batch in waiting)
+        {
+            if (batch.Backlog.TryTake(batch))
+                batch.Refuse(ErrorCode.ShuttingDown);
+        }
+    }
+
+    /// <summary>A group's progress in a queue has its place in the log. The caller holds the group's gate.</summary>
+    /// <param name="name">As progress is kept: the group, or group/instance.</param>
+    /// <param name="queue">Where.</param>
+    /// <param name="next">The first message not processed; null = the progress is gone.</param>
+    public void OnProgress(string name, QueueId queue, QueueOffset? next)
+    {
+        if (!_backlogs.IsEmpty && Store.TryGetQueue(queue, out QueueView view)
+            && _backlogs.TryGetValue(view.TopicId, out TopicBacklog? backlog))
+            backlog.Commit(name, queue, next);
+    }
+
+    /// <summary>Takes over where queues begin, after retention has moved starts.</summary>
+    public void RefreshStarts()
+    {
+        foreach (TopicBacklog backlog in _backlogs.Values)
+        {
+            foreach (QueueId queue in backlog.Queues)
+            {
+                if (Store.TryGetQueue(queue, out QueueView view))
+                    backlog.MoveStart(queue, view.Start);
+            }
+        }
+    }
+
+    /// <summary>Lets go of the oldest messages of a topic.</summary>
+    /// <returns>Where its queues begin now; null when the store could not.</returns>
+    public async Task<IReadOnlyList<(QueueId Queue, QueueOffset Start)>?> MoveStartsAsync(
+        string topic, IReadOnlyList<(QueueId Queue, QueueOffset Start)> starts)
+    {
+        try
+        {
+            await Store.MoveStartsAsync(starts, CancellationToken.None);
+        }
+        catch (Exception exception) when (exception is EQueueException or DiskException or StoreFormatException)
+        {
+            _logger.BacklogNotCut(topic, exception.Message);
+            return null;
+        }
+
+        var moved = new List<(QueueId, QueueOffset)>(starts.Count);
+        foreach ((QueueId queue, _) in starts)
+        {
+            if (Store.TryGetQueue(queue, out QueueView view))
+                moved.Add((queue, view.Start));
+        }
+
+        return moved;
+    }
+
+    /// <summary>Answers everybody who waits and lets nobody wait any more, so that connections can drain.</summary>
+    public void Stop()
+    {
+        _isStopping = true;
+        foreach (TopicBacklog backlog in _backlogs.Values)
+            backlog.Close(ErrorCode.ShuttingDown);
+    }
+
+    public void Dispose() => _wheel.Dispose();
+
+    private async Task MeasureQueueAsync(TopicBacklog backlog, QueueId queue, int queueCount)
+    {
+        if (!Store.TryGetQueue(queue, out QueueView view))
+            return;
+        var marks = new List<(long, long)>();
+        if (backlog.CountsBytes)
+        {
+            long from = view.Start.Value;
+            long left = view.StagedEnd.Value - from;
+            for (int span = 1; span <= SpansPerQueue && left > 0; span++)
+            {
+                long to = view.Start.Value + (left * span / SpansPerQueue);
+                if (to == from)
+                    continue;
+                long bytes = await Store.SumBytesAsync(
+                    queue, new QueueOffset(from), new QueueOffset(to), CancellationToken.None);
+                marks.Add((to, bytes));
+                from = to;
+            }
+        }
+
+        backlog.Measure(view, marks, queueCount);
+    }
+
+    private void TakeProgress(TopicBacklog backlog, Group group, in GroupOffsetKey key)
+    {
+        lock (group.Gate)
+        {
+            if (_state.FindOffset(key) is { } offset)
+                backlog.Commit(key.Group, key.Queue.Id, offset.Next);
+        }
+    }
+
+    private static void OnDue(WaitingBatch batch)
+    {
+        if (batch.Backlog.TryTake(batch))
+            batch.Refuse(ErrorCode.Timeout);
+    }
+}
