@@ -257,6 +257,7 @@ public sealed class MemberReleaseTests
     {
         await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
         Consumer consumer = null!;
+        var paused = new TaskCompletionSource();
         await using var client = new EQueueClient(fake.Address);
         fake.Tell((0, 1));
         await using (consumer = client.CreateConsumer("g", ["t"], NoTimer with
@@ -264,13 +265,14 @@ public sealed class MemberReleaseTests
             Assigned = (_, _) =>
             {
                 consumer.Pause("t", 0);
+                paused.SetResult();
                 return ValueTask.CompletedTask;
             },
         }))
         {
             await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
             var step = messages.MoveNextAsync();
-            await Eventually.TrueAsync(() => fake.Journal.Contains("own 0@1"));
+            await paused.Task.WaitAsync(Token);
             Assert.False(step.IsCompleted);
             consumer.Resume("t", 0);
             Assert.True(await step);
