@@ -15,6 +15,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
     private string _lastTopic = string.Empty;
     private int _lastTopicIndex;
     private long _count;
+    private long _firstNs;
     private long _lastConsumedNs;
 
     private ConsumeLane(ConsumerOrder order, LatencyHistogram endToEnd, int number)
@@ -90,6 +91,8 @@ internal sealed class ConsumeLane : IAsyncDisposable
                 return;
             var message = messages.Current;
             Observe(QueueIndex(message.Topic, message.Queue), message.Body.Span);
+            if (_order.Rate is { } rate)
+                await SlowDownAsync(rate);
         }
     }
 
@@ -108,6 +111,16 @@ internal sealed class ConsumeLane : IAsyncDisposable
             foreach (var record in batch)
                 Observe(queue, record.Body);
         }
+    }
+
+    /// <summary>Waits, a millisecond or more at a time, until the next message may be taken.</summary>
+    private async ValueTask SlowDownAsync(int rate)
+    {
+        if (_firstNs == 0)
+            _firstNs = Clock.NowNs;
+        var early = TimeSpan.FromSeconds(_count / (double)rate) - TimeSpan.FromMicroseconds((Clock.NowNs - _firstNs) / 1e3);
+        if (early >= TimeSpan.FromMilliseconds(1))
+            await Task.Delay(early);
     }
 
     private void MarkIdle() => Volatile.Write(ref _lastConsumedNs, Clock.NowNs);

@@ -6,6 +6,7 @@ namespace EQueue.Load.Consuming;
 /// <param name="Group">The group of a single consumer; several consumers are given their queues instead.</param>
 /// <param name="Batches">Reads stored batches instead of messages one by one.</param>
 /// <param name="TimeAll">Every message carries its due time and is timed, not one in 1,024.</param>
+/// <param name="Rate">Messages a second that each reads at most; null: at will.</param>
 /// <param name="SlotCount">As the producers have it.</param>
 internal sealed record ConsumerOrder(
     string Server,
@@ -20,6 +21,7 @@ internal sealed record ConsumerOrder(
     int SlotCount,
     bool Batches,
     bool TimeAll,
+    int? Rate,
     Plant Plant);
 
 /// <summary>Waits until so many messages have come, or none comes any more.</summary>

@@ -43,6 +43,9 @@ internal static class FigureNames
     public const string SegmentsRemoved = "segmentsRemoved";
     public const string SegmentsPacked = "segmentsPacked";
     public const string SettleSeconds = "settleSeconds";
+    public const string MaxDepth = "maxDepth";
+    public const string RequestsPerMessage = "requestsPerMessage";
+    public const string ResidentGrowth = "broker.rssGrowthBytes";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -68,6 +71,7 @@ internal static class FigureNames
         Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceP99,
         ReferenceRatio, ReadySeconds,
         LogBytes, ReplayBytes, LiveBytes, LogToLive, SettledToLive, SegmentsRemoved, SegmentsPacked, SettleSeconds,
+        MaxDepth, RequestsPerMessage, ResidentGrowth,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -47,6 +47,9 @@ internal sealed class ReportTable
         new("settled/live", FigureNames.SettledToLive, Hundredths),
         new("packed", FigureNames.SegmentsPacked, Whole),
         new("removed", FigureNames.SegmentsRemoved, Whole),
+        new("max depth", FigureNames.MaxDepth, Whole),
+        new("requests/msg", FigureNames.RequestsPerMessage, Thousandths),
+        new("broker MB grown", FigureNames.ResidentGrowth, TenthMegabytes),
         new("settle s", FigureNames.SettleSeconds, Tenths, InFull: true),
     ];
 
@@ -145,6 +148,8 @@ internal sealed class ReportTable
     private static string Thousandths(double value) => value.ToString("N3", CultureInfo.InvariantCulture);
 
     private static string Percent(double value) => value.ToString("P0", CultureInfo.InvariantCulture);
+
+    private static string TenthMegabytes(double value) => Tenths(value / 1e6);
 
     private static string Megabytes(double value) => Whole(value / 1e6);
 

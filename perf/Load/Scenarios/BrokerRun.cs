@@ -79,7 +79,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         {
             var topic = $"load-{_run:x8}-{number}";
             await _client!.Admin.CreateTopicAsync(
-                topic, new TopicSettings { QueueCount = plan.Queues }, cancellationToken);
+                topic,
+                new TopicSettings { QueueCount = plan.Queues, MaxBacklogMessages = plan.MaxBacklog },
+                cancellationToken);
             _topics.Add(topic);
         }
     }
@@ -102,12 +104,22 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var consumerStart = consumer is null
             ? null
             : await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
+        var figures = new Figures();
+        var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
         var brokerStart = await ReadStatsAsync(cancellationToken);
         var sent = await SendAsync(producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
         var consumed = await ExpectAsync(consumer, sent, cancellationToken);
         var brokerEnd = await ReadStatsAsync(cancellationToken);
+        if (sampler is not null)
+        {
+            await sampler.DisposeAsync();
+            figures[FigureNames.MaxDepth] = sampler.MaxDepth;
+            figures[FigureNames.ResidentGrowth] = sampler.ResidentGrowth;
+        }
 
-        var figures = new Figures();
+        figures[FigureNames.RequestsPerMessage] =
+            (brokerEnd.Find("broker.produceRequests") - brokerStart.Find("broker.produceRequests"))
+            / (double)sent.Messages;
         var endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
         SetRates(figures, sent, endNs);
         SetBroker(figures, brokerStart, brokerEnd, sent.Messages, (endNs - sent.FirstSentNs) / 1e9);
@@ -235,5 +247,5 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
     private ConsumerOrder NewConsumerOrder() => new(
         _server, plan.Consumers, $"load-{_run:x8}", _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
-        _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, _options.Plant);
+        _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate, _options.Plant);
 }

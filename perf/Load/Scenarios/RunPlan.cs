@@ -41,6 +41,12 @@ internal sealed record RunPlan
 
     public required bool WithLimit { get; init; }
 
+    /// <summary>Messages that the backlog of each topic may have; null: no bound.</summary>
+    public long? MaxBacklog { get; init; }
+
+    /// <summary>Messages a second at which each consumer reads; null: at will.</summary>
+    public int? ConsumeRate { get; init; }
+
     /// <summary>Messages of one call with the batch API.</summary>
     public int BatchCount => Math.Clamp(64 * 1024 / Size, 1, 100);
 
@@ -117,6 +123,8 @@ internal sealed record RunPlan
         ("inFlight", Rate is null && Api != SendApi.Oneway ? InFlight : null),
         ("batchMessages", Api == SendApi.Batch ? BatchCount : null),
         ("rate", Rate),
+        ("maxBacklog", MaxBacklog),
+        ("consumeRate", ConsumeRate),
         ("consume", Consumers switch { 0 => "none", 1 => "group", _ => "assigned" }),
         ("seconds", Messages is null ? Seconds : null),
         ("messages", Messages),

@@ -1,0 +1,50 @@
+namespace EQueue.Load.Scenarios;
+
+/// <summary>
+/// A topic whose backlog is bounded: one producer and one consumer at full speed beside the same without a bound, then
+/// ten times as many producers as a slow consumer can follow.
+/// </summary>
+internal sealed class BackPressureScenario : IScenario
+{
+    private const int Depth = 128;
+    private const int StandardSize = 128;
+    private const int StandardProducers = 10;
+    private const int SlowConsumer = 20_000;
+    private const int InFlightOfMany = 1_000;
+
+    public string Name => "backpressure";
+
+    public string Summary =>
+        $"a backlog bounded at {Depth} messages: 1 + 1, the same unbounded, 10 producers and a slow consumer (128 B; 10 s)";
+
+    public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
+    {
+        var options = session.Options;
+        foreach (var size in options.Sizes ?? [StandardSize])
+        {
+            var bounded = RunPlan.From(options, size) with
+            {
+                Producers = 1,
+                Consumers = 1,
+                MaxBacklog = Depth,
+                WithLimit = false,
+            };
+            RunPlan[] plans =
+            [
+                bounded,
+                bounded with { MaxBacklog = null },
+                bounded with
+                {
+                    Producers = options.Producers ?? StandardProducers,
+                    ConsumeRate = SlowConsumer,
+                    InFlight = options.InFlight?[0] ?? InFlightOfMany,
+                },
+            ];
+            foreach (var plan in plans)
+            {
+                plan.Validate(options.Plant);
+                await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);
+            }
+        }
+    }
+}
