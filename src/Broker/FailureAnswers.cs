@@ -18,7 +18,7 @@ internal sealed class FailureAnswers(BrokerCounters counters, ILogger logger)
         {
             case EQueueException known:
                 logger.RequestRefused(operation, peer.Id, known.Code, known.Message);
-                peer.Refuse(header, known.Code, known.Message, (known as BusyException)?.RetryAfter ?? TimeSpan.Zero);
+                peer.Refuse(header, known.Code, known.Message, known.RetryAfter);
                 break;
             case DiskException:
                 // The store has logged and latched it.

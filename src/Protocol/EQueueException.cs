@@ -18,6 +18,9 @@ public class EQueueException : Exception
     /// <summary>What went wrong.</summary>
     public ErrorCode Code { get; }
 
+    /// <summary>When another try is worth its while; zero = nothing is known.</summary>
+    public TimeSpan RetryAfter { get; init; }
+
     /// <summary>Whether the same request, sent again later, can succeed.</summary>
     public bool IsRetriable => ErrorCodes.IsRetriable(Code);
 }

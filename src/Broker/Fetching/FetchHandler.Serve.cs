@@ -252,10 +252,11 @@ internal sealed partial class FetchHandler
         if (Interlocked.Increment(ref _counters.ParkedFetches) > _limits.MaxParkedFetches)
         {
             Interlocked.Decrement(ref _counters.ParkedFetches);
-            Fail(session, new BusyException(
-                ErrorCode.LimitReached,
-                $"{_limits.MaxParkedFetches} fetches wait (Limits.MaxParkedFetches).",
-                RetryAfter));
+            Fail(session, new EQueueException(
+                ErrorCode.LimitReached, $"{_limits.MaxParkedFetches} fetches wait (Limits.MaxParkedFetches).")
+            {
+                RetryAfter = RetryAfter,
+            });
             return true;
         }
 

@@ -45,22 +45,19 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
         GroupRoster roster = group.Roster;
         if (roster.IsSettling)
         {
-            throw new BusyException(
-                ErrorCode.GroupBusy,
-                $"Group '{group.Name}' waits for the members it had before the broker's start.",
-                RetryAfter);
+            throw Busy($"Group '{group.Name}' waits for the members it had before the broker's start.");
         }
 
         if (roster.Members.Count > 0)
         {
             string names = string.Join(", ", roster.Members.Take(MaxNamed).Select(member => member.Client));
             string more = roster.Members.Count > MaxNamed ? ", ..." : "";
-            throw new BusyException(
-                ErrorCode.GroupBusy,
-                $"Group '{group.Name}' has {roster.Members.Count} live members: {names}{more}.",
-                RetryAfter);
+            throw Busy($"Group '{group.Name}' has {roster.Members.Count} live members: {names}{more}.");
         }
     }
+
+    private static EQueueException Busy(string message) =>
+        new(ErrorCode.GroupBusy, message) { RetryAfter = RetryAfter };
 
     /// <returns>False when the group is gone; a waiter when there is something to store.</returns>
     private bool TryWrite(Group group, Func<IReadOnlyList<ProgressChange>?> decide, out Waiter? waiter)

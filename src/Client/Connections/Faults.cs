@@ -12,7 +12,7 @@ internal static class Faults
         for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
         {
             if (cause is EQueueException known)
-                return new EQueueException(known.Code, known.Message, exception);
+                return new EQueueException(known.Code, known.Message, exception) { RetryAfter = known.RetryAfter };
         }
 
         return new EQueueException(CodeOf(exception.Error), exception.Message, exception);
@@ -23,7 +23,7 @@ internal static class Faults
     {
         var code = (ErrorCode)response.Header.Error;
         return Payload.TryRead<ErrorDetail>(response.Payload.Span, out var detail) && detail.Message is { } message
-            ? new EQueueException(code, message)
+            ? new EQueueException(code, message) { RetryAfter = detail.RetryAfter }
             : new EQueueException(code);
     }
 
