@@ -18,8 +18,12 @@ internal sealed class FetchedAnswer(FetchSession session)
     /// <summary>Bytes that count as fetched ahead.</summary>
     public int Size { get; private set; }
 
+    /// <summary>Whether senders may wait for what is in it to be committed.</summary>
+    public bool IsMarked { get; private set; }
+
     public void Fill(in ResponseFrame response)
     {
+        IsMarked = response.Header.Flags.HasFlag(FrameFlags.Marked);
         _response = response;
         Size = response.Payload.Length;
     }

@@ -13,6 +13,7 @@ internal sealed class GroupMember : IAsyncDisposable
     private readonly MemberTerms _terms;
     private readonly SemaphoreSlim _turn = new(1, 1);
     private readonly CancellationTokenSource _closing = new();
+    private readonly WakeSignal _commitDue = new();
     private readonly Dictionary<ServerAddress, MemberSession> _byAddress = [];
     private MemberSession[] _sessions = [];
     private Task _loops = Task.CompletedTask;
@@ -31,6 +32,7 @@ internal sealed class GroupMember : IAsyncDisposable
         _terms = new MemberTerms(group, Guid.NewGuid(), topics, options, directory.Options, logger);
         stream.Dropped = OnDroppedAsync;
         stream.IsSettled = IsSettled;
+        stream.CommitDue = _commitDue.Set;
     }
 
     private MemberSession[] Sessions => Volatile.Read(ref _sessions);
@@ -226,14 +228,22 @@ internal sealed class GroupMember : IAsyncDisposable
         return found;
     }
 
+    /// <summary>Commits at every interval, and when senders wait for it.</summary>
     private async Task RunCommitsAsync()
     {
         try
         {
+            Task? interval = null;
             while (true)
             {
-                await Task.Delay(_terms.Options.AutoCommitInterval, _terms.Client.TimeProvider, _closing.Token)
-                    .ConfigureAwait(false);
+                if (interval is not { IsCompleted: false })
+                {
+                    interval = Task.Delay(
+                        _terms.Options.AutoCommitInterval, _terms.Client.TimeProvider, _closing.Token);
+                }
+
+                await (await Task.WhenAny(interval, _commitDue.Told).ConfigureAwait(false)).ConfigureAwait(false);
+                _commitDue.Reset();
                 foreach (var session in Sessions)
                     await session.TryCommitAsync(session.Cursors(), _closing.Token).ConfigureAwait(false);
             }

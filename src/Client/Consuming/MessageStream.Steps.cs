@@ -104,6 +104,9 @@ internal sealed partial class MessageStream
     /// <summary>A queue is gone; set by the owner: a group drops it, a reader of named queues fails.</summary>
     public Func<QueueCursor, ErrorCode, ValueTask>? Dropped { get; set; }
 
+    /// <summary>Everything of an answer is processed whose commit senders wait for; set by a group's member.</summary>
+    public Action? CommitDue { get; set; }
+
     /// <summary>Whether no queue is on its way; set by a group's member, which may have none at all.</summary>
     public Func<bool>? IsSettled { get; set; }
 
@@ -198,6 +201,8 @@ internal sealed partial class MessageStream
 
             var done = _answer;
             _answer = null;
+            if (done.IsMarked)
+                CommitDue?.Invoke();
             done.Session.Release(done);
         }
     }

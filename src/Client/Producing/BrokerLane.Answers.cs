@@ -115,7 +115,10 @@ internal sealed partial class BrokerLane
         }
 
         var failure = new EQueueException(
-            result.Error, $"{ErrorCodes.Describe(result.Error)} ({queue} at {Address}).");
+            result.Error, $"{ErrorCodes.Describe(result.Error)} ({queue} at {Address}).")
+        {
+            RetryAfter = TimeSpan.FromMilliseconds(result.RetryAfterMs),
+        };
         switch (result.Error)
         {
             case ErrorCode.OutOfOrderSequence:
@@ -132,9 +135,19 @@ internal sealed partial class BrokerLane
             case ErrorCode.CorruptBatch when batch.Attempts < MaxCorruptAttempts:
                 SendAgain(batch, failure, isUnknown: false, result.RetryAfterMs);
                 break;
+            case ErrorCode.QueueFull or ErrorCode.BatchExceedsBacklog when !batch.MayBeStored:
+                // What the topic does not let wait, the application decides about.
+                batch.State = BatchState.Waiting;
+                Fail(batch, failure, request.Settled);
+                OnGivenUp(batch, $"({result.Error})");
+                if (result.Error == ErrorCode.BatchExceedsBacklog)
+                    _producer.RefreshSoon(queue.Topic);
+                List(queue);
+                break;
             default:
+                // A batch's own Timeout says that it has waited in vain and is not stored.
                 if (failure.IsRetriable)
-                    SendAgain(batch, failure, result.Error == ErrorCode.Timeout, result.RetryAfterMs);
+                    SendAgain(batch, failure, isUnknown: false, result.RetryAfterMs);
                 else
                     GiveUp(request, batch, failure);
                 break;
@@ -150,6 +163,7 @@ internal sealed partial class BrokerLane
 
         // Only an answer about the sequence itself settles what an unanswered attempt has left open.
         batch.MayBeStored = !isCalm && (isUnknown || batch.MayBeStored);
+        batch.HadLoss |= isUnknown;
         batch.State = batch.MayBeStored ? BatchState.Unknown : BatchState.Waiting;
         if (batch.MayBeStored)
             _unknownCount++;
@@ -178,6 +192,18 @@ internal sealed partial class BrokerLane
         else
             BeginRenewal(Renewal.NextEpoch, $"a batch for {queue} was refused ({failure.Code})");
         List(queue);
+    }
+
+    /// <summary>A batch that is not stored leaves its queue: those behind it are numbered again. Under the
+    /// gate.</summary>
+    private void OnGivenUp(SendBatch batch, string why)
+    {
+        if (batch.Sequence < 0)
+            return;
+        if (batch.HadLoss)
+            BeginRenewal(Renewal.NextEpoch, $"a batch for {batch.Queue} {why} and an answer to it was lost");
+        else
+            batch.Queue.NoteGap(batch);
     }
 
     private void FailClosed(ProduceRequest request, SendBatch batch)
@@ -227,9 +253,8 @@ internal sealed partial class BrokerLane
             next = batch.Next;
             if (batch.State == BatchState.Sent)
                 continue;
-            if (batch.Sequence >= 0)
-                BeginRenewal(Renewal.NextEpoch, $"a batch for {queue} ran out of time");
             Fail(batch, Expired(batch), failed);
+            OnGivenUp(batch, "ran out of time");
         }
 
         if (queue.RetryAt > now)

@@ -139,9 +139,10 @@ internal sealed partial class BrokerLane
         var maxBatchBytes = MaxBatchBytes;
         if ((maxBatchBytes > 0 && size > maxBatchBytes) || alone > Array.MaxLength)
             return AppendStatus.TooLarge;
-        var usual = Math.Min(queue.BufferBytes, FrameOverhead + (maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes));
+        var most = Math.Min(queue.Bound?.MaxBytes ?? int.MaxValue, maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes);
+        var usual = Math.Min(queue.BufferBytes, FrameOverhead + most);
         var bytes = (int)Math.Max(alone, usual);
-        if (!_producer.Budget.TryReserve(bytes))
+        if (!TryReserve(bytes))
             return AppendStatus.NoRoom;
         batch = _producer.RentBatch();
         batch.Open(
@@ -156,13 +157,23 @@ internal sealed partial class BrokerLane
         return AppendStatus.Appended;
     }
 
+    private bool TryReserve(int bytes)
+    {
+        if (Share?.TryReserve(bytes) == false)
+            return false;
+        if (_producer.Budget.TryReserve(bytes))
+            return true;
+        Share?.Release(bytes);
+        return false;
+    }
+
     /// <summary>Moves the open batch to the pending ones. Under the gate.</summary>
     private void CloseBatch(QueueLane queue, bool wasFull)
     {
         var batch = queue.Open!;
         queue.Open = null;
         queue.Add(batch);
-        queue.Learn(batch, wasFull, _options.BatchBytes);
+        queue.Learn(batch, wasFull && queue.Bound is null, _options.BatchBytes);
         queue.Topic.OnBatchClosed(queue, batch.Size);
         List(queue);
     }
@@ -197,6 +208,8 @@ internal sealed partial class BrokerLane
 
     private void List(QueueLane queue)
     {
+        if (!queue.TryCloseGap())
+            BeginRenewal(Renewal.NextEpoch, $"a batch for {queue} was given up and an answer of that queue was lost");
         if (queue.IsListed || queue.First is null)
             return;
         queue.IsListed = true;

@@ -8,6 +8,9 @@ namespace EQueue.Client;
 /// </content>
 internal sealed partial class BrokerLane
 {
+    /// <summary>An answer that a request has waited in vain is on its way before its time is over here.</summary>
+    private static readonly TimeSpan AnswerMargin = TimeSpan.FromSeconds(5);
+
     private bool _isDispatching;
     private int _inFlight;
 
@@ -57,12 +60,18 @@ internal sealed partial class BrokerLane
         var request = _freeRequests.Pop();
         request.Batches.Add(batch);
         var size = batch.Size;
+        var records = batch.RecordCount;
         if (size <= SmallBatchBytes)
         {
-            while (size < _options.BatchBytes && TakeSendable(now, SmallBatchBytes) is { } more)
+            // What may have to wait for room is answered soon: no more of it together than one batch may hold.
+            var mostRecords = batch.Queue.Bound?.MaxRecords ?? int.MaxValue;
+            while (size < _options.BatchBytes
+                && records < mostRecords
+                && TakeSendable(now, SmallBatchBytes) is { } more)
             {
                 request.Batches.Add(more);
                 size += more.Size;
+                records += more.RecordCount;
             }
         }
 
@@ -109,13 +118,15 @@ internal sealed partial class BrokerLane
     private void Send(ProduceRequest request)
     {
         var timeout = TimeoutOf(request);
+        var deadlineMs = (int)Math.Min(timeout.TotalMilliseconds, int.MaxValue);
         var header = new ProduceRequestHeader(
-            _options.Durability, (int)timeout.TotalMilliseconds, TransactionId: 0, request.Batches.Count);
+            _options.Durability, deadlineMs, TransactionId: 0, request.Batches.Count);
         foreach (var batch in request.Batches)
             batch.Encode();
         var frame = request.Batches.Count == 1 ? request.Batches[0].ToRequest(header) : Gather(request.Batches, header);
         request.Generation = _link.Remoting.ConnectionGeneration;
-        _link.Remoting.Invoke(frame, (byte)Opcode.Produce, 0, timeout, this, request.Index);
+        _link.Remoting.Invoke(
+            frame, (byte)Opcode.Produce, 0, _isBounded ? timeout + AnswerMargin : timeout, this, request.Index);
     }
 
     /// <summary>One frame for many small batches: a copy of each.</summary>
@@ -135,14 +146,15 @@ internal sealed partial class BrokerLane
         return frame;
     }
 
-    /// <summary>How long a request may take: no longer than its oldest batch has left.</summary>
+    /// <summary>How long a request may take: no longer than its oldest batch has left. One that may have to wait for
+    /// room is sent once: that its connection lives is the keep-alive's to find out.</summary>
     private TimeSpan TimeoutOf(ProduceRequest request)
     {
         var oldest = long.MaxValue;
         foreach (var batch in request.Batches)
             oldest = Math.Min(oldest, batch.CreatedAt);
         var left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
-        var timeout = left < _options.RequestTimeout ? left : _options.RequestTimeout;
+        var timeout = _isBounded || left < _options.RequestTimeout ? left : _options.RequestTimeout;
         return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
     }
 }

@@ -36,6 +36,9 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>Requests whose answers are still being worked through while the next ones are in flight.</summary>
     private const int SpareRequests = 4;
 
+    /// <summary>A topic that is full may hold one part of the producer's memory in so many.</summary>
+    private const int BoundedShare = 4;
+
     private static readonly TimeSpan LongestSweep = TimeSpan.FromSeconds(1);
 
     private readonly Lock _gate = new();
@@ -53,12 +56,19 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly Stack<ProduceRequest> _freeRequests = new();
     private readonly long _deliveryTicks;
     private readonly TimeSpan _sweepInterval;
+    private readonly bool _isBounded;
     private int _maxBatchBytes;
     private long _timerDue = long.MaxValue;
     private bool _isClosed;
 
-    public BrokerLane(Producer producer, BrokerLink link)
+    /// <param name="producer">Whose messages.</param>
+    /// <param name="link">The connection; the lane's own.</param>
+    /// <param name="isBounded">Whether it serves one topic with a bounded backlog, whose requests may have to wait at
+    /// the broker.</param>
+    public BrokerLane(Producer producer, BrokerLink link, bool isBounded)
     {
+        _isBounded = isBounded;
+        Share = isBounded ? new SendBudget(producer.Options.BufferMemoryBytes / BoundedShare) : null;
         _producer = producer;
         _options = producer.Options;
         _link = link;
@@ -80,6 +90,9 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 
     public ServerAddress Address => _link.Address;
 
+    /// <summary>The part of the producer's memory that the lane keeps to; null = all of it.</summary>
+    public SendBudget? Share { get; }
+
     /// <summary>Whether the lane takes nothing any more: its store is gone or the producer is disposed.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
@@ -89,7 +102,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>
     /// The lane of a queue, made at first sight: it keeps its sequence for as long as the broker lane lives.
     /// </summary>
-    public QueueLane GetQueue(TopicLane topic, QueueRoute route)
+    public QueueLane GetQueue(TopicLane topic, QueueRoute route, SendBound? bound)
     {
         var key = new FetchQueueKey(route.Log, route.Id);
         lock (_gate)
@@ -100,19 +113,24 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
                 _queues.Add(key, queue);
             }
 
+            queue.Bound = bound;
             queue.IsWritable = route.State.HasFlag(QueueState.Writable);
             return queue;
         }
     }
 
     /// <summary>Sends what is open and gathers what is not settled.</summary>
-    public void Flush(List<Task> pending)
+    /// <param name="pending">Gets a task per batch.</param>
+    /// <param name="topic">Only of this topic; null = of all.</param>
+    public void Flush(List<Task> pending, TopicLane? topic = null)
     {
         lock (_gate)
         {
             CloseOpen(_time.GetTimestamp(), ignoreLinger: true);
             foreach (var queue in _queues.Values)
             {
+                if (topic is not null && queue.Topic != topic)
+                    continue;
                 for (var batch = queue.First; batch is not null; batch = batch.Next)
                     pending.Add(batch.WhenDone());
             }

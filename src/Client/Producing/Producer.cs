@@ -22,7 +22,9 @@ public sealed partial class Producer : IAsyncDisposable
     private readonly BrokerDirectory _directory;
     private readonly ConcurrentDictionary<string, TopicLane> _topics = new(StringComparer.Ordinal);
     private readonly ConcurrentQueue<SendBatch> _batches = new();
-    private readonly Dictionary<ServerAddress, BrokerLane> _lanes = [];
+
+    /// <summary>By broker, and by topic where its backlog is bounded.</summary>
+    private readonly Dictionary<(ServerAddress Address, string? Topic), BrokerLane> _lanes = [];
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _closing = new();
     private readonly Action<Producer> _onDisposed;
@@ -178,8 +180,20 @@ public sealed partial class Producer : IAsyncDisposable
             throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
         if (answer.Queues.Count == 0)
             throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
-        return ([.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue)).GetQueue(topic, queue))],
+        var bound = answer.Queues.Any(static queue => queue.State.HasFlag(QueueState.Bounded))
+            ? await FindBoundAsync(topic, cancellationToken).ConfigureAwait(false)
+            : null;
+        var name = bound is null ? null : topic.Name;
+        return (
+            [.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue), name).GetQueue(topic, queue, bound))],
             answer.MaxMessageBytes);
+    }
+
+    private async ValueTask<SendBound?> FindBoundAsync(TopicLane topic, CancellationToken cancellationToken)
+    {
+        var description = await _directory
+            .InvokeAsync(new DescribeTopicRequest(topic.Name), cancellationToken).ConfigureAwait(false);
+        return SendBound.From(description.Settings);
     }
 
     private async Task RunRefreshesAsync()
@@ -207,13 +221,54 @@ public sealed partial class Producer : IAsyncDisposable
         {
             var (queues, maxMessageBytes) =
                 await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
-            topic.Update(queues, maxMessageBytes);
+            if (topic.WouldMove(queues))
+                await MoveAsync(topic, queues, maxMessageBytes).ConfigureAwait(false);
+            else
+                topic.Update(queues, maxMessageBytes);
         }
         catch (EQueueException exception)
         {
             // The known route serves on; a send that meets a gone queue asks for itself.
             if (!_closing.IsCancellationRequested)
                 Log.RefreshFailed(Logger, topic.Name, exception.Message);
+        }
+    }
+
+    /// <summary>The topic's queues go on over other lanes, when everything sent over the old ones is settled.</summary>
+    private async ValueTask MoveAsync(TopicLane topic, QueueLane[] queues, uint maxMessageBytes)
+    {
+        using var turn = await topic.TakeTurnAsync(_closing.Token).ConfigureAwait(false);
+        List<Task> pending = [];
+        do
+        {
+            pending.Clear();
+            topic.GatherPending(pending);
+            await Task.WhenAll(pending).WaitAsync(_closing.Token).ConfigureAwait(false);
+        }
+        while (pending.Count > 0);
+        topic.Update(queues, maxMessageBytes);
+    }
+
+    /// <summary>Asks for a topic's route anew, without waiting for the next interval.</summary>
+    internal void RefreshSoon(TopicLane topic)
+    {
+        if (topic.TryBeginRefresh())
+            _ = Task.Run(() => RefreshNowAsync(topic));
+    }
+
+    private async Task RefreshNowAsync(TopicLane topic)
+    {
+        try
+        {
+            await RefreshAsync(topic).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // The producer ends.
+        }
+        finally
+        {
+            topic.EndRefresh();
         }
     }
 
@@ -296,18 +351,19 @@ public sealed partial class Producer : IAsyncDisposable
         return await awaitable.ToValueTask().ConfigureAwait(false);
     }
 
-    private BrokerLane GetLane(ServerAddress address)
+    private BrokerLane GetLane(ServerAddress address, string? boundedTopic)
     {
         lock (_lock)
         {
             if (_closing.IsCancellationRequested)
                 throw Faults.Disposed("producer");
-            if (_lanes.TryGetValue(address, out var lane) && !lane.IsClosed)
+            var key = (address, boundedTopic);
+            if (_lanes.TryGetValue(key, out var lane) && !lane.IsClosed)
                 return lane;
             if (lane is not null)
                 _retired.Add(lane.DisposeAsync().AsTask());
-            lane = new BrokerLane(this, _directory.Open(address));
-            _lanes[address] = lane;
+            lane = new BrokerLane(this, _directory.Open(address), isBounded: boundedTopic is not null);
+            _lanes[key] = lane;
             lane.Start();
             return lane;
         }

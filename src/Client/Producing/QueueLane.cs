@@ -8,6 +8,8 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 {
     private SendBatch? _last;
     private long _nextOrdinal;
+    private long _gapOrdinal;
+    private int _gapSequence;
 
     public TopicLane Topic { get; } = topic;
 
@@ -20,6 +22,9 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
     /// <summary>Whether the route allows sending to it now.</summary>
     public bool IsWritable { get; set; } = true;
+
+    /// <summary>What its batches keep to because the topic bounds its backlog; null when it does not.</summary>
+    public SendBound? Bound { get; set; }
 
     /// <summary>The batch that takes messages.</summary>
     public SendBatch? Open { get; set; }
@@ -35,6 +40,9 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
     /// <summary>Not before this time, in the time provider's units; 0 = at once.</summary>
     public long RetryAt { get; set; }
+
+    /// <summary>Whether a batch with a sequence was given up and those behind it must be numbered again.</summary>
+    public bool HasGap { get; private set; }
 
     /// <summary>Whether the queue waits for its turn in the broker's ready list.</summary>
     public bool IsListed { get; set; }
@@ -89,7 +97,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
             if (batch.State == BatchState.Unknown)
                 return batch;
             if (batch.State == BatchState.Waiting && !onlyUnknown)
-                return batch.Sequence >= 0 || IsWithin(window) ? batch : null;
+                return HasGap ? null : batch.Sequence >= 0 || IsWithin(window) ? batch : null;
         }
 
         return null;
@@ -110,8 +118,49 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     public void Renumber()
     {
         NextSequence = 0;
+        HasGap = false;
         for (var batch = First; batch is not null; batch = batch.Next)
+        {
             batch.Sequence = -1;
+            batch.HadLoss = false;
+        }
+    }
+
+    /// <summary>A batch that has its sequence will never be stored, and every attempt of it was answered.</summary>
+    public void NoteGap(SendBatch batch)
+    {
+        if (HasGap && _gapOrdinal <= batch.Ordinal)
+            return;
+        HasGap = true;
+        _gapOrdinal = batch.Ordinal;
+        _gapSequence = batch.Sequence;
+    }
+
+    /// <summary>Numbers the batches behind a gap again, once none of them is in flight.</summary>
+    /// <returns>False if the gap cannot be closed so: an answer was lost, and an older copy may still come.</returns>
+    public bool TryCloseGap()
+    {
+        if (!HasGap)
+            return true;
+        for (var batch = First; batch is not null; batch = batch.Next)
+        {
+            if (batch.Sequence < 0 || batch.Ordinal < _gapOrdinal)
+                continue;
+            if (batch.State == BatchState.Unknown || batch.HadLoss)
+                return false;
+            if (batch.State == BatchState.Sent)
+                return true;
+        }
+
+        HasGap = false;
+        NextSequence = _gapSequence;
+        for (var batch = First; batch is not null; batch = batch.Next)
+        {
+            if (batch.Ordinal > _gapOrdinal)
+                batch.Sequence = -1;
+        }
+
+        return true;
     }
 
     /// <summary>Learns from a batch that was closed how large the next one should be.</summary>

@@ -38,6 +38,7 @@ internal sealed partial class SendBatch
 
     private readonly RecordBatchBuilder _builder = new();
     private long _timestampMs;
+    private int _maxRecords;
     private bool _isEncoded;
     private ProducerSession _encodedSession;
     private int _encodedSequence;
@@ -77,6 +78,9 @@ internal sealed partial class SendBatch
     /// <summary>Whether an attempt was not answered and nothing has told since what became of it.</summary>
     public bool MayBeStored { get; set; }
 
+    /// <summary>Whether any attempt of the session was not answered: a copy of it may still reach the broker.</summary>
+    public bool HadLoss { get; set; }
+
     /// <summary>What the last attempt met.</summary>
     public EQueueException? LastError { get; set; }
 
@@ -97,6 +101,7 @@ internal sealed partial class SendBatch
     /// <param name="reservedBytes">What it holds of the budget.</param>
     public void Open(QueueLane queue, FrameBuffer frame, int maxSize, long nowMs, long createdAt, long reservedBytes)
     {
+        _maxRecords = queue.Bound?.MaxRecords ?? MaxRecords;
         frame.Reserve(HeaderRoom);
         var room = frame.GetMemory(RecordBatchLayout.HeaderSize);
         _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, nowMs);
@@ -111,6 +116,7 @@ internal sealed partial class SendBatch
         Session = ProducerSession.None;
         Attempts = 0;
         MayBeStored = false;
+        HadLoss = false;
         LastError = null;
         Previous = Next = null;
         ResetCompletion();
@@ -119,7 +125,7 @@ internal sealed partial class SendBatch
     /// <summary>Encodes a message; false, with nothing changed, when it does not fit any more.</summary>
     public bool TryAppend(in RecordContent content)
     {
-        if (_builder.RecordCount >= MaxRecords)
+        if (_builder.RecordCount >= _maxRecords)
             return false;
         return content.Properties is null && !content.Key.HasValue && !content.Tag.HasValue && content.Body.HasValue
             ? _builder.TryAppend(content.Body.Value, _timestampMs)

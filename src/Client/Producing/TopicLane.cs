@@ -18,6 +18,7 @@ internal sealed class TopicLane(Producer producer, string name)
     private int _stickyIndex;
     private long _stickyBytes;
     private int _waiting;
+    private int _isRefreshing;
 
     public string Name { get; } = name;
 
@@ -176,6 +177,22 @@ internal sealed class TopicLane(Producer producer, string name)
         var (queues, maxMessageBytes) = await producer.ResolveAsync(this, cancellationToken).ConfigureAwait(false);
         Update(queues, maxMessageBytes);
     }
+
+    /// <summary>Whether a route leads over other lanes than the known one.</summary>
+    public bool WouldMove(QueueLane[] queues) =>
+        Volatile.Read(ref _queues) is { } known && !known.All(queue => queues.Contains(queue));
+
+    /// <summary>Sends what is open in the queues and gathers what is not settled.</summary>
+    public void GatherPending(List<Task> pending)
+    {
+        foreach (var lane in (Volatile.Read(ref _queues) ?? []).Select(static queue => queue.Broker).Distinct())
+            lane.Flush(pending, this);
+    }
+
+    /// <summary>False while one is under way.</summary>
+    public bool TryBeginRefresh() => Interlocked.Exchange(ref _isRefreshing, 1) == 0;
+
+    public void EndRefresh() => Volatile.Write(ref _isRefreshing, 0);
 
     /// <summary>Takes a route up.</summary>
     public void Update(QueueLane[] queues, uint maxMessageBytes)

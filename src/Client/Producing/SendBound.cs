@@ -1,0 +1,29 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>How large batches to a topic with a bounded backlog may be.</summary>
+/// <remarks>
+/// A quarter of the bound: so one batch can be on its way, one be read, and one wait for room, and none is larger than
+/// the bound itself.
+/// </remarks>
+/// <param name="MaxRecords">1 or more.</param>
+/// <param name="MaxBytes">Of batches with several messages; one message may take more.</param>
+internal sealed record SendBound(int MaxRecords, int MaxBytes)
+{
+    private const int Share = 4;
+
+    /// <summary>Smaller batches would cost more than the bound is worth.</summary>
+    private const int LeastBytes = 256;
+
+    /// <summary>For a topic's settings; null when they bound nothing.</summary>
+    public static SendBound? From(TopicSettings settings)
+    {
+        if (settings is not ({ MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }))
+            return null;
+        var records = settings.MaxBacklogMessages is > 0 and var messages ? messages / Share : SendBatch.MaxRecords;
+        var bytes = settings.MaxBacklogBytes is > 0 and var most ? most / Share : int.MaxValue;
+        return new SendBound(
+            (int)Math.Clamp(records, 1, SendBatch.MaxRecords), (int)Math.Clamp(bytes, LeastBytes, int.MaxValue));
+    }
+}
