@@ -57,6 +57,34 @@ public sealed class CommandTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenSettings_WhenATopicIsCreatedAndAltered_ThenTheyHoldAndTheOthersStay()
+    {
+        JsonElement made = await JsonOfAsync(
+            "topic", "create", "t", "--retention-age", "30d", "--retention-bytes", "2GiB", "--retention-count", "500",
+            "--max-message-bytes", "64KiB", "--max-backlog", "128", "--backlog-policy", "reject", "--backlog-groups", "a,b");
+        Assert.Equal(
+            (2_592_000_000L, 2L << 30, 500L, 65_536L, 128L, 0L, "reject", "a,b"),
+            (Number(made, "retentionAgeMs"), Number(made, "retentionBytes"), Number(made, "retentionCount"),
+                Number(made, "maxMessageBytes"), Number(made, "maxBacklogMessages"), Number(made, "maxBacklogBytes"),
+                made.GetProperty("backlogPolicy").GetString(), made.GetProperty("backlogGroups").GetString()));
+
+        JsonElement altered = await JsonOfAsync(
+            "topic", "alter", "t", "--queues", "6", "--retention-age", "0", "--max-backlog", "0",
+            "--max-backlog-bytes", "1MiB", "--backlog-policy", "drop-oldest", "--backlog-groups", "");
+        Assert.Equal(6, altered.GetProperty("queues").GetArrayLength());
+        Assert.Equal(
+            (0L, 2L << 30, 0L, 1L << 20, "drop-oldest", ""),
+            (Number(altered, "retentionAgeMs"), Number(altered, "retentionBytes"), Number(altered, "maxBacklogMessages"),
+                Number(altered, "maxBacklogBytes"), altered.GetProperty("backlogPolicy").GetString(),
+                altered.GetProperty("backlogGroups").GetString()));
+        Assert.Contains("drop-oldest", (await DoneAsync("topic", "describe", "t")).Error, StringComparison.Ordinal);
+        await FailsAsync(ExitCode.NotFound, "UnknownTopic", "topic", "alter", "none", "--queues", "2");
+        await FailsAsync(ExitCode.Refused, "InvalidArgument", "topic", "alter", "t", "--queues", "2");
+    }
+
+    private static long Number(JsonElement json, string name) => json.GetProperty(name).GetInt64();
+
+    [Fact]
     public async Task GivenAMessageWithEverything_WhenConsumedAsJson_ThenEveryPartIsThere()
     {
         CliRun sent = await DoneAsync(

@@ -24,6 +24,23 @@ public sealed class TextTests
     public void GivenNoDuration_WhenRead_ThenThereIsNone(string text) => Assert.Null(DurationText.TryRead(text));
 
     [Theory]
+    [InlineData("4096", 4096)]
+    [InlineData("512KiB", 524_288)]
+    [InlineData("10mib", 10_485_760)]
+    [InlineData("2GiB", 2_147_483_648)]
+    [InlineData("1TiB", 1_099_511_627_776)]
+    public void GivenASize_WhenRead_ThenItsUnitIsUnderstood(string text, long bytes)
+        => Assert.Equal(bytes, SizeText.TryRead(text));
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("KiB")]
+    [InlineData("-1")]
+    [InlineData("1.5GiB")]
+    [InlineData("9999999999TiB")]
+    public void GivenNoSize_WhenRead_ThenThereIsNone(string text) => Assert.Null(SizeText.TryRead(text));
+
+    [Theory]
     [InlineData("begin", "begin")]
     [InlineData("end", "end")]
     [InlineData("offset:42", "offset:42")]

@@ -6,13 +6,14 @@ using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 
-/// <summary><c>topic create | list | describe | delete</c>.</summary>
+/// <summary><c>topic create | alter | list | describe | delete</c>.</summary>
 internal static class TopicCommands
 {
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
-        var topic = new Command("topic", "Creates, lists, describes and deletes topics.");
+        var topic = new Command("topic", "Creates, changes, lists, describes and deletes topics.");
         topic.Subcommands.Add(CreateCreate(options, streams));
+        topic.Subcommands.Add(CreateAlter(options, streams));
         topic.Subcommands.Add(CreateList(options, streams));
         topic.Subcommands.Add(CreateDescribe(options, streams));
         topic.Subcommands.Add(CreateDelete(options, streams));
@@ -24,21 +25,45 @@ internal static class TopicCommands
     private static Command CreateCreate(GlobalOptions options, CliStreams streams)
     {
         Argument<string> name = TopicArgument();
-        var queues = new Option<int?>("--queues")
+        var command = new Command(
+            "create",
+            "Creates a topic; what is not given is as the broker is set. "
+            + "Example: equeue topic create orders --queues 8 --retention-age 3d --max-backlog 100000")
         {
-            Description = "Queues; without it as many as the broker is set to.",
-            HelpName = "N",
+            name,
         };
-        var command = new Command("create", "Creates a topic.") { name, queues };
+        TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
         command.SetAction(async (parsed, cancellationToken) =>
         {
-            if (parsed.GetValue(queues) is < 1) throw new UsageException("--queues must be 1 or more.");
+            TopicSettings wanted = settings.Read(parsed);
             await using EQueueClient client = options.CreateClient(parsed);
             TopicDescription created = await client.Admin.CreateTopicAsync(
-                parsed.GetRequiredValue(name),
-                new TopicSettings { QueueCount = parsed.GetValue(queues) },
-                cancellationToken);
+                parsed.GetRequiredValue(name), wanted, cancellationToken);
             await WriteDescriptionAsync(streams, created, options.IsJson(parsed), cancellationToken);
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateAlter(GlobalOptions options, CliStreams streams)
+    {
+        Argument<string> name = TopicArgument();
+        var command = new Command(
+            "alter",
+            "Changes the settings that are given and leaves the rest. Example: equeue topic alter orders --queues 16")
+        {
+            name,
+        };
+        TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            TopicSettings changes = settings.Read(parsed);
+            if (changes == TopicSettings.None)
+                throw new UsageException("Nothing to change: name a setting, such as --queues 8.");
+            await using EQueueClient client = options.CreateClient(parsed);
+            TopicDescription altered = await client.Admin.AlterTopicAsync(
+                parsed.GetRequiredValue(name), changes, cancellationToken);
+            await WriteDescriptionAsync(streams, altered, options.IsJson(parsed), cancellationToken);
             return ExitCode.Done;
         });
         return command;
@@ -119,20 +144,46 @@ internal static class TopicCommands
         await streams.Output.FlushAsync(cancellationToken);
     }
 
-    private static void WriteTable(CliStreams streams, TopicDescription topic) => TableWriter.Write(
-        streams,
-        ["topic", "queue", "start", "end", "bytes", "last stored"],
-        [
-            .. topic.Queues.Select(queue => new[]
-            {
-                topic.Topic,
-                Text(queue.Number),
-                Text(queue.Start.Value),
-                Text(queue.End.Value),
-                Text(queue.StoredBytes),
-                LastStored(queue) ?? "-",
-            }),
-        ]);
+    private static void WriteTable(CliStreams streams, TopicDescription topic)
+    {
+        TableWriter.Write(
+            streams,
+            ["topic", "queue", "start", "end", "bytes", "last stored"],
+            [
+                .. topic.Queues.Select(queue => new[]
+                {
+                    topic.Topic,
+                    Text(queue.Number),
+                    Text(queue.Start.Value),
+                    Text(queue.End.Value),
+                    Text(queue.StoredBytes),
+                    LastStored(queue) ?? "-",
+                }),
+            ]);
+        streams.Error.WriteLine(Describe(topic.Settings));
+    }
+
+    private static string Describe(TopicSettings settings)
+    {
+        string backlog = settings is { MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }
+            ? $"{Bound(settings.MaxBacklogMessages)} messages, {Bound(settings.MaxBacklogBytes)} bytes, "
+                + $"{Word(settings.BacklogPolicy)}, "
+                + (settings.BacklogGroups is { Length: > 0 } groups ? groups : "any group")
+            : "no bound";
+        string age = settings.RetentionAge is { } kept && kept > TimeSpan.Zero ? kept.ToString() : "for ever";
+        return $"retention: {age}, {Bound(settings.RetentionBytes)} bytes, "
+            + $"{Bound(settings.RetentionCount)} messages a queue; "
+            + $"largest message: {settings.MaxMessageBytes} bytes; backlog: {backlog}";
+    }
+
+    private static string Bound(long? value) => value is > 0 ? Text(value.Value) : "any";
+
+    private static string Word(BacklogPolicy? policy) => policy switch
+    {
+        BacklogPolicy.Reject => "reject",
+        BacklogPolicy.DropOldest => "drop-oldest",
+        _ => "block",
+    };
 
     private static void WriteJson(Stream output, TopicDescription topic) => JsonLine.Write(output, json =>
     {
@@ -142,7 +193,12 @@ internal static class TopicCommands
         json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
         json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
         json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
+        json.WriteNumber("retentionCount", topic.Settings.RetentionCount ?? 0);
         json.WriteNumber("maxMessageBytes", topic.Settings.MaxMessageBytes ?? 0);
+        json.WriteNumber("maxBacklogMessages", topic.Settings.MaxBacklogMessages ?? 0);
+        json.WriteNumber("maxBacklogBytes", topic.Settings.MaxBacklogBytes ?? 0);
+        json.WriteString("backlogPolicy", Word(topic.Settings.BacklogPolicy));
+        json.WriteString("backlogGroups", topic.Settings.BacklogGroups ?? "");
         json.WriteStartArray("queues");
         foreach (QueueDescription queue in topic.Queues)
         {

@@ -12,7 +12,9 @@ internal static class DurationText
     /// <summary>The longest duration that timers take, in days.</summary>
     private const int MostDays = 20;
 
-    public static TimeSpan? TryRead(string text)
+    /// <param name="text">As it was written.</param>
+    /// <param name="mostDays">The longest that is taken.</param>
+    public static TimeSpan? TryRead(string text, int mostDays = MostDays)
     {
         foreach ((string suffix, double milliseconds) in Units)
         {
@@ -20,7 +22,7 @@ internal static class DurationText
             ReadOnlySpan<char> digits = text.AsSpan(0, text.Length - suffix.Length);
             if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, null, out double count)) continue;
             double total = count * milliseconds;
-            return total >= 1 && total <= TimeSpan.FromDays(MostDays).TotalMilliseconds
+            return total >= 1 && total <= TimeSpan.FromDays(mostDays).TotalMilliseconds
                 ? TimeSpan.FromMilliseconds(total) : null;
         }
 
@@ -28,11 +30,16 @@ internal static class DurationText
     }
 
     /// <summary>For an option's parser.</summary>
-    public static TimeSpan Parse(ArgumentResult result)
+    public static TimeSpan Parse(ArgumentResult result) => Parse(result, MostDays);
+
+    /// <summary>For an option's parser.</summary>
+    /// <param name="result">What was written.</param>
+    /// <param name="mostDays">The longest that is taken.</param>
+    public static TimeSpan Parse(ArgumentResult result, int mostDays)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text) is { } value) return value;
-        result.AddError($"'{text}' is no duration: write 500ms, 30s, 5m, 2h or 7d; 1ms to {MostDays}d.");
+        if (TryRead(text, mostDays) is { } value) return value;
+        result.AddError($"'{text}' is no duration: write 500ms, 30s, 5m, 2h or 7d; 1ms to {mostDays}d.");
         return default;
     }
 }
