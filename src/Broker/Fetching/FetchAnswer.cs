@@ -20,5 +20,8 @@ internal sealed class FetchAnswer(FrameBuffer frame, int limit)
     /// <summary>Of the entry bytes, those that came from disk.</summary>
     public int ColdBytes { get; set; }
 
+    /// <summary>Reads that passed over as much as one may without giving anything.</summary>
+    public int LongPasses { get; set; }
+
     public bool HasErrors { get; set; }
 }
