@@ -43,6 +43,11 @@ internal static class FigureNames
     public const string SegmentsRemoved = "segmentsRemoved";
     public const string SegmentsPacked = "segmentsPacked";
     public const string SettleSeconds = "settleSeconds";
+    public const string FetchedBytes = "fetchedBytes";
+    public const string FetchedBytesOfAll = "fetchedBytesOfAll";
+    public const string FetchedRatio = "fetchedRatio";
+    public const string ReadSeconds = "readSeconds";
+    public const string ReadSecondsOfAll = "readSecondsOfAll";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -55,6 +60,7 @@ internal static class FigureNames
     [
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
+        FetchedRatio, ReadSeconds, ReadSecondsOfAll,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -68,6 +74,7 @@ internal static class FigureNames
         Damaged, Messages, ElapsedSeconds, FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceP99,
         ReferenceRatio, ReadySeconds,
         LogBytes, ReplayBytes, LiveBytes, LogToLive, SettledToLive, SegmentsRemoved, SegmentsPacked, SettleSeconds,
+        FetchedBytes, FetchedBytesOfAll, FetchedRatio, ReadSeconds, ReadSecondsOfAll,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -14,6 +14,7 @@ internal static class ScenarioList
         new PackingScenario(),
         new RecoveryScenario(),
         new ColdReadScenario(),
+        new FilterScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
