@@ -171,21 +171,46 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <param name="destination">Gets whole entries back to back: 48-byte header (more when its byte 33 says so) and
     /// the batch.</param>
     public ReadResult Read(QueueId queue, QueueOffset from, int maxBytes, IBufferWriter<byte> destination) =>
-        _tailReader.Read(queue, from, maxBytes, destination);
+        _tailReader.Read(queue, from, maxBytes, TagBits.Unknown, destination);
 
-    /// <summary>The same as <see cref="Read"/> from disk, checked by CRC, on the store's reader threads.</summary>
+    /// <summary>The same, but passes over entries without a wanted tag: by the index alone, none of their bytes are
+    /// read.</summary>
     /// <param name="queue">The queue.</param>
-    /// <param name="from">The first entry given holds it.</param>
+    /// <param name="from">Nothing before it is given, but for what its entry holds.</param>
     /// <param name="maxBytes">Of all entries; a first entry larger than that is given all the same.</param>
-    /// <param name="destination">Lent until the task completes; written on a thread of the store.</param>
-    /// <param name="cancellationToken">Looked at before the read begins.</param>
+    /// <param name="tagMask">Entries none of whose tag bits are in it are passed over; 0 or all ones: none.</param>
+    /// <param name="destination">Gets whole entries back to back: 48-byte header (more when its byte 33 says so) and
+    /// the batch.</param>
+    /// <remarks>One call passes over at most 4,096 entries; NextOffset of the result says how far it came.</remarks>
+    public ReadResult Read(
+        QueueId queue, QueueOffset from, int maxBytes, uint tagMask, IBufferWriter<byte> destination) =>
+        _tailReader.Read(queue, from, maxBytes, tagMask, destination);
+
+    /// <inheritdoc cref="ReadFromDiskAsync(QueueId, QueueOffset, int, uint, IBufferWriter{byte}, CancellationToken)"/>
     public ValueTask<ReadResult> ReadFromDiskAsync(
         QueueId queue,
         QueueOffset from,
         int maxBytes,
         IBufferWriter<byte> destination,
         CancellationToken cancellationToken) =>
-        new(_diskReader.ReadAsync(queue, from, maxBytes, destination, cancellationToken));
+        ReadFromDiskAsync(queue, from, maxBytes, TagBits.Unknown, destination, cancellationToken);
+
+    /// <summary>Gives entries of a queue from disk, checked by CRC, on the store's reader threads.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="from">The first entry given holds it, unless that one is passed over.</param>
+    /// <param name="maxBytes">Of all entries; a first entry larger than that is given all the same.</param>
+    /// <param name="tagMask">Entries none of whose tag bits are in it are passed over; 0 or all ones: none.</param>
+    /// <param name="destination">Lent until the task completes; written on a thread of the store.</param>
+    /// <param name="cancellationToken">Looked at before the read begins.</param>
+    /// <remarks>One call passes over at most 8,192 entries; NextOffset of the result says how far it came.</remarks>
+    public ValueTask<ReadResult> ReadFromDiskAsync(
+        QueueId queue,
+        QueueOffset from,
+        int maxBytes,
+        uint tagMask,
+        IBufferWriter<byte> destination,
+        CancellationToken cancellationToken) =>
+        new(_diskReader.ReadAsync(queue, from, maxBytes, tagMask, destination, cancellationToken));
 
     /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible, or the queue is
     /// gone.</summary>

@@ -46,6 +46,11 @@ internal static class FigureNames
     public const string MaxDepth = "maxDepth";
     public const string RequestsPerMessage = "requestsPerMessage";
     public const string ResidentGrowth = "broker.rssGrowthBytes";
+    public const string FetchedBytes = "fetchedBytes";
+    public const string FetchedBytesOfAll = "fetchedBytesOfAll";
+    public const string FetchedRatio = "fetchedRatio";
+    public const string ReadSeconds = "readSeconds";
+    public const string ReadSecondsOfAll = "readSecondsOfAll";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -58,6 +63,7 @@ internal static class FigureNames
     [
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
+        FetchedRatio, ReadSeconds, ReadSecondsOfAll,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -72,6 +78,7 @@ internal static class FigureNames
         ReferenceRatio, ReadySeconds,
         LogBytes, ReplayBytes, LiveBytes, LogToLive, SettledToLive, SegmentsRemoved, SegmentsPacked, SettleSeconds,
         MaxDepth, RequestsPerMessage, ResidentGrowth,
+        FetchedBytes, FetchedBytesOfAll, FetchedRatio, ReadSeconds, ReadSecondsOfAll,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

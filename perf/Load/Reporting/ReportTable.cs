@@ -51,6 +51,11 @@ internal sealed class ReportTable
         new("requests/msg", FigureNames.RequestsPerMessage, Thousandths),
         new("broker MB grown", FigureNames.ResidentGrowth, TenthMegabytes),
         new("settle s", FigureNames.SettleSeconds, Tenths, InFull: true),
+        new("fetched MB", FigureNames.FetchedBytes, Megabytes),
+        new("of all MB", FigureNames.FetchedBytesOfAll, Megabytes),
+        new("bytes 1:", FigureNames.FetchedRatio, Tenths),
+        new("read s", FigureNames.ReadSeconds, Hundredths),
+        new("of all s", FigureNames.ReadSecondsOfAll, Hundredths),
     ];
 
     private readonly List<string> _headers = [];

@@ -1,5 +1,6 @@
 using EQueue.Load.Calls;
 using EQueue.Load.Consuming;
+using EQueue.Load.Filtering;
 using EQueue.Load.Limit;
 using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
@@ -25,6 +26,7 @@ internal static class RoleList
     public const string Fill = "fill";
     public const string Replay = "replay";
     public const string Packing = "packing";
+    public const string Filter = "filter";
 
     public static IRole? Create(string name) => name switch
     {
@@ -43,6 +45,7 @@ internal static class RoleList
         Fill => new FillRole(),
         Replay => new ReplayRole(),
         Packing => new PackingRole(),
+        Filter => new FilterRole(),
         _ => null,
     };
 }

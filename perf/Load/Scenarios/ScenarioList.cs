@@ -15,6 +15,7 @@ internal static class ScenarioList
         new RecoveryScenario(),
         new ColdReadScenario(),
         new BackPressureScenario(),
+        new FilterScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

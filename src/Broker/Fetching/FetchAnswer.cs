@@ -23,5 +23,8 @@ internal sealed class FetchAnswer(FrameBuffer frame, int limit)
     /// <summary>Whether it has messages of a topic whose senders may wait for their commit.</summary>
     public bool IsBounded { get; set; }
 
+    /// <summary>Reads that passed over as much as one may without giving anything.</summary>
+    public int LongPasses { get; set; }
+
     public bool HasErrors { get; set; }
 }

@@ -33,6 +33,10 @@ internal sealed partial class FetchHandler
             while (!await TryServeAsync(session, isOnReceiveLoop))
             {
                 isOnReceiveLoop = false;
+
+                // There is more to pass over: everybody else who waits for a thread comes first.
+                if (session.IsPassing)
+                    await Task.Yield();
             }
         }
         catch (Exception exception)
@@ -56,7 +60,7 @@ internal sealed partial class FetchHandler
             ValueTask gathering = GatherAsync(session, answer);
             isOnReceiveLoop &= gathering.IsCompleted;
             await gathering;
-            if (session.IsDue || _isStopping || IsEnough(session, answer))
+            if (session.IsDue || _isStopping || IsEnough(session, answer) || IsToBeTold(session))
             {
                 Send(session, answer, isOnReceiveLoop);
                 return true;
@@ -119,13 +123,21 @@ internal sealed partial class FetchHandler
                 }
 
                 read = await _store.ReadFromDiskAsync(
-                    queue.Key.Id, queue.Next, Math.Min(maxBytes, coldRoom), answer.Frame, session.Peer.Closed);
+                    queue.Key.Id,
+                    queue.Next,
+                    Math.Min(maxBytes, coldRoom),
+                    queue.TagMask,
+                    answer.Frame,
+                    session.Peer.Closed);
+                PassOver(session, queue, read);
                 answer.ColdBytes += read.Size;
             }
 
-            if (!TryTake(session, queue, answer, read, start, longest))
+            if (!TryTake(session, queue, answer, read, start, longest) || answer.LongPasses == MaxLongPasses)
                 break;
         }
+
+        session.IsPassing = answer.LongPasses > 0;
 
         // Who was left out for want of cold room comes before those who were served.
         session.Skipped.ForEach(session.Ready.Enqueue);
@@ -138,11 +150,19 @@ internal sealed partial class FetchHandler
     /// </summary>
     private ReadResult Read(FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame)
     {
-        ReadResult read = _store.Read(queue.Key.Id, queue.Next, maxBytes, frame);
-        if (read.Error != ErrorCode.None || read.Size > 0 || read.NeedsDisk || queue.IsWatched)
+        ReadResult read = ReadOnce(session, queue, maxBytes, frame);
+        if (read.Error != ErrorCode.None || read.Size > 0 || read.NeedsDisk || queue.IsWatched
+            || HasMore(queue, read))
             return read;
         queue.IsWatched = _store.Watch(queue.Key.Id, queue.Next, session);
-        return queue.IsWatched ? read : _store.Read(queue.Key.Id, queue.Next, maxBytes, frame);
+        return queue.IsWatched ? read : ReadOnce(session, queue, maxBytes, frame);
+    }
+
+    private ReadResult ReadOnce(FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame)
+    {
+        ReadResult read = _store.Read(queue.Key.Id, queue.Next, maxBytes, queue.TagMask, frame);
+        PassOver(session, queue, read);
+        return read;
     }
 
     /// <summary>Takes what was read for a queue into the answer.</summary>
@@ -162,7 +182,10 @@ internal sealed partial class FetchHandler
         {
             frame.Truncate(start);
             queue.IsReady = false;
-            if (!queue.IsWatched)
+            bool hasMore = HasMore(queue, read);
+            if (hasMore)
+                answer.LongPasses++;
+            if (hasMore || !queue.IsWatched)
                 session.MakeReady(queue);
             return true;
         }
@@ -187,14 +210,14 @@ internal sealed partial class FetchHandler
         session.Served.Add(queue);
         answer.EntryBytes += read.Size;
         answer.QueueCount++;
-        answer.IsBounded |= _catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic)
-            && topic.Backlog is { IsBounded: true };
+        answer.IsBounded |= IsBounded(queue);
         return true;
     }
 
     private void AddError(
         FetchSession session, SessionQueue queue, FetchAnswer answer, ErrorCode error, in ReadResult read = default)
     {
+        TellMoved(queue, answer);
         QueueOffset start = read.Start;
         QueueOffset end = read.VisibleEnd;
         if (_store.TryGetQueue(queue.Key.Id, out QueueView view) && error != ErrorCode.UnknownQueue)
@@ -211,7 +234,8 @@ internal sealed partial class FetchHandler
     private void Send(FetchSession session, FetchAnswer answer, bool isOnReceiveLoop)
     {
         foreach (SessionQueue queue in session.Served)
-            queue.Next = queue.NextAfterAnswer;
+            queue.Next = queue.Told = queue.NextAfterAnswer;
+        TellMoved(session, answer);
         FrameBuffer frame = answer.Frame!;
         new FetchResponseHeader(session.Id, session.Request.Sequence, 0, answer.QueueCount)
             .Write(frame.Slice(0, FetchResponseHeader.Size));
@@ -260,8 +284,7 @@ internal sealed partial class FetchHandler
             return true;
         }
 
-        TimeSpan wait = TimeSpan.FromMilliseconds(session.Request.MaxWaitMs);
-        _wheel.Add(session, wait < _limits.MaxFetchWait ? wait : _limits.MaxFetchWait);
+        _wheel.Add(session, TakeWait(session));
         if (!session.TryMove(FetchPhase.Serving, FetchPhase.Parked))
         {
             Unpark(session);

@@ -183,6 +183,7 @@ internal sealed partial class FetchHandler : IDisposable
         session.LastUsed = _time.GetTimestamp();
         session.NextSequence = request.Sequence + 1;
         session.IsDue = request.MaxWaitMs == 0 || request.MinBytes == 0;
+        session.HasWaited = false;
         session.Header = header;
         session.Request = request;
         bool isOurs = session.TryMove(FetchPhase.Idle, FetchPhase.Serving);
@@ -197,7 +198,8 @@ internal sealed partial class FetchHandler : IDisposable
         {
             if (!session.Queues.TryGetValue(wanted.Queue, out SessionQueue? queue))
                 session.Queues[wanted.Queue] = queue = new SessionQueue(wanted.Queue);
-            queue.Next = wanted.Offset;
+            queue.Next = queue.Told = wanted.Offset;
+            queue.TagMask = wanted.TagMask;
             queue.MaxBytes = wanted.MaxBytes;
             queue.Refusal = Judge(wanted);
             session.MakeReady(queue);

@@ -52,6 +52,21 @@ internal sealed class FetchSession(
     /// <summary>Queues that need the disk and came too late for the answer under construction.</summary>
     public List<SessionQueue> Skipped { get; } = [];
 
+    /// <summary>Queues in which something was passed over that the reader may not have been told of.</summary>
+    public List<SessionQueue> Moved { get; } = [];
+
+    /// <summary>Messages passed over since the last answer.</summary>
+    public long PassedCount { get; set; }
+
+    /// <summary>Whether senders may wait for the reader to hear of what was passed over.</summary>
+    public bool IsMoveAwaited { get; set; }
+
+    /// <summary>Whether the last turn ended before everything that is visible was looked at.</summary>
+    public bool IsPassing { get; set; }
+
+    /// <summary>Whether the request has waited before: its next wait is what is left of the first.</summary>
+    public bool HasWaited { get; set; }
+
     public FetchRequest Request { get; set; } = new();
 
     public FrameHeader Header { get; set; }

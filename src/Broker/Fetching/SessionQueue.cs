@@ -7,13 +7,23 @@ internal sealed class SessionQueue(FetchQueueKey key)
 {
     public FetchQueueKey Key { get; } = key;
 
-    /// <summary>The first message that the reader has not been given.</summary>
+    /// <summary>The first message that the reader has not been given and that was not passed over.</summary>
     public QueueOffset Next { get; set; }
+
+    /// <summary>Where it goes on as far as the reader knows; before <see cref="Next"/> when something was passed over
+    /// since.</summary>
+    public QueueOffset Told { get; set; }
 
     /// <summary>What <see cref="Next"/> becomes when the answer under construction leaves.</summary>
     public QueueOffset NextAfterAnswer { get; set; }
 
     public int MaxBytes { get; set; }
+
+    /// <summary>Batches none of whose tag bits are in it are passed over; 0 or all ones: none.</summary>
+    public uint TagMask { get; set; }
+
+    /// <summary>Whether it stands in the session's list of queues in which something was passed over.</summary>
+    public bool IsMoved { get; set; }
 
     /// <summary>An error known before anything was read.</summary>
     public ErrorCode Refusal { get; set; }

@@ -36,7 +36,7 @@ internal sealed partial class FetchSession
             MaxBytes = _options.FetchBytes,
 
             // The first answer comes at once: without the session's id nothing can end a parked fetch for a new queue.
-            MaxWaitMs = isNew ? 0 : (int)_options.MaxFetchWait.TotalMilliseconds,
+            MaxWaitMs = isNew ? 0 : (int)_maxWait.TotalMilliseconds,
             Queues = (IReadOnlyList<FetchQueue>?)queues ?? [],
             Removed = removed,
         };

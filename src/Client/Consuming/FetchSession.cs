@@ -21,6 +21,10 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
     private const long NudgeToken = 0;
 
+    /// <summary>How far a broker has passed over what is not wanted it tells at the end of the wait: who stops at the
+    /// end learns there that nothing more comes.</summary>
+    private static readonly TimeSpan MaxWaitForEnd = TimeSpan.FromMilliseconds(100);
+
     private readonly Lock _gate = new();
     private readonly MessageStream _stream;
     private readonly ReaderOptions _options;
@@ -31,6 +35,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     private readonly List<FetchQueueKey> _removed = [];
     private readonly Stack<FetchedAnswer> _free = new();
     private readonly CancellationTokenSource _closing = new();
+    private readonly TimeSpan _maxWait;
     private readonly TimeSpan _timeout;
     private Task _recovery = Task.CompletedTask;
     private long _token = NudgeToken;
@@ -47,6 +52,9 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         _stream = stream;
         _options = options;
         _client = client;
+        _maxWait = options.StopAtEnd && !stream.Filter.IsOpen && options.MaxFetchWait > MaxWaitForEnd
+            ? MaxWaitForEnd
+            : options.MaxFetchWait;
         _timeout = options.MaxFetchWait + client.RequestTimeout;
         _logger = client.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         Link = link;

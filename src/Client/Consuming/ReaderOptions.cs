@@ -42,7 +42,10 @@ public record ReaderOptions
     /// <summary>Bytes that the broker waits for before it answers: 1 or more.</summary>
     public int MinFetchBytes { get; init; } = 1;
 
-    /// <summary>How long the broker waits for them; 1 ms or more.</summary>
+    /// <summary>
+    /// How long the broker waits for them, and at most keeps it to itself how far it passed over messages without a
+    /// wanted tag; 1 ms or more.
+    /// </summary>
     public TimeSpan MaxFetchWait { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>

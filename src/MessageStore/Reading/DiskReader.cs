@@ -24,17 +24,21 @@ internal sealed class DiskReader(
     /// <summary>A file that is missing that often is not one that the cleaner has just taken.</summary>
     private const int MaxLooks = 5;
 
+    /// <summary>What an entry that is passed over counts for in the budget: about its share of the index.</summary>
+    private const int PassedBytes = 16;
+
     private readonly uint _logSeed = EntryHeader.SeedOf(log.LogId);
     private long _reads;
 
     /// <summary>Reads that went to the disk.</summary>
     public long Reads => Volatile.Read(ref _reads);
 
-    /// <inheritdoc cref="QueueStore.ReadFromDiskAsync"/>
+    /// <summary>What <see cref="QueueStore"/> promises of its reads from disk.</summary>
     public Task<ReadResult> ReadAsync(
         QueueId id,
         QueueOffset from,
         int maxBytes,
+        uint tagMask,
         IBufferWriter<byte> destination,
         CancellationToken cancellationToken)
     {
@@ -42,11 +46,13 @@ internal sealed class DiskReader(
         {
             return Task.FromResult(bounds);
         }
+        int passed = 0;
         var work = new Work<ReadResult>(
-            () => WithWholeIndexes(() => Read(id, from, maxBytes, destination)), cancellationToken)
+            () => WithWholeIndexes(() => Read(id, from, maxBytes, tagMask, destination, out passed)),
+            cancellationToken)
         {
             Position = queue.ColdReadPosition,
-            BytesOf = static result => result.Size,
+            BytesOf = result => result.Size + ((long)passed * PassedBytes),
         };
         threads.Add(work);
         return work.Task;
@@ -88,14 +94,30 @@ internal sealed class DiskReader(
     }
 
     /// <summary>Finds and reads; files that are missing or damaged show before the first byte is given.</summary>
-    private ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
+    private ReadResult Read(
+        QueueId id,
+        QueueOffset from,
+        int maxBytes,
+        uint tagMask,
+        IBufferWriter<byte> destination,
+        out int passed)
     {
+        passed = 0;
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
         {
             return bounds;
         }
         Interlocked.Increment(ref _reads);
-        FoundEntries found = finder.Find(queue, from.Value, visible, maxBytes);
+        FoundEntries found = finder.Find(queue, from.Value, visible, maxBytes, tagMask);
+        passed = found.Passed;
+        if (found.EndOffset > from.Value)
+        {
+            queue.ColdReadPosition = found.EndPosition;
+        }
+        if (found.Entries.Count == 0 && found.EndOffset > from.Value)
+        {
+            return bounds with { NextOffset = new QueueOffset(found.EndOffset) };
+        }
         if (found.Entries.Count == 0)
         {
             long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
@@ -104,12 +126,11 @@ internal sealed class DiskReader(
         OpenSegment open = segments.Acquire(found.Segment!);
         try
         {
-            return CopyEntries(open, id, found.Entries, destination, bounds);
+            return CopyEntries(open, id, found, destination, bounds);
         }
         finally
         {
             segments.Release(open);
-            queue.ColdReadPosition = found.Entries[^1].Position + found.Entries[^1].Size;
         }
     }
 
@@ -137,8 +158,9 @@ internal sealed class DiskReader(
     }
 
     private ReadResult CopyEntries(
-        OpenSegment open, QueueId id, List<SealedEntry> entries, IBufferWriter<byte> destination, ReadResult bounds)
+        OpenSegment open, QueueId id, FoundEntries found, IBufferWriter<byte> destination, ReadResult bounds)
     {
+        List<SealedEntry> entries = found.Entries;
         int served = 0;
         for (int first = 0; first < entries.Count;)
         {
@@ -172,7 +194,7 @@ internal sealed class DiskReader(
                 ArrayPool<byte>.Shared.Return(buffer);
             }
         }
-        return bounds with { NextOffset = new QueueOffset(entries[^1].EndOffset), Size = served };
+        return bounds with { NextOffset = new QueueOffset(found.EndOffset), Size = served };
     }
 
     private static long End(in SealedEntry entry) => entry.FileOffset + entry.Size;

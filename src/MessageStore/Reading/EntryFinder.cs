@@ -2,27 +2,16 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Where the entries of one cold read are: neighbours in one segment, without a gap between their
-/// offsets.</summary>
-internal sealed class FoundEntries
-{
-    public List<SealedEntry> Entries { get; } = [];
-
-    public Segment? Segment { get; set; }
-
-    /// <summary>With no entries: the offset at which what can be read begins again.</summary>
-    public long NextOffset { get; set; }
-}
 
 /// <summary>Finds entries by offset or time in what is sealed and in what is still in memory. Blocks: for the disk
 /// threads only.</summary>
 internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
 {
     /// <summary>The entries from the one that holds <paramref name="offset"/> on, up to <paramref name="maxBytes"/>
-    /// or one.</summary>
-    public FoundEntries Find(Queue queue, long offset, long visible, int maxBytes)
+    /// or one; those that <paramref name="tagMask"/> leaves out are passed over.</summary>
+    public FoundEntries Find(Queue queue, long offset, long visible, int maxBytes, uint tagMask = TagBits.Unknown)
     {
-        var found = new FoundEntries { NextOffset = offset };
+        var found = new FoundEntries(offset, maxBytes, tagMask);
         long nextRunOffset = offset;
         // A segment may be sealed between the look at the memory and the look at the files: then the second round
         // finds it.
@@ -30,11 +19,11 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         {
             if (TailReader.TryFindRun(queue, offset, out IndexRun? run, out nextRunOffset))
             {
-                CollectRun(run!, offset, visible, maxBytes, nextRunOffset, found);
+                CollectRun(run!, offset, visible, nextRunOffset, found);
             }
             else
             {
-                CollectSealed(queue, offset, maxBytes, found);
+                CollectSealed(queue, offset, found);
             }
         }
         if (found.Segment is null)
@@ -92,25 +81,19 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     }
 
     private static void CollectRun(
-        IndexRun run, long offset, long visible, int maxBytes, long nextRunOffset, FoundEntries found)
+        IndexRun run, long offset, long visible, long nextRunOffset, FoundEntries found)
     {
         int count = run.CountBefore(visible, run.Count);
         found.Segment = run.Segment;
         found.NextOffset = nextRunOffset;
-        long size = 0;
-        for (int i = run.IndexOf(offset, count); i < count; i++)
+        int index = run.IndexOf(offset, count);
+        while (index < count && found.TryTake(run.EntryAt(index)))
         {
-            SealedEntry entry = run.EntryAt(i);
-            size += entry.Size;
-            if (size > maxBytes && found.Entries.Count > 0)
-            {
-                return;
-            }
-            found.Entries.Add(entry);
+            index++;
         }
     }
 
-    private void CollectSealed(Queue queue, long offset, int maxBytes, FoundEntries found)
+    private void CollectSealed(Queue queue, long offset, FoundEntries found)
     {
         Segment[] sealedOnes = IndexedSegments();
         for (int i = FirstSegment(sealedOnes, queue.Id, row => row.NextOffset > offset); i < sealedOnes.Length; i++)
@@ -120,8 +103,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             {
                 if (open.Index.TryFind(queue.Id, out SealedQueue row) && row.EntryCount > 0)
                 {
-                    CollectBlocks(open.Index, row, offset, maxBytes, found);
-                    if (found.Entries.Count > 0 || found.NextOffset > offset)
+                    CollectBlocks(open.Index, row, offset, found);
+                    if (found.EndOffset > offset || found.NextOffset > offset)
                     {
                         found.Segment = sealedOnes[i];
                         return;
@@ -135,11 +118,9 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         }
     }
 
-    private static void CollectBlocks(
-        SealedIndex index, in SealedQueue row, long offset, int maxBytes, FoundEntries found)
+    private static void CollectBlocks(SealedIndex index, in SealedQueue row, long offset, FoundEntries found)
     {
         var entries = new SealedEntry[SealedBlock.MaxEntries];
-        long size = 0;
         for (int block = Math.Max(0, index.FindBlock(row, new QueueOffset(offset))); block < row.BlockCount; block++)
         {
             int count = index.ReadBlock(row, block, entries);
@@ -149,18 +130,16 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
                 {
                     continue;
                 }
-                if (found.Entries.Count == 0 && entry.FirstOffset > offset)
+                if (entry.FirstOffset > found.EndOffset)
                 {
-                    found.NextOffset = entry.FirstOffset;
+                    // Lost between; told only when nothing before it is to be told first.
+                    found.NextOffset = found.EndOffset == offset ? entry.FirstOffset : offset;
                     return;
                 }
-                size += entry.Size;
-                bool isGap = found.Entries.Count > 0 && entry.FirstOffset != found.Entries[^1].EndOffset;
-                if (found.Entries.Count > 0 && (size > maxBytes || isGap))
+                if (!found.TryTake(entry))
                 {
                     return;
                 }
-                found.Entries.Add(entry);
             }
         }
     }

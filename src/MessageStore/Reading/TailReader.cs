@@ -7,15 +7,16 @@ namespace EQueue.MessageStore;
 /// Serves the newest bytes out of the log's ring: no system call, no lock. It copies first and then looks whether the
 /// ring was overwritten meanwhile; only then the copy counts.
 /// </summary>
-internal sealed class TailReader(CommitLog log)
+internal sealed partial class TailReader(CommitLog log)
 {
     private long _reads;
 
     /// <summary>Reads that were served from memory.</summary>
     public long Reads => Volatile.Read(ref _reads);
 
-    /// <inheritdoc cref="QueueStore.Read"/>
-    public ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
+    /// <summary>What <see cref="QueueStore"/> promises of its reads from memory.</summary>
+    public ReadResult Read(
+        QueueId id, QueueOffset from, int maxBytes, uint tagMask, IBufferWriter<byte> destination)
     {
         if (!TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
         {
@@ -30,6 +31,10 @@ internal sealed class TailReader(CommitLog log)
         if (first == count)
         {
             return bounds with { Error = ErrorCode.DamagedData, NextOffset = new QueueOffset(nextRunOffset) };
+        }
+        if (!TagBits.IsEverything(tagMask))
+        {
+            return ReadWanted(run, first, count, maxBytes, tagMask, destination, bounds);
         }
         long size = run[first].Size;
         int last = first + 1;

@@ -16,8 +16,9 @@ public enum FetchIsolation : byte
 /// queue.
 /// A sequence that is not the one expected answers UnknownFetchSession; the client then starts a new session.
 /// Answer: <see cref="FetchResponseHeader"/>, then per queue with something to say a <see cref="FetchedQueueHeader"/>
-/// and its entries. Errors per queue: UnknownQueue, QueueNotReadable, OffsetOutOfRange, DamagedData, DivergingEpoch; a
-/// queue with an error leaves the session until it is named again.
+/// and its entries; none when only batches without a wanted tag bit were passed over. Errors per queue: UnknownQueue,
+/// QueueNotReadable, OffsetOutOfRange, DamagedData, DivergingEpoch; a queue with an error leaves the session until it
+/// is named again.
 /// </remarks>
 public sealed record FetchRequest : IPayload<FetchRequest>
 {
@@ -85,7 +86,8 @@ public sealed record FetchRequest : IPayload<FetchRequest>
 /// <param name="Offset">The first message wanted.</param>
 /// <param name="LastEpoch">Epoch of the last entry read; -1 = none.</param>
 /// <param name="MaxBytes">Entry bytes of this queue per answer.</param>
-/// <param name="TagMask">Tag bits wanted; all ones = every message.</param>
+/// <param name="TagMask">Tag bits wanted (<see cref="TagBits"/>): batches with none of them are passed over. 0 or all
+/// ones = every message.</param>
 /// <param name="Progress">Messages before this offset are processed; -1 = not told.</param>
 public readonly record struct FetchQueue(
     FetchQueueKey Queue, QueueOffset Offset, int LastEpoch, int MaxBytes, uint TagMask, QueueOffset Progress)

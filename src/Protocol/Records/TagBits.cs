@@ -20,7 +20,10 @@ public static class TagBits
     /// <summary>The bit of a tag.</summary>
     public static uint Of(ReadOnlySpan<byte> utf8Tag) => 1u << (Murmur2.PositiveHash(utf8Tag) % TagCount);
 
+    /// <summary>Whether a mask asks for every record, whatever a batch's bits: 0 and all ones do.</summary>
+    public static bool IsEverything(uint mask) => mask is 0 or uint.MaxValue;
+
     /// <summary>Whether a batch with <paramref name="bits"/> may hold a record that <paramref name="mask"/> asks
     /// for.</summary>
-    public static bool MayMatch(uint bits, uint mask) => (bits & mask) != 0;
+    public static bool MayMatch(uint bits, uint mask) => (bits & mask) != 0 || IsEverything(mask);
 }

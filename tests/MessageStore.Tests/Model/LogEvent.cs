@@ -34,6 +34,8 @@ internal sealed class MessagesEvent : LogEvent
     /// <summary>As it must be read: stamped.</summary>
     public required byte[] Batch { get; init; }
 
+    public required uint TagBits { get; init; }
+
     public required ProducerSession Producer { get; init; }
 
     public required int BaseSequence { get; init; }

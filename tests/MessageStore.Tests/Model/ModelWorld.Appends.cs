@@ -21,7 +21,7 @@ internal sealed partial class ModelWorld
             if (_random.Next(50) == 0)
                 queue = _random.Next(2) == 0 ? NeverUsed : _model.KnownIds.DefaultIfEmpty(NeverUsed).Min();
             byte[] batch = _random.Next(60) == 0 ? TestBatch.OfSize(9_000, _version++) : MakeBatch(ProducerSession.None, -1);
-            items[i] = new AppendItem { Queue = new QueueId(queue), Batch = batch, TagBits = (uint)_random.Next() };
+            items[i] = new AppendItem { Queue = new QueueId(queue), Batch = batch, TagBits = MakeTagBits() };
         }
 
         await SubmitAsync(items);
@@ -47,7 +47,7 @@ internal sealed partial class ModelWorld
             byte[] batch = MakeBatch(session, next);
             RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out _);
             int count = header.RecordsCount;
-            items.Add(new AppendItem { Queue = new QueueId(queue.Id), Batch = batch });
+            items.Add(new AppendItem { Queue = new QueueId(queue.Id), Batch = batch, TagBits = MakeTagBits() });
             next += count;
         }
 
@@ -85,6 +85,15 @@ internal sealed partial class ModelWorld
             bodies[i] = $"{_seed}/{_version++}".PadRight(_random.Next(4) == 0 ? _random.Next(1_600) : _random.Next(60), '.');
         return TestBatch.Of(producer, baseSequence, bodies);
     }
+
+    /// <summary>Mostly the bit of one tag, also those of some, none that is known, and what no sender would say.</summary>
+    private uint MakeTagBits() => _random.Next(8) switch
+    {
+        0 => uint.MaxValue,
+        1 => 0,
+        2 or 3 => (uint)_random.Next(),
+        var bit => 1u << (bit + (8 * _random.Next(4))),
+    };
 
     /// <summary>Appends in one request and compares every answer with the model's.</summary>
     private async Task SubmitAsync(AppendItem[] items)
@@ -166,6 +175,7 @@ internal sealed partial class ModelWorld
             FirstOffset = item.FirstOffset.Value,
             StoredMs = item.StoredTimeMs,
             Batch = batch,
+            TagBits = item.TagBits,
             Producer = header.Producer,
             BaseSequence = header.BaseSequence,
             Records = header.RecordsCount,

@@ -24,22 +24,27 @@ internal sealed partial class ModelWorld
             _ => _random.NextInt64(queue.End + 1),
         };
         int maxBytes = _random.Next(2) == 0 ? 1 + _random.Next(2_000) : 50_000;
-        await ReadAndCheckAsync(queue, from, maxBytes, fromDisk: _random.Next(3) == 0);
+        bool fromDisk = _random.Next(3) == 0;
+        uint mask = _random.Next(3) switch { 0 => 0, 1 => uint.MaxValue, _ => MakeTagBits() };
+        await ReadAndCheckAsync(queue, from, maxBytes, fromDisk, mask);
     }
 
     /// <summary>Reads once and compares with what was sent.</summary>
     /// <returns>Where to go on; <paramref name="from"/> at the visible end and outside the queue.</returns>
-    private async Task<long> ReadAndCheckAsync(ModelQueue queue, long from, int maxBytes, bool fromDisk)
+    private async Task<long> ReadAndCheckAsync(
+        ModelQueue queue, long from, int maxBytes, bool fromDisk, uint mask = uint.MaxValue)
     {
         var id = new QueueId(queue.Id);
         Assert.True(Store.TryGetQueue(id, out QueueView before));
         var bytes = new ArrayBufferWriter<byte>();
-        ReadResult result = fromDisk ? default : Store.Read(id, new QueueOffset(from), maxBytes, bytes);
+        ReadResult result = fromDisk ? default : Store.Read(id, new QueueOffset(from), maxBytes, mask, bytes);
         string where = fromDisk ? "disk" : result.NeedsDisk ? "memory, then disk" : "memory";
         if (fromDisk || result.NeedsDisk)
         {
             Assert.Equal(0, bytes.WrittenCount);
-            result = await Store.ReadFromDiskAsync(id, new QueueOffset(from), maxBytes, bytes, _cancel)
+            // What the index in memory told to pass over need not be looked at again.
+            QueueOffset at = fromDisk ? new QueueOffset(from) : result.NextOffset;
+            result = await Store.ReadFromDiskAsync(id, at, maxBytes, mask, bytes, _cancel)
                 .AsTask().WaitAsync(Deadline, _cancel);
             _histogram.Count("read from disk");
         }
@@ -61,23 +66,34 @@ internal sealed partial class ModelWorld
         Assert.True(
             result.Error == ErrorCode.None,
             $"queue {queue.Id}, read at {from} ({where}): {result}; it ends at {queue.End}");
-        if (result.Size == 0)
+        if (result.NextOffset.Value == from)
         {
+            Assert.Equal(0, result.Size);
             Assert.Equal(result.VisibleEnd.Value, from);
             return from;
         }
 
-        return CheckEntries(queue, from, maxBytes, result, bytes.WrittenSpan);
+        return CheckEntries(queue, from, maxBytes, mask, result, bytes.WrittenSpan);
     }
 
-    private long CheckEntries(ModelQueue queue, long from, int maxBytes, in ReadResult result, ReadOnlySpan<byte> bytes)
+    /// <summary>Everything wanted up to the next offset, nothing else, and never nothing while something is there.
+    /// </summary>
+    private long CheckEntries(
+        ModelQueue queue, long from, int maxBytes, uint mask, in ReadResult result, ReadOnlySpan<byte> bytes)
     {
         List<TestBatch.Entry> entries = TestBatch.Split(bytes, new QueueId(queue.Id));
-        Assert.True(entries.Count == 1 || result.Size <= maxBytes, $"{result.Size} bytes given, {maxBytes} asked for");
-        int index = queue.IndexOf(from);
-        foreach (TestBatch.Entry entry in entries)
+        Assert.True(entries.Count <= 1 || result.Size <= maxBytes, $"{result.Size} bytes given, {maxBytes} asked for");
+        long next = result.NextOffset.Value;
+        int index = queue.IndexOf(from), end = queue.IndexOf(next - 1) + 1;
+        MessagesEvent[] wanted =
+            [.. queue.Batches.Take(index..end).Where(batch => TagBits.MayMatch(batch.TagBits, mask))];
+        Assert.True(
+            wanted.Length == entries.Count,
+            $"queue {queue.Id}: {wanted.Length} batches from {from} to {next} have a bit of {mask:x}, {entries.Count} came");
+        if (wanted.Length < end - index)
+            _histogram.Count(wanted.Length == 0 ? "passed over all" : "passed over some");
+        foreach ((MessagesEvent sent, TestBatch.Entry entry) in wanted.Zip(entries))
         {
-            MessagesEvent sent = queue.Batches[index++];
             Assert.True(
                 sent.FirstOffset == entry.FirstOffset && sent.Batch.AsSpan().SequenceEqual(entry.Batch),
                 $"queue {queue.Id}: read offset {entry.FirstOffset} of epoch {entry.Epoch}; expected "
@@ -85,8 +101,8 @@ internal sealed partial class ModelWorld
             Assert.Equal(sent.StoredMs, entry.StoredTimeMs);
         }
 
-        MessagesEvent last = queue.Batches[index - 1];
-        Assert.Equal(last.EndOffset, result.NextOffset.Value);
+        MessagesEvent last = queue.Batches[end - 1];
+        Assert.Equal(last.EndOffset, next);
         Assert.True(last.EndOffset <= result.VisibleEnd.Value, "something was read that is not visible yet");
         // Whoever read it may have acted on it: it must not go away any more.
         Vouch(last.Index + 1, _policy == FlushPolicy.Sync);

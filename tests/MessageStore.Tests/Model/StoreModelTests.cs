@@ -58,7 +58,7 @@ public sealed class StoreModelTests
         Assert.True(histogram["step roll by age"] >= Steps / 100, "too few rolls");
         string[] needed =
         [
-            "latched", "read from disk", "answer: DuplicateSequence", "answer: OutOfOrderSequence",
+            "latched", "read from disk", "passed over some", "passed over all", "answer: DuplicateSequence", "answer: OutOfOrderSequence",
             "answer: ProducerFenced", "answer: UnknownProducer", "answer: StorageFull", "watch told: visible",
             "crash while opening: hit", "entries lost, not promised", "fault: SyncFile failed", "fault: Write failed",
         ];

@@ -51,6 +51,10 @@ public class TagBitsTests
     [InlineData(TagBits.Untagged, 0b1u, false)]
     [InlineData(TagBits.Unknown, 0b1u, true)]
     [InlineData(0b1u, TagBits.Unknown, true)]
+    [InlineData(0u, TagBits.Unknown, true)]
+    [InlineData(0b1u, 0u, true)]
+    [InlineData(0u, 0u, true)]
+    [InlineData(0u, 0b1u, false)]
     public void GivenBitsAndAMask_WhenMatched_ThenOneSharedBitIsEnough(uint bits, uint mask, bool expected) =>
         Assert.Equal(expected, TagBits.MayMatch(bits, mask));
 }

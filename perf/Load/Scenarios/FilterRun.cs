@@ -1,0 +1,103 @@
+using EQueue.Client;
+using EQueue.Load.Filtering;
+using EQueue.Load.Limit;
+using EQueue.Load.Measuring;
+using EQueue.Load.Reporting;
+using EQueue.Load.Roles;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>A broker with a log of tagged messages, which is read from its begin once for one tag, once for all.</summary>
+internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsyncDisposable
+{
+    /// <summary>Not measured: a small stream is sent and read before. 0 seconds leave that out.</summary>
+    public const double StandardWarmup = 2;
+
+    private const long WarmupMessages = 100_000;
+
+    /// <summary>Nothing is sent while it reads.</summary>
+    private static readonly string[] Writing =
+    [
+        FigureNames.BytesWritten, FigureNames.DiskWriteMBps, FigureNames.Fdatasyncs, FigureNames.FdatasyncsPerSecond,
+        FigureNames.MessagesPerFdatasync,
+    ];
+
+    private readonly string _directory = session.Workspace.NewPath("broker");
+    private readonly RoleProcess _broker = session.Start(RoleList.Broker);
+    private readonly RoleProcess _producer = session.Start(RoleList.Filter);
+    private readonly RoleProcess _reader = session.Start(RoleList.Filter);
+    private FilterOrder? _stream;
+    private EQueueClient? _client;
+
+    /// <summary>Starts the broker and sends what the readers will read.</summary>
+    public async Task<FilterSendResult> PrepareAsync(CancellationToken cancellationToken)
+    {
+        var start = new BrokerOrder(_directory, session.Options.Flush ?? FlushMode.Async);
+        var server = (await _broker.CallAsync<BrokerResult>("start", start, cancellationToken)).Server;
+        _client = new EQueueClient(server);
+        if ((session.Options.Warmup ?? StandardWarmup) > 0)
+        {
+            var warm = order with { Server = server, Topic = "warm", Messages = WarmupMessages };
+            await SendAsync(warm, cancellationToken);
+            await ReadAsync(warm, onlyWanted: true, Plant.None, cancellationToken);
+            await ReadAsync(warm, onlyWanted: false, Plant.None, cancellationToken);
+        }
+
+        _stream = order with { Server = server, Topic = "load" };
+        return await SendAsync(_stream, cancellationToken);
+    }
+
+    /// <summary>Reads one tag, then everything, each with no page of the log in the system's cache.</summary>
+    public async Task<Figures> MeasureAsync(Plant plant, CancellationToken cancellationToken)
+    {
+        PageCache.Drop(_directory);
+        var before = await _client!.Admin.StatsAsync(cancellationToken);
+        var one = await ReadAsync(_stream!, onlyWanted: true, plant, cancellationToken);
+        var after = await _client.Admin.StatsAsync(cancellationToken);
+        PageCache.Drop(_directory);
+        var all = await ReadAsync(_stream!, onlyWanted: false, Plant.None, cancellationToken);
+
+        var figures = new Figures();
+        BrokerRun.SetBroker(figures, before, after, one.Messages, one.Seconds);
+        foreach (var name in Writing)
+            figures[name] = null;
+        figures.SetProcess(FigureNames.Consumer, one.Start, one.End, one.Messages);
+        figures[FigureNames.Messages] = one.Messages;
+        figures[FigureNames.ElapsedSeconds] = figures[FigureNames.ReadSeconds] = one.Seconds;
+        figures[FigureNames.ReadSecondsOfAll] = all.Seconds;
+        figures[FigureNames.ConsumePerSecond] = order.Messages / one.Seconds;
+        figures[FigureNames.FetchedBytes] = one.FetchedBytes;
+        figures[FigureNames.FetchedBytesOfAll] = all.FetchedBytes;
+        figures[FigureNames.FetchedRatio] = (double)all.FetchedBytes / one.FetchedBytes;
+        figures.SetReference("reading every message, messages/s", order.Messages / all.Seconds);
+        figures[FigureNames.ReferenceRatio] = all.Seconds / one.Seconds;
+        figures.SetCheck(new CheckResult(
+            one.Check.Missing + all.Check.Missing,
+            one.Check.Duplicated + all.Check.Duplicated,
+            one.Check.Reordered + all.Check.Reordered,
+            one.Check.Damaged + all.Check.Damaged));
+        return figures;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_client is not null)
+            await _client.DisposeAsync();
+        await _reader.DisposeAsync();
+        await _producer.DisposeAsync();
+        await _broker.DisposeAsync();
+        Workspace.Remove(_directory);
+    }
+
+    private async Task<FilterSendResult> SendAsync(FilterOrder stream, CancellationToken cancellationToken)
+    {
+        var settings = new TopicSettings { QueueCount = stream.Queues };
+        await _client!.Admin.CreateTopicAsync(stream.Topic, settings, cancellationToken);
+        return await _producer.CallAsync<FilterSendResult>("send", stream, cancellationToken);
+    }
+
+    private Task<FilterReadResult> ReadAsync(
+        FilterOrder stream, bool onlyWanted, Plant plant, CancellationToken cancellationToken) =>
+        _reader.CallAsync<FilterReadResult>("read", new FilterReadOrder(stream, onlyWanted, plant), cancellationToken);
+}

@@ -1,0 +1,90 @@
+using EQueue.Load.Filtering;
+using EQueue.Load.Limit;
+using EQueue.Load.Reporting;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>What a reader of one tag in 1,000 costs beside one of everything: bytes sent to it, and time.</summary>
+internal sealed class FilterScenario : IScenario
+{
+    private const int StandardSize = 128;
+    private const long StandardMessages = 10_000_000;
+    private const int StandardQueues = 4;
+    private const int StandardRepeat = 3;
+    private const string RestNote = "this scenario does not measure it";
+
+    public string Name => "filter";
+
+    public string Summary =>
+        "read one tag of 1,000 from disk beside reading all: bytes sent, time (128 B; 10,000,000; tags in runs, in turns)";
+
+    public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
+    {
+        if (LimitRun.Unavailable is not null)
+            throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
+        var options = session.Options;
+        if (options.Server is not null || options.InFlight is not null || options.Rates is not null
+            || options.Producers is not null || options.Consumers is not null || options.Seconds is not null
+            || options.Topics != 1 || options.Api != SendApi.Message)
+        {
+            throw LoadException.Usage(
+                "filter knows no --server, --in-flight, --rate, --producers, --consumers, --seconds, --topics, --api");
+        }
+
+        var messages = options.Messages ?? StandardMessages;
+        if (messages < TagPlan.TagCount)
+            throw LoadException.Usage($"--messages {messages}: at least one for each of {TagPlan.TagCount} tags");
+        foreach (var size in options.Sizes ?? [StandardSize])
+        {
+            foreach (var runLength in new[] { TagPlan.RunLengthFor(messages), 1 })
+            {
+                var order = new FilterOrder(
+                    string.Empty, string.Empty, options.Queues ?? StandardQueues, messages, size, options.Seed,
+                    (uint)Random.Shared.Next(), RunPlan.InFlightFor(size, SendApi.Message), runLength);
+                await MeasureAsync(session, order, cancellationToken);
+            }
+        }
+    }
+
+    private static async Task MeasureAsync(LoadSession session, FilterOrder order, CancellationToken cancellationToken)
+    {
+        var options = session.Options;
+        await using var run = new FilterRun(session, order);
+        var sent = await run.PrepareAsync(cancellationToken);
+        var repeat = options.Repeat ?? StandardRepeat;
+        var parameters = Describe(options, order, repeat);
+        var runs = new List<Figures>();
+        for (var number = 1; number <= repeat; number++)
+        {
+            var figures = await run.MeasureAsync(options.Plant, cancellationToken);
+            figures[FigureNames.SendPerSecond] = order.Messages / sent.Seconds;
+            figures[FigureNames.SendMBps] = order.Messages * (double)order.Size / sent.Seconds / 1e6;
+            figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, order.Messages);
+            Verdict.Demand(session, parameters, figures, RestNote);
+            runs.Add(figures);
+            LoadSession.Say(
+                $"{order.Size} B, tags in runs of {order.RunLength}, run {number}: one tag "
+                + $"{figures[FigureNames.FetchedBytes] / 1e6:N1} MB in {figures[FigureNames.ReadSeconds]:F2} s, all "
+                + $"{figures[FigureNames.FetchedBytesOfAll] / 1e6:N1} MB in {figures[FigureNames.ReadSecondsOfAll]:F2} s: "
+                + $"bytes 1:{figures[FigureNames.FetchedRatio]:N1}, time 1:{figures[FigureNames.ReferenceRatio]:N1}");
+        }
+
+        session.Report.Add(new ReportRow(parameters, runs, RestNote));
+    }
+
+    private static IReadOnlyList<(string Name, object? Value)> Describe(
+        LoadOptions options, FilterOrder order, int repeat) =>
+    [
+        ("size", order.Size),
+        ("tags", TagPlan.TagCount),
+        ("tagRun", order.RunLength),
+        ("wanted", new TagPlan(order.RunLength).CountWanted(order.Messages)),
+        ("queues", order.Queues),
+        ("messages", order.Messages),
+        ("inFlight", order.InFlight),
+        ("flush", (options.Flush ?? FlushMode.Async).ToString().ToLowerInvariant()),
+        ("warmup", options.Warmup ?? FilterRun.StandardWarmup),
+        ("repeat", repeat),
+        ("seed", order.Seed),
+    ];
+}
