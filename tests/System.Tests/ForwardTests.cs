@@ -11,14 +11,16 @@ namespace EQueue.System.Tests;
 public sealed class ForwardTests
 {
     private const int Keys = 50;
-    private const int Count = 120_000;
+    private const int Shares = 7;
+    private const int Count = 20_000 * Shares;
     private const string Group = "mirror";
 
     [Fact]
     public async Task GivenMessagesThatCome_WhenForwarderAndTargetAreKilled_ThenEveryOneArrivesInOrderOfItsKey()
     {
         using var directory = new TempDirectory();
-        await using ServerProcess source = await ServerProcess.StartAsync(directory["source"], "--flush", "async");
+        await using ServerProcess source = await ServerProcess.StartAsync(
+            directory["source"], "--flush", "async", "--Groups:ReconnectGrace", "100ms");
         await using ServerProcess target = await ServerProcess.StartAsync(directory["target"], "--flush", "async");
         await using var reading = new EQueueClient(source.Address);
         await using var written = new EQueueClient(target.Address);
@@ -44,8 +46,19 @@ public sealed class ForwardTests
                 await Eventually.TrueAsync(async () => await EndAsync(written, "to") > before + 1_000);
             }
 
+            bool isTargetAway = kill == 2;
+            if (isTargetAway)
+            {
+                // What it reads now has nowhere to go when it dies.
+                await target.KillAsync();
+                long fetched = await FetchedBytesAsync(reading);
+                sendMore.Release();
+                await Eventually.TrueAsync(async () => await FetchedBytesAsync(reading) > fetched + 100_000);
+            }
+
             Assert.False(forwarder.HasExited, forwarder.Error);
             await forwarder.DisposeAsync();
+            if (isTargetAway) await target.RestartAsync();
             forwarder = Start(source, target);
         }
 
@@ -66,14 +79,14 @@ public sealed class ForwardTests
         "Cli",
         ["forward", "--from", $"{source.Address}/from", "--to", $"{target.Address}/to", "--group", Group, "--follow"]);
 
-    /// <summary>Sends a sixth of the numbers each time it is told.</summary>
+    /// <summary>Sends a share of the numbers each time it is told.</summary>
     private static async Task SendAsync(EQueueClient client, SemaphoreSlim more)
     {
         await using Producer producer = client.CreateProducer();
         for (int next = 0; next < Count;)
         {
             await more.WaitAsync();
-            for (int end = next + (Count / 6); next < end; next++)
+            for (int end = next + (Count / Shares); next < end; next++)
             {
                 producer.Send(
                     "from",
@@ -107,6 +120,9 @@ public sealed class ForwardTests
 
     private static async Task<long> EndAsync(EQueueClient client, string topic) =>
         (await client.Admin.DescribeTopicAsync(topic)).Queues.Sum(queue => queue.End.Value);
+
+    private static async Task<long> FetchedBytesAsync(EQueueClient client) =>
+        (await client.Admin.StatsAsync()).Find("broker.fetchedBytes")!.Value;
 
     private static async Task<long> CommittedAsync(EQueueClient client) =>
         (await client.Admin.ReadGroupOffsetsAsync(Group, "from")).Sum(offset => Math.Max(0, offset.Value));
