@@ -41,7 +41,8 @@ public sealed class ForwardFaultTests
         await using ForwardPlant plant = await ForwardPlant.StartAsync();
         await plant.Target.Client.Admin.CreateTopicAsync("to");
         using var signal = new CancellationTokenSource();
-        using var remarks = new ForwardRemarks(TextWriter.Null, isTerminal: false);
+        await using var said = new StringWriter();
+        using var remarks = new ForwardRemarks(said, isTerminal: false, TimeProvider.System);
         var request = new ForwardRequest
         {
             From = new TopicAddress(plant.Source.Address, "from"),
@@ -51,7 +52,8 @@ public sealed class ForwardFaultTests
             Patience = TimeSpan.FromMilliseconds(1500), // commits on the way come within it
         };
         await using var source = new EQueueClient(plant.Source.Address);
-        await using var target = new EQueueClient(plant.Target.Address);
+        await using var target = new EQueueClient(
+            new ClientOptions { Addresses = plant.Target.Address, LoggerFactory = remarks });
         using var forwarder = new Forwarder(request, source, target, remarks, TimeProvider.System);
         Task forwarding = forwarder.RunAsync(signal.Token);
         await plant.SendAsync(0, 500);
@@ -67,6 +69,7 @@ public sealed class ForwardFaultTests
         Assert.Equal(500, forwarder.Messages);
         Assert.Equal(500, await plant.CommittedAsync(Group));
 
+        Assert.DoesNotContain("could not be sent", said.ToString(), StringComparison.Ordinal);
         await source.DisposeAsync();
         await plant.Target.RestartAsync();
         Assert.Equal(500, await plant.ForwardedAsync("--group", Group));

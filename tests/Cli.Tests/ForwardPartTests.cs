@@ -55,20 +55,24 @@ public sealed class ForwardPartTests
     }
 
     [Fact]
-    public void GivenATerminal_WhenSomethingIsSaid_ThenTheLineOfProgressGivesWay()
+    public void GivenATerminal_WhenSomethingIsSaid_ThenTheLineOfProgressGivesWayAndWarningsAreNotRepeatedAtOnce()
     {
         using var error = new StringWriter { NewLine = "\n" };
-        using (var remarks = new ForwardRemarks(error, isTerminal: true))
+        var time = new SteppedTime();
+        using (var remarks = new ForwardRemarks(error, isTerminal: true, time))
         {
             remarks.ShowProgress("1");
             remarks.ShowProgress("2");
             remarks.CreateLogger("any").LogWarning("away");
+            remarks.CreateLogger("any").LogWarning("away");
             remarks.CreateLogger("any").LogInformation("connected");
             remarks.ShowProgress("3");
+            time.Seconds += 10;
+            remarks.CreateLogger("any").LogWarning("away");
         }
 
         const string Erase = "\r\u001b[K";
-        Assert.Equal($"{Erase}1{Erase}2{Erase}equeue: away\n{Erase}3{Erase}", error.ToString());
+        Assert.Equal($"{Erase}1{Erase}2{Erase}equeue: away\n{Erase}3{Erase}equeue: away\n", error.ToString());
     }
 
     private static ForwardSpan Open(ForwardWindow window, QueueTrail trail, long next, int count)
@@ -84,5 +88,14 @@ public sealed class ForwardPartTests
     private static void Settle(ForwardSpan span, int count)
     {
         for (int i = 0; i < count; i++) ForwardSpan.Settled(span, default, null);
+    }
+
+    private sealed class SteppedTime : TimeProvider
+    {
+        public long Seconds { get; set; }
+
+        public override long TimestampFrequency => 1;
+
+        public override long GetTimestamp() => Seconds;
     }
 }

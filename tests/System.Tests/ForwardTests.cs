@@ -11,7 +11,7 @@ namespace EQueue.System.Tests;
 public sealed class ForwardTests
 {
     private const int Keys = 50;
-    private const int Shares = 7;
+    private const int Shares = 6;
     private const int Count = 20_000 * Shares;
     private const string Group = "mirror";
 
@@ -30,7 +30,7 @@ public sealed class ForwardTests
         Task sending = SendAsync(reading, sendMore);
 
         ProgramRun forwarder = Start(source, target);
-        for (int kill = 0; kill < 4; kill++)
+        for (int kill = 0; kill < 3; kill++)
         {
             // A share of the messages comes in while the forwarder runs, and it dies with some of them under way.
             long before = await EndAsync(written, "to");
