@@ -158,32 +158,41 @@ public sealed class ForwardTests
     }
 
     [Fact]
-    public async Task GivenTwoForwardersOfOneGroup_WhenOneEnds_ThenTheOtherGoesOnAndNothingComesTwice()
+    public async Task GivenTwoForwardersOfOneGroup_WhenOneComesAndOneEnds_ThenTheOtherGoesOnAndNothingComesTwice()
     {
         await using ForwardPlant plant = await ForwardPlant.StartAsync(queues: 8);
         await plant.Target.Client.Admin.CreateTopicAsync("to", new TopicSettings { QueueCount = 4 });
         using var first = new CancellationTokenSource();
         using var second = new CancellationTokenSource();
-        Task<CliRun>[] forwarding =
-        [
-            plant.ForwardAsync(first.Token, "--follow", "--group", Group, "--json"),
-            plant.ForwardAsync(second.Token, "--follow", "--group", Group, "--json"),
-        ];
-        await Eventually.TrueAsync(async () => await OwnersAsync(plant) == 2);
-        await plant.SendAsync(0, 20_000);
+        Task<CliRun>[] forwarding = new Task<CliRun>[2];
+        forwarding[0] = plant.ForwardAsync(first.Token, "--follow", "--group", Group, "--json");
+        await Eventually.TrueAsync(async () => await OwnersAsync(plant) == 1);
+        int sent = 2_000;
+        await plant.SendAsync(0, sent);
+        await Eventually.TrueAsync(async () => await plant.CountTargetAsync() == sent);
+        forwarding[1] = plant.ForwardAsync(second.Token, "--follow", "--group", Group, "--json");
+        await Eventually.TrueAsync(async () =>
+        {
+            // Queues pass from one to the other with messages under way.
+            await plant.SendAsync(sent, 1_000);
+            sent += 1_000;
+            return await OwnersAsync(plant) == 2;
+        });
+        await plant.SendAsync(sent, 20_000);
         await first.CancelAsync();
         CliRun ended = await forwarding[0];
         Assert.True(ended.ExitCode == ExitCode.Done, ended.Error);
-        await plant.SendAsync(20_000, 5_000);
-        await Eventually.TrueAsync(async () => await plant.CountTargetAsync() >= 25_000);
+        await plant.SendAsync(sent + 20_000, 5_000);
+        sent += 25_000;
+        await Eventually.TrueAsync(async () => await plant.CountTargetAsync() >= sent);
         await second.CancelAsync();
         CliRun rest = await forwarding[1];
         Assert.True(rest.ExitCode == ExitCode.Done, rest.Error);
 
-        Assert.Equal(25_000, ForwardPlant.CountOf(ended) + ForwardPlant.CountOf(rest));
-        Assert.Equal(25_000, (await plant.ReadNumbersAsync()).Count);
-        await plant.AssertForwardedAsync(25_000);
-        Assert.Equal(25_000, await plant.CommittedAsync(Group));
+        Assert.Equal(sent, ForwardPlant.CountOf(ended) + ForwardPlant.CountOf(rest));
+        Assert.Equal(sent, (await plant.ReadNumbersAsync()).Count);
+        await plant.AssertForwardedAsync(sent);
+        Assert.Equal(sent, await plant.CommittedAsync(Group));
     }
 
     private static async Task<int> OwnersAsync(ForwardPlant plant)
