@@ -5,4 +5,8 @@ namespace EQueue.Cli;
 /// <param name="Output">Results as bytes.</param>
 /// <param name="Error">Errors and remarks for people.</param>
 /// <param name="IsTerminal">Whether a person reads the output directly.</param>
-internal sealed record CliStreams(Stream Input, Stream Output, TextWriter Error, bool IsTerminal);
+internal sealed record CliStreams(Stream Input, Stream Output, TextWriter Error, bool IsTerminal)
+{
+    /// <summary>Whether a person reads the errors and remarks directly.</summary>
+    public bool IsErrorTerminal { get; init; }
+}

@@ -7,7 +7,10 @@ using PosixSignalRegistration onTerminate = PosixSignalRegistration.Create(Posix
 
 await using Stream input = Console.OpenStandardInput();
 await using Stream output = Console.OpenStandardOutput();
-var streams = new CliStreams(input, output, Console.Error, IsTerminal: !Console.IsOutputRedirected);
+var streams = new CliStreams(input, output, Console.Error, IsTerminal: !Console.IsOutputRedirected)
+{
+    IsErrorTerminal = !Console.IsErrorRedirected,
+};
 return await CliProgram.RunAsync(args, streams, interrupted.Token);
 
 // The first signal asks the command to finish what it holds; a second one ends the process.

@@ -37,6 +37,18 @@ public sealed class UsageTests
         "consume t --queue 0 --format xml",
         "consume t --queue 0 --idle-exit soon",
         "consume t --queue 0 --timeout never",
+        "forward",
+        "forward --from 127.0.0.1:1/a",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1",
+        "forward --from /a --to 127.0.0.1:1/b",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/no!name",
+        "forward --from 127.0.0.1:x/a --to 127.0.0.1:1/b",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --group no/slash",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --count 0",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --start nowhere",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --durability sometimes",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --idle-exit soon",
+        "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --server 127.0.0.1:1",
         "group",
         "group describe",
         "group reset g",
@@ -74,6 +86,7 @@ public sealed class UsageTests
     [InlineData("--help", "topic")]
     [InlineData("send --help", "--key-separator")]
     [InlineData("consume --help", "--idle-exit")]
+    [InlineData("forward --help", "--start")]
     [InlineData("group reset --help", "--dry-run")]
     [InlineData("--version", "3.0.0")]
     public async Task GivenAQuestion_WhenRun_ThenTheAnswerIsOnStandardOutput(string line, string expected)

@@ -217,6 +217,38 @@ public sealed class ProducerFaultTests
         Assert.Equal(ErrorCode.Disposed, late.Code);
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenSilentBroker_WhenAborted_ThenEverySendFailsAtOnceAndADisposalThatWaitsEnds(bool isDisposed)
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(new ProducerOptions
+        {
+            BatchBytes = 1024,
+            BufferMemoryBytes = 4096,
+            RequestTimeout = TimeSpan.FromDays(1),
+            DeliveryTimeout = TimeSpan.FromDays(20),
+        });
+        await producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token);
+        fake.Script = static _ => Verdict.Ignore;
+        var sends = Enumerable.Range(1, 500)
+            .Select(i => producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token).AsTask())
+            .ToArray();
+        var disposal = isDisposed ? producer.DisposeAsync().AsTask() : Task.CompletedTask;
+        Assert.Equal(isDisposed, !disposal.IsCompleted);
+
+        await producer.AbortAsync();
+
+        await disposal;
+        foreach (var send in sends)
+        {
+            var end = await Assert.ThrowsAsync<EQueueException>(() => send);
+            Assert.Equal(ErrorCode.Disposed, end.Code);
+        }
+    }
+
     [Fact]
     public async Task GivenSilentBroker_WhenDisposed_ThenEverySendEndsTyped()
     {

@@ -1,6 +1,8 @@
 using System.CommandLine;
 using EQueue.Cli.Input;
 using EQueue.Client;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Cli.Commands;
 
@@ -43,19 +45,28 @@ internal sealed class GlobalOptions
 
     public TimeSpan Timeout(ParseResult parsed) => parsed.GetValue(_timeout);
 
+    /// <summary>Whether <c>--server</c> was given.</summary>
+    public bool NamesServer(ParseResult parsed) => parsed.GetResult(_server) is { Implicit: false };
+
     /// <summary>A client of the servers that were named.</summary>
     /// <exception cref="UsageException">An address cannot be read.</exception>
-    public EQueueClient CreateClient(ParseResult parsed)
+    public EQueueClient CreateClient(ParseResult parsed) =>
+        CreateClient(parsed, parsed.GetValue(_server)!, NullLoggerFactory.Instance);
+
+    /// <summary>A client of other servers.</summary>
+    /// <exception cref="UsageException">An address cannot be read.</exception>
+    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers)
     {
         TimeSpan timeout = Timeout(parsed);
         try
         {
             return new EQueueClient(new ClientOptions
             {
-                Addresses = parsed.GetValue(_server)!,
+                Addresses = addresses,
                 ClientName = $"equeue/{Environment.ProcessId}",
                 RequestTimeout = timeout,
                 ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),
+                LoggerFactory = loggers,
             });
         }
         catch (ArgumentException exception)

@@ -90,6 +90,37 @@ public sealed class Consumer : IAsyncDisposable
         return _member.CommitAsync(queue, cancellationToken);
     }
 
+    /// <summary>
+    /// Commits each of these queues up to the place given as its <see cref="QueueProgress.Next"/>, wherever the loop
+    /// stands: for an application whose work on a message ends later than its step, with
+    /// <see cref="ConsumerOptions.AutoCommit"/> off.
+    /// </summary>
+    /// <param name="places">Topic, queue and the offset of the first message that is not done; nothing else of it
+    /// counts. Places behind what is committed change nothing.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <exception cref="EQueueException">The first refusal; the other queues are committed. QueueNotOwned: a queue is
+    /// not this member's, or no longer. InvalidArgument: beyond the queue's end. UnknownMember, FencedGeneration,
+    /// Unreachable and others.</exception>
+    /// <remarks>Allowed within <see cref="ConsumerOptions.Revoking"/>, for the queues that it names.</remarks>
+    public async ValueTask CommitAsync(
+        IReadOnlyList<QueueProgress> places, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(places);
+        var nexts = new Dictionary<QueueCursor, long>(places.Count);
+        EQueueException? failure = null;
+        foreach (var place in places)
+        {
+            if (_stream.FindHeld(place.Topic, place.Queue) is { } cursor)
+                nexts[cursor] = place.Next.Value;
+            else
+                failure ??= NotOwned(place.Topic, place.Queue);
+        }
+
+        await _member.CommitAsync(nexts, cancellationToken).ConfigureAwait(false);
+        if (failure is not null)
+            throw failure;
+    }
+
     /// <summary>Goes on elsewhere in a queue that this member owns.</summary>
     /// <exception cref="EQueueException">QueueNotOwned, DamagedData, Unreachable.</exception>
     public async ValueTask SeekAsync(
@@ -137,6 +168,9 @@ public sealed class Consumer : IAsyncDisposable
         cursor.Session.SetPaused(cursor, isPaused);
     }
 
-    private QueueCursor FindOwned(string topic, int queue) => _stream.Find(topic, queue)
-        ?? throw new EQueueException(ErrorCode.QueueNotOwned, $"{topic}/{queue} is not one of this member's queues.");
+    private QueueCursor FindOwned(string topic, int queue) =>
+        _stream.Find(topic, queue) ?? throw NotOwned(topic, queue);
+
+    private static EQueueException NotOwned(string topic, int queue) =>
+        new(ErrorCode.QueueNotOwned, $"{topic}/{queue} is not one of this member's queues.");
 }

@@ -9,6 +9,13 @@ internal static class GroupCommit
     private const int MaxQueues = 1000;
 
     /// <summary>Commits the processed offsets of queues that lie beyond what is committed: never back.</summary>
+    /// <param name="link">The broker.</param>
+    /// <param name="group">The group.</param>
+    /// <param name="member">Its member; empty for none.</param>
+    /// <param name="cursors">The queues.</param>
+    /// <param name="timeout">How long one request may take.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="places">Where each queue is committed; null: where it is processed.</param>
     /// <returns>The queues that were refused.</returns>
     /// <exception cref="EQueueException">A whole request failed.</exception>
     public static async ValueTask<IReadOnlyList<(QueueCursor Cursor, ErrorCode Error)>> SendAsync(
@@ -17,14 +24,15 @@ internal static class GroupCommit
         Guid member,
         IReadOnlyList<QueueCursor> cursors,
         TimeSpan timeout,
-        CancellationToken cancellationToken)
+        CancellationToken cancellationToken,
+        IReadOnlyDictionary<QueueCursor, long>? places = null)
     {
         List<(QueueCursor Cursor, long Next)>? due = null;
         foreach (var cursor in cursors)
         {
-            var processed = cursor.Processed;
-            if (processed > cursor.Committed)
-                (due ??= []).Add((cursor, processed));
+            var next = places is null ? cursor.Processed : places[cursor];
+            if (next > cursor.Committed)
+                (due ??= []).Add((cursor, next));
         }
 
         if (due is null)
@@ -32,8 +40,12 @@ internal static class GroupCommit
         List<(QueueCursor, ErrorCode)>? refused = null;
         foreach (var share in due.Chunk(MaxQueues))
         {
-            var request = new CommitOffsetsRequest(group, member, [.. share.Select(static one => new OffsetCommit(
-                one.Cursor.Key, one.Cursor.Grant, new QueueOffset(one.Next), one.Cursor.LastEpoch, null))]);
+            var request = new CommitOffsetsRequest(group, member, [.. share.Select(one => new OffsetCommit(
+                one.Cursor.Key,
+                one.Cursor.Grant,
+                new QueueOffset(one.Next),
+                places is null ? one.Cursor.LastEpoch : -1, // the entry before a place may be long gone from memory
+                null))]);
             var response = await link.InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
             if (response.Errors.Count != share.Length)
                 throw Faults.Malformed(Opcode.CommitOffsets, link.Address.ToString());

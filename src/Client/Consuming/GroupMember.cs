@@ -87,6 +87,30 @@ internal sealed class GroupMember : IAsyncDisposable
             ? owner.CommitAsync([cursor], isNamed: true, cancellationToken)
             : throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, cursor);
 
+    /// <summary>Commits queues at places of their own.</summary>
+    /// <exception cref="EQueueException">The first failure; the other brokers are told all the same.</exception>
+    public async ValueTask CommitAsync(
+        IReadOnlyDictionary<QueueCursor, long> places, CancellationToken cancellationToken)
+    {
+        EQueueException? failure = null;
+        foreach (var share in places.Keys.GroupBy(static cursor => cursor.Owner))
+        {
+            try
+            {
+                if (share.Key is not { } owner || Array.IndexOf(Sessions, owner) < 0)
+                    throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, share.First());
+                await owner.CommitAsync([.. share], isNamed: true, cancellationToken, places).ConfigureAwait(false);
+            }
+            catch (EQueueException exception)
+            {
+                failure ??= exception;
+            }
+        }
+
+        if (failure is not null)
+            throw failure;
+    }
+
     /// <summary>Commits and leaves; a later join begins anew.</summary>
     public async ValueTask LeaveAsync(bool stays, CancellationToken cancellationToken)
     {

@@ -14,13 +14,17 @@ internal sealed partial class MemberSession
     /// <param name="cursors">Queues; those given up since are left out.</param>
     /// <param name="isNamed">The application named them: one that was given up is an error.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="places">Where each of them is committed; null: where it is processed.</param>
     /// <exception cref="EQueueException">The request failed, or the first queue that did.</exception>
     public async ValueTask CommitAsync(
-        IReadOnlyList<QueueCursor> cursors, bool isNamed, CancellationToken cancellationToken)
+        IReadOnlyList<QueueCursor> cursors,
+        bool isNamed,
+        CancellationToken cancellationToken,
+        IReadOnlyDictionary<QueueCursor, long>? places = null)
     {
         try
         {
-            await CommitOnceAsync(cursors, isNamed, cancellationToken).ConfigureAwait(false);
+            await CommitOnceAsync(cursors, isNamed, places, cancellationToken).ConfigureAwait(false);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownMember)
         {
@@ -28,7 +32,7 @@ internal sealed partial class MemberSession
             await AskWhetherMemberAsync(cancellationToken).ConfigureAwait(false);
             if (cursors.Any(static cursor => cursor.IsGivenUp))
                 throw;
-            await CommitOnceAsync(cursors, isNamed, cancellationToken).ConfigureAwait(false);
+            await CommitOnceAsync(cursors, isNamed, places, cancellationToken).ConfigureAwait(false);
         }
     }
 
@@ -60,16 +64,21 @@ internal sealed partial class MemberSession
     }
 
     private async ValueTask CommitOnceAsync(
-        IReadOnlyList<QueueCursor> cursors, bool isNamed, CancellationToken cancellationToken)
+        IReadOnlyList<QueueCursor> cursors,
+        bool isNamed,
+        IReadOnlyDictionary<QueueCursor, long>? places,
+        CancellationToken cancellationToken)
     {
         await _commitTurn.WaitAsync(cancellationToken).ConfigureAwait(false);
         EQueueException? failure;
         try
         {
-            if (isNamed && cursors.FirstOrDefault(static cursor => cursor.IsGivenUp) is { } gone)
-                throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, gone);
+            var gone = isNamed ? cursors.FirstOrDefault(static cursor => cursor.IsGivenUp) : null;
             failure = await SendAsync(
-                [.. cursors.Where(static cursor => !cursor.IsGivenUp)], cancellationToken).ConfigureAwait(false);
+                [.. cursors.Where(static cursor => !cursor.IsGivenUp)], places, cancellationToken)
+                .ConfigureAwait(false);
+            if (gone is not null)
+                failure ??= GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, gone);
         }
         finally
         {
@@ -83,11 +92,13 @@ internal sealed partial class MemberSession
     /// <summary>Within the turn.</summary>
     /// <returns>The first refusal.</returns>
     private async ValueTask<EQueueException?> SendAsync(
-        IReadOnlyList<QueueCursor> cursors, CancellationToken cancellationToken)
+        IReadOnlyList<QueueCursor> cursors,
+        IReadOnlyDictionary<QueueCursor, long>? places,
+        CancellationToken cancellationToken)
     {
         EQueueException? failure = null;
         var refusals = await GroupCommit.SendAsync(
-            Link, _terms.Group, _terms.Member, cursors, _terms.Client.RequestTimeout, cancellationToken)
+            Link, _terms.Group, _terms.Member, cursors, _terms.Client.RequestTimeout, cancellationToken, places)
             .ConfigureAwait(false);
         foreach (var (cursor, error) in refusals)
         {
@@ -177,7 +188,7 @@ internal sealed partial class MemberSession
             foreach (var cursor in held)
                 cursor.IsGivenUp = true;
             var isDue = _terms.Options.AutoCommit && _terms.KeepsProgress;
-            failure = isDue ? await SendAsync(held, _closing.Token).ConfigureAwait(false) : null;
+            failure = isDue ? await SendAsync(held, null, _closing.Token).ConfigureAwait(false) : null;
         }
         catch (EQueueException exception)
         {

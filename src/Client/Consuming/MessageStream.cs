@@ -97,6 +97,10 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     public QueueCursor? Find(string topic, int queue) => Cursors.FirstOrDefault(
         cursor => cursor.Number == queue && cursor.Topic == topic && !cursor.IsRemoved);
 
+    /// <summary>The cursor of a queue that can be committed, one that is asked back included; or null.</summary>
+    public QueueCursor? FindHeld(string topic, int queue) => Cursors.LastOrDefault(
+        cursor => cursor.Number == queue && cursor.Topic == topic && !cursor.IsGivenUp);
+
     /// <summary>Goes on elsewhere in a queue.</summary>
     public void Seek(QueueCursor cursor, QueueOffset offset)
     {

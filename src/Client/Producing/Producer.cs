@@ -27,6 +27,7 @@ public sealed partial class Producer : IAsyncDisposable
     private readonly Dictionary<(ServerAddress Address, string? Topic), BrokerLane> _lanes = [];
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _closing = new();
+    private readonly CancellationTokenSource _aborting = new();
     private readonly Action<Producer> _onDisposed;
     private TopicLane? _lastTopic;
     private readonly Task _refreshes;
@@ -141,6 +142,16 @@ public sealed partial class Producer : IAsyncDisposable
     {
         lock (_lock)
             return new ValueTask(_disposal ??= DisposeOnceAsync());
+    }
+
+    /// <summary>
+    /// Takes no more messages, fails with Disposed what is not acknowledged yet, and disconnects without waiting for
+    /// the broker. What was under way may be stored all the same. Also ends a <see cref="DisposeAsync"/> that waits.
+    /// </summary>
+    public async ValueTask AbortAsync()
+    {
+        await _aborting.CancelAsync().ConfigureAwait(false);
+        await DisposeAsync().ConfigureAwait(false);
     }
 
     /// <summary>A batch object, used before or new.</summary>
@@ -275,7 +286,15 @@ public sealed partial class Producer : IAsyncDisposable
     private async Task DisposeOnceAsync()
     {
         _isDisposed = true;
-        await FlushAsync(CancellationToken.None).ConfigureAwait(false);
+        try
+        {
+            await FlushAsync(_aborting.Token).ConfigureAwait(false);
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
+        {
+            // Aborted: what is left fails below.
+        }
+
         await _closing.CancelAsync().ConfigureAwait(false);
         await _refreshes.ConfigureAwait(false);
         foreach (var lane in Lanes())

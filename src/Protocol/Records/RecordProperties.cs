@@ -46,6 +46,18 @@ public sealed class RecordProperties
         Count++;
     }
 
+    /// <summary>Adds a pair of a message that was read, byte for byte: any name, a null value too.</summary>
+    public void Add(RecordProperty property)
+    {
+        EnsureRoom((2 * VarInt.MaxSize32) + property.Name.Length + property.Value.Value.Length);
+        int at = VarInt.Write(_bytes, _size, property.Name.Length);
+        property.Name.CopyTo(_bytes.AsSpan(at));
+        at = VarInt.Write(_bytes, at + property.Name.Length, property.Value.CountedLength);
+        property.Value.Value.CopyTo(_bytes.AsSpan(at));
+        _size = at + property.Value.Value.Length;
+        Count++;
+    }
+
     /// <summary>The same pairs in memory of their own.</summary>
     public RecordProperties Copy() => new() { _bytes = Encoded.ToArray(), _size = _size, Count = Count };
 

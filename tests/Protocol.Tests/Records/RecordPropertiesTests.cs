@@ -20,6 +20,29 @@ public class RecordPropertiesTests
     }
 
     [Fact]
+    public void GivenPairsOfAReadMessage_WhenAddedToAnother_ThenTheyAreTheSameByteForByte()
+    {
+        var sent = new RecordProperties();
+        sent.Add("grün", new byte[] { 0xFF, 0 });
+        sent.Add("null", default(string));
+        sent.Add("grün", "");
+        byte[] buffer = new byte[1_000];
+        var builder = new RecordBatchBuilder();
+        builder.Reset(buffer, BaseTimestampMs);
+        Assert.True(builder.TryAppend(new RecordContent { Properties = sent }, BaseTimestampMs));
+        int size = builder.Complete(ProducerSession.None, -1);
+
+        var copied = new RecordProperties();
+        var records = new RecordReader(buffer.AsSpan(0, size));
+        Assert.True(records.TryRead(out RecordView record));
+        foreach (RecordProperty property in record.Properties)
+            copied.Add(property);
+
+        Assert.Equal(3, copied.Count);
+        Assert.Equal(["grün=xFF00", "null=-", "grün=x"], RoundTrip(copied));
+    }
+
+    [Fact]
     public void GivenUsedProperties_WhenCleared_ThenNothingOfTheLastMessageStays()
     {
         var properties = new RecordProperties();

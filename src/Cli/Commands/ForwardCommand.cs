@@ -1,0 +1,114 @@
+using System.CommandLine;
+using System.Diagnostics;
+using System.Globalization;
+using EQueue.Cli.Forwarding;
+using EQueue.Cli.Input;
+using EQueue.Cli.Output;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary><c>forward</c>: from a topic of one broker to a topic of another, or of the same, at least once.</summary>
+internal static class ForwardCommand
+{
+    public static Command Create(GlobalOptions options, CliStreams streams)
+    {
+        var forward = new ForwardOptions();
+        var command = new Command(
+            "forward",
+            "Sends a topic's messages on to another topic, at least once: those that are there when it starts, or with "
+            + "--follow all that come.");
+        forward.AddTo(command);
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            if (options.NamesServer(parsed))
+                throw new UsageException("forward takes its brokers from --from and --to, not from --server.");
+            forward.Check(parsed);
+            using var remarks = new ForwardRemarks(streams.Error, streams.IsErrorTerminal, TimeProvider.System);
+            (TopicAddress from, TopicAddress to) = (forward.From(parsed), forward.To(parsed));
+            await using EQueueClient source = options.CreateClient(parsed, from.Addresses, remarks);
+            await using EQueueClient target = options.CreateClient(parsed, to.Addresses, remarks);
+            TopicDescription read = await source.Admin.DescribeTopicAsync(from.Topic, cancellationToken);
+            TopicDescription written = await FindOrCreateAsync(target, to, read, remarks, cancellationToken);
+            if (read.Id == written.Id)
+            {
+                throw new UsageException(
+                    $"{from} and {to} are the same topic of the same broker: what is forwarded would be read again, "
+                    + "without end.");
+            }
+
+            ForwardRequest request = forward.Read(parsed, written, options.Timeout(parsed));
+            using var forwarder = new Forwarder(request, source, target, remarks, TimeProvider.System);
+            long started = Stopwatch.GetTimestamp();
+            try
+            {
+                await forwarder.RunAsync(cancellationToken);
+            }
+            finally
+            {
+                Report(forwarder, request, Stopwatch.GetElapsedTime(started), streams, options.IsJson(parsed));
+            }
+
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    /// <summary>A missing target gets as many queues as the source, so that each key has its queue there too.</summary>
+    private static async Task<TopicDescription> FindOrCreateAsync(
+        EQueueClient target,
+        TopicAddress to,
+        TopicDescription source,
+        ForwardRemarks remarks,
+        CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await target.Admin.DescribeTopicAsync(to.Topic, cancellationToken);
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownTopic)
+        {
+            // Made below.
+        }
+
+        try
+        {
+            TopicDescription made = await target.Admin.CreateTopicAsync(
+                to.Topic, new TopicSettings { QueueCount = source.Queues.Count }, cancellationToken);
+            remarks.Write($"made {to} with {made.Queues.Count} queues");
+            return made;
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.TopicExists)
+        {
+            return await target.Admin.DescribeTopicAsync(to.Topic, cancellationToken);
+        }
+    }
+
+    private static void Report(
+        Forwarder forwarder, ForwardRequest request, TimeSpan elapsed, CliStreams streams, bool isJson)
+    {
+        (long messages, double seconds) = (forwarder.Messages, elapsed.TotalSeconds);
+        if (!isJson)
+        {
+            string noun = messages == 1 ? "message" : "messages";
+            streams.Error.WriteLine(string.Create(
+                CultureInfo.InvariantCulture,
+                $"forwarded {messages} {noun} from {request.From} to {request.To} in {seconds:0.0} s, "
+                + $"{messages / seconds:0}/s, as group {request.Group}"));
+            return;
+        }
+
+        JsonLine.Write(streams.Output, json =>
+        {
+            json.WriteString("from", request.From.ToString());
+            json.WriteString("to", request.To.ToString());
+            json.WriteString("group", request.Group);
+            json.WriteNumber("forwarded", messages);
+            json.WriteNumber("bytes", forwarder.BodyBytes);
+            json.WriteNumber("seconds", Math.Round(seconds, 3));
+            json.WriteNumber("perSecond", Math.Round(messages / seconds, 1));
+        });
+        streams.Output.Flush();
+    }
+}

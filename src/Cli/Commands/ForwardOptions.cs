@@ -1,0 +1,120 @@
+using System.CommandLine;
+using EQueue.Cli.Forwarding;
+using EQueue.Cli.Input;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary>The options of <c>forward</c>, and the request that they make.</summary>
+internal sealed class ForwardOptions
+{
+    private readonly Option<TopicAddress?> _from = new("--from")
+    {
+        Description = "The topic that is read, and its broker.",
+        HelpName = "HOST:PORT/T",
+        Required = true,
+        CustomParser = TopicAddress.Parse,
+    };
+
+    private readonly Option<TopicAddress?> _to = new("--to")
+    {
+        Description = "The topic that is written to, and its broker; made with as many queues when it is missing.",
+        HelpName = "HOST:PORT/T",
+        Required = true,
+        CustomParser = TopicAddress.Parse,
+    };
+
+    private readonly Option<string?> _group = new("--group")
+    {
+        Description = "The group at the source that keeps the progress; without it one of the target's own, "
+            + "forward-T-ID. Several processes with one group share the queues.",
+        HelpName = "G",
+    };
+
+    private readonly Option<StartPosition> _start = new("--start")
+    {
+        Description = "Where to start in queues in which the group has committed nothing.",
+        HelpName = "begin|end|offset:N|time:ISO",
+        DefaultValueFactory = _ => StartPosition.Begin,
+        CustomParser = StartText.Parse,
+    };
+
+    private readonly Option<string?> _durability = new("--durability")
+    {
+        Description = "What to wait for at the target; without it the broker's flush policy.",
+        HelpName = "written|durable",
+    };
+
+    private readonly Option<long?> _count = new("--count")
+    {
+        Description = "Ends after so many messages.",
+        HelpName = "N",
+    };
+
+    private readonly Option<bool> _follow = new("--follow") { Description = "Goes on with messages that come later." };
+
+    private readonly Option<TimeSpan?> _idleExit = new("--idle-exit")
+    {
+        Description = "Ends when no message came for so long: 500ms, 5s, 1m.",
+        HelpName = "TIME",
+        CustomParser = result => DurationText.Parse(result),
+    };
+
+    public ForwardOptions()
+    {
+        _durability.AcceptOnlyFromAmong("written", "durable");
+    }
+
+    public void AddTo(Command command)
+    {
+        foreach (Option option in new Option[]
+            { _from, _to, _group, _start, _durability, _count, _follow, _idleExit })
+        {
+            command.Options.Add(option);
+        }
+    }
+
+    public TopicAddress From(ParseResult parsed) => parsed.GetRequiredValue(_from)!;
+
+    public TopicAddress To(ParseResult parsed) => parsed.GetRequiredValue(_to)!;
+
+    /// <exception cref="UsageException">An option's value cannot be.</exception>
+    public void Check(ParseResult parsed)
+    {
+        if (parsed.GetValue(_group) is { } group && !NameRules.IsValid(group))
+            throw new UsageException($"--group must be a name of 1 to 249 of A-Z a-z 0-9 . _ -; found '{group}'.");
+        if (parsed.GetValue(_count) is < 1) throw new UsageException("--count must be 1 or more.");
+    }
+
+    /// <param name="parsed">Checked before.</param>
+    /// <param name="target">The topic that is written to.</param>
+    /// <param name="patience">How long the target may take when the command is to end.</param>
+    public ForwardRequest Read(ParseResult parsed, TopicDescription target, TimeSpan patience) => new()
+    {
+        From = From(parsed),
+        To = To(parsed),
+        Group = parsed.GetValue(_group) ?? GroupFor(target),
+        Start = parsed.GetValue(_start),
+        Durability = parsed.GetValue(_durability) switch
+        {
+            "written" => Durability.Written,
+            "durable" => Durability.Durable,
+            _ => Durability.Policy,
+        },
+        Count = parsed.GetValue(_count),
+        Follow = parsed.GetValue(_follow),
+        IdleExit = parsed.GetValue(_idleExit),
+        Patience = patience,
+    };
+
+    /// <summary>
+    /// The same for the same topic whatever its broker's address is, and another for a topic that was made anew, which
+    /// has nothing of what the former one had.
+    /// </summary>
+    private static string GroupFor(TopicDescription target)
+    {
+        string topic = target.Topic.Length <= 200 ? target.Topic : target.Topic[..200];
+        return $"forward-{topic}-{target.Id.Value:N}";
+    }
+}

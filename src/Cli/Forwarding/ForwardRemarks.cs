@@ -1,0 +1,93 @@
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Cli.Forwarding;
+
+/// <summary>
+/// What people may want to know meanwhile, on standard error: warnings of the client library, remarks, and on a
+/// terminal a line of progress that is written over itself. Thread-safe.
+/// </summary>
+internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProvider time) : ILoggerFactory, ILogger
+{
+    /// <summary>A warning is not said again within this time.</summary>
+    private static readonly TimeSpan Repeat = TimeSpan.FromSeconds(10);
+
+    /// <summary>Different warnings that are remembered.</summary>
+    private const int MaxWarnings = 1_000;
+
+    /// <summary>The client library's word on each batch that was not stored; the command's error tells why.</summary>
+    private const string BatchFailed = nameof(BatchFailed);
+
+    /// <summary>Back to the line's begin, and the rest of it erased.</summary>
+    private const string Erase = "\r\u001b[K";
+
+    private readonly Lock _gate = new();
+    private readonly Dictionary<string, long> _warnedAt = new(StringComparer.Ordinal);
+    private bool _hasProgress;
+
+    /// <summary>Whether progress is shown.</summary>
+    public bool ShowsProgress => isTerminal;
+
+    public void Write(string remark)
+    {
+        lock (_gate)
+        {
+            EraseProgress();
+            error.WriteLine($"equeue: {remark}");
+        }
+    }
+
+    public void ShowProgress(string text)
+    {
+        lock (_gate)
+        {
+            error.Write(Erase + text);
+            error.Flush();
+            _hasProgress = true;
+        }
+    }
+
+    /// <summary>No progress any more.</summary>
+    public void EndProgress()
+    {
+        lock (_gate) EraseProgress();
+    }
+
+    public ILogger CreateLogger(string categoryName) => this;
+
+    public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
+
+    public void Log<TState>(
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter)
+    {
+        if (!IsEnabled(logLevel) || eventId.Name == BatchFailed) return;
+        string text = formatter(state, exception);
+        if (IsNew(text)) Write(text);
+    }
+
+    IDisposable? ILogger.BeginScope<TState>(TState state) => null;
+
+    void ILoggerFactory.AddProvider(ILoggerProvider provider) => throw new NotSupportedException();
+
+    void IDisposable.Dispose() => EndProgress();
+
+    private bool IsNew(string warning)
+    {
+        lock (_gate)
+        {
+            if (_warnedAt.TryGetValue(warning, out long at) && time.GetElapsedTime(at) < Repeat) return false;
+            if (_warnedAt.Count >= MaxWarnings) _warnedAt.Clear();
+            _warnedAt[warning] = time.GetTimestamp();
+            return true;
+        }
+    }
+
+    private void EraseProgress()
+    {
+        if (_hasProgress) error.Write(Erase);
+        _hasProgress = false;
+    }
+}

@@ -1,0 +1,58 @@
+using EQueue.Broker;
+using EQueue.Client;
+using EQueue.MessageStore;
+using EQueue.Support;
+
+namespace EQueue.Cli.Tests;
+
+/// <summary>A real broker within this process, which can stop and start again at its address, and a client of it.</summary>
+internal sealed class CliBroker : IAsyncDisposable
+{
+    private readonly TempDirectory _directory = new();
+    private EQueueBroker? _broker;
+
+    private CliBroker()
+    {
+    }
+
+    public string Address { get; private set; } = "127.0.0.1:0";
+
+    public EQueueClient Client { get; private set; } = null!;
+
+    public static async Task<CliBroker> StartAsync()
+    {
+        var broker = new CliBroker();
+        await broker.RestartAsync();
+        broker.Client = new EQueueClient(broker.Address);
+        return broker;
+    }
+
+    public async Task StopAsync()
+    {
+        await _broker!.DisposeAsync();
+        _broker = null;
+    }
+
+    public async Task RestartAsync()
+    {
+        _broker = await EQueueBroker.StartAsync(new BrokerOptions
+        {
+            Listen = Address,
+            DataDirectory = _directory["data"],
+            Store = new StoreOptions
+            {
+                DataDirectory = _directory["data"],
+                FlushPolicy = FlushPolicy.Async,
+                SegmentSizeBytes = 16 << 20,
+            },
+        });
+        Address = $"{_broker.EndPoint}";
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Client.DisposeAsync();
+        if (_broker is not null) await _broker.DisposeAsync();
+        _directory.Dispose();
+    }
+}
