@@ -155,7 +155,7 @@ internal sealed class GroupMember : IAsyncDisposable
         }
 
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-        var addresses = (await FindBrokersAsync(either.Token).ConfigureAwait(false))
+        var addresses = (await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
             .Where(address => !_byAddress.ContainsKey(address))
             .ToArray();
         var failures = await Task.WhenAll(addresses.Select(address => JoinAsync(address, either.Token)))
@@ -229,6 +229,27 @@ internal sealed class GroupMember : IAsyncDisposable
         }
 
         await session.LeaveAsync(stays: false).ConfigureAwait(false);
+    }
+
+    /// <summary>Asks until a broker that is just restarting answers, for no longer than a request may take.</summary>
+    private async ValueTask<HashSet<ServerAddress>> FindBrokersInTimeAsync(CancellationToken cancellationToken)
+    {
+        var begun = _terms.Client.TimeProvider.GetTimestamp();
+        for (var attempt = 1; ; attempt++)
+        {
+            try
+            {
+                return await FindBrokersAsync(cancellationToken).ConfigureAwait(false);
+            }
+            catch (EQueueException exception) when (exception.IsRetriable
+                && _terms.Client.TimeProvider.GetElapsedTime(begun) < _terms.Client.RequestTimeout)
+            {
+                await Task.Delay(
+                    _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20),
+                    _terms.Client.TimeProvider,
+                    cancellationToken).ConfigureAwait(false);
+            }
+        }
     }
 
     /// <summary>
