@@ -24,6 +24,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     // The store's one, and one for each batch that waits in a line.
     private int _parts;
     private int _waitingCount;
+    private bool _tookRoom;
     private BrokerConnection? _peer;
     private FrameHeader _request;
     private Durability _level;
@@ -45,6 +46,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         _itemCount = 0;
         _parts = 1;
         _waitingCount = 0;
+        _tookRoom = false;
         if (_slots.Length < batchCount)
         {
             _slots = new Slot[batchCount];
@@ -65,6 +67,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         TopicBacklog? backlog = null,
         BacklogTicket ticket = default)
     {
+        _tookRoom |= backlog is not null;
         _items[_itemCount] = ToItem(header, batch);
         _slots[_slotCount++] = new Slot(ErrorCode.None, _itemCount++, messages, backlog, ticket);
     }
@@ -107,6 +110,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
                 item.Error = error;
         }
 
+        SettleRoom();
         EndPart(isOnReceiveLoop);
     }
 
@@ -125,11 +129,28 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
             }
         }
 
+        SettleRoom();
         EndPart(isOnReceiveLoop: false);
     }
 
     private static AppendItem ToItem(in ProduceBatchHeader header, ReadOnlyMemory<byte> batch) =>
         new() { Queue = header.Queue, Batch = batch, TagBits = header.TagBits };
+
+    /// <summary>Says what became of the batches for which room was taken, whatever the request still waits
+    /// for.</summary>
+    private void SettleRoom()
+    {
+        if (!_tookRoom)
+            return;
+        foreach (ref readonly Slot slot in _slots.AsSpan(0, _slotCount))
+        {
+            if (slot.Backlog is not { } backlog)
+                continue;
+            ref AppendItem item = ref _items[slot.Item];
+            backlog.Settle(
+                slot.Ticket, item.Error == ErrorCode.None ? item.FirstOffset.Value + slot.Messages : -1);
+        }
+    }
 
     /// <summary>One part is settled; the last one answers.</summary>
     private void EndPart(bool isOnReceiveLoop)
@@ -200,9 +221,6 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         foreach (ref readonly Slot slot in _slots.AsSpan(0, _slotCount))
         {
             ErrorCode error = slot.Item < 0 ? slot.Error : _items[slot.Item].Error;
-            slot.Backlog?.Settle(
-                slot.Ticket,
-                error == ErrorCode.None ? _items[slot.Item].FirstOffset.Value + slot.Messages : -1);
             if (error == ErrorCode.None)
                 messages += slot.Messages;
             else if (error != ErrorCode.DuplicateSequence)
