@@ -40,7 +40,10 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
         get
         {
             lock (_gate)
-                return new BacklogFigures(_count.Messages, _count.Bytes, _line.Count, _dropped, _rejected);
+            {
+                return new BacklogFigures(
+                    _count.Messages, _count.Bytes, _line.Count, _dropped, Volatile.Read(ref _rejected));
+            }
         }
     }
 
@@ -96,6 +99,16 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
                 return BacklogVerdict.Waits;
             return Judge(ticket);
         }
+    }
+
+    /// <summary>Counts a batch that is refused.</summary>
+    /// <returns>What it is told.</returns>
+    public ErrorCode Refuse(BacklogVerdict verdict)
+    {
+        if (verdict == BacklogVerdict.NeverFits)
+            return ErrorCode.BatchExceedsBacklog;
+        Interlocked.Increment(ref _rejected);
+        return ErrorCode.QueueFull;
     }
 
     /// <summary>Puts a batch at the end of the line.</summary>
@@ -205,7 +218,7 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
             if (verdict == BacklogVerdict.Enters)
                 await batch.AppendAsync();
             else
-                batch.Refuse(verdict == BacklogVerdict.NeverFits ? ErrorCode.BatchExceedsBacklog : ErrorCode.QueueFull);
+                batch.Refuse(Refuse(verdict));
         }
     }
 
@@ -236,8 +249,6 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     private BacklogVerdict Judge(in BacklogTicket ticket)
     {
         BacklogVerdict verdict = Look(ticket);
-        if (verdict == BacklogVerdict.Refused)
-            _rejected++;
         if (verdict == BacklogVerdict.Enters)
         {
             _count.Reserve(ticket.Queue, ticket.Messages, ticket.Bytes);

@@ -138,8 +138,7 @@ internal sealed class ProduceHandler(
 
         if (verdict != BacklogVerdict.Waits)
         {
-            waiter.AddRefused(
-                verdict == BacklogVerdict.Refused ? ErrorCode.QueueFull : ErrorCode.BatchExceedsBacklog);
+            waiter.AddRefused(backlog.Refuse(verdict));
             return false;
         }
 
