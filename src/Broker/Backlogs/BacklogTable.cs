@@ -116,6 +116,8 @@ internal sealed class BacklogTable : IDisposable
         batch.DueAt = _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency);
         _wheel.Add(batch, wait);
         batch.Backlog.Wait(batch);
+        if (batch.IsDue)
+            OnDue(batch);
         if (peer.IsClosed)
             EndConnection(peer);
     }
@@ -280,6 +282,7 @@ internal sealed class BacklogTable : IDisposable
 
     private static void OnDue(WaitingBatch batch)
     {
+        batch.IsDue = true;
         if (batch.Backlog.TryTake(batch))
             batch.Refuse(ErrorCode.Timeout);
     }

@@ -61,6 +61,9 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
     /// <summary>When its time is over, by the table's clock.</summary>
     public long DueAt { get; set; }
 
+    /// <summary>Set when its time is over, also before it stands in line.</summary>
+    public bool IsDue { get; set; }
+
     /// <inheritdoc/>
     public DeadlinePlace Place { get; } = new();
 
