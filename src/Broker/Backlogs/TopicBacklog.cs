@@ -89,13 +89,14 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     /// <param name="queue">A queue of the topic.</param>
     /// <param name="messages">In the batch.</param>
     /// <param name="bytes">That it takes in the log.</param>
+    /// <param name="isBehindOwn">Whether one of its own request waits already.</param>
     /// <param name="ticket">To be given to <see cref="Settle"/> when it enters.</param>
-    public BacklogVerdict Enter(QueueId queue, int messages, int bytes, out BacklogTicket ticket)
+    public BacklogVerdict Enter(QueueId queue, int messages, int bytes, bool isBehindOwn, out BacklogTicket ticket)
     {
         lock (_gate)
         {
             ticket = new BacklogTicket(_generation, queue, messages, bytes);
-            if (_isMeasuring || _isLettingIn || _line.Count > 0)
+            if (isBehindOwn || _isMeasuring || _isLettingIn || _line.Count > 0)
                 return BacklogVerdict.Waits;
             return Judge(ticket);
         }

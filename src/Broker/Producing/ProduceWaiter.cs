@@ -16,6 +16,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     private const int RetryAfterMs = 1_000;
     private const int RetryFullAfterMs = 100;
 
+    private readonly HashSet<TopicBacklog> _waitsFor = [];
     private Slot[] _slots = new Slot[4];
     private AppendItem[] _items = new AppendItem[4];
     private int _slotCount;
@@ -72,6 +73,9 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         _slots[_slotCount++] = new Slot(ErrorCode.None, _itemCount++, messages, backlog, ticket);
     }
 
+    /// <summary>Whether a batch of it waits for room in a backlog.</summary>
+    public bool WaitsFor(TopicBacklog backlog) => _waitsFor.Contains(backlog);
+
     public void AddRefused(ErrorCode error) => _slots[_slotCount++] = new Slot(error, -1, 0, null, default);
 
     /// <summary>Adds a batch that waits for room; the request is not answered before it is settled.</summary>
@@ -84,6 +88,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         in BacklogTicket ticket)
     {
         Interlocked.Increment(ref _parts);
+        _waitsFor.Add(backlog);
         int slot = _slotCount++;
         int waiting = _items.Length - 1 - _waitingCount++;
         _slots[slot] = new Slot(ErrorCode.None, waiting, messages, null, default);
@@ -236,7 +241,11 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     {
         Items.Clear();
         if (_waitingCount > 0)
+        {
             _items.AsSpan(_items.Length - _waitingCount).Clear();
+            _waitsFor.Clear();
+        }
+
         _peer = null;
         pool.Return(this);
     }
