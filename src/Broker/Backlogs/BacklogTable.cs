@@ -254,11 +254,12 @@ internal sealed class BacklogTable : IDisposable
     {
         if (!Store.TryGetQueue(queue, out QueueView view))
             return;
+        long end = backlog.EndToMeasure(view);
         var marks = new List<(long, long)>();
         if (backlog.CountsBytes)
         {
             long from = view.Start.Value;
-            long left = view.StagedEnd.Value - from;
+            long left = end - from;
             for (int span = 1; span <= SpansPerQueue && left > 0; span++)
             {
                 long to = view.Start.Value + (left * span / SpansPerQueue);
@@ -271,7 +272,7 @@ internal sealed class BacklogTable : IDisposable
             }
         }
 
-        backlog.Measure(view, marks, queueCount);
+        backlog.Measure(queue, view.Start.Value, end, marks, queueCount);
     }
 
     private TimeSpan LeftOf(WaitingBatch batch) => _time.GetElapsedTime(_time.GetTimestamp(), batch.DueAt);

@@ -50,7 +50,7 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
     /// <summary>Its place in the line; null when it does not stand there. Guarded by the backlog.</summary>
     public LinkedListNode<WaitingBatch>? Node { get; set; }
 
-    public BacklogTicket Ticket { get; set; }
+    public BacklogTicket Ticket { get; }
 
     public BrokerConnection Peer => _owner.Peer;
 
