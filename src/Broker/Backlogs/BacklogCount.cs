@@ -129,7 +129,10 @@ internal sealed class BacklogCount
             return;
         if (!_places.TryGetValue(name, out Place? place))
             _places.Add(name, place = new Place());
-        place.Set(id, next, Find(id));
+        QueueCount queue = Find(id);
+        queue.Reach(next);
+        _held += queue.Take();
+        place.Set(id, next, queue);
         FindSlowest();
     }
 
@@ -151,6 +154,7 @@ internal sealed class BacklogCount
             return 0;
         long before = Messages;
         queue.Start = start;
+        queue.Reach(start);
         _held += queue.Take();
         if (queue.Bytes is { } bytes)
             _heldBytes -= bytes.CutBefore(start);
@@ -292,6 +296,10 @@ internal sealed class BacklogCount
         public List<(long End, long Bytes)> KeptEarly { get; } = [];
 
         public long End => Stored + InFlight;
+
+        /// <summary>What a group has committed or retention let go of is stored, even when nobody took room for it
+        /// because the topic had no bound then.</summary>
+        public void Reach(long offset) => Stored += Math.Max(0, offset - End);
 
         /// <summary>By how much the messages held have changed since the last call.</summary>
         public long Take()

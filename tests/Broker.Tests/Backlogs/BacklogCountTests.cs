@@ -62,6 +62,21 @@ public sealed class BacklogCountTests
     }
 
     [Fact]
+    public void GivenWhatWasSentBeforeTheBound_WhenCommittedOrGone_ThenTheBacklogIsNeverBelowNothing()
+    {
+        var count = new BacklogCount([], countsBytes: true);
+        var queue = new QueueId(1);
+        count.Measure(queue, 0, 10, [(10, 100)], 1);
+        count.Reserve(queue, 2, 20);
+        count.Commit("billing", queue, 15);
+        Assert.Equal(0, count.Messages);
+        count.MoveStart(queue, 18);
+        Assert.Equal((0L, 20L), (count.Messages, count.Bytes));
+        count.Settle(queue, 2, 20, 20);
+        Assert.Equal((2L, 20L), (count.Messages, count.Bytes));
+    }
+
+    [Fact]
     public void GivenBatchesOnTheirWay_WhenMeasuredAgain_ThenTheirRoomStaysTakenAndNothingCountsTwice()
     {
         var queue = new QueueId(1);
