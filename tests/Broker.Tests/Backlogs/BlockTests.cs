@@ -224,14 +224,17 @@ public sealed class BlockTests : BacklogTest
     }
 
     [Fact]
-    public async Task GivenALargeBatchAtTheHead_WhenItsTimeIsOver_ThenThoseBehindItThatFitComeIn()
+    public async Task GivenALargeBatchAtTheHead_WhenItsTimeIsOver_ThenThoseBehindItThatFitComeInAndNotBefore()
     {
         QueueId queue = (await CreateAsync(Bound(4)))[0];
         await FillAsync(queue, 3);
         await using TestPeer large = await Broker.ConnectAsync();
-        Task<ProduceResult[]> head = SendAsync(large, 400, (queue, Messages.Batch("a", "b")));
+        Task<ProduceResult[]> head = SendAsync(large, 60_000, (queue, Messages.Batch("a", "b")));
         await ParkedAsync(1);
-        Task<ProduceResult> small = Peer.ProduceAsync(queue, "c");
+        await using TestPeer sender = await Broker.ConnectAsync();
+        Task<ProduceResult> small = sender.ProduceAsync(queue, "c");
+        await ParkedAsync(2);
+        Time.Advance(TimeSpan.FromSeconds(61));
         Assert.Equal(ErrorCode.Timeout, Assert.Single(await head).Error);
         Assert.Equal(3, (await small).FirstOffset.Value);
     }
