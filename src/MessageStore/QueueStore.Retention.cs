@@ -46,7 +46,8 @@ public sealed partial class QueueStore
         return DecideAsync(() => DecideStarts(limits), cancellationToken);
     }
 
-    /// <summary>Bytes of a queue's entries that begin in a range of offsets, their headers included.</summary>
+    /// <summary>Bytes of a queue's entries that end in a range of offsets, their headers included: an entry counts
+    /// in the range that holds its last message.</summary>
     /// <param name="queue">The queue; 0 bytes if it does not exist.</param>
     /// <param name="from">The first offset.</param>
     /// <param name="to">The offset after the last.</param>

@@ -9,10 +9,13 @@ public sealed class StatsTests
     {
         await using TestBroker broker = await TestBroker.StartAsync();
         await using TestPeer peer = await broker.ConnectAsync();
+        await peer.InvokeAsync(new CreateTopicRequest("orders", new TopicSettings { MaxBacklogMessages = 9 }));
         string page = await File.ReadAllTextAsync(FindPage());
         StatsResponse stats = await peer.InvokeAsync(new StatsRequest());
         Assert.True(stats.Figures.Count > 20);
-        Assert.All(stats.Figures, figure => Assert.Contains(figure.Name, page, StringComparison.Ordinal));
+        Assert.Equal(5, stats.Figures.Count(figure => figure.Name.EndsWith("{orders}", StringComparison.Ordinal)));
+        Assert.All(stats.Figures, figure => Assert.Contains(
+            figure.Name.Replace("{orders}", "{T}", StringComparison.Ordinal), page, StringComparison.Ordinal));
         Assert.Equal(stats.Figures.Count, stats.Figures.Select(figure => figure.Name).Distinct().Count());
     }
 

@@ -35,6 +35,29 @@ public sealed class RetentionTests : StoreTest
             await AssertBeginsAsync(store, store.Queues.Single().Id, 8);
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenStartsInsideBatches_WhenMovedStepByStep_ThenABatchCountsUntilItsLastMessageIsPassed(
+        bool isSealed)
+    {
+        await using QueueStore store = await OpenAsync(isSealed ? Tiny : Small);
+        QueueId queue = await OpenQueueAsync(store);
+        QueueId other = await OpenQueueAsync(store);
+        for (int i = 0; i < 5; i++)
+            await AppendAsync(store, queue, "a", "b", "c");
+        for (int i = 0; isSealed && i < 20; i++)
+            await AppendBodyAsync(store, other, i);
+        long whole = View(store, queue).Bytes;
+        for (int start = 1; start <= 15; start++)
+        {
+            Assert.Equal(whole / 5, await store.SumBytesAsync(
+                queue, new QueueOffset((start - 1) / 3 * 3), new QueueOffset(((start - 1) / 3 * 3) + 3), Cancel));
+            await store.MoveStartsAsync([(queue, new QueueOffset(start))], Cancel);
+            Assert.Equal(whole / 5 * (5 - (start / 3)), View(store, queue).Bytes);
+        }
+    }
+
     [Fact]
     public async Task GivenAStartBeyondTheEnd_WhenMoved_ThenItIsTheEndAndTheQueueGoesOn()
     {

@@ -1,4 +1,3 @@
-using EQueue.MessageStore;
 using EQueue.Protocol;
 
 namespace EQueue.Broker;
@@ -43,33 +42,62 @@ internal sealed class BacklogCount
 
     public IEnumerable<QueueId> Queues => _queues.Keys;
 
-    /// <summary>Takes up what the store holds of a queue.</summary>
-    /// <param name="view">The queue as the store tells it.</param>
-    /// <param name="marks">Offsets behind messages, rising, and the bytes from one to the next; the first counts from
-    /// the start.</param>
-    /// <param name="queueCount">How many queues the topic has.</param>
-    public void Measure(in QueueView view, IEnumerable<(long End, long Bytes)> marks, int queueCount)
+    /// <summary>Goes on with the room that batches on their way into the log have taken from an older count.</summary>
+    public void TakeOver(BacklogCount older)
     {
-        QueueCount queue = Find(view.Id);
-        if (_countsBytes)
-            queue.Bytes ??= new QueueBytes(Math.Max(LeastMarks, MaxMarksPerTopic / Math.Max(1, queueCount)));
-        queue.Start = view.Start.Value;
-        queue.Stored = Math.Max(queue.Stored, view.StagedEnd.Value);
-        foreach ((long end, long bytes) in marks)
-            AddBytes(queue, view.Id, end, bytes);
-        _held += queue.Take();
+        foreach ((QueueId id, QueueCount taken) in older._queues)
+        {
+            if (taken.InFlight > 0)
+                Reserve(id, taken.InFlight, taken.InFlightBytes);
+        }
     }
 
-    /// <summary>Takes room for a batch that goes to the store.</summary>
-    public void Reserve(QueueId id, int messages, int bytes)
+    /// <summary>Up to where it knows a queue; -1 = it does not.</summary>
+    public long StoredOf(QueueId id) => _queues.TryGetValue(id, out QueueCount? queue) ? queue.Stored : -1;
+
+    /// <summary>Takes up what the store holds of a queue.</summary>
+    /// <param name="id">The queue.</param>
+    /// <param name="start">Where it begins.</param>
+    /// <param name="end">Up to where it was measured; what is kept behind that is told as it is settled.</param>
+    /// <param name="marks">Offsets, rising up to the end, and the bytes of the batches that end behind the one before
+    /// and not behind it; the first counts from the start.</param>
+    /// <param name="queueCount">How many queues the topic has.</param>
+    public void Measure(QueueId id, long start, long end, IEnumerable<(long End, long Bytes)> marks, int queueCount)
     {
         QueueCount queue = Find(id);
-        queue.InFlight += messages;
+        queue.Start = start;
+        queue.Stored = Math.Max(queue.Stored, end);
         _held += queue.Take();
         if (!_countsBytes)
             return;
+        queue.Bytes = new QueueBytes(Math.Max(LeastMarks, MaxMarksPerTopic / Math.Max(1, queueCount)));
+        foreach ((long mark, long bytes) in marks)
+            AddBytes(queue, id, mark, bytes);
+        queue.MeasuredEnd = end;
+        foreach ((long kept, long bytes) in queue.KeptEarly)
+            AddKept(queue, id, kept, bytes);
+        queue.KeptEarly.Clear();
+    }
+
+    /// <summary>Queues that could not be measured count what comes from here on.</summary>
+    public void MeasureRest()
+    {
+        foreach ((QueueId id, QueueCount queue) in _queues)
+        {
+            if (_countsBytes && queue.Bytes is null)
+                Measure(id, queue.Start, queue.Start, [], MaxMarksPerTopic);
+        }
+    }
+
+    /// <summary>Takes room for a batch that goes to the store.</summary>
+    public void Reserve(QueueId id, long messages, long bytes)
+    {
+        QueueCount queue = Find(id);
+        queue.InFlight += messages;
         queue.InFlightBytes += bytes;
-        _heldBytes += bytes;
+        _held += queue.Take();
+        if (_countsBytes)
+            _heldBytes += bytes;
     }
 
     /// <summary>The store has kept a batch for which room was taken, or has not.</summary>
@@ -81,25 +109,14 @@ internal sealed class BacklogCount
     {
         QueueCount queue = Find(id);
         queue.InFlight -= messages;
-        _held += queue.Take();
-        if (_countsBytes)
-        {
-            queue.InFlightBytes -= bytes;
-            _heldBytes -= bytes;
-        }
-
-        if (end >= 0)
-            Keep(id, bytes, end);
-    }
-
-    /// <summary>The store has kept a batch for which no room was taken here.</summary>
-    public void Keep(QueueId id, int bytes, long end)
-    {
-        QueueCount queue = Find(id);
+        queue.InFlightBytes -= bytes;
         queue.Stored = Math.Max(queue.Stored, end);
         _held += queue.Take();
-        if (_countsBytes)
-            AddBytes(queue, id, end, bytes);
+        if (!_countsBytes)
+            return;
+        _heldBytes -= bytes;
+        if (end >= 0)
+            AddKept(queue, id, end, bytes);
     }
 
     /// <summary>A group goes on at an offset.</summary>
@@ -112,7 +129,10 @@ internal sealed class BacklogCount
             return;
         if (!_places.TryGetValue(name, out Place? place))
             _places.Add(name, place = new Place());
-        place.Set(id, next, Find(id));
+        QueueCount queue = Find(id);
+        queue.Reach(next);
+        _held += queue.Take();
+        place.Set(id, next, queue);
         FindSlowest();
     }
 
@@ -134,6 +154,7 @@ internal sealed class BacklogCount
             return 0;
         long before = Messages;
         queue.Start = start;
+        queue.Reach(start);
         _held += queue.Take();
         if (queue.Bytes is { } bytes)
             _heldBytes -= bytes.CutBefore(start);
@@ -198,6 +219,14 @@ internal sealed class BacklogCount
         return long.MaxValue;
     }
 
+    private void AddKept(QueueCount queue, QueueId id, long end, long bytes)
+    {
+        if (queue.Bytes is null)
+            queue.KeptEarly.Add((end, bytes));
+        else if (end > queue.MeasuredEnd)
+            AddBytes(queue, id, end, bytes);
+    }
+
     private void AddBytes(QueueCount queue, QueueId id, long end, long bytes)
     {
         if (queue.Bytes is not { } known || end <= queue.Start)
@@ -257,9 +286,20 @@ internal sealed class BacklogCount
 
         public long InFlightBytes { get; set; }
 
+        /// <summary>Null until it is measured.</summary>
         public QueueBytes? Bytes { get; set; }
 
+        /// <summary>What was stored before is in the bytes already.</summary>
+        public long MeasuredEnd { get; set; }
+
+        /// <summary>Batches that were kept before it was measured.</summary>
+        public List<(long End, long Bytes)> KeptEarly { get; } = [];
+
         public long End => Stored + InFlight;
+
+        /// <summary>What a group has committed or retention let go of is stored, even when nobody took room for it
+        /// because the topic had no bound then.</summary>
+        public void Reach(long offset) => Stored += Math.Max(0, offset - End);
 
         /// <summary>By how much the messages held have changed since the last call.</summary>
         public long Take()

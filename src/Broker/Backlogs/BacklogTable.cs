@@ -103,19 +103,24 @@ internal sealed class BacklogTable : IDisposable
             backlog.Close(ErrorCode.UnknownQueue);
     }
 
+    /// <summary>A batch may wait so long from now on.</summary>
+    public void BeginWait(WaitingBatch batch, TimeSpan wait) =>
+        batch.DueAt = _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency);
+
     /// <summary>Puts a batch in line.</summary>
-    /// <param name="batch">Not in any line.</param>
-    /// <param name="wait">The longest that it may wait.</param>
-    public void Park(WaitingBatch batch, TimeSpan wait)
+    /// <param name="batch">Not in any line; its wait has begun.</param>
+    public void Park(WaitingBatch batch)
     {
         Interlocked.Add(ref _parkedBytes, batch.ParkedBytes);
         Interlocked.Increment(ref _counters.ParkedProduces);
         BrokerConnection peer = batch.Peer;
         lock (peer.WaitingBatches)
             peer.WaitingBatches.Add(batch);
-        batch.DueAt = _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency);
-        _wheel.Add(batch, wait);
+        TimeSpan left = LeftOf(batch);
+        _wheel.Add(batch, left > TimeSpan.Zero ? left : TimeSpan.Zero);
         batch.Backlog.Wait(batch);
+        if (batch.IsDue)
+            OnDue(batch);
         if (peer.IsClosed)
             EndConnection(peer);
     }
@@ -157,7 +162,7 @@ internal sealed class BacklogTable : IDisposable
     /// <returns>False when the batch's time is over or its sender is gone.</returns>
     public async ValueTask<bool> WaitForStoreAsync(WaitingBatch batch)
     {
-        TimeSpan left = _time.GetElapsedTime(_time.GetTimestamp(), batch.DueAt);
+        TimeSpan left = LeftOf(batch);
         if (left <= TimeSpan.Zero || batch.Peer.IsClosed)
             return false;
         using var deadline = new CancellationTokenSource(left, _time);
@@ -249,11 +254,12 @@ internal sealed class BacklogTable : IDisposable
     {
         if (!Store.TryGetQueue(queue, out QueueView view))
             return;
+        long end = backlog.EndToMeasure(view);
         var marks = new List<(long, long)>();
         if (backlog.CountsBytes)
         {
             long from = view.Start.Value;
-            long left = view.StagedEnd.Value - from;
+            long left = end - from;
             for (int span = 1; span <= SpansPerQueue && left > 0; span++)
             {
                 long to = view.Start.Value + (left * span / SpansPerQueue);
@@ -266,8 +272,10 @@ internal sealed class BacklogTable : IDisposable
             }
         }
 
-        backlog.Measure(view, marks, queueCount);
+        backlog.Measure(queue, view.Start.Value, end, marks, queueCount);
     }
+
+    private TimeSpan LeftOf(WaitingBatch batch) => _time.GetElapsedTime(_time.GetTimestamp(), batch.DueAt);
 
     private void TakeProgress(TopicBacklog backlog, Group group, in GroupOffsetKey key)
     {
@@ -280,6 +288,7 @@ internal sealed class BacklogTable : IDisposable
 
     private static void OnDue(WaitingBatch batch)
     {
+        batch.IsDue = true;
         if (batch.Backlog.TryTake(batch))
             batch.Refuse(ErrorCode.Timeout);
     }

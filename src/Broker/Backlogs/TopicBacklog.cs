@@ -19,8 +19,10 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     private readonly LinkedList<WaitingBatch> _line = new();
     private BacklogRules? _rules;
     private BacklogCount _count = new([], countsBytes: false);
+
+    // While a topic is measured again: what was known before.
+    private BacklogCount _older = new([], countsBytes: false);
     private ErrorCode _closed;
-    private int _generation;
     private bool _isMeasuring;
     private bool _isLettingIn;
     private bool _isCutting;
@@ -40,7 +42,10 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
         get
         {
             lock (_gate)
-                return new BacklogFigures(_count.Messages, _count.Bytes, _line.Count, _dropped, _rejected);
+            {
+                return new BacklogFigures(
+                    _count.Messages, _count.Bytes, _line.Count, _dropped, Volatile.Read(ref _rejected));
+            }
         }
     }
 
@@ -59,17 +64,32 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
         lock (_gate)
         {
             _isMeasuring = true;
-            _generation++;
             Volatile.Write(ref _rules, rules);
+            _older = _count;
             _count = new BacklogCount(rules?.Groups ?? [], rules is { MaxBytes: < long.MaxValue });
+            _count.TakeOver(_older);
+        }
+    }
+
+    /// <summary>Up to where a queue is to be measured.</summary>
+    /// <remarks>
+    /// What is staged and not visible has its room still, unless it was settled; before the first bound nobody took
+    /// any.
+    /// </remarks>
+    public long EndToMeasure(in QueueView view)
+    {
+        lock (_gate)
+        {
+            long stored = _older.StoredOf(view.Id);
+            return stored < 0 ? view.StagedEnd.Value : Math.Max(view.End.Value, stored);
         }
     }
 
     /// <inheritdoc cref="BacklogCount.Measure"/>
-    public void Measure(in QueueView view, IEnumerable<(long End, long Bytes)> marks, int queueCount)
+    public void Measure(QueueId id, long start, long end, IEnumerable<(long End, long Bytes)> marks, int queueCount)
     {
         lock (_gate)
-            _count.Measure(view, marks, queueCount);
+            _count.Measure(id, start, end, marks, queueCount);
     }
 
     public void EndMeasuring()
@@ -77,6 +97,8 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
         lock (_gate)
         {
             _isMeasuring = false;
+            _older = _count;
+            _count.MeasureRest();
             OnChanged();
         }
     }
@@ -86,16 +108,27 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     /// <param name="queue">A queue of the topic.</param>
     /// <param name="messages">In the batch.</param>
     /// <param name="bytes">That it takes in the log.</param>
+    /// <param name="isBehindOwn">Whether one of its own request waits already.</param>
     /// <param name="ticket">To be given to <see cref="Settle"/> when it enters.</param>
-    public BacklogVerdict Enter(QueueId queue, int messages, int bytes, out BacklogTicket ticket)
+    public BacklogVerdict Enter(QueueId queue, int messages, int bytes, bool isBehindOwn, out BacklogTicket ticket)
     {
         lock (_gate)
         {
-            ticket = new BacklogTicket(_generation, queue, messages, bytes);
-            if (_isMeasuring || _isLettingIn || _line.Count > 0)
+            ticket = new BacklogTicket(queue, messages, bytes);
+            if (isBehindOwn || _isMeasuring || _isLettingIn || _line.Count > 0)
                 return BacklogVerdict.Waits;
             return Judge(ticket);
         }
+    }
+
+    /// <summary>Counts a batch that is refused.</summary>
+    /// <returns>What it is told.</returns>
+    public ErrorCode Refuse(BacklogVerdict verdict)
+    {
+        if (verdict == BacklogVerdict.NeverFits)
+            return ErrorCode.BatchExceedsBacklog;
+        Interlocked.Increment(ref _rejected);
+        return ErrorCode.QueueFull;
     }
 
     /// <summary>Puts a batch at the end of the line.</summary>
@@ -140,10 +173,7 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     {
         lock (_gate)
         {
-            if (ticket.Generation == _generation)
-                _count.Settle(ticket.Queue, ticket.Messages, ticket.Bytes, end);
-            else if (end >= 0)
-                _count.Keep(ticket.Queue, ticket.Bytes, end);
+            _count.Settle(ticket.Queue, ticket.Messages, ticket.Bytes, end);
             OnChanged();
         }
     }
@@ -205,7 +235,7 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
             if (verdict == BacklogVerdict.Enters)
                 await batch.AppendAsync();
             else
-                batch.Refuse(verdict == BacklogVerdict.NeverFits ? ErrorCode.BatchExceedsBacklog : ErrorCode.QueueFull);
+                batch.Refuse(Refuse(verdict));
         }
     }
 
@@ -217,7 +247,6 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
             if (!_isMeasuring && _line.First is { } first)
             {
                 WaitingBatch batch = first.Value;
-                batch.Ticket = batch.Ticket with { Generation = _generation };
                 verdict = Judge(batch.Ticket);
                 if (verdict != BacklogVerdict.Waits)
                 {
@@ -236,8 +265,6 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     private BacklogVerdict Judge(in BacklogTicket ticket)
     {
         BacklogVerdict verdict = Look(ticket);
-        if (verdict == BacklogVerdict.Refused)
-            _rejected++;
         if (verdict == BacklogVerdict.Enters)
         {
             _count.Reserve(ticket.Queue, ticket.Messages, ticket.Bytes);
@@ -326,8 +353,7 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
 internal readonly record struct BacklogFigures(long Messages, long Bytes, int Waiting, long Dropped, long Rejected);
 
 /// <summary>The room that a batch takes.</summary>
-/// <param name="Generation">The rules under which it was let in.</param>
 /// <param name="Queue">Its queue.</param>
 /// <param name="Messages">In the batch.</param>
 /// <param name="Bytes">That it takes in the log.</param>
-internal readonly record struct BacklogTicket(int Generation, QueueId Queue, int Messages, int Bytes);
+internal readonly record struct BacklogTicket(QueueId Queue, int Messages, int Bytes);

@@ -50,7 +50,7 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
     /// <summary>Its place in the line; null when it does not stand there. Guarded by the backlog.</summary>
     public LinkedListNode<WaitingBatch>? Node { get; set; }
 
-    public BacklogTicket Ticket { get; set; }
+    public BacklogTicket Ticket { get; }
 
     public BrokerConnection Peer => _owner.Peer;
 
@@ -60,6 +60,9 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
 
     /// <summary>When its time is over, by the table's clock.</summary>
     public long DueAt { get; set; }
+
+    /// <summary>Set when its time is over, also before it stands in line.</summary>
+    public bool IsDue { get; set; }
 
     /// <inheritdoc/>
     public DeadlinePlace Place { get; } = new();

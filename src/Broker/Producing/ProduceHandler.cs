@@ -50,10 +50,10 @@ internal sealed class ProduceHandler(
         ProduceWaiter waiter = _pool.Rent();
         Durability level = head.Durability == Durability.Policy ? _policyLevel : head.Durability;
         waiter.Begin(peer, header, level, head.BatchCount);
-        bool hasParked = Walk(waiter, batches, head);
+        List<WaitingBatch>? waiting = Walk(waiter, batches, head);
         if (!TryAppend(waiter, level, isOnReceiveLoop: true))
-            return ParkAsync(peer, waiter, level, head.DeadlineMs, room);
-        return hasParked && backlogs.IsFull ? WaitForParkedAsync(peer, room) : room;
+            return ParkAsync(peer, waiter, level, head.DeadlineMs, waiting, room);
+        return waiting is null ? room : WaitInLineAsync(peer, waiting, room);
     }
 
     public async ValueTask<InitProducerResponse> InitProducerAsync(
@@ -84,11 +84,12 @@ internal sealed class ProduceHandler(
         return rest.IsEmpty;
     }
 
-    /// <summary>Judges the batches; those that have to wait for room in their topic's backlog are parked.</summary>
-    /// <returns>Whether any is.</returns>
-    private bool Walk(ProduceWaiter waiter, ReadOnlyMemory<byte> rest, in ProduceRequestHeader head)
+    /// <summary>Judges the batches.</summary>
+    /// <returns>Those that have to wait for room in their topic's backlog; null = none. They stand in line only when
+    /// the store has the others: a batch that entered must not be overtaken by the next one of its queue.</returns>
+    private List<WaitingBatch>? Walk(ProduceWaiter waiter, ReadOnlyMemory<byte> rest, in ProduceRequestHeader head)
     {
-        bool hasParked = false;
+        List<WaitingBatch>? waiting = null;
         for (int i = 0; i < head.BatchCount; i++)
         {
             ProduceBatchHeader.TryRead(rest.Span, out ProduceBatchHeader header);
@@ -102,30 +103,32 @@ internal sealed class ProduceHandler(
             if (error != ErrorCode.None)
                 waiter.AddRefused(error);
             else if (topic!.Backlog is { } backlog)
-                hasParked |= Enter(waiter, backlog, header, batch, messages, head.DeadlineMs);
+                Enter(waiter, backlog, header, batch, messages, head.DeadlineMs, ref waiting);
             else
                 waiter.AddBatch(header, batch, messages);
         }
 
-        return hasParked;
+        return waiting;
     }
 
     /// <summary>Lets a batch into the backlog of its topic, puts it in line, or refuses it.</summary>
-    /// <returns>Whether it waits.</returns>
-    private bool Enter(
+    private void Enter(
         ProduceWaiter waiter,
         TopicBacklog backlog,
         in ProduceBatchHeader header,
         ReadOnlyMemory<byte> batch,
         int messages,
-        int deadlineMs)
+        int deadlineMs,
+        ref List<WaitingBatch>? waiting)
     {
         int bytes = EntryOverheadBytes + batch.Length;
-        BacklogVerdict verdict = backlog.Enter(header.Queue, messages, bytes, out BacklogTicket ticket);
+        bool isBehindOwn = waiting is not null && waiter.WaitsFor(backlog);
+        BacklogVerdict verdict = backlog.Enter(
+            header.Queue, messages, bytes, isBehindOwn, out BacklogTicket ticket);
         if (verdict == BacklogVerdict.Enters)
         {
             waiter.AddBatch(header, batch, messages, backlog, ticket);
-            return false;
+            return;
         }
 
         // What is stored already, and what the store will refuse anyway, needs no room.
@@ -133,21 +136,28 @@ internal sealed class ProduceHandler(
             is ErrorCode.DuplicateSequence or ErrorCode.ProducerFenced or ErrorCode.UnknownProducer)
         {
             waiter.AddBatch(header, batch, messages);
-            return false;
+            return;
         }
 
         if (verdict != BacklogVerdict.Waits)
         {
-            waiter.AddRefused(
-                verdict == BacklogVerdict.Refused ? ErrorCode.QueueFull : ErrorCode.BatchExceedsBacklog);
-            return false;
+            waiter.AddRefused(backlog.Refuse(verdict));
+            return;
         }
 
         TimeSpan wait = options.Limits.MaxBacklogWait;
         if (deadlineMs > 0 && deadlineMs < wait.TotalMilliseconds)
             wait = TimeSpan.FromMilliseconds(deadlineMs);
-        backlogs.Park(waiter.AddWaiting(backlogs, backlog, header, batch, messages, ticket), wait);
-        return true;
+        WaitingBatch one = waiter.AddWaiting(backlogs, backlog, header, batch, messages, ticket);
+        backlogs.BeginWait(one, wait);
+        (waiting ??= []).Add(one);
+    }
+
+    private ValueTask WaitInLineAsync(BrokerConnection peer, List<WaitingBatch> waiting, ValueTask room)
+    {
+        foreach (WaitingBatch batch in waiting)
+            backlogs.Park(batch);
+        return backlogs.IsFull ? WaitForParkedAsync(peer, room) : room;
     }
 
     private async ValueTask WaitForParkedAsync(BrokerConnection peer, ValueTask room)
@@ -179,7 +189,12 @@ internal sealed class ProduceHandler(
     }
 
     private async ValueTask ParkAsync(
-        BrokerConnection peer, ProduceWaiter waiter, Durability level, int deadlineMs, ValueTask room)
+        BrokerConnection peer,
+        ProduceWaiter waiter,
+        Durability level,
+        int deadlineMs,
+        List<WaitingBatch>? waiting,
+        ValueTask room)
     {
         TimeSpan wait = options.Limits.MaxProduceWait;
         if (deadlineMs > 0 && deadlineMs < wait.TotalMilliseconds)
@@ -199,7 +214,6 @@ internal sealed class ProduceHandler(
         catch (OperationCanceledException) when (peer.IsClosed)
         {
             waiter.Abandon();
-            return;
         }
         catch (OperationCanceledException) when (ended.IsCancellationRequested)
         {
@@ -216,6 +230,9 @@ internal sealed class ProduceHandler(
             Interlocked.Decrement(ref counters.ParkedProduces);
         }
 
-        await room;
+        if (waiting is not null)
+            await WaitInLineAsync(peer, waiting, peer.IsClosed ? default : room);
+        else if (!peer.IsClosed)
+            await room;
     }
 }

@@ -16,6 +16,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     private const int RetryAfterMs = 1_000;
     private const int RetryFullAfterMs = 100;
 
+    private readonly HashSet<TopicBacklog> _waitsFor = [];
     private Slot[] _slots = new Slot[4];
     private AppendItem[] _items = new AppendItem[4];
     private int _slotCount;
@@ -24,6 +25,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     // The store's one, and one for each batch that waits in a line.
     private int _parts;
     private int _waitingCount;
+    private bool _tookRoom;
     private BrokerConnection? _peer;
     private FrameHeader _request;
     private Durability _level;
@@ -45,6 +47,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         _itemCount = 0;
         _parts = 1;
         _waitingCount = 0;
+        _tookRoom = false;
         if (_slots.Length < batchCount)
         {
             _slots = new Slot[batchCount];
@@ -65,9 +68,13 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         TopicBacklog? backlog = null,
         BacklogTicket ticket = default)
     {
+        _tookRoom |= backlog is not null;
         _items[_itemCount] = ToItem(header, batch);
         _slots[_slotCount++] = new Slot(ErrorCode.None, _itemCount++, messages, backlog, ticket);
     }
+
+    /// <summary>Whether a batch of it waits for room in a backlog.</summary>
+    public bool WaitsFor(TopicBacklog backlog) => _waitsFor.Contains(backlog);
 
     public void AddRefused(ErrorCode error) => _slots[_slotCount++] = new Slot(error, -1, 0, null, default);
 
@@ -81,6 +88,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         in BacklogTicket ticket)
     {
         Interlocked.Increment(ref _parts);
+        _waitsFor.Add(backlog);
         int slot = _slotCount++;
         int waiting = _items.Length - 1 - _waitingCount++;
         _slots[slot] = new Slot(ErrorCode.None, waiting, messages, null, default);
@@ -107,6 +115,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
                 item.Error = error;
         }
 
+        SettleRoom();
         EndPart(isOnReceiveLoop);
     }
 
@@ -125,11 +134,28 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
             }
         }
 
+        SettleRoom();
         EndPart(isOnReceiveLoop: false);
     }
 
     private static AppendItem ToItem(in ProduceBatchHeader header, ReadOnlyMemory<byte> batch) =>
         new() { Queue = header.Queue, Batch = batch, TagBits = header.TagBits };
+
+    /// <summary>Says what became of the batches for which room was taken, whatever the request still waits
+    /// for.</summary>
+    private void SettleRoom()
+    {
+        if (!_tookRoom)
+            return;
+        foreach (ref readonly Slot slot in _slots.AsSpan(0, _slotCount))
+        {
+            if (slot.Backlog is not { } backlog)
+                continue;
+            ref AppendItem item = ref _items[slot.Item];
+            backlog.Settle(
+                slot.Ticket, item.Error == ErrorCode.None ? item.FirstOffset.Value + slot.Messages : -1);
+        }
+    }
 
     /// <summary>One part is settled; the last one answers.</summary>
     private void EndPart(bool isOnReceiveLoop)
@@ -200,9 +226,6 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         foreach (ref readonly Slot slot in _slots.AsSpan(0, _slotCount))
         {
             ErrorCode error = slot.Item < 0 ? slot.Error : _items[slot.Item].Error;
-            slot.Backlog?.Settle(
-                slot.Ticket,
-                error == ErrorCode.None ? _items[slot.Item].FirstOffset.Value + slot.Messages : -1);
             if (error == ErrorCode.None)
                 messages += slot.Messages;
             else if (error != ErrorCode.DuplicateSequence)
@@ -218,7 +241,11 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     {
         Items.Clear();
         if (_waitingCount > 0)
+        {
             _items.AsSpan(_items.Length - _waitingCount).Clear();
+            _waitsFor.Clear();
+        }
+
         _peer = null;
         pool.Return(this);
     }

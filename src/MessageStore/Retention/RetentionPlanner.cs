@@ -26,7 +26,8 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
         return Math.Clamp(found, start, end);
     }
 
-    /// <summary>Bytes of the queue's entries that begin in [<paramref name="from"/>, <paramref name="to"/>).</summary>
+    /// <summary>Bytes of the queue's entries that end behind <paramref name="from"/> and not behind
+    /// <paramref name="to"/>: ranges that follow each other count each entry once.</summary>
     public long SumBytes(Queue queue, long from, long to)
     {
         long sum = 0;
@@ -34,7 +35,7 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
         for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
         {
             oldestInMemory = run.Segment.BasePosition;
-            for (int i = run.IndexOf(from, run.Count); i < run.Count && run.FirstOffsetOf(i) < to; i++)
+            for (int i = run.IndexOf(from, run.Count); i < run.Count && run.EndOffsetOf(i) <= to; i++)
                 sum += run[i].Size;
         }
 
@@ -69,7 +70,7 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
             int count = index.ReadBlock(row, block, entries);
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
-                if (entry.FirstOffset >= to)
+                if (entry.EndOffset > to)
                     return sum;
                 sum += entry.EndOffset > from ? entry.Size : 0;
             }

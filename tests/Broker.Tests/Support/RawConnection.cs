@@ -43,10 +43,14 @@ internal sealed class RawConnection : IDisposable
     public async Task<(Opcode Opcode, ErrorCode Error)> ReceiveAsync()
     {
         var head = new byte[FrameHeader.Size];
-        Assert.True(await FillAsync(head), "The connection ended.");
-        Assert.True(FrameHeader.TryRead(head, 16 << 20, out FrameHeader header, out _));
-        Assert.True(await FillAsync(new byte[header.PayloadBytes]), "The connection ended in a frame.");
-        return ((Opcode)header.Opcode, (ErrorCode)header.Error);
+        while (true)
+        {
+            Assert.True(await FillAsync(head), "The connection ended.");
+            Assert.True(FrameHeader.TryRead(head, 16 << 20, out FrameHeader header, out _));
+            Assert.True(await FillAsync(new byte[header.PayloadBytes]), "The connection ended in a frame.");
+            if (header.Opcode != 0)
+                return ((Opcode)header.Opcode, (ErrorCode)header.Error);
+        }
     }
 
     /// <summary>Whether the broker ends the connection without another byte.</summary>
