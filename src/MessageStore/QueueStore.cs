@@ -51,6 +51,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         _tailReader = new TailReader(_log);
         var finder = new EntryFinder(_log, _openSegments);
         _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, RebuildIndex, logger);
+        _keyFinder = new KeyFinder(_log, _diskReader);
         _planner = new RetentionPlanner(_log, _openSegments, finder);
         try
         {

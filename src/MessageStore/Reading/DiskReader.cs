@@ -87,8 +87,23 @@ internal sealed class DiskReader(
         return new ValueTask<long?>(work.Task);
     }
 
+    /// <summary>Runs a piece of work among the reads of a queue.</summary>
+    /// <param name="queue">Where it reads.</param>
+    /// <param name="work">Gives the bytes that it read, which count against the budget.</param>
+    /// <param name="cancellationToken">Looked at before it begins.</param>
+    public Task<long> RunAsync(Queue queue, Func<long> work, CancellationToken cancellationToken)
+    {
+        var piece = new Work<long>(work, cancellationToken)
+        {
+            Position = queue.ColdReadPosition,
+            BytesOf = static bytes => bytes,
+        };
+        threads.Add(piece);
+        return piece.Task;
+    }
+
     /// <summary>Finds and reads; files that are missing or damaged show before the first byte is given.</summary>
-    private ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
+    public ReadResult Read(QueueId id, QueueOffset from, int maxBytes, IBufferWriter<byte> destination)
     {
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
         {
