@@ -31,6 +31,21 @@ public sealed class UsageTests
         "consume t --queue 0 --format xml",
         "consume t --queue 0 --idle-exit soon",
         "consume t --queue 0 --timeout never",
+        "find t",
+        "find t --offset 1",
+        "find t --queue 0",
+        "find t --queue 0 --offset -1",
+        "find t --queue -1 --offset 1",
+        "find t --queue 0 --offset 1 --key k",
+        "find t --queue 0 --offset 1 --limit 2",
+        "find t --until 2026-01-31T10:00:00Z",
+        "find t --last 0",
+        "find t --last 10001",
+        "find t --last 1 --since 2026-01-31T10:00:00Z",
+        "find t --key k --limit 0",
+        "find t --key k --queue 0 --all-queues",
+        "find t --since 2026-01-31T10:00:00Z --all-queues",
+        "find t --since yesterday",
         "group",
         "group describe",
         "group reset g",
@@ -68,6 +83,7 @@ public sealed class UsageTests
     [InlineData("--help", "topic")]
     [InlineData("send --help", "--key-separator")]
     [InlineData("consume --help", "--idle-exit")]
+    [InlineData("find --help", "equeue find orders --key customer-7")]
     [InlineData("group reset --help", "--dry-run")]
     [InlineData("--version", "3.0.0")]
     public async Task GivenAQuestion_WhenRun_ThenTheAnswerIsOnStandardOutput(string line, string expected)
@@ -87,6 +103,7 @@ public sealed class UsageTests
     [InlineData("group list")]
     [InlineData("send t body")]
     [InlineData("consume t --queue 0")]
+    [InlineData("find t --last 1")]
     public async Task GivenNoBroker_WhenRun_ThenTheExitCodeIsFourWithinTheTimeout(string line)
     {
         string[] arguments = [.. line.Split(' '), "--server", "127.0.0.1:1", "--timeout", "300ms", "--json"];

@@ -133,6 +133,31 @@ public sealed class FindTests
     }
 
     [Fact]
+    public async Task GivenABatchThatNobodyCanDecompress_WhenLookedAt_ThenItIsCountedAndTheOthersCome()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        var admin = broker.Client.Admin;
+        await admin.CreateTopicAsync("orders", cancellationToken: Token);
+        await using var sender = new QueueSender(broker.Address, "orders");
+        await sender.SendAsync(0, "k", "a", Token);
+        await sender.SendAsync(0, "k", "b", Token, RecordCodec.Zstd);
+        await sender.SendAsync(0, "k", "c", Token);
+        foreach (var found in new[]
+                 {
+                     await admin.FindByKeyAsync("orders", "k", cancellationToken: Token),
+                     await admin.ReadLatestAsync("orders", 3, cancellationToken: Token),
+                     await admin.ReadFromTimeAsync("orders", DateTimeOffset.MinValue, cancellationToken: Token),
+                 })
+        {
+            Assert.Equal(["a", "c"], found.Messages.Select(message => Text(message.Body)));
+            Assert.Equal((1, false), (found.UnreadableCount, found.HasMore));
+        }
+
+        await RefusedAsync(ErrorCode.UnsupportedCodec, admin.ReadMessageAsync("orders", 0, 1, Token));
+        Assert.Equal("c", Text((await admin.ReadMessageAsync("orders", 0, 2, Token))!.Body));
+    }
+
+    [Fact]
     public async Task GivenWhatCannotBeAskedFor_WhenAKeyIsLookedUp_ThenItIsRefused()
     {
         await using var broker = await TestBroker.StartAsync(queues: 1);

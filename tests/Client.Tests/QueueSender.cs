@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
@@ -16,11 +17,15 @@ internal sealed class QueueSender : IAsyncDisposable
         _link = new BrokerLink(ServerAddress.ParseList(address)[0], new ClientOptions(), Guid.NewGuid());
     }
 
-    public async Task<SendReceipt> SendAsync(int queue, string? key, string body, CancellationToken cancellationToken)
+    public async Task<SendReceipt> SendAsync(
+        int queue, string? key, string body, CancellationToken cancellationToken, RecordCodec codec = RecordCodec.None)
     {
         RouteResponse route = await _link.InvokeAsync(
             new RouteRequest([_topic], AutoCreate: false), TimeSpan.FromSeconds(20), cancellationToken);
         var batch = Encode(key, body);
+        batch[RecordBatchLayout.Attributes + 1] |= (byte)codec;
+        BinaryPrimitives.WriteUInt32BigEndian(
+            batch.AsSpan(RecordBatchLayout.Crc), Crc32C.Compute(batch.AsSpan(RecordBatchLayout.Attributes)));
         FrameBuffer frame = FrameBuffer.Rent();
         new ProduceRequestHeader(Durability.Policy, 0, 0, 1).Write(frame.Reserve(ProduceRequestHeader.Size));
         new ProduceBatchHeader(route.Topics[0].Queues[queue].Id, 0, -1, uint.MaxValue, batch.Length)
