@@ -1,21 +1,11 @@
 using System.IO.Compression;
-using System.Text;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>Look-up by key in one queue: everything that has the key, nothing else, in pieces of bounded work.</summary>
-public sealed class KeyTests : StoreTest
+public sealed class KeyTests : KeyStoreTest
 {
-    private StoreOptions Options => Small with
-    {
-        FlushPolicy = FlushPolicy.Async,
-        SegmentSizeBytes = 64 << 10,
-        MaxBatchBytes = 16 << 10,
-        TailMemoryBytes = 64 << 10,
-        FlushInterval = TimeSpan.FromMilliseconds(1),
-    };
-
     [Fact]
     public async Task GivenKeysInAllOfTheLog_WhenLookedUp_ThenSealedAndNewestAreFoundAlsoAfterARestart()
     {
@@ -159,26 +149,6 @@ public sealed class KeyTests : StoreTest
             new KeyQuestion(queue, "a"u8.ToArray(), default, new QueueOffset(9), 1, 1), cancelled).AsTask());
     }
 
-    private string Logs => Path.Combine(Folder, "logs", "0");
-
-    private static IEnumerable<long> Values(KeyMatches found) => [.. found.Offsets.Select(offset => offset.Value)];
-
-    private static Task<KeyMatches> FindAsync(
-        QueueStore store,
-        QueueId queue,
-        string key,
-        long from = 0,
-        long to = long.MaxValue,
-        int count = 1_000,
-        long bytes = 64 << 20) =>
-        store.FindByKeyAsync(
-            new KeyQuestion(
-                queue, Encoding.UTF8.GetBytes(key), new QueueOffset(from), new QueueOffset(to), count, bytes),
-            Cancel).AsTask();
-
-    private static async Task AppendKeysAsync(QueueStore store, QueueId queue, int bodySize, params string?[] keys) =>
-        await store.AppendAsync(queue, TestBatch.OfKeys(bodySize, keys), Durability.Policy, Cancel);
-
     private static byte[] Gzip(byte[] batch)
     {
         using var records = new MemoryStream();
@@ -191,7 +161,7 @@ public sealed class KeyTests : StoreTest
     }
 
     /// <summary>Makes length and checksum of a batch fit its bytes.</summary>
-    private static void Seal(byte[] batch)
+    internal static void Seal(byte[] batch)
     {
         System.Buffers.Binary.BinaryPrimitives.WriteInt32BigEndian(
             batch.AsSpan(RecordBatchLayout.Length), batch.Length - RecordBatchLayout.LengthPrefix);

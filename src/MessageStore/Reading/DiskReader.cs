@@ -151,6 +151,13 @@ internal sealed class DiskReader(
         }
     }
 
+    /// <inheritdoc cref="WithWholeIndexes{T}"/>
+    public void WithWholeIndexes(Action lookUp) => WithWholeIndexes(() =>
+    {
+        lookUp();
+        return true;
+    });
+
     private ReadResult CopyEntries(
         OpenSegment open, QueueId id, List<SealedEntry> entries, IBufferWriter<byte> destination, ReadResult bounds)
     {

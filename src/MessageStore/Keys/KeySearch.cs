@@ -11,7 +11,7 @@ namespace EQueue.MessageStore;
 internal sealed class KeySearch(in KeyQuestion question, long from, long to)
 {
     /// <summary>The most bytes of one decompressed batch: a few bytes can claim to be any number of them.</summary>
-    private const int MaxPlainBytes = 32 << 20;
+    internal const int MaxPlainBytes = 32 << 20;
 
     private readonly ReadOnlyMemory<byte> _key = question.Key;
     private readonly int _maxCount = question.MaxCount;
@@ -34,8 +34,11 @@ internal sealed class KeySearch(in KeyQuestion question, long from, long to)
 
     public bool IsOver => Next >= To || Found.Count >= _maxCount || BytesLeft <= 0;
 
-    /// <summary>The key that is looked for.</summary>
-    public ReadOnlySpan<byte> Key => _key.Span;
+    /// <summary>The key as filters know it.</summary>
+    public ulong Hash { get; } = KeyFilter.HashOf(question.Key.Span);
+
+    /// <summary>Up to here the filters were asked, and the entries must be looked at.</summary>
+    public long KnownTo { get; set; }
 
     /// <summary>Nothing that matches lies before this offset.</summary>
     public void Pass(long next) => Next = Math.Max(Next, Math.Min(next, To));

@@ -3,7 +3,7 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>Looks records up by key: goes over the entries of one queue, piece by piece on the disk threads.</summary>
-internal sealed class KeyFinder(CommitLog log, DiskReader reader)
+internal sealed class KeyFinder(CommitLog log, DiskReader reader, KeySkipper skipper)
 {
     /// <summary>Bytes of one piece: other cold reads have their turn after it.</summary>
     private const int PieceBytes = 1 << 20;
@@ -16,7 +16,7 @@ internal sealed class KeyFinder(CommitLog log, DiskReader reader)
         long end = Math.Max(start, queue.VisibleEnd(log.Visible));
         var search = new KeySearch(question, Math.Max(question.From.Value, start), Math.Min(question.To.Value, end));
         while (!search.IsOver)
-            await reader.RunAsync(queue, () => LookOn(search), cancellationToken);
+            await reader.RunAsync(queue, () => LookOn(queue, search), cancellationToken);
         return new KeyMatches(
             new QueueOffset(start),
             new QueueOffset(end),
@@ -28,8 +28,12 @@ internal sealed class KeyFinder(CommitLog log, DiskReader reader)
 
     /// <summary>Looks at the next piece.</summary>
     /// <returns>Bytes that were read.</returns>
-    private long LookOn(KeySearch search)
+    private long LookOn(Queue queue, KeySearch search)
     {
+        long from = search.Next;
+        reader.WithWholeIndexes(() => skipper.Skip(queue, search));
+        if (search.Next > from)
+            return 0; // the reads of others have their turn
         long before = search.ReadBytes;
         using var bytes = new PooledBytes();
         int size = (int)Math.Min(PieceBytes, search.BytesLeft);
