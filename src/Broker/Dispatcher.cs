@@ -12,7 +12,6 @@ internal sealed class Dispatcher(
     ProduceHandler produce,
     FetchHandler fetch,
     OffsetHandler offsets,
-    KeyHandler keys,
     CommitHandler commits,
     HeartbeatHandler heartbeats,
     GroupAdminHandler groupAdmin,
@@ -84,7 +83,7 @@ internal sealed class Dispatcher(
             case Opcode.FindOffsets:
                 return HandleAsync<FindOffsetsRequest, FindOffsetsResponse>(peer, header, payload, offsets.FindAsync);
             case Opcode.FindByKey:
-                return HandleAsync<FindByKeyRequest, FindByKeyResponse>(peer, header, payload, keys.FindAsync);
+                return HandleAsync<FindByKeyRequest, FindByKeyResponse>(peer, header, payload, offsets.FindByKeyAsync);
             case Opcode.ReadOffsets:
                 return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, commits.ReadAsync);
             case Opcode.GroupHeartbeat:

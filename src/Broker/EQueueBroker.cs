@@ -137,7 +137,6 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new ProduceHandler(store, catalogue, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
-                new KeyHandler(store, catalogue),
                 new CommitHandler(store, state, catalogue, groups, heartbeats, counters, failures, time),
                 heartbeats,
                 new GroupAdminHandler(

@@ -71,7 +71,7 @@ public sealed class KeyTests : IAsyncLifetime
         for (int i = 0; i < 10; i++)
             await _peer.ProduceAsync(Durability.Policy, (_queues[0], batch));
         FindByKeyResponse first = await _peer.InvokeAsync(Question(_queues[0], "a") with { MaxBytes = int.MaxValue });
-        Assert.InRange(first.ReadBytes, KeyHandler.MaxBytes, KeyHandler.MaxBytes + batch.Length + 48);
+        Assert.InRange(first.ReadBytes, OffsetHandler.MaxKeySearchBytes, OffsetHandler.MaxKeySearchBytes + batch.Length + 48);
         Assert.InRange(first.NextOffset.Value, 1, 9);
     }
 

@@ -9,7 +9,7 @@ internal sealed class KeySkipper(EntryFinder finder, OpenSegments segments)
     /// <summary>Indexes looked at in one piece of work.</summary>
     private const int MaxIndexes = 64;
 
-    /// <summary>Told of a segment that a filter would have helped in, and whether one was there and is damaged.</summary>
+    /// <summary>Told of a segment in which a filter would have helped, and whether there is one, damaged.</summary>
     public Action<Segment, bool>? FilterWanted { get; set; }
 
     /// <summary>Passes over segments that do not hold the key.</summary>

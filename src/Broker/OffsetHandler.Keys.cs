@@ -3,13 +3,14 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>Looks up messages by key, a bounded part of a queue for each request.</summary>
-internal sealed class KeyHandler(QueueStore store, TopicCatalogue catalogue)
+/// <content>By key: a bounded part of a queue for each request.</content>
+internal sealed partial class OffsetHandler
 {
-    /// <summary>Bytes read for one request: an eighth of a second of the default budget for cold reads.</summary>
-    internal const int MaxBytes = 16 << 20;
+    /// <summary>Bytes read for one look-up by key: an eighth of a second of the default budget for cold
+    /// reads.</summary>
+    internal const int MaxKeySearchBytes = 16 << 20;
 
-    public async ValueTask<FindByKeyResponse> FindAsync(
+    public async ValueTask<FindByKeyResponse> FindByKeyAsync(
         BrokerConnection peer, FindByKeyRequest request, CancellationToken cancellationToken)
     {
         Check(request);
@@ -26,7 +27,7 @@ internal sealed class KeyHandler(QueueStore store, TopicCatalogue catalogue)
             request.From,
             request.To == FindByKeyRequest.VisibleEnd ? new QueueOffset(long.MaxValue) : request.To,
             request.MaxCount,
-            request.MaxBytes == 0 ? MaxBytes : Math.Min(request.MaxBytes, MaxBytes));
+            request.MaxBytes == 0 ? MaxKeySearchBytes : Math.Min(request.MaxBytes, MaxKeySearchBytes));
         KeyMatches found = await store.FindByKeyAsync(question, cancellationToken);
         return new FindByKeyResponse(
             found.Start, found.VisibleEnd, found.NextOffset, found.ReadBytes, found.UnreadableCount, found.Offsets);
@@ -50,8 +51,8 @@ internal sealed class KeyHandler(QueueStore store, TopicCatalogue catalogue)
         if (request.MaxCount is < 1 or > FindByKeyRequest.MaxMessages || request.MaxBytes < 0)
         {
             throw TopicRules.Invalid(
-                $"A look-up gives 1 to {FindByKeyRequest.MaxMessages} messages and reads 0 (the broker's bound) or more "
-                + $"bytes; asked for {request.MaxCount} in {request.MaxBytes}.");
+                $"A look-up gives 1 to {FindByKeyRequest.MaxMessages} messages and reads 0 (the broker's bound) or "
+                + $"more bytes; asked for {request.MaxCount} in {request.MaxBytes}.");
         }
     }
 }
