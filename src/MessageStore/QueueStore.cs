@@ -258,6 +258,7 @@ public sealed partial class QueueStore : IAsyncDisposable
                 segment,
                 _time.GetUtcNow().ToUnixTimeMilliseconds());
             _openSegments.Forget(segment);
+            _keyFilters?.Forget(segment);
             Log.IndexRebuilt(_logger, segment.Path);
         }
     }

@@ -85,6 +85,26 @@ public sealed class FindCommandTests : IAsyncLifetime
         await FailsAsync(ExitCode.NotFound, "NotFound", "find", "t", "--since", "2120-01-01T00:00:00Z");
     }
 
+    [Fact]
+    public async Task GivenADamagedMessage_WhenItsKeyIsLookedFor_ThenTheOthersArePrintedAndTheExitCodeSaysPartly()
+    {
+        foreach (string body in new[] { "first-body", "second-body", "third-body" })
+            await DoneAsync("send", "t", body, "--key", "k");
+        string log = Assert.Single(Directory.GetFiles(_directory["data"], "*.log", SearchOption.AllDirectories));
+        using (FileStream file = new(log, FileMode.Open, FileAccess.ReadWrite, FileShare.ReadWrite))
+        {
+            byte[] bytes = new byte[64 << 10];
+            int count = await file.ReadAtLeastAsync(bytes, bytes.Length, throwOnEndOfStream: false);
+            file.Position = bytes.AsSpan(0, count).IndexOf("second-body"u8);
+            file.WriteByte((byte)'X');
+        }
+
+        CliRun found = await CliRun.RunAsync(WithServer("find", "t", "--key", "k"));
+        Assert.Equal(ExitCode.PartlyDone, found.ExitCode);
+        Assert.Equal(["first-body", "third-body"], found.OutputLines);
+        Assert.Contains("1 of the messages could not be looked into", found.Error, StringComparison.Ordinal);
+    }
+
     private static string BodyOf(string line) => Encoding.UTF8.GetString(
         JsonDocument.Parse(line).RootElement.GetProperty("body").GetBytesFromBase64());
 

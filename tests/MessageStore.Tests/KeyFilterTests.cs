@@ -124,6 +124,33 @@ public sealed class KeyFilterTests : KeyStoreTest
     }
 
     [Fact]
+    public async Task GivenAnIndexThatIsRebuilt_WhenLookedUpAgain_ThenItGetsItsFiltersAgain()
+    {
+        await using QueueStore store = await OpenAsync(Options with { ScrubBytesPerSecond = 0 });
+        QueueId[] queues = await FillAsync(store);
+        await FindAsync(store, queues[0], "absent");
+        await FiltersAsync(store, queues[0]);
+        string path = Indexes().First(HasFilters);
+        SectionFileReader.TryOpen(Disk, path, SealedIndexWriter.Magic, out SectionFileReader? reader);
+        using (reader)
+        using (FileStream file = new(path, FileMode.Open, FileAccess.ReadWrite, FileShare.ReadWrite))
+        {
+            Assert.True(reader!.TryFind(SealedIndexWriter.DirectorySection, out FileSection directory));
+            file.Position = directory.FileOffset;
+            file.Write(new byte[directory.Length]);
+        }
+        await AssertModelAsync(store, queues[0]);
+        long deadline = Environment.TickCount64 + 30_000;
+        while (!HasFilters(path))
+        {
+            await FindAsync(store, queues[0], "absent");
+            Assert.True(Environment.TickCount64 < deadline, "no filters in 30 s");
+        }
+        await AssertModelAsync(store, queues[0]);
+        await AssertModelAsync(store, queues[1]);
+    }
+
+    [Fact]
     public async Task GivenAPack_WhenLookedUp_ThenItHasFiltersTooAndNothingIsMissing()
     {
         StoreOptions options =
@@ -138,15 +165,19 @@ public sealed class KeyFilterTests : KeyStoreTest
             await store.MoveStartsAsync([(queues[1], new QueueOffset(350))], Cancel);
             await Eventually(() => store.Figures.SegmentsPacked > 5);
             await AssertKeptAsync(store);
-            await FiltersAsync(store, queues[0]);
+            // Packs may be packed again: whoever looks next has their filters made again.
+            long deadline = Environment.TickCount64 + 30_000;
+            while (!Indexes().Any(path => path.Contains(".pack.", StringComparison.Ordinal) && HasFilters(path)))
+            {
+                Assert.Empty((await FindAsync(store, queues[0], "absent")).Offsets);
+                Assert.True(Environment.TickCount64 < deadline, "no filters in 30 s");
+            }
             await AssertKeptAsync(store);
-            Assert.Contains(Indexes(), path => path.Contains(".pack.", StringComparison.Ordinal) && HasFilters(path));
         }
         State = new MemoryState();
         await using (QueueStore store = await OpenAsync(options))
         {
             await AssertKeptAsync(store);
-            Assert.True((await FindAsync(store, queues[0], "absent")).ReadBytes < 150_000);
         }
 
         async Task AssertKeptAsync(QueueStore store)
@@ -249,13 +280,16 @@ public sealed class KeyFilterTests : KeyStoreTest
 
     private bool HasFilters(string path)
     {
-        if (SectionFileReader.TryOpen(Disk, path, SealedIndexWriter.Magic, out SectionFileReader? reader)
-            != FileVerdict.Valid)
+        try
         {
-            return false;
+            SectionFileReader.TryOpen(Disk, path, SealedIndexWriter.Magic, out SectionFileReader? reader);
+            using (reader)
+                return reader is not null && reader.TryFind(KeyFilterSection.Type, out _);
         }
-        using (reader)
-            return reader!.TryFind(KeyFilterSection.Type, out _);
+        catch (DiskException)
+        {
+            return false; // just removed by the cleaner
+        }
     }
 
     /// <summary>Looks up until filters spare most of the reading.</summary>

@@ -74,7 +74,7 @@ internal static class FindCommand
         if (found.UnreadableCount > 0)
         {
             string message =
-                $"{found.UnreadableCount} messages could not be looked into: they are damaged or compressed in a way "
+                $"{found.UnreadableCount} of the messages could not be looked into: damaged, or compressed in a way "
                 + $"that is not understood; {found.Messages.Count} printed.";
             throw new PartlyDoneException(message, new EQueueException(ErrorCode.DamagedData, message));
         }

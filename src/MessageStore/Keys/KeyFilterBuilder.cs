@@ -52,10 +52,10 @@ internal sealed class KeyFilterBuilder : IDisposable
     /// <param name="isDamaged">Whether it has filters that are damaged: they are made again.</param>
     public void Want(Segment segment, bool isDamaged)
     {
+        if (isDamaged)
+            Forget(segment);
         lock (_gate)
         {
-            if (isDamaged && !_waiting.Contains(segment))
-                _known.Remove(segment);
             if (_isStopping || _waiting.Count >= MaxWaiting || !_known.Add(segment))
                 return;
             _waiting.Enqueue(segment);
@@ -67,6 +67,16 @@ internal sealed class KeyFilterBuilder : IDisposable
         }
 
         _signal.Raise();
+    }
+
+    /// <summary>The index of a segment was made again, without filters: the next wish counts. Any thread.</summary>
+    public void Forget(Segment segment)
+    {
+        lock (_gate)
+        {
+            if (!_waiting.Contains(segment))
+                _known.Remove(segment);
+        }
     }
 
     /// <summary>Ends the thread, after one more read or the writing of an index.</summary>
