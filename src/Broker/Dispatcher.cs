@@ -83,6 +83,8 @@ internal sealed class Dispatcher(
                     peer, header, payload, produce.InitProducerAsync);
             case Opcode.FindOffsets:
                 return HandleAsync<FindOffsetsRequest, FindOffsetsResponse>(peer, header, payload, offsets.FindAsync);
+            case Opcode.FindByKey:
+                return HandleAsync<FindByKeyRequest, FindByKeyResponse>(peer, header, payload, offsets.FindByKeyAsync);
             case Opcode.ReadOffsets:
                 return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, commits.ReadAsync);
             case Opcode.GroupHeartbeat:

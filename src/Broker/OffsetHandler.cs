@@ -3,8 +3,8 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>Tells offsets of queues: begin, end, by time.</summary>
-internal sealed class OffsetHandler(QueueStore store, TopicCatalogue catalogue)
+/// <summary>Tells offsets of queues: begin, end, by time, by key.</summary>
+internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue catalogue)
 {
     private const int MaxQuestions = 100_000;
 

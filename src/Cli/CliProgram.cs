@@ -57,6 +57,7 @@ internal static class CliProgram
         root.Subcommands.Add(SendCommand.Create(options, streams));
         root.Subcommands.Add(ConsumeCommand.Create(options, streams));
         root.Subcommands.Add(ForwardCommand.Create(options, streams));
+        root.Subcommands.Add(FindCommand.Create(options, streams));
         root.Subcommands.Add(GroupCommands.Create(options, streams));
         root.Subcommands.Add(LogCommands.Create(options, streams));
         return root;

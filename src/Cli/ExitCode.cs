@@ -34,6 +34,7 @@ internal static class ExitCode
     {
         UsageException => Usage,
         PartlyDoneException => PartlyDone,
+        NothingFoundException => NotFound,
         EQueueException failure => Of(failure.Code),
         OperationCanceledException => Interrupted,
         FileNotFoundException or DirectoryNotFoundException => NotFound,

@@ -25,7 +25,7 @@ public sealed class EQueueClient : IAsyncDisposable
         Admin = new EQueueAdmin(_directory);
     }
 
-    /// <summary>Topics, offsets, figures.</summary>
+    /// <summary>Topics, groups, offsets, single messages, figures.</summary>
     public EQueueAdmin Admin { get; }
 
     /// <summary>Makes a producer.</summary>

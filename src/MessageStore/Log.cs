@@ -121,6 +121,9 @@ internal static partial class Log
     [LoggerMessage(2111, LogLevel.Error, "The index of {Path} has gaps, for the segment is damaged: {Reason}")]
     public static partial void IndexRebuiltWithGaps(ILogger logger, string path, string reason);
 
+    [LoggerMessage(2113, LogLevel.Debug, "Wrote key filters of {QueueCount} queues into {Path}")]
+    public static partial void KeyFiltersWritten(ILogger logger, string path, int queueCount);
+
     [LoggerMessage(2112, LogLevel.Error, "The memory is full and its oldest messages could not go; it is tried again")]
     public static partial void OldestStay(ILogger logger, Exception exception);
 }

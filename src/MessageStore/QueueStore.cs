@@ -51,6 +51,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         _tailReader = new TailReader(_log);
         var finder = new EntryFinder(_log, _openSegments);
         _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, RebuildIndex, logger);
+        var keySkipper = new KeySkipper(finder, _openSegments);
+        _keyFinder = new KeyFinder(_log, _diskReader, keySkipper);
+        _keyFilters = StartKeyFilters(keySkipper);
         _planner = new RetentionPlanner(_log, _openSegments, finder);
         try
         {
@@ -287,6 +290,7 @@ public sealed partial class QueueStore : IAsyncDisposable
                 segment,
                 _time.GetUtcNow().ToUnixTimeMilliseconds());
             _openSegments.Forget(segment);
+            _keyFilters?.Forget(segment);
             Log.IndexRebuilt(_logger, segment.Path);
         }
     }
@@ -301,6 +305,7 @@ public sealed partial class QueueStore : IAsyncDisposable
 
     private void Close()
     {
+        _keyFilters?.Dispose();
         _cleaner.Dispose();
         _scrubber.Dispose();
         _keeper.Dispose();

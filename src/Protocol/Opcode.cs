@@ -38,6 +38,9 @@ public enum Opcode : byte
     /// <summary>Tells offsets: begin, end, by time.</summary>
     FindOffsets = 41,
 
+    /// <summary>Finds the messages of a queue that have a key.</summary>
+    FindByKey = 42,
+
     /// <summary>Stores a group's progress.</summary>
     CommitOffsets = 50,
 

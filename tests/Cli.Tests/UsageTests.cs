@@ -49,6 +49,21 @@ public sealed class UsageTests
         "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --durability sometimes",
         "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --idle-exit soon",
         "forward --from 127.0.0.1:1/a --to 127.0.0.1:1/b --server 127.0.0.1:1",
+        "find t",
+        "find t --offset 1",
+        "find t --queue 0",
+        "find t --queue 0 --offset -1",
+        "find t --queue -1 --offset 1",
+        "find t --queue 0 --offset 1 --key k",
+        "find t --queue 0 --offset 1 --limit 2",
+        "find t --until 2026-01-31T10:00:00Z",
+        "find t --last 0",
+        "find t --last 10001",
+        "find t --last 1 --since 2026-01-31T10:00:00Z",
+        "find t --key k --limit 0",
+        "find t --key k --queue 0 --all-queues",
+        "find t --since 2026-01-31T10:00:00Z --all-queues",
+        "find t --since yesterday",
         "group",
         "group describe",
         "group reset g",
@@ -87,6 +102,7 @@ public sealed class UsageTests
     [InlineData("send --help", "--key-separator")]
     [InlineData("consume --help", "--idle-exit")]
     [InlineData("forward --help", "--start")]
+    [InlineData("find --help", "equeue find orders --key customer-7")]
     [InlineData("group reset --help", "--dry-run")]
     [InlineData("--version", "3.0.0")]
     public async Task GivenAQuestion_WhenRun_ThenTheAnswerIsOnStandardOutput(string line, string expected)
@@ -106,6 +122,7 @@ public sealed class UsageTests
     [InlineData("group list")]
     [InlineData("send t body")]
     [InlineData("consume t --queue 0")]
+    [InlineData("find t --last 1")]
     public async Task GivenNoBroker_WhenRun_ThenTheExitCodeIsFourWithinTheTimeout(string line)
     {
         string[] arguments = [.. line.Split(' '), "--server", "127.0.0.1:1", "--timeout", "300ms", "--json"];

@@ -18,6 +18,22 @@ internal static class TestBatch
         return Make(ProducerSession.None, -1, [body]);
     }
 
+    /// <summary>A record for each key, a null one for none; the bodies are zeros.</summary>
+    public static byte[] OfKeys(int bodySize, params string?[] keys)
+    {
+        var builder = new RecordBatchBuilder();
+        byte[] body = new byte[bodySize];
+        byte[][] bytes = [.. keys.Select(key => Encoding.UTF8.GetBytes(key ?? ""))];
+        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + bytes.Sum(key => key.Length + bodySize + 64)];
+        builder.Reset(buffer, 1_700_000_000_000);
+        for (int i = 0; i < keys.Length; i++)
+        {
+            var content = new RecordContent { Body = body, Key = keys[i] is null ? default : bytes[i] };
+            Assert.True(builder.TryAppend(content, 1_700_000_000_000));
+        }
+        return buffer[..builder.Complete(ProducerSession.None, -1)];
+    }
+
     /// <summary>One entry of a read.</summary>
     public sealed record Entry(long FirstOffset, long Position, int Epoch, long StoredTimeMs, byte[] Batch)
     {

@@ -89,13 +89,7 @@ internal sealed class ConsumeOptions
             Count = parsed.GetValue(_count),
             Follow = parsed.GetValue(_follow),
             IdleExit = parsed.GetValue(_idleExit),
-            Format = parsed.GetValue(_format) switch
-            {
-                "raw" => MessageFormat.Raw,
-                "text" => MessageFormat.Text,
-                "json" => MessageFormat.Json,
-                _ => isJson ? MessageFormat.Json : MessageFormat.Raw,
-            },
+            Format = MessageFormats.Read(parsed.GetValue(_format), isJson),
         };
     }
 }

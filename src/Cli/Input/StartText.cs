@@ -18,9 +18,7 @@ internal static class StartText
         {
             "offset" when long.TryParse(value, NumberStyles.None, null, out long offset)
                 => StartPosition.AtOffset(offset),
-            "time" when DateTimeOffset.TryParse(
-                value, CultureInfo.InvariantCulture, DateTimeStyles.AssumeUniversal, out DateTimeOffset time)
-                => StartPosition.AtTime(time),
+            "time" when TimeText.TryRead(value) is { } time => StartPosition.AtTime(time),
             _ => null,
         };
     }

@@ -83,16 +83,27 @@ internal sealed class BrokerLink : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
+        using var response = await SendAsync(TRequest.Opcode, request, timeout, cancellationToken)
+            .ConfigureAwait(false);
+        return Payload.TryRead<TResponse>(response.Payload.Span, out var answer)
+            ? answer
+            : throw Faults.Malformed(TRequest.Opcode, Address.ToString());
+    }
+
+    /// <summary>Sends a request; the answer is the caller's, to read and to dispose.</summary>
+    /// <exception cref="EQueueException">The request failed, here or there.</exception>
+    public async ValueTask<ResponseFrame> SendAsync<TRequest>(
+        Opcode opcode, IPayload<TRequest> request, TimeSpan timeout, CancellationToken cancellationToken)
+        where TRequest : IPayload<TRequest>
+    {
         try
         {
-            using var response = await Remoting
-                .InvokeAsync(Encode(request), (byte)TRequest.Opcode, 0, timeout, cancellationToken)
-                .ConfigureAwait(false);
-            if (response.Header.Error != 0)
+            var response = await Remoting
+                .InvokeAsync(Encode(request), (byte)opcode, 0, timeout, cancellationToken).ConfigureAwait(false);
+            if (response.Header.Error == 0)
+                return response;
+            using (response)
                 throw Faults.From(response);
-            return Payload.TryRead<TResponse>(response.Payload.Span, out var answer)
-                ? answer
-                : throw Faults.Malformed(TRequest.Opcode, Address.ToString());
         }
         catch (RemotingException exception)
         {

@@ -1,3 +1,4 @@
+using System.Text;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -33,4 +34,31 @@ public sealed record DetachedMessage
 
     /// <summary>When the broker stored it.</summary>
     public DateTimeOffset StoredTime { get; init; }
+
+    /// <summary>Copies a record.</summary>
+    internal static DetachedMessage Copy(
+        string topic, int queue, QueueOffset offset, long storedTimeMs, RecordView record)
+    {
+        List<KeyValuePair<string, byte[]?>>? properties = null;
+        foreach (var property in record.Properties)
+        {
+            properties ??= [];
+            properties.Add(new(
+                Encoding.UTF8.GetString(property.Name),
+                property.Value.HasValue ? property.Value.Value.ToArray() : null));
+        }
+
+        return new DetachedMessage
+        {
+            Topic = topic,
+            Queue = queue,
+            Offset = offset,
+            Key = record.HasKey ? record.Key.ToArray() : null,
+            Body = record.HasBody ? record.Body.ToArray() : null,
+            Tag = record.HasTag ? Encoding.UTF8.GetString(record.Tag) : null,
+            Properties = (IReadOnlyList<KeyValuePair<string, byte[]?>>?)properties ?? [],
+            CreateTime = DateTimeOffset.FromUnixTimeMilliseconds(record.TimestampMs),
+            StoredTime = DateTimeOffset.FromUnixTimeMilliseconds(storedTimeMs),
+        };
+    }
 }

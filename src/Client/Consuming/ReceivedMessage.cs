@@ -91,28 +91,9 @@ public readonly struct ReceivedMessage
     /// <summary>A copy that stays valid.</summary>
     public DetachedMessage Detach()
     {
-        var view = Current.View;
-        List<KeyValuePair<string, byte[]?>>? properties = null;
-        foreach (var property in view.Properties)
-        {
-            properties ??= [];
-            properties.Add(new(
-                Encoding.UTF8.GetString(property.Name),
-                property.Value.HasValue ? property.Value.Value.ToArray() : null));
-        }
-
-        return new DetachedMessage
-        {
-            Topic = Topic,
-            Queue = Queue,
-            Offset = Offset,
-            Key = view.HasKey ? view.Key.ToArray() : null,
-            Body = view.HasBody ? view.Body.ToArray() : null,
-            Tag = Tag,
-            Properties = (IReadOnlyList<KeyValuePair<string, byte[]?>>?)properties ?? [],
-            CreateTime = CreateTime,
-            StoredTime = StoredTime,
-        };
+        var current = Current;
+        return DetachedMessage.Copy(
+            current.Queue.Topic, current.Queue.Number, current.Offset, current.StoredTimeMs, current.View);
     }
 
     /// <summary>What commits need, checked to be current.</summary>

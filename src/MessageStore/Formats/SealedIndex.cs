@@ -10,7 +10,7 @@ namespace EQueue.MessageStore;
 /// memory.
 /// A damaged index throws <see cref="StoreFormatException"/>: it is derived and can be rebuilt from its segment.
 /// </remarks>
-internal sealed class SealedIndex : IDisposable
+internal sealed partial class SealedIndex : IDisposable
 {
     private const int RowsPerRead = 256;
 

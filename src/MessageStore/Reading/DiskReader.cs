@@ -93,8 +93,23 @@ internal sealed class DiskReader(
         return new ValueTask<long?>(work.Task);
     }
 
+    /// <summary>Runs a piece of work among the reads of a queue.</summary>
+    /// <param name="queue">Where it reads.</param>
+    /// <param name="work">Gives the bytes that it read, which count against the budget.</param>
+    /// <param name="cancellationToken">Looked at before it begins.</param>
+    public Task<long> RunAsync(Queue queue, Func<long> work, CancellationToken cancellationToken)
+    {
+        var piece = new Work<long>(work, cancellationToken)
+        {
+            Position = queue.ColdReadPosition,
+            BytesOf = static bytes => bytes,
+        };
+        threads.Add(piece);
+        return piece.Task;
+    }
+
     /// <summary>Finds and reads; files that are missing or damaged show before the first byte is given.</summary>
-    private ReadResult Read(
+    public ReadResult Read(
         QueueId id,
         QueueOffset from,
         int maxBytes,
@@ -156,6 +171,13 @@ internal sealed class DiskReader(
             }
         }
     }
+
+    /// <inheritdoc cref="WithWholeIndexes{T}"/>
+    public void WithWholeIndexes(Action lookUp) => WithWholeIndexes(() =>
+    {
+        lookUp();
+        return true;
+    });
 
     private ReadResult CopyEntries(
         OpenSegment open, QueueId id, FoundEntries found, IBufferWriter<byte> destination, ReadResult bounds)

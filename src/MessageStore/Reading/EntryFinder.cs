@@ -188,6 +188,10 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return null;
     }
 
+    /// <summary>The first segment that ends behind an offset of a queue; their number when none does.</summary>
+    public int FirstSegmentOf(Segment[] sealedOnes, QueueId queue, long offset) =>
+        FirstSegment(sealedOnes, queue, row => row.NextOffset > offset);
+
     /// <summary>Segments whose index files answer, oldest first.</summary>
     public Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
 

@@ -25,6 +25,22 @@ internal static class Messages
         return buffer[..builder.Complete(producer, sequence)];
     }
 
+    /// <summary>A message for each key, a null one for none.</summary>
+    public static byte[] Keyed(params string?[] keys)
+    {
+        var builder = new RecordBatchBuilder();
+        byte[][] bytes = [.. keys.Select(key => Encoding.UTF8.GetBytes(key ?? ""))];
+        var buffer = new byte[RecordBatchLayout.HeaderSize + bytes.Sum(key => key.Length + 64)];
+        builder.Reset(buffer, 1_000);
+        for (int i = 0; i < keys.Length; i++)
+        {
+            var content = new RecordContent { Body = "body"u8, Key = keys[i] is null ? default : bytes[i] };
+            Assert.True(builder.TryAppend(content, 1_000));
+        }
+
+        return buffer[..builder.Complete(ProducerSession.None, -1)];
+    }
+
     public static FrameBuffer Produce(Durability durability, params (QueueId Queue, byte[] Batch)[] batches) =>
         Produce(new ProduceRequestHeader(durability, 0, 0, batches.Length), batches);
 

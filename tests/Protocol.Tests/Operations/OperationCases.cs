@@ -81,6 +81,17 @@ public static class OperationCases
         OperationCase.Of(r => new FindOffsetsRequest(List(r, x => new OffsetQuestion(Key(x), x.NextInt64())))),
         OperationCase.Of(
             r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
+        OperationCase.Of(r => new FindByKeyRequest
+        {
+            Queue = Key(r),
+            Key = Bytes(r),
+            From = Offset(r),
+            To = Offset(r),
+            MaxCount = r.Next(),
+            MaxBytes = r.Next(),
+        }),
+        OperationCase.Of(r => new FindByKeyResponse(
+            Offset(r), Offset(r), Offset(r), r.NextInt64(), r.NextInt64(), List(r, Offset))),
         OperationCase.Of(r => new CommitOffsetsRequest(
             Text(r),
             Id(r),

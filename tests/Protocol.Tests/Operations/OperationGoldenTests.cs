@@ -173,6 +173,21 @@ public sealed class OperationGoldenTests
         Holds(
             new FindOffsetsResponse([new OffsetAnswer(ErrorCode.UnknownQueue, new QueueOffset(-1))]),
             "01000000 2100 ffffffffffffffff");
+        Holds(
+            new FindByKeyRequest
+            {
+                Queue = Queue,
+                Key = new byte[] { 0x6B },
+                From = new QueueOffset(9),
+                MaxCount = 10,
+                MaxBytes = 1 << 20,
+            },
+            "0000 05000000 01000000 6b 0900000000000000 ffffffffffffffff 0a000000 00001000");
+        Holds(
+            new FindByKeyResponse(
+                new QueueOffset(1), new QueueOffset(9), new QueueOffset(8), 256, 2, [new QueueOffset(3)]),
+            "0100000000000000 0900000000000000 0800000000000000 0001000000000000 0200000000000000"
+            + "01000000 0300000000000000");
     }
 
     [Fact]

@@ -1,0 +1,144 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>Where the queues of topics are, and over which lanes they are sent to.</content>
+public sealed partial class Producer
+{
+    /// <summary>Asks for a topic's queues and makes their lanes.</summary>
+    internal async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> ResolveAsync(
+        TopicLane topic, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            try
+            {
+                return await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
+            }
+            catch (EQueueException exception) when (exception.IsRetriable)
+            {
+                // The caller's deadline ends this.
+                await Task.Delay(Options.RetryBackoffMax, Time, cancellationToken).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> RouteAsync(
+        TopicLane topic, bool autoCreate, CancellationToken cancellationToken)
+    {
+        var route = await _directory.RouteAsync([topic.Name], autoCreate, cancellationToken).ConfigureAwait(false);
+        var answer = route.Answer.Topics[0];
+        if (answer.Error != ErrorCode.None)
+            throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
+        if (answer.Queues.Count == 0)
+            throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
+        var bound = answer.Queues.Any(static queue => queue.State.HasFlag(QueueState.Bounded))
+            ? await FindBoundAsync(topic, cancellationToken).ConfigureAwait(false)
+            : null;
+        var name = bound is null ? null : topic.Name;
+        return (
+            [.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue), name).GetQueue(topic, queue, bound))],
+            answer.MaxMessageBytes);
+    }
+
+    private async ValueTask<SendBound?> FindBoundAsync(TopicLane topic, CancellationToken cancellationToken)
+    {
+        var description = await _directory
+            .InvokeAsync(new DescribeTopicRequest(topic.Name), cancellationToken).ConfigureAwait(false);
+        return SendBound.From(description.Settings);
+    }
+
+    private async Task RunRefreshesAsync()
+    {
+        try
+        {
+            while (true)
+            {
+                await Task.Delay(Options.RouteRefreshInterval, Time, _closing.Token).ConfigureAwait(false);
+                foreach (var topic in _topics.Values)
+                    await RefreshAsync(topic).ConfigureAwait(false);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            // The producer ends.
+        }
+    }
+
+    private async ValueTask RefreshAsync(TopicLane topic)
+    {
+        if (!topic.IsResolved)
+            return;
+        try
+        {
+            var (queues, maxMessageBytes) =
+                await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
+            if (topic.WouldMove(queues))
+                await MoveAsync(topic, queues, maxMessageBytes).ConfigureAwait(false);
+            else
+                topic.Update(queues, maxMessageBytes);
+        }
+        catch (EQueueException exception)
+        {
+            // The known route serves on; a send that meets a gone queue asks for itself.
+            if (!_closing.IsCancellationRequested)
+                Log.RefreshFailed(Logger, topic.Name, exception.Message);
+        }
+    }
+
+    /// <summary>The topic's queues go on over other lanes, when everything sent over the old ones is settled.</summary>
+    private async ValueTask MoveAsync(TopicLane topic, QueueLane[] queues, uint maxMessageBytes)
+    {
+        using var turn = await topic.TakeTurnAsync(_closing.Token).ConfigureAwait(false);
+        List<Task> pending = [];
+        do
+        {
+            pending.Clear();
+            topic.GatherPending(pending);
+            await Task.WhenAll(pending).WaitAsync(_closing.Token).ConfigureAwait(false);
+        }
+        while (pending.Count > 0);
+        topic.Update(queues, maxMessageBytes);
+    }
+
+    /// <summary>Asks for a topic's route anew, without waiting for the next interval.</summary>
+    internal void RefreshSoon(TopicLane topic)
+    {
+        if (topic.TryBeginRefresh())
+            _ = Task.Run(() => RefreshNowAsync(topic));
+    }
+
+    private async Task RefreshNowAsync(TopicLane topic)
+    {
+        try
+        {
+            await RefreshAsync(topic).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // The producer ends.
+        }
+        finally
+        {
+            topic.EndRefresh();
+        }
+    }
+
+    private BrokerLane GetLane(ServerAddress address, string? boundedTopic)
+    {
+        lock (_lock)
+        {
+            if (_closing.IsCancellationRequested)
+                throw Faults.Disposed("producer");
+            var key = (address, boundedTopic);
+            if (_lanes.TryGetValue(key, out var lane) && !lane.IsClosed)
+                return lane;
+            if (lane is not null)
+                _retired.Add(lane.DisposeAsync().AsTask());
+            lane = new BrokerLane(this, _directory.Open(address), isBounded: boundedTopic is not null);
+            _lanes[key] = lane;
+            lane.Start();
+            return lane;
+        }
+    }
+}
