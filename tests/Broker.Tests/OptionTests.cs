@@ -40,6 +40,8 @@ public sealed class OptionTests
                 { "Limits.MaxFetchWait", good with { Limits = new LimitOptions { MaxFetchWait = TimeSpan.Zero } } },
                 { "Limits.MaxRequestsInFlight", good with { Limits = new LimitOptions { MaxRequestsInFlight = 1 } } },
                 { "Limits.MaxProduceWait", good with { Limits = new LimitOptions { MaxProduceWait = TimeSpan.Zero } } },
+                { "Limits.MaxBacklogWait", good with { Limits = new LimitOptions { MaxBacklogWait = TimeSpan.Zero } } },
+                { "Limits.ParkedBytes", good with { Limits = new LimitOptions { ParkedBytes = 1 } } },
                 { "Topics.QueueCount", good with { Topics = new TopicOptions { QueueCount = 0 } } },
                 { "Topics.QueueCount", good with { Limits = new LimitOptions { MaxQueues = 3 } } },
                 { "Topics.RetentionAge", good with { Topics = new TopicOptions { RetentionAge =
