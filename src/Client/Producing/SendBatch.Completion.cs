@@ -79,14 +79,12 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         _result = result;
         _failure = failure;
-        var budget = _producer.Budget;
-        var share = Queue.Broker.Share;
+        var budget = Queue.Broker.Budget;
         var reserved = ReservedBytes;
         Frame!.Dispose();
         Frame = null;
         _references = _awaitables + 1;
         Interlocked.Exchange(ref _isSettled, 1);
-        share?.Release(reserved);
         budget.Release(reserved);
         _done?.TrySetResult();
         if (!WakeBlockedOnes())
