@@ -16,6 +16,43 @@ public sealed class BacklogSendTests
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
+    [Theory]
+    [InlineData(64, 0)]
+    [InlineData(0, 4096)]
+    [InlineData(64, 4096)]
+    public async Task GivenABound_WhenMuchIsSent_ThenBatchesKeepToAQuarterAndTravelWithNoOtherTopic(
+        int messages, int bytes)
+    {
+        await using var fake = await FakeBroker.StartAsync(queueCount: 3);
+        fake.Settings["bounded"] = new TopicSettings { MaxBacklogMessages = messages, MaxBacklogBytes = bytes };
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(
+            new ProducerOptions { RouteRefreshInterval = TimeSpan.FromDays(1) });
+        List<Task> sends = [];
+        for (var i = 0; i < 3000; i++)
+        {
+            sends.Add(SendAsync(producer, "bounded", i, key: $"k{i % 9}"));
+            sends.Add(SendAsync(producer, "free", i));
+        }
+
+        await Task.WhenAll(sends);
+
+        var bounded = fake.RequestsFor("bounded");
+        var free = fake.RequestsFor("free");
+        Assert.DoesNotContain(bounded, request => request.IsFor("free"));
+        Assert.Single(bounded.Select(request => request.Connection).Distinct());
+        Assert.NotSame(bounded[0].Connection, Assert.Single(free.Select(request => request.Connection).Distinct()));
+        Assert.NotEqual(bounded[0].Batches[0].Session.Id, free[0].Batches[0].Session.Id);
+        foreach (var request in bounded)
+        {
+            Assert.InRange(request.Batches.Sum(batch => batch.Records), 1, messages > 0 ? messages / 4 : int.MaxValue);
+            Assert.InRange(request.Batches.Sum(batch => batch.Bytes), 1, bytes > 0 ? bytes / 4 : int.MaxValue);
+        }
+
+        Assert.Contains(free, request => request.Batches.Any(batch => batch.Records > 64 && batch.Bytes > 1024));
+        Assert.Equal(3000, fake.Bodies("bounded").Count);
+    }
+
     [Fact]
     public async Task GivenFullTopics_WhenAnotherIsSentTo_ThenItIsHeldUpByNoneAndAllGoOnInOrderWhenThereIsRoom()
     {
