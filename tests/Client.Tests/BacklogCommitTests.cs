@@ -56,6 +56,37 @@ public sealed class BacklogCommitTests
         await Assert.ThrowsAsync<EQueueException>(async () => await step);
     }
 
+    [Fact]
+    public async Task GivenABrokerThatDoesNotAnswerCommits_WhenAnotherHasMarkedAnswers_ThenThoseAreCommittedAtOnce()
+    {
+        await using var silent = await StartAsync(batches: 1);
+        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, batches: 2, firstNumber: 1);
+        silent.Brokers = other.Brokers = [silent, other];
+        other.IsMarked = silent.HoldsCommits = true;
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = silent.Address,
+            RequestTimeout = TimeSpan.FromSeconds(90),
+        });
+        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (var i = 0; i < FakeQueue.MessagesPerBatch; i++)
+            Assert.True(await messages.MoveNextAsync());
+        var step = messages.MoveNextAsync().AsTask();
+        await Eventually.TrueAsync(() => Commits(silent).Count > 0);
+
+        other.Tell((0, 1));
+        Assert.True(await step);
+        for (var i = 1; i < 2 * FakeQueue.MessagesPerBatch; i++)
+            Assert.True(await messages.MoveNextAsync());
+        step = messages.MoveNextAsync().AsTask();
+
+        await Eventually.TrueAsync(() => Commits(other).Contains("commit 0@1=20"));
+        silent.HoldsCommits = false;
+        await consumer.DisposeAsync();
+        await Assert.ThrowsAsync<EQueueException>(() => step);
+    }
+
     [Theory]
     [InlineData(true, false)]
     [InlineData(false, true)]
