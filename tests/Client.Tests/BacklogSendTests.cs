@@ -172,6 +172,33 @@ public sealed class BacklogSendTests
     }
 
     [Fact]
+    public async Task GivenAnUnansweredMessage_WhenItsTopicBecomesBounded_ThenTheNextGoesTheNewWayBehindIt()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Judge = request => request.IsFor("t") ? Verdict.Hold : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(
+            LittleMemory with { RequestTimeout = TimeSpan.FromSeconds(30) });
+        await using var bystander = client.CreateProducer();
+        var first = SendAsync(producer, "t", 1);
+        await Eventually.TrueAsync(() => fake.RequestsFor("t").Count == 1);
+        fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 64 };
+        await Eventually.TrueAsync(() => fake.InitCount == 2);
+        fake.Judge = null;
+
+        var second = SendAsync(producer, "t", 2);
+        for (var i = 0; i < 100; i++)
+            await SendAsync(bystander, "other", i);
+        Assert.Single(fake.RequestsFor("t"));
+        fake.Release();
+        await Task.WhenAll(first, second);
+
+        Assert.Equal([1, 2], fake.Bodies("t"));
+        var requests = fake.RequestsFor("t");
+        Assert.NotSame(requests[0].Connection, requests[1].Connection);
+    }
+
+    [Fact]
     public async Task GivenATopicThatGetsABound_WhenBatchesExceedIt_ThenTheyFailAndTheNextOnesFit()
     {
         await using var fake = await FakeBroker.StartAsync();
