@@ -5,8 +5,9 @@ namespace EQueue.Client;
 /// <summary>Membership of a group: one session per broker that holds queues of the topics.</summary>
 /// <remarks>
 /// Nothing is agreed between brokers: each gives out its own queues, and one that is away takes only those with it.
+/// See the other part for commits.
 /// </remarks>
-internal sealed class GroupMember : IAsyncDisposable
+internal sealed partial class GroupMember : IAsyncDisposable
 {
     private readonly BrokerDirectory _directory;
     private readonly MessageStream _stream;
@@ -57,58 +58,6 @@ internal sealed class GroupMember : IAsyncDisposable
         {
             _turn.Release();
         }
-    }
-
-    /// <summary>Commits everything that is processed.</summary>
-    /// <exception cref="EQueueException">The first failure; the other brokers are told all the same.</exception>
-    public async ValueTask CommitAsync(CancellationToken cancellationToken)
-    {
-        EQueueException? failure = null;
-        foreach (var session in Sessions)
-        {
-            try
-            {
-                await session.CommitAsync(session.Cursors(), isNamed: false, cancellationToken).ConfigureAwait(false);
-            }
-            catch (EQueueException exception)
-            {
-                failure ??= exception;
-            }
-        }
-
-        if (failure is not null)
-            throw failure;
-    }
-
-    /// <summary>Commits one queue.</summary>
-    /// <exception cref="EQueueException">QueueNotOwned: it is not this member's, or no longer. Others.</exception>
-    public ValueTask CommitAsync(QueueCursor cursor, CancellationToken cancellationToken) =>
-        cursor.Owner is { } owner && Array.IndexOf(Sessions, owner) >= 0
-            ? owner.CommitAsync([cursor], isNamed: true, cancellationToken)
-            : throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, cursor);
-
-    /// <summary>Commits queues at places of their own.</summary>
-    /// <exception cref="EQueueException">The first failure; the other brokers are told all the same.</exception>
-    public async ValueTask CommitAsync(
-        IReadOnlyDictionary<QueueCursor, long> places, CancellationToken cancellationToken)
-    {
-        EQueueException? failure = null;
-        foreach (var share in places.Keys.GroupBy(static cursor => cursor.Owner))
-        {
-            try
-            {
-                if (share.Key is not { } owner || Array.IndexOf(Sessions, owner) < 0)
-                    throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, share.First());
-                await owner.CommitAsync([.. share], isNamed: true, cancellationToken, places).ConfigureAwait(false);
-            }
-            catch (EQueueException exception)
-            {
-                failure ??= exception;
-            }
-        }
-
-        if (failure is not null)
-            throw failure;
     }
 
     /// <summary>Commits and leaves; a later join begins anew.</summary>
@@ -271,32 +220,6 @@ internal sealed class GroupMember : IAsyncDisposable
         if (found.Count == 0)
             found.UnionWith(route.Answer.Brokers.Select(route.AddressOf));
         return found;
-    }
-
-    /// <summary>Commits at every interval, and when senders wait for it.</summary>
-    private async Task RunCommitsAsync()
-    {
-        try
-        {
-            Task? interval = null;
-            while (true)
-            {
-                if (interval is not { IsCompleted: false })
-                {
-                    interval = Task.Delay(
-                        _terms.Options.AutoCommitInterval, _terms.Client.TimeProvider, _closing.Token);
-                }
-
-                await (await Task.WhenAny(interval, _commitDue.Told).ConfigureAwait(false)).ConfigureAwait(false);
-                _commitDue.Reset();
-                foreach (var session in Sessions)
-                    await session.TryCommitAsync(session.Cursors(), _closing.Token).ConfigureAwait(false);
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            // The member ends.
-        }
     }
 
     /// <summary>Asks again where the queues are: joins at new brokers, leaves those that hold none any more.</summary>

@@ -142,7 +142,7 @@ internal sealed partial class BrokerLane
         var most = Math.Min(queue.Bound?.MaxBytes ?? int.MaxValue, maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes);
         var usual = Math.Min(queue.BufferBytes, FrameOverhead + most);
         var bytes = (int)Math.Max(alone, usual);
-        if (!TryReserve(bytes))
+        if (!Budget.TryReserve(bytes))
             return AppendStatus.NoRoom;
         batch = _producer.RentBatch();
         batch.Open(
@@ -155,16 +155,6 @@ internal sealed partial class BrokerLane
         if (!batch.TryAppend(content))
             throw new InvalidOperationException($"A message of {size} bytes does not fit into a batch made for it.");
         return AppendStatus.Appended;
-    }
-
-    private bool TryReserve(int bytes)
-    {
-        if (Share?.TryReserve(bytes) == false)
-            return false;
-        if (_producer.Budget.TryReserve(bytes))
-            return true;
-        Share?.Release(bytes);
-        return false;
     }
 
     /// <summary>Moves the open batch to the pending ones. Under the gate.</summary>

@@ -53,7 +53,7 @@ internal sealed partial class BrokerLane
         var now = _time.GetTimestamp();
         if (_inFlight == 0)
             CloseOpen(now, ignoreLinger: false);
-        var batch = TakeSendable(now, int.MaxValue);
+        var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
         if (batch is null)
             return null;
 
@@ -64,10 +64,12 @@ internal sealed partial class BrokerLane
         if (size <= SmallBatchBytes)
         {
             // What may have to wait for room is answered soon: no more of it together than one batch may hold.
-            var mostRecords = batch.Queue.Bound?.MaxRecords ?? int.MaxValue;
+            var bound = batch.Queue.Bound;
             while (size < _options.BatchBytes
-                && records < mostRecords
-                && TakeSendable(now, SmallBatchBytes) is { } more)
+                && TakeSendable(
+                    now,
+                    Math.Min(SmallBatchBytes, bound is null ? int.MaxValue : bound.MaxBytes - size),
+                    bound is null ? int.MaxValue : bound.MaxRecords - records) is { } more)
             {
                 request.Batches.Add(more);
                 size += more.Size;
@@ -79,26 +81,25 @@ internal sealed partial class BrokerLane
         return request;
     }
 
-    /// <summary>Takes the next batch of the queue whose turn it is. Under the gate.</summary>
-    private SendBatch? TakeSendable(long now, int maxSize)
+    /// <summary>Takes the next batch of the queue whose turn it is; null, and it stays its turn, when that is larger.
+    /// Under the gate.</summary>
+    private SendBatch? TakeSendable(long now, int maxSize, int maxRecords)
     {
         for (var turns = _ready.Count; turns > 0; turns--)
         {
-            var queue = _ready.Dequeue();
+            var queue = _ready.Peek();
             var batch = queue.FindNext(now, _window, _renewal != Renewal.None);
             if (batch is null)
             {
                 // An answer, the timer or the new session lists it again.
+                _ready.Dequeue();
                 queue.IsListed = false;
                 continue;
             }
 
-            if (batch.Size > maxSize)
-            {
-                _ready.Enqueue(queue);
+            if (batch.Size > maxSize || batch.RecordCount > maxRecords)
                 return null;
-            }
-
+            _ready.Dequeue();
             if (batch.State == BatchState.Unknown)
                 _unknownCount--;
             batch.WasHead = queue.First == batch;

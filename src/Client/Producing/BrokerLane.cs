@@ -36,9 +36,6 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>Requests whose answers are still being worked through while the next ones are in flight.</summary>
     private const int SpareRequests = 4;
 
-    /// <summary>A topic that is full may hold one part of the producer's memory in so many.</summary>
-    private const int BoundedShare = 4;
-
     private static readonly TimeSpan LongestSweep = TimeSpan.FromSeconds(1);
 
     private readonly Lock _gate = new();
@@ -68,7 +65,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     public BrokerLane(Producer producer, BrokerLink link, bool isBounded)
     {
         _isBounded = isBounded;
-        Share = isBounded ? new SendBudget(producer.Options.BufferMemoryBytes / BoundedShare) : null;
+        Budget = isBounded ? producer.NewBoundedBudget() : producer.Budget;
         _producer = producer;
         _options = producer.Options;
         _link = link;
@@ -90,8 +87,8 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 
     public ServerAddress Address => _link.Address;
 
-    /// <summary>The part of the producer's memory that the lane keeps to; null = all of it.</summary>
-    public SendBudget? Share { get; }
+    /// <summary>The part of the producer's memory that the lane keeps to, or all of it.</summary>
+    public SendBudget Budget { get; }
 
     /// <summary>Whether the lane takes nothing any more: its store is gone or the producer is disposed.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);

@@ -19,6 +19,9 @@ public sealed partial class Producer : IAsyncDisposable
     private const int StackBytes = 256;
     private const int MaxPooledBatches = 1024;
 
+    /// <summary>A topic that is full may hold one part of the memory in so many; one part is never theirs.</summary>
+    private const int BoundedShare = 4;
+
     private readonly BrokerDirectory _directory;
     private readonly ConcurrentDictionary<string, TopicLane> _topics = new(StringComparer.Ordinal);
     private readonly ConcurrentQueue<SendBatch> _batches = new();
@@ -29,6 +32,9 @@ public sealed partial class Producer : IAsyncDisposable
     private readonly CancellationTokenSource _closing = new();
     private readonly CancellationTokenSource _aborting = new();
     private readonly Action<Producer> _onDisposed;
+
+    /// <summary>What topics with a bounded backlog may hold together.</summary>
+    private readonly SendBudget _boundedBudget;
     private TopicLane? _lastTopic;
     private readonly Task _refreshes;
     private Task? _disposal;
@@ -41,6 +47,7 @@ public sealed partial class Producer : IAsyncDisposable
         _onDisposed = onDisposed;
         Options = options;
         Budget = new SendBudget(options.BufferMemoryBytes);
+        _boundedBudget = new SendBudget(options.BufferMemoryBytes / BoundedShare * (BoundedShare - 1), Budget);
         Time = directory.Options.TimeProvider;
         Logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
         _refreshes = Task.Run(RunRefreshesAsync);
@@ -153,6 +160,9 @@ public sealed partial class Producer : IAsyncDisposable
         await _aborting.CancelAsync().ConfigureAwait(false);
         await DisposeAsync().ConfigureAwait(false);
     }
+
+    /// <summary>The memory of one topic with a bounded backlog.</summary>
+    internal SendBudget NewBoundedBudget() => new(Options.BufferMemoryBytes / BoundedShare, _boundedBudget);
 
     /// <summary>A batch object, used before or new.</summary>
     internal SendBatch RentBatch() => _batches.TryDequeue(out var batch) ? batch : new SendBatch(this);

@@ -35,7 +35,8 @@ public sealed record ProducerOptions
     public long BufferMemoryBytes { get; init; } = 64L * 1024 * 1024;
 
     /// <summary>
-    /// From the call of a send to its failure with <see cref="ErrorCode.Timeout"/>, retries included; 1 ms or more.
+    /// From the batch that takes a message to its failure with <see cref="ErrorCode.Timeout"/>, retries included; the
+    /// wait for memory or for the route before that may take as long again; 1 ms or more.
     /// </summary>
     public TimeSpan DeliveryTimeout { get; init; } = TimeSpan.FromSeconds(120);
 

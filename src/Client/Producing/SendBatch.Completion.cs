@@ -79,14 +79,12 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         _result = result;
         _failure = failure;
-        var budget = _producer.Budget;
-        var share = Queue.Broker.Share;
+        var budget = Queue.Broker.Budget;
         var reserved = ReservedBytes;
         Frame!.Dispose();
         Frame = null;
         _references = _awaitables + 1;
         Interlocked.Exchange(ref _isSettled, 1);
-        share?.Release(reserved);
         budget.Release(reserved);
         _done?.TrySetResult();
         if (!WakeBlockedOnes())
@@ -168,7 +166,9 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         var failure = _failure;
         var receipt = failure is null ? ReceiptOf((ushort)token - _firstToken) : default;
         Release();
-        return failure is null ? receipt : throw new EQueueException(failure.Code, failure.Message, failure);
+        return failure is null
+            ? receipt
+            : throw new EQueueException(failure.Code, failure.Message, failure) { RetryAfter = failure.RetryAfter };
     }
 
     /// <summary>Blocks the calling thread until the message is settled.</summary>

@@ -2,7 +2,8 @@ namespace EQueue.Client;
 
 /// <summary>The memory that messages may hold until they are acknowledged. Counts whole buffers. Thread-safe.</summary>
 /// <param name="total">Bytes. A single buffer larger than this is let in when nothing else is held.</param>
-internal sealed class SendBudget(long total)
+/// <param name="whole">What this one is a part of: what is taken here is taken there too.</param>
+internal sealed class SendBudget(long total, SendBudget? whole = null)
 {
     private readonly Lock _lock = new();
     private TaskCompletionSource? _released;
@@ -19,7 +20,7 @@ internal sealed class SendBudget(long total)
         {
             var seen = Interlocked.CompareExchange(ref _used, used + bytes, used);
             if (seen == used)
-                return true;
+                return TryReserveOfWhole(bytes);
             used = seen;
         }
 
@@ -30,6 +31,7 @@ internal sealed class SendBudget(long total)
     public void Release(long bytes)
     {
         Interlocked.Add(ref _used, -bytes);
+        whole?.Release(bytes);
         if (Volatile.Read(ref _released) is null)
             return;
         TaskCompletionSource? released;
@@ -50,5 +52,13 @@ internal sealed class SendBudget(long total)
             _released ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             return _released.Task;
         }
+    }
+
+    private bool TryReserveOfWhole(long bytes)
+    {
+        if (whole is null || whole.TryReserve(bytes))
+            return true;
+        Interlocked.Add(ref _used, -bytes);
+        return false;
     }
 }

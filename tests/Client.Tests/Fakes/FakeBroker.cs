@@ -28,17 +28,22 @@ internal enum Verdict
 
     /// <summary>Waits for <see cref="FakeBroker.Release"/>, then stores and answers.</summary>
     Hold,
+
+    /// <summary>Closes the connection; the request comes again with <see cref="FakeBroker.DeliverLate"/>.</summary>
+    CloseLate,
 }
 
 /// <summary>A broker in memory that checks sequences as the real one does and misbehaves as it is told.</summary>
-internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
+/// <remarks>The other part knows topics whose backlog is bounded.</remarks>
+internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 {
     private readonly Lock _lock = new();
     private readonly RemotingServer _server;
     private readonly Dictionary<long, short> _epochs = [];
     private readonly Dictionary<(long Id, uint Queue), SequenceState> _sequences = [];
     private readonly List<ServerConnection> _connections = [];
-    private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly List<Action> _held = [];
+    private bool _isReleased;
     private long _nextProducerId = 7;
     private int _produceCount;
 
@@ -79,8 +84,17 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
         return broker;
     }
 
-    /// <summary>Lets held requests go.</summary>
-    public void Release() => _released.TrySetResult();
+    /// <summary>Lets held requests go, in order; none is held from now on.</summary>
+    public void Release()
+    {
+        lock (_lock)
+        {
+            _isReleased = true;
+            foreach (var one in _held)
+                one();
+            _held.Clear();
+        }
+    }
 
     public IReadOnlyList<int> All()
     {
@@ -125,6 +139,10 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
                 Assert.True(Payload.TryRead<InitProducerRequest>(payload.Span, out var init));
                 Answer(connection, header, Init(init));
                 break;
+            case Opcode.DescribeTopic:
+                Assert.True(Payload.TryRead<DescribeTopicRequest>(payload.Span, out var describe));
+                Answer(connection, header, Describe(describe.Topic));
+                break;
             case Opcode.Produce:
                 Produce(connection, header, payload.ToArray());
                 break;
@@ -167,7 +185,7 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
             new TopicId(StoreId),
             4 << 20,
             [.. Enumerable.Range(0, QueueCount).Select(number => new QueueRoute(
-                number, 0, QueueState.Readable | QueueState.Writable, new QueueId((uint)number + 1), 1, 0))]))]);
+                number, 0, StateOf(topic), new QueueId(FirstIdOf(topic) + (uint)number), 1, 0))]))]);
 
     private InitProducerResponse Init(InitProducerRequest request)
     {
@@ -182,17 +200,28 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     private void Produce(ServerConnection connection, FrameHeader header, byte[] payload)
     {
-        var verdict = Script(Interlocked.Increment(ref _produceCount) - 1);
+        var number = Interlocked.Increment(ref _produceCount) - 1;
+        var request = Note(connection, payload);
+        var verdict = Judge is { } judge ? judge(request) : Script(number);
         switch (verdict)
         {
             case Verdict.Close:
                 connection.Close(null);
                 return;
+            case Verdict.CloseLate:
+                _late = payload;
+                connection.Close(null);
+                return;
             case Verdict.Ignore:
                 return;
             case Verdict.Hold:
-                _ = _released.Task.ContinueWith(
-                    _ => Reply(connection, header, Store(payload, verdict)), TaskScheduler.Default);
+                lock (_lock)
+                {
+                    _held.Add(() => Reply(connection, header, Store(payload, verdict)));
+                    if (_isReleased)
+                        Release();
+                }
+
                 return;
         }
 
@@ -257,6 +286,9 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
                 return new ProduceResult(ErrorCode.DuplicateSequence, Durability.Written, 1, first, 1, 0);
             }
 
+            var met = MeetBatch(Describe(queue, bytes));
+            if (met != ErrorCode.None)
+                return Refuse(met);
             if (header.BaseSequence != state.Next)
                 return Refuse(ErrorCode.OutOfOrderSequence);
             state.Window.Add((header.BaseSequence, offset));
@@ -270,8 +302,8 @@ internal sealed class FakeBroker : IConnectionHandler, IAsyncDisposable
         return new ProduceResult(ErrorCode.None, Durability.Written, 1, new QueueOffset(offset), 1, 0);
     }
 
-    private static ProduceResult Refuse(ErrorCode error) =>
-        new(error, Durability.Policy, 1, new QueueOffset(-1), 0, 0);
+    private ProduceResult Refuse(ErrorCode error) =>
+        new(error, Durability.Policy, 1, new QueueOffset(-1), 0, RetryAfterMs);
 
     private sealed record SequenceState(short Epoch, int Next, List<(int Sequence, long Offset)> Window);
 }

@@ -14,6 +14,9 @@ internal sealed partial class FakeCoordinator
     private uint _session;
     private uint _sequence;
 
+    /// <summary>Whether answers say that senders may wait for what is in them.</summary>
+    public bool IsMarked { get; set; }
+
     private long EndOf(FetchQueueKey queue) =>
         _entries.TryGetValue(queue, out var entries) ? entries.Length * FakeQueue.MessagesPerBatch : 0;
 
@@ -75,6 +78,7 @@ internal sealed partial class FakeCoordinator
             entry.CopyTo(frame.Reserve(entry.Length));
         }
 
-        connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
+        var flags = FrameFlags.Response | (IsMarked ? FrameFlags.Marked : FrameFlags.None);
+        connection.Send(frame, header.Opcode, header.Version, flags, header.CorrelationId, 0);
     }
 }

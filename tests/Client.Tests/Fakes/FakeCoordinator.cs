@@ -15,7 +15,9 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     private readonly List<GroupHeartbeatRequest> _beats = [];
     private readonly List<string> _journal = [];
     private readonly Dictionary<FetchQueueKey, long> _committed = [];
+    private readonly List<Action> _heldCommits = [];
     private readonly int _queueCount;
+    private bool _holdsCommits;
     private (ServerConnection Connection, FrameHeader Header)? _parkedBeat;
     private IReadOnlyList<AssignedTopic> _assignment = [];
     private long _generation;
@@ -60,6 +62,21 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
 
     /// <summary>What a whole commit meets.</summary>
     public Func<ErrorCode> MeetCommit { get; set; } = static () => ErrorCode.None;
+
+    /// <summary>Whether commits are answered only when this is false again.</summary>
+    public bool HoldsCommits
+    {
+        set
+        {
+            lock (_lock)
+            {
+                _holdsCommits = value;
+                foreach (var answer in _heldCommits)
+                    answer();
+                _heldCommits.Clear();
+            }
+        }
+    }
 
     /// <summary>What each queue of a commit meets.</summary>
     public Func<OffsetCommit, ErrorCode> MeetOffset { get; set; } = static _ => ErrorCode.None;
@@ -327,7 +344,10 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
                 _committed[offset.Queue] = offset.Next.Value;
         }
 
-        Answer(connection, header, new CommitOffsetsResponse(errors));
+        if (_holdsCommits)
+            _heldCommits.Add(() => Answer(connection, header, new CommitOffsetsResponse(errors)));
+        else
+            Answer(connection, header, new CommitOffsetsResponse(errors));
     }
 
     private void Beat(ServerConnection connection, FrameHeader header, GroupHeartbeatRequest request)
