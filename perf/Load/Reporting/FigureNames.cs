@@ -45,7 +45,7 @@ internal static class FigureNames
     public const string SettleSeconds = "settleSeconds";
     public const string MaxDepth = "maxDepth";
     public const string RequestsPerMessage = "requestsPerMessage";
-    public const string ResidentGrowth = "broker.rssGrowthBytes";
+    public const string ResidentGrowth = "brokerGrowthBytes";
     public const string FetchedBytes = "fetchedBytes";
     public const string FetchedBytesOfAll = "fetchedBytesOfAll";
     public const string FetchedRatio = "fetchedRatio";

@@ -39,7 +39,8 @@ internal static class TopicCommands
             await using EQueueClient client = options.CreateClient(parsed);
             TopicDescription created = await client.Admin.CreateTopicAsync(
                 parsed.GetRequiredValue(name), wanted, cancellationToken);
-            await WriteDescriptionAsync(streams, created, options.IsJson(parsed), cancellationToken);
+            await WriteDescriptionAsync(
+                streams, created, options.IsJson(parsed), withSettings: false, cancellationToken);
             return ExitCode.Done;
         });
         return command;
@@ -63,7 +64,8 @@ internal static class TopicCommands
             await using EQueueClient client = options.CreateClient(parsed);
             TopicDescription altered = await client.Admin.AlterTopicAsync(
                 parsed.GetRequiredValue(name), changes, cancellationToken);
-            await WriteDescriptionAsync(streams, altered, options.IsJson(parsed), cancellationToken);
+            await WriteDescriptionAsync(
+                streams, altered, options.IsJson(parsed), withSettings: true, cancellationToken);
             return ExitCode.Done;
         });
         return command;
@@ -112,7 +114,8 @@ internal static class TopicCommands
             await using EQueueClient client = options.CreateClient(parsed);
             TopicDescription topic = await client.Admin.DescribeTopicAsync(
                 parsed.GetRequiredValue(name), cancellationToken);
-            await WriteDescriptionAsync(streams, topic, options.IsJson(parsed), cancellationToken);
+            await WriteDescriptionAsync(
+                streams, topic, options.IsJson(parsed), withSettings: true, cancellationToken);
             return ExitCode.Done;
         });
         return command;
@@ -137,31 +140,32 @@ internal static class TopicCommands
     }
 
     private static async Task WriteDescriptionAsync(
-        CliStreams streams, TopicDescription topic, bool isJson, CancellationToken cancellationToken)
+        CliStreams streams,
+        TopicDescription topic,
+        bool isJson,
+        bool withSettings,
+        CancellationToken cancellationToken)
     {
         if (isJson) WriteJson(streams.Output, topic);
         else WriteTable(streams, topic);
         await streams.Output.FlushAsync(cancellationToken);
+        if (withSettings && !isJson) await streams.Error.WriteLineAsync(Describe(topic.Settings));
     }
 
-    private static void WriteTable(CliStreams streams, TopicDescription topic)
-    {
-        TableWriter.Write(
-            streams,
-            ["topic", "queue", "start", "end", "bytes", "last stored"],
-            [
-                .. topic.Queues.Select(queue => new[]
-                {
-                    topic.Topic,
-                    Text(queue.Number),
-                    Text(queue.Start.Value),
-                    Text(queue.End.Value),
-                    Text(queue.StoredBytes),
-                    LastStored(queue) ?? "-",
-                }),
-            ]);
-        streams.Error.WriteLine(Describe(topic.Settings));
-    }
+    private static void WriteTable(CliStreams streams, TopicDescription topic) => TableWriter.Write(
+        streams,
+        ["topic", "queue", "start", "end", "bytes", "last stored"],
+        [
+            .. topic.Queues.Select(queue => new[]
+            {
+                topic.Topic,
+                Text(queue.Number),
+                Text(queue.Start.Value),
+                Text(queue.End.Value),
+                Text(queue.StoredBytes),
+                LastStored(queue) ?? "-",
+            }),
+        ]);
 
     private static string Describe(TopicSettings settings)
     {

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests.Backlogs;
 
@@ -132,6 +133,7 @@ public sealed class BlockTests : BacklogTest
         await CommitAsync(full, 1);
         await ParkedAsync(1);
         Assert.False(send.IsCompleted);
+        await Eventually.TrueAsync(async () => await EndAsync(full) == 2, "The first that waited should be stored.");
         await CommitAsync(full, 2);
         ProduceResult[] results = await send;
         Assert.Equal(
