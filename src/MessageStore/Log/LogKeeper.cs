@@ -173,6 +173,11 @@ internal sealed class LogKeeper : IDisposable
             }
             slice.Clear();
         }
+        if (!_log.TryMakeStateDurable(LogCleaner.DurableWait))
+        {
+            // A power cut must not give back a queue that the index leaves out because it was removed.
+            throw new TimeoutException("The state that the index follows did not become durable.");
+        }
         index.Complete(
             _log.StoreId,
             _log.LogId,

@@ -2,7 +2,6 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-
 /// <summary>Finds entries by offset or time in what is sealed and in what is still in memory. Blocks: for the disk
 /// threads only.</summary>
 internal sealed class EntryFinder(CommitLog log, OpenSegments segments)

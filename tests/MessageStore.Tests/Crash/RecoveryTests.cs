@@ -9,6 +9,7 @@ namespace EQueue.MessageStore.Tests;
 public sealed class RecoveryTests
 {
     private const int Batches = 60;
+    private const string IndexTemporary = LogFiles.IndexSuffix + LogFiles.TemporarySuffix;
 
     private readonly SimulatedDisk _disk = new();
 
@@ -228,8 +229,7 @@ public sealed class RecoveryTests
     {
         (QueueId queue, SimulatedDisk disk) = await LiveAsync(Batches);
         StoreOptions options = CrashRun.OptionsOn(disk, FlushPolicy.Async) with { FlushInterval = TimeSpan.FromHours(1) };
-        await using QueueStore store = await QueueStore.OpenAsync(
-            options, new MemoryState(), NullLoggerFactory.Instance, TimeProvider.System, Cancel);
+        await using QueueStore store = await OpenWithAsync(options);
         var first = new TaskCompletionSource<DiskOperationKind>(TaskCreationOptions.RunContinuationsAsynchronously);
         disk.OnChange = (kind, path) =>
         {
@@ -241,9 +241,37 @@ public sealed class RecoveryTests
         Assert.Equal(DiskOperationKind.SyncFile, await first.Task.WaitAsync(TimeSpan.FromSeconds(30), Cancel));
     }
 
+    [Fact]
+    public async Task GivenARemovalThatIsNotDurable_WhenAnIndexLeavesTheQueueOut_ThenNoPowerCutGivesHalfOfItBack()
+    {
+        StoreOptions options = CrashRun.OptionsOn(_disk, FlushPolicy.Async) with { FlushInterval = TimeSpan.FromHours(1) };
+        var writesIndex = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        using var isRemoved = new ManualResetEventSlim();
+        _disk.OnChange = (kind, path) =>
+        {
+            if (kind != DiskOperationKind.Create || !path.EndsWith(IndexTemporary, StringComparison.Ordinal))
+                return;
+            writesIndex.TrySetResult();
+            isRemoved.Wait(Cancel);
+        };
+        await using QueueStore store = await OpenWithAsync(options);
+        QueueId queue = (await store.OpenQueuesAsync(TopicId.NewId(), 0, 1, [], Cancel))[0];
+        for (int i = 0; i < Batches || store.Figures.Segments == 1; i++)
+            await store.AppendAsync(queue, TestBatch.OfSize(1_000, i), Durability.Durable, Cancel);
+        await writesIndex.Task.WaitAsync(TimeSpan.FromSeconds(30), Cancel);
+        await store.RemoveQueuesAsync([queue], [], Cancel);
+        isRemoved.Set();
+        await Eventually.TrueAsync(() => LogFiles.Find(_disk, Logs, LogFiles.IndexSuffix).Count > 0);
+        SimulatedDisk left = _disk.AfterPowerCut(seed: 1, PowerCutStyle.NothingUnsynced);
+
+        await using QueueStore again = await OpenWithAsync(options with { Disk = left });
+        if (again.TryGetQueue(queue, out QueueView view))
+            Assert.Equal(view.End.Value, (await StoreTest.ReadAllAsync(again, queue)).Count);
+    }
+
     private static void FailIndexes(DiskOperationKind kind, string path)
     {
-        if (path.EndsWith(LogFiles.IndexSuffix + LogFiles.TemporarySuffix, StringComparison.Ordinal))
+        if (path.EndsWith(IndexTemporary, StringComparison.Ordinal))
             throw new DiskException(DiskFault.Io, path, $"{kind}", "no index can be written");
     }
 
@@ -264,6 +292,9 @@ public sealed class RecoveryTests
 
     private static Task<QueueStore> OpenAtAsync(SimulatedDisk disk, TimeProvider time) => QueueStore.OpenAsync(
         CrashRun.OptionsOn(disk, FlushPolicy.Sync), new MemoryState(), NullLoggerFactory.Instance, time, Cancel);
+
+    private static Task<QueueStore> OpenWithAsync(StoreOptions options) => QueueStore.OpenAsync(
+        options, new MemoryState(), NullLoggerFactory.Instance, TimeProvider.System, Cancel);
 
     private static RecoveredLog Recover(SimulatedDisk disk, out MemoryState machine)
     {
