@@ -1,35 +1,12 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Broker;
-using EQueue.MessageStore;
 using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 
 /// <summary>The commands against a real broker, within this process.</summary>
-public sealed class CommandTests : IAsyncLifetime
+public sealed class CommandTests : CommandTest
 {
-    private readonly TempDirectory _directory = new();
-    private EQueueBroker _broker = null!;
-
-    public async ValueTask InitializeAsync() => _broker = await EQueueBroker.StartAsync(new BrokerOptions
-    {
-        Listen = "127.0.0.1:0",
-        DataDirectory = _directory["data"],
-        Store = new StoreOptions
-        {
-            DataDirectory = _directory["data"],
-            FlushPolicy = FlushPolicy.Async,
-            SegmentSizeBytes = 16 << 20,
-        },
-    });
-
-    public async ValueTask DisposeAsync()
-    {
-        await _broker.DisposeAsync();
-        _directory.Dispose();
-    }
-
     [Fact]
     public async Task GivenATopic_WhenCreatedListedDescribedAndDeleted_ThenEachCommandTellsItsState()
     {
@@ -148,8 +125,8 @@ public sealed class CommandTests : IAsyncLifetime
     public async Task GivenAMessageThatIsTooLarge_WhenItIsTheOnlyOneOrOneOfMany_ThenTheExitCodeTellsWhich()
     {
         byte[] large = new byte[(4 << 20) + 1];
-        await File.WriteAllBytesAsync(_directory["large"], large);
-        await FailsAsync(ExitCode.Refused, "MessageTooLarge", "send", "t", "--file", _directory["large"]);
+        await File.WriteAllBytesAsync(PathOf("large"), large);
+        await FailsAsync(ExitCode.Refused, "MessageTooLarge", "send", "t", "--file", PathOf("large"));
         CliRun partly = await CliRun.RunAsync(
             WithServer("send", "t", "--lines", "-", "--json"), [.. "first\n"u8, .. large, (byte)'\n', .. "never\n"u8]);
         Assert.Equal(ExitCode.PartlyDone, partly.ExitCode);
@@ -212,7 +189,7 @@ public sealed class CommandTests : IAsyncLifetime
         Task<CliRun> follower = CliRun.RunAsync(
             WithServer("consume", "stopped", "--group", "g", "--follow", "--count", "1000"), [], interrupted.Token);
         await Eventually.TrueAsync(async () => (await DoneAsync("topic", "describe", "stopped")).ExitCode == 0
-            && _broker.CollectStats().Find("broker.parkedFetches") > 0);
+            && Broker.CollectStats().Find("broker.parkedFetches") > 0);
         await interrupted.CancelAsync();
         CliRun read = await follower;
         Assert.Equal(ExitCode.Interrupted, read.ExitCode);
@@ -231,25 +208,4 @@ public sealed class CommandTests : IAsyncLifetime
     private Task<CliRun> SendLinesAsync(string topic, int count, params string[] arguments) => CliRun.RunAsync(
         WithServer(["send", topic, "--lines", "-", .. arguments]),
         Encoding.UTF8.GetBytes(string.Concat(Enumerable.Range(0, count).Select(i => $"{i}\n"))));
-
-    private string[] WithServer(params string[] arguments) => [.. arguments, "--server", $"{_broker.EndPoint}"];
-
-    private async Task<CliRun> DoneAsync(params string[] arguments)
-    {
-        CliRun run = await CliRun.RunAsync(WithServer(arguments));
-        Assert.True(run.ExitCode == ExitCode.Done, $"{string.Join(' ', arguments)}: {run.ExitCode} {run.Error}");
-        return run;
-    }
-
-    private async Task<JsonElement> JsonOfAsync(params string[] arguments)
-        => JsonDocument.Parse((await DoneAsync([.. arguments, "--json"])).OutputText).RootElement;
-
-    private async Task FailsAsync(int exitCode, string code, params string[] arguments)
-    {
-        CliRun run = await CliRun.RunAsync(WithServer([.. arguments, "--json"]));
-        Assert.Equal(exitCode, run.ExitCode);
-        Assert.Empty(run.Output);
-        JsonElement error = JsonDocument.Parse(run.Error).RootElement.GetProperty("error");
-        Assert.Equal(code, error.GetProperty("code").GetString());
-    }
 }

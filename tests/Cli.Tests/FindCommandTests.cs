@@ -1,35 +1,11 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Broker;
-using EQueue.MessageStore;
-using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 
 /// <summary><c>find</c> against a real broker, within this process.</summary>
-public sealed class FindCommandTests : IAsyncLifetime
+public sealed class FindCommandTests : CommandTest
 {
-    private readonly TempDirectory _directory = new();
-    private EQueueBroker _broker = null!;
-
-    public async ValueTask InitializeAsync() => _broker = await EQueueBroker.StartAsync(new BrokerOptions
-    {
-        Listen = "127.0.0.1:0",
-        DataDirectory = _directory["data"],
-        Store = new StoreOptions
-        {
-            DataDirectory = _directory["data"],
-            FlushPolicy = FlushPolicy.Async,
-            SegmentSizeBytes = 16 << 20,
-        },
-    });
-
-    public async ValueTask DisposeAsync()
-    {
-        await _broker.DisposeAsync();
-        _directory.Dispose();
-    }
-
     [Fact]
     public async Task GivenAMessage_WhenFoundByItsPlace_ThenItIsPrintedAsConsumePrintsIt()
     {
@@ -90,7 +66,7 @@ public sealed class FindCommandTests : IAsyncLifetime
     {
         foreach (string body in new[] { "first-body", "second-body", "third-body" })
             await DoneAsync("send", "t", body, "--key", "k");
-        string log = Assert.Single(Directory.GetFiles(_directory["data"], "*.log", SearchOption.AllDirectories));
+        string log = Assert.Single(Directory.GetFiles(PathOf("data"), "*.log", SearchOption.AllDirectories));
         using (FileStream file = new(log, FileMode.Open, FileAccess.ReadWrite, FileShare.ReadWrite))
         {
             byte[] bytes = new byte[64 << 10];
@@ -107,22 +83,4 @@ public sealed class FindCommandTests : IAsyncLifetime
 
     private static string BodyOf(string line) => Encoding.UTF8.GetString(
         JsonDocument.Parse(line).RootElement.GetProperty("body").GetBytesFromBase64());
-
-    private string[] WithServer(params string[] arguments) => [.. arguments, "--server", $"{_broker.EndPoint}"];
-
-    private async Task<CliRun> DoneAsync(params string[] arguments)
-    {
-        CliRun run = await CliRun.RunAsync(WithServer(arguments));
-        Assert.True(run.ExitCode == ExitCode.Done, $"{string.Join(' ', arguments)}: {run.ExitCode} {run.Error}");
-        return run;
-    }
-
-    private async Task FailsAsync(int exitCode, string code, params string[] arguments)
-    {
-        CliRun run = await CliRun.RunAsync(WithServer([.. arguments, "--json"]));
-        Assert.Equal(exitCode, run.ExitCode);
-        Assert.Empty(run.Output);
-        JsonElement error = JsonDocument.Parse(run.Error).RootElement.GetProperty("error");
-        Assert.Equal(code, error.GetProperty("code").GetString());
-    }
 }

@@ -1,40 +1,18 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Broker;
 using EQueue.Client;
-using EQueue.MessageStore;
-using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 
 /// <summary><c>group ...</c> against a real broker, within this process.</summary>
-public sealed class GroupCommandTests : IAsyncLifetime
+public sealed class GroupCommandTests : CommandTest
 {
-    private readonly TempDirectory _directory = new();
-    private EQueueBroker _broker = null!;
-
-    public async ValueTask InitializeAsync()
+    public override async ValueTask InitializeAsync()
     {
-        _broker = await EQueueBroker.StartAsync(new BrokerOptions
-        {
-            Listen = "127.0.0.1:0",
-            DataDirectory = _directory["data"],
-            Store = new StoreOptions
-            {
-                DataDirectory = _directory["data"],
-                FlushPolicy = FlushPolicy.Async,
-                SegmentSizeBytes = 16 << 20,
-            },
-        });
+        await base.InitializeAsync();
         await DoneAsync("topic", "create", "orders", "--queues", "1");
         await CliRun.RunAsync(WithServer("send", "orders", "--lines", "-"), Encoding.UTF8.GetBytes("a\nb\nc\nd\n"));
         await DoneAsync("consume", "orders", "--group", "billing", "--count", "3");
-    }
-
-    public async ValueTask DisposeAsync()
-    {
-        await _broker.DisposeAsync();
-        _directory.Dispose();
     }
 
     [Fact]
@@ -82,7 +60,7 @@ public sealed class GroupCommandTests : IAsyncLifetime
     public async Task GivenALiveMember_WhenDescribedResetOrDeleted_ThenItIsToldAndTheRestIsRefused()
     {
         await using var client = new EQueueClient(
-            new ClientOptions { Addresses = $"{_broker.EndPoint}", ClientName = "reader" });
+            new ClientOptions { Addresses = $"{Broker.EndPoint}", ClientName = "reader" });
         await using Consumer consumer = client.CreateConsumer("billing", ["orders"]);
         await consumer.JoinAsync(TestContext.Current.CancellationToken);
         JsonElement group = await JsonOfAsync("group", "describe", "billing");
@@ -153,26 +131,5 @@ public sealed class GroupCommandTests : IAsyncLifetime
             StringComparison.Ordinal);
         Assert.Empty((await DoneAsync("group", "list")).Output);
         Assert.Equal(4, (await DoneAsync("consume", "orders", "--group", "billing")).OutputLines.Length);
-    }
-
-    private string[] WithServer(params string[] arguments) => [.. arguments, "--server", $"{_broker.EndPoint}"];
-
-    private async Task<CliRun> DoneAsync(params string[] arguments)
-    {
-        CliRun run = await CliRun.RunAsync(WithServer(arguments));
-        Assert.True(run.ExitCode == ExitCode.Done, $"{string.Join(' ', arguments)}: {run.ExitCode} {run.Error}");
-        return run;
-    }
-
-    private async Task<JsonElement> JsonOfAsync(params string[] arguments)
-        => JsonDocument.Parse((await DoneAsync([.. arguments, "--json"])).OutputText).RootElement;
-
-    private async Task FailsAsync(int exitCode, string code, params string[] arguments)
-    {
-        CliRun run = await CliRun.RunAsync(WithServer([.. arguments, "--json"]));
-        Assert.Equal(exitCode, run.ExitCode);
-        Assert.Empty(run.Output);
-        Assert.Equal(
-            code, JsonDocument.Parse(run.Error).RootElement.GetProperty("error").GetProperty("code").GetString());
     }
 }
