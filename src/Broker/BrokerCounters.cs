@@ -22,4 +22,6 @@ internal sealed class BrokerCounters
     public long QueueMoves;
     public long SessionsEnded;
     public long GroupsExpired;
+    public long ThrottledRequests;
+    public long ThrottledMilliseconds;
 }

@@ -16,6 +16,8 @@ internal sealed class Dispatcher(
     HeartbeatHandler heartbeats,
     GroupAdminHandler groupAdmin,
     StatsHandler stats,
+    QuotaHandler quotaAdmin,
+    QuotaTable quotas,
     BrokerCounters counters,
     FailureAnswers failures,
     BrokerOptions options,
@@ -62,10 +64,23 @@ internal sealed class Dispatcher(
                 return produce.HandleAsync(peer, header, payload);
             case Opcode.Fetch:
                 return fetch.HandleAsync(peer, header, payload);
-            case Opcode.CommitOffsets:
-                return commits.CommitAsync(peer, header, payload);
             case Opcode.Hello:
                 return GreetAsync(peer, header, payload);
+            default:
+                ValueTask handling = HandleOtherAsync(peer, header, payload);
+                TimeSpan debt = quotas.OfClient(peer)?.ChargeRequest() ?? TimeSpan.Zero;
+                return debt < QuotaTable.ShortestWait
+                    ? handling
+                    : quotas.Throttle.PauseAsync(peer, handling, QuotaTable.Cut(debt));
+        }
+    }
+
+    private ValueTask HandleOtherAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        switch ((Opcode)header.Opcode)
+        {
+            case Opcode.CommitOffsets:
+                return commits.CommitAsync(peer, header, payload);
             case Opcode.CreateTopic:
                 return HandleAsync<CreateTopicRequest, TopicDescription>(peer, header, payload, topics.CreateAsync);
             case Opcode.AlterTopic:
@@ -103,6 +118,11 @@ internal sealed class Dispatcher(
                 return HandleAsync<DeleteGroupRequest, Done>(peer, header, payload, groupAdmin.DeleteAsync);
             case Opcode.Stats:
                 return HandleAsync<StatsRequest, StatsResponse>(peer, header, payload, stats.HandleAsync);
+            case Opcode.SetQuota:
+                return HandleAsync<SetQuotaRequest, Done>(peer, header, payload, quotaAdmin.SetAsync);
+            case Opcode.ListQuotas:
+                return HandleAsync<ListQuotasRequest, ListQuotasResponse>(
+                    peer, header, payload, quotaAdmin.ListAsync);
             default:
                 Interlocked.Increment(ref counters.RefusedRequests);
                 peer.Refuse(header, ErrorCode.UnknownOperation, $"There is no operation {header.Opcode}.");

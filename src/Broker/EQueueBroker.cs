@@ -19,6 +19,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly TopicCatalogue _catalogue;
     private readonly FetchHandler _fetch;
     private readonly HeartbeatHandler _heartbeats;
+    private readonly QuotaTable _quotas;
     private readonly StatsHandler _stats;
     private readonly RetentionLoop _retention;
     private readonly GroupExpiry _expiry;
@@ -36,6 +37,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         TopicCatalogue catalogue,
         FetchHandler fetch,
         HeartbeatHandler heartbeats,
+        QuotaTable quotas,
         StatsHandler stats,
         RetentionLoop retention,
         GroupExpiry expiry,
@@ -48,6 +50,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _catalogue = catalogue;
         _fetch = fetch;
         _heartbeats = heartbeats;
+        _quotas = quotas;
         _stats = stats;
         _retention = retention;
         _expiry = expiry;
@@ -117,6 +120,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         TopicCatalogue? catalogue = null;
         FetchHandler? fetch = null;
         HeartbeatHandler? heartbeats = null;
+        QuotaTable? quotas = null;
         RemotingServer? server = null;
         try
         {
@@ -127,7 +131,9 @@ public sealed class EQueueBroker : IAsyncDisposable
             backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
             catalogue = new TopicCatalogue(store, state, backlogs, options, time, logger);
             await LoadAsync(catalogue, groups, backlogs, logger);
-            fetch = new FetchHandler(store, catalogue, counters, failures, options.Limits, time, logger);
+            quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
+            quotas.Load();
+            fetch = new FetchHandler(store, catalogue, counters, failures, quotas, options.Limits, time, logger);
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, options, counters, failures, time, logger);
             var stats = new StatsHandler(store, catalogue, groups, backlogs, counters, time);
@@ -136,7 +142,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats, options),
-                new ProduceHandler(store, catalogue, backlogs, counters, options, time),
+                new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
                 new CommitHandler(store, state, catalogue, groups, heartbeats, backlogs, counters, failures, time),
@@ -144,6 +150,8 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new GroupAdminHandler(
                     store, state, catalogue, groups, generations, heartbeats, progress, remover, time, logger),
                 stats,
+                new QuotaHandler(quotas),
+                quotas,
                 counters,
                 failures,
                 options,
@@ -151,28 +159,20 @@ public sealed class EQueueBroker : IAsyncDisposable
             server = new RemotingServer(ToRemoting(options), dispatcher, loggers);
             await server.StartAsync(cancellationToken);
             heartbeats.Start();
-            logger.Started(
-                store.StoreId,
-                Path.GetFullPath(options.DataDirectory),
-                server.LocalEndPoint,
-                store.Epoch,
-                catalogue.Count,
-                catalogue.QueueCount,
-                groups.Count);
+            LogStart(logger, options, store, catalogue, groups, server);
             var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
             var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
             return new EQueueBroker(
-                options, logger, store, backlogs, catalogue, fetch, heartbeats, stats, retention, expiry, server);
+                options, logger, store, backlogs, catalogue, fetch, heartbeats, quotas, stats, retention, expiry,
+                server);
         }
         catch
         {
             if (server is not null)
                 await server.DisposeAsync();
-            fetch?.Dispose();
-            heartbeats?.Dispose();
-            catalogue?.Dispose();
-            backlogs?.Dispose();
+            foreach (IDisposable? part in (IDisposable?[])[fetch, heartbeats, quotas, catalogue, backlogs])
+                part?.Dispose();
             await store.DisposeAsync();
             throw;
         }
@@ -188,6 +188,21 @@ public sealed class EQueueBroker : IAsyncDisposable
         foreach (Topic topic in catalogue.Topics)
             await backlogs.MeasureAsync(topic);
     }
+
+    private static void LogStart(
+        ILogger logger,
+        BrokerOptions options,
+        QueueStore store,
+        TopicCatalogue catalogue,
+        GroupTable groups,
+        RemotingServer server) => logger.Started(
+            store.StoreId,
+            Path.GetFullPath(options.DataDirectory),
+            server.LocalEndPoint,
+            store.Epoch,
+            catalogue.Count,
+            catalogue.QueueCount,
+            groups.Count);
 
     private static void StartLoops(BrokerOptions options, RetentionLoop retention, GroupExpiry expiry)
     {
@@ -213,6 +228,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             _backlogs.Stop();
             _fetch.Stop();
             _heartbeats.Stop();
+            _quotas.Throttle.Stop();
             await _server.StopAsync(_options.DrainTimeout, cancellationToken);
             await _server.DisposeAsync();
         }
@@ -224,6 +240,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             await _watch;
             _fetch.Dispose();
             _heartbeats.Dispose();
+            _quotas.Dispose();
             _catalogue.Dispose();
             _backlogs.Dispose();
         }

@@ -38,6 +38,9 @@ public sealed record LimitOptions
     /// <summary>Members of all consumer groups; 1 to 10,000,000.</summary>
     public int MaxMembers { get; init; } = 100_000;
 
+    /// <summary>Quotas of clients and topics; 1 to 1,000,000.</summary>
+    public int MaxQuotas { get; init; } = 10_000;
+
     /// <summary>
     /// Fetches that wait at once; 1 to 1,000,000. Beyond it a fetch that would wait gets LimitReached.
     /// </summary>
@@ -81,6 +84,7 @@ public sealed record LimitOptions
         Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 20_000);
         Range(MaxGroups, nameof(MaxGroups), 1, 1_000_000);
         Range(MaxMembersPerGroup, nameof(MaxMembersPerGroup), 1, 100_000);
+        Range(MaxQuotas, nameof(MaxQuotas), 1, 1_000_000);
         Range(MaxMembers, nameof(MaxMembers), 1, 10_000_000);
         Range(MaxParkedFetches, nameof(MaxParkedFetches), 1, 1_000_000);
         Range(MaxFetchSessionsPerConnection, nameof(MaxFetchSessionsPerConnection), 1, 1_000);

@@ -102,6 +102,11 @@ internal static partial class Log
         "The wall clock was set by {Step}: no group is removed for its age within the next {Pause}")]
     public static partial void ExpiryPaused(this ILogger logger, TimeSpan step, TimeSpan pause);
 
+    [LoggerMessage(3080, LogLevel.Information,
+        "Quota of {Kind} {Name}: {ProduceBytes} B/s in, {FetchBytes} B/s out, {Requests} requests/s (0 = no bound)")]
+    public static partial void QuotaSet(
+        this ILogger logger, QuotaKind kind, string name, long produceBytes, long fetchBytes, long requests);
+
     [LoggerMessage(3075, LogLevel.Warning, "Group {Group} could not be removed; the next round tries again")]
     public static partial void GroupExpiryFailed(this ILogger logger, string group, Exception exception);
 }

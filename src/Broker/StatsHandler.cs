@@ -74,6 +74,8 @@ internal sealed class StatsHandler(
             new("broker.fencedCommits", Volatile.Read(ref counters.FencedCommits)),
             new("broker.groupsExpired", Volatile.Read(ref counters.GroupsExpired)),
             new("broker.parkedBytes", backlogs.ParkedBytes),
+            new("broker.throttledRequests", Volatile.Read(ref counters.ThrottledRequests)),
+            new("broker.throttledMilliseconds", Volatile.Read(ref counters.ThrottledMilliseconds)),
         ];
         return [.. fixedFigures, .. backlogs.BoundedTopics.SelectMany(CollectBacklog)];
     }

@@ -59,6 +59,7 @@ internal static class CliProgram
         root.Subcommands.Add(ForwardCommand.Create(options, streams));
         root.Subcommands.Add(FindCommand.Create(options, streams));
         root.Subcommands.Add(GroupCommands.Create(options, streams));
+        root.Subcommands.Add(QuotaCommands.Create(options, streams));
         root.Subcommands.Add(LogCommands.Create(options, streams));
         return root;
     }

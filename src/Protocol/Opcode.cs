@@ -67,6 +67,12 @@ public enum Opcode : byte
 
     /// <summary>Tells the broker's own figures.</summary>
     Stats = 60,
+
+    /// <summary>Sets how fast a client or a topic may go.</summary>
+    SetQuota = 61,
+
+    /// <summary>Names the quotas.</summary>
+    ListQuotas = 62,
 }
 
 /// <summary>The versions of each operation that this build speaks.</summary>

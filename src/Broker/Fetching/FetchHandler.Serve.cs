@@ -49,7 +49,10 @@ internal sealed partial class FetchHandler
     /// <returns>False when something came while it parked: serve again.</returns>
     private async ValueTask<bool> TryServeAsync(FetchSession session, bool isOnReceiveLoop)
     {
+        if (TryHold(session))
+            return true;
         session.TakeNotes();
+        session.WakeResting();
         FetchRequest request = session.Request;
         int size = Math.Clamp(
             session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
@@ -57,6 +60,8 @@ internal sealed partial class FetchHandler
         try
         {
             answer.Limit = _budget.Grant(answer.Limit);
+            if (_quotas.OfClient(session.Peer) is { } accounts)
+                answer.Limit = ShareOf(accounts, answer.Limit);
             ValueTask gathering = GatherAsync(session, answer);
             isOnReceiveLoop &= gathering.IsCompleted;
             await gathering;
@@ -105,10 +110,13 @@ internal sealed partial class FetchHandler
                 continue;
             }
 
+            int wanted = queue.MaxBytes;
+            if (TryRest(session, queue, ref wanted))
+                continue;
             int start = answer.Frame.WrittenCount;
             answer.Frame.Reserve(FetchedQueueHeader.Size);
             int room = Math.Min(answer.Limit - answer.EntryBytes, longest - answer.Frame.WrittenCount);
-            int maxBytes = Math.Max(1, Math.Min(queue.MaxBytes, room));
+            int maxBytes = Math.Max(1, Math.Min(wanted, room));
             ReadResult read = Read(session, queue, maxBytes, answer.Frame);
             if (read.NeedsDisk)
             {
@@ -208,6 +216,7 @@ internal sealed partial class FetchHandler
             .Write(frame.Slice(start, FetchedQueueHeader.Size));
         queue.NextAfterAnswer = read.NextOffset;
         session.Served.Add(queue);
+        ChargeTopic(queue, read);
         answer.EntryBytes += read.Size;
         answer.QueueCount++;
         answer.IsBounded |= IsBounded(queue);
@@ -243,6 +252,7 @@ internal sealed partial class FetchHandler
         _budget.Charge(session, frame.WrittenCount);
         Interlocked.Add(ref _counters.FetchedBytes, answer.EntryBytes);
         BrokerConnection peer = session.Peer;
+        _quotas.OfClient(peer)?.Fetch?.Charge(answer.EntryBytes);
         FrameHeader header = session.Header;
 
         // The next request may come as soon as the answer leaves: the session must rest before.
@@ -284,7 +294,7 @@ internal sealed partial class FetchHandler
             return true;
         }
 
-        _wheel.Add(session, TakeWait(session));
+        _wheel.Add(session, session.CutByRest(TakeWait(session)));
         if (!session.TryMove(FetchPhase.Serving, FetchPhase.Parked))
         {
             Unpark(session);

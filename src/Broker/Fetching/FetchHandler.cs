@@ -19,10 +19,12 @@ internal sealed partial class FetchHandler : IDisposable
     private readonly TopicCatalogue _catalogue;
     private readonly BrokerCounters _counters;
     private readonly FailureAnswers _failures;
+    private readonly QuotaTable _quotas;
     private readonly LimitOptions _limits;
     private readonly TimeProvider _time;
     private readonly ILogger _logger;
     private readonly DeadlineWheel<FetchSession> _wheel;
+    private readonly DeadlineWheel<FetchSession> _holds;
     private readonly AnswerBudget _budget;
     private readonly ConcurrentDictionary<FetchSession, bool> _sessions = new();
     private volatile bool _isStopping;
@@ -32,6 +34,7 @@ internal sealed partial class FetchHandler : IDisposable
         TopicCatalogue catalogue,
         BrokerCounters counters,
         FailureAnswers failures,
+        QuotaTable quotas,
         LimitOptions limits,
         TimeProvider time,
         ILogger logger)
@@ -40,10 +43,12 @@ internal sealed partial class FetchHandler : IDisposable
         _catalogue = catalogue;
         _counters = counters;
         _failures = failures;
+        _quotas = quotas;
         _limits = limits;
         _time = time;
         _logger = logger;
         _wheel = new DeadlineWheel<FetchSession>(time, OnDue);
+        _holds = new DeadlineWheel<FetchSession>(time, EndHold);
         _budget = new AnswerBudget(limits.MemoryBytes, _sessions, time);
     }
 
@@ -78,6 +83,7 @@ internal sealed partial class FetchHandler : IDisposable
             return ValueTask.CompletedTask;
         }
 
+        _quotas.OfClient(peer)?.ChargeRequest();
         Begin(session, header, request);
         Start(session, isOnReceiveLoop: true);
         return ValueTask.CompletedTask;
@@ -96,10 +102,17 @@ internal sealed partial class FetchHandler : IDisposable
     {
         _isStopping = true;
         foreach (FetchSession session in _sessions.Keys)
+        {
             ServeParked(session);
+            EndHold(session);
+        }
     }
 
-    public void Dispose() => _wheel.Dispose();
+    public void Dispose()
+    {
+        _wheel.Dispose();
+        _holds.Dispose();
+    }
 
     /// <summary>Takes up a parked request; does nothing when somebody else has.</summary>
     internal void ServeParked(FetchSession session)
@@ -261,7 +274,8 @@ internal sealed partial class FetchHandler : IDisposable
 
     private void OnDue(FetchSession session)
     {
-        session.IsDue = true;
+        // When only queues that rested are due, the request waits on.
+        session.IsDue = !session.HasResting || WaitLeft(session) <= TimeSpan.Zero;
         ServeParked(session);
     }
 

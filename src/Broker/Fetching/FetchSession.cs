@@ -30,9 +30,13 @@ internal sealed class FetchSession(
     BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem, IDeadline
 {
     private readonly ConcurrentQueue<QueueId> _woken = new();
+    private readonly List<SessionQueue> _resting = [];
     private int _phase;
     private int _isScheduled;
+    private int _isHeld;
+    private TimeSpan _restWait;
     private bool _isDue;
+    private bool _hasResting;
 
     public BrokerConnection Peer { get; } = peer;
 
@@ -90,6 +94,9 @@ internal sealed class FetchSession(
         set => Volatile.Write(ref _isDue, value);
     }
 
+    /// <summary>Whether queues rest until their topic's quota lets them give again.</summary>
+    public bool HasResting => Volatile.Read(ref _hasResting);
+
     /// <inheritdoc/>
     public DeadlinePlace Place { get; } = new();
 
@@ -118,6 +125,37 @@ internal sealed class FetchSession(
             MakeReady(noted);
         }
     }
+
+    /// <summary>The session is put off, in the phase <see cref="FetchPhase.Serving"/>, by whoever serves it.</summary>
+    public void BeginHold() => Volatile.Write(ref _isHeld, 1);
+
+    /// <summary>Takes a session that was put off; true once.</summary>
+    public bool TryEndHold() => Interlocked.Exchange(ref _isHeld, 0) == 1;
+
+    /// <summary>Leaves a queue, which was just taken from the ready list, out until its time has passed.</summary>
+    public void Rest(SessionQueue queue, TimeSpan wait)
+    {
+        queue.IsReady = false;
+        _restWait = _resting.Count == 0 || wait < _restWait ? wait : _restWait;
+        _resting.Add(queue);
+        Volatile.Write(ref _hasResting, true);
+    }
+
+    /// <summary>Gives all that rest another turn.</summary>
+    public void WakeResting()
+    {
+        foreach (SessionQueue queue in _resting)
+        {
+            if (!queue.IsGone)
+                MakeReady(queue);
+        }
+
+        _resting.Clear();
+        Volatile.Write(ref _hasResting, false);
+    }
+
+    /// <summary>A wait that ends when the first of those who rest is due.</summary>
+    public TimeSpan CutByRest(TimeSpan wait) => _resting.Count > 0 && _restWait < wait ? _restWait : wait;
 
     public void MakeReady(SessionQueue queue)
     {

@@ -13,6 +13,7 @@ internal sealed class ProduceHandler(
     QueueStore store,
     TopicCatalogue catalogue,
     BacklogTable backlogs,
+    QuotaTable quotas,
     BrokerCounters counters,
     BrokerOptions options,
     TimeProvider time)
@@ -22,7 +23,7 @@ internal sealed class ProduceHandler(
     /// <summary>What an entry of the log has before its batch.</summary>
     private const int EntryOverheadBytes = 48;
 
-    private readonly ProduceWaiterPool _pool = new(counters);
+    private readonly ProduceWaiterPool _pool = new(counters, quotas.Throttle, time);
 
     private readonly Durability _policyLevel =
         options.Store.FlushPolicy == FlushPolicy.Sync ? Durability.Durable : Durability.Written;
@@ -50,10 +51,16 @@ internal sealed class ProduceHandler(
         ProduceWaiter waiter = _pool.Rent();
         Durability level = head.Durability == Durability.Policy ? _policyLevel : head.Durability;
         waiter.Begin(peer, header, level, head.BatchCount);
-        List<WaitingBatch>? waiting = Walk(waiter, batches, head);
-        if (!TryAppend(waiter, level, isOnReceiveLoop: true))
-            return ParkAsync(peer, waiter, level, head.DeadlineMs, waiting, room);
-        return waiting is null ? room : WaitInLineAsync(peer, waiting, room);
+        TimeSpan debt = quotas.OfClient(peer)?.ChargeProduce(payload.Length) ?? TimeSpan.Zero;
+        List<WaitingBatch>? waiting = Walk(waiter, batches, head, ref debt);
+        waiter.HoldFor(debt);
+        ValueTask handling = TryAppend(waiter, level, isOnReceiveLoop: true)
+            ? waiting is null ? room : WaitInLineAsync(peer, waiting, room)
+            : ParkAsync(peer, waiter, level, head.DeadlineMs, waiting, room);
+        TimeSpan pause = header.IsOneway ? debt : debt - QuotaTable.LongestWait;
+        return pause < QuotaTable.ShortestWait
+            ? handling
+            : quotas.Throttle.PauseAsync(peer, handling, QuotaTable.Cut(pause));
     }
 
     public async ValueTask<InitProducerResponse> InitProducerAsync(
@@ -87,7 +94,8 @@ internal sealed class ProduceHandler(
     /// <summary>Judges the batches.</summary>
     /// <returns>Those that have to wait for room in their topic's backlog; null = none. They stand in line only when
     /// the store has the others: a batch that entered must not be overtaken by the next one of its queue.</returns>
-    private List<WaitingBatch>? Walk(ProduceWaiter waiter, ReadOnlyMemory<byte> rest, in ProduceRequestHeader head)
+    private List<WaitingBatch>? Walk(
+        ProduceWaiter waiter, ReadOnlyMemory<byte> rest, in ProduceRequestHeader head, ref TimeSpan debt)
     {
         List<WaitingBatch>? waiting = null;
         for (int i = 0; i < head.BatchCount; i++)
@@ -100,6 +108,8 @@ internal sealed class ProduceHandler(
             ErrorCode error = header.Log == 0 && catalogue.TryFindByQueue(header.Queue, out topic)
                 ? BatchRules.Check(batch.Span, options.Store.MaxBatchBytes, topic.MaxMessageBytes, out messages)
                 : ErrorCode.UnknownQueue;
+            if (error == ErrorCode.None && quotas.OfTopic(topic!) is { } accounts)
+                debt = QuotaAccounts.Max(debt, accounts.ChargeProduce(batch.Length));
             if (error != ErrorCode.None)
                 waiter.AddRefused(error);
             else if (topic!.Backlog is { } backlog)

@@ -30,6 +30,9 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     private FrameHeader _request;
     private Durability _level;
 
+    // When the answer may leave, by the pool's clock; 0 = at once.
+    private long _heldUntil;
+
     /// <summary>The batches that the store is to append.</summary>
     public Span<AppendItem> Items => _items.AsSpan(0, _itemCount);
 
@@ -48,11 +51,20 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         _parts = 1;
         _waitingCount = 0;
         _tookRoom = false;
+        _heldUntil = 0;
         if (_slots.Length < batchCount)
         {
             _slots = new Slot[batchCount];
             _items = new AppendItem[batchCount];
         }
+    }
+
+    /// <summary>The answer leaves when the debt is paid, or the longest wait is over.</summary>
+    public void HoldFor(TimeSpan debt)
+    {
+        if (debt >= QuotaTable.ShortestWait)
+            _heldUntil = pool.Time.GetTimestamp()
+                + (long)(QuotaTable.Cut(debt).TotalSeconds * pool.Time.TimestampFrequency);
     }
 
     /// <summary>Adds a batch for the store.</summary>
@@ -169,23 +181,34 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         BrokerConnection peer = _peer!;
         FrameHeader request = _request;
         Count();
+        TimeSpan hold = _heldUntil == 0
+            ? TimeSpan.Zero
+            : pool.Time.GetElapsedTime(pool.Time.GetTimestamp(), _heldUntil);
+        if (hold < QuotaTable.ShortestWait)
+            hold = TimeSpan.Zero;
         FrameBuffer? answer = null;
         if (!request.IsOneway)
         {
             int size = ProduceResponse.SizeOf(_slotCount);
             answer = FrameBuffer.Rent(size);
-            Write(answer.Reserve(size));
+            Write(answer.Reserve(size), hold);
         }
 
         Release();
+        if (answer is not null && hold > TimeSpan.Zero)
+        {
+            pool.Throttle.Hold(peer, request, answer, hold);
+            return;
+        }
+
         if (answer is not null)
             peer.Answer(request, answer, isOnReceiveLoop);
         peer.EndRequest();
     }
 
-    private void Write(Span<byte> target)
+    private void Write(Span<byte> target, TimeSpan hold)
     {
-        ProduceResponse.WriteHeader(target, 0, _slotCount);
+        ProduceResponse.WriteHeader(target, (int)hold.TotalMilliseconds, _slotCount);
         target = target[ProduceResponse.HeaderSize..];
         foreach (ref readonly Slot slot in _slots.AsSpan(0, _slotCount))
         {

@@ -4,7 +4,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>The broker's state as the log has it: topics, groups and their offsets, staged ones included.</summary>
+/// <summary>The broker's state as the log has it: topics, groups, offsets and quotas, staged ones included.</summary>
 /// <remarks>
 /// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the
 /// groups when the broker starts, and by commits, which compare with it. What clients are answered comes from those
@@ -15,12 +15,15 @@ internal sealed class BrokerState : IStateMachine
     private readonly ConcurrentDictionary<string, TopicRecord> _topics = new();
     private readonly ConcurrentDictionary<GroupOffsetKey, GroupOffset> _offsets = new();
     private readonly ConcurrentDictionary<string, GroupRecord> _groups = new();
+    private readonly ConcurrentDictionary<QuotaKey, Quota> _quotas = new();
 
     public IEnumerable<TopicRecord> Topics => _topics.Values;
 
     public IEnumerable<KeyValuePair<GroupOffsetKey, GroupOffset>> Offsets => _offsets;
 
     public IEnumerable<GroupRecord> Groups => _groups.Values;
+
+    public IEnumerable<Quota> Quotas => _quotas.Values;
 
     /// <summary>The progress as the log has it, visible or not.</summary>
     public GroupOffset? FindOffset(in GroupOffsetKey key) => _offsets.GetValueOrDefault(key);
@@ -50,6 +53,13 @@ internal sealed class BrokerState : IStateMachine
                 GroupRecord group = GroupRecord.Read(record);
                 _groups[group.Name] = group;
                 break;
+            case QuotaRecord.Kind when record.IsDeleted:
+                _quotas.TryRemove(QuotaRecord.ReadKey(record), out _);
+                break;
+            case QuotaRecord.Kind:
+                Quota quota = QuotaRecord.Read(record);
+                _quotas[new QuotaKey(quota.Kind, quota.Name)] = quota;
+                break;
             default:
                 throw new InvalidDataException(
                     $"State record of kind {record.Kind}: the data directory was written by a later version.");
@@ -65,6 +75,8 @@ internal sealed class BrokerState : IStateMachine
             yield return offset.ToEntry(key);
         foreach (GroupRecord group in _groups.Values)
             yield return group.ToEntry();
+        foreach (Quota quota in _quotas.Values)
+            yield return QuotaRecord.ToEntry(quota);
     }
 
     /// <summary>

@@ -111,7 +111,7 @@ public readonly record struct ProduceBatchHeader(QueueId Queue, ushort Log, int 
 /// <remarks>
 /// <code>
 /// offset size field
-/// 0      4    throttled, i32 ms the sender should pause
+/// 0      4    throttled, i32 ms for which a quota held the answer
 /// 4      4    result count, u32
 /// </code>
 /// </remarks>

@@ -92,6 +92,9 @@ public static class OperationCases
         }),
         OperationCase.Of(r => new FindByKeyResponse(
             Offset(r), Offset(r), Offset(r), r.NextInt64(), r.NextInt64(), List(r, Offset))),
+        OperationCase.Of(r => new SetQuotaRequest(QuotaOf(r))),
+        OperationCase.Of(_ => new ListQuotasRequest()),
+        OperationCase.Of(r => new ListQuotasResponse(List(r, QuotaOf))),
         OperationCase.Of(r => new CommitOffsetsRequest(
             Text(r),
             Id(r),
@@ -211,6 +214,9 @@ public static class OperationCases
         new(Key(random), Offset(random), random.Next(), NullableText(random));
 
     private static GroupGeneration Generation(Random random) => new(random.NextInt64());
+
+    private static Quota QuotaOf(Random random) => new(
+        (QuotaKind)random.Next(256), Text(random), random.NextInt64(), random.NextInt64(), random.NextInt64());
 
     private static TimeSpan Time(Random random) => TimeSpan.FromMilliseconds(random.Next());
 

@@ -316,6 +316,13 @@ public sealed class OperationGoldenTests
         Holds(Done.Value, "");
         Holds(new StatsRequest(), "");
         Holds(new StatsResponse([new StatsFigure("a", 7)]), "01000000 0100 61 0700000000000000");
+        Holds(
+            new SetQuotaRequest(new Quota(QuotaKind.Topic, "t", 1, 2, 3)),
+            "02 0100 74 0100000000000000 0200000000000000 0300000000000000");
+        Holds(new ListQuotasRequest(), "");
+        Holds(
+            new ListQuotasResponse([new Quota(QuotaKind.Client, "*", 0, 0, 5)]),
+            "01000000 01 0100 2a 0000000000000000 0000000000000000 0500000000000000");
         Holds(new ErrorDetail("e", TimeSpan.FromMilliseconds(100)), "0100 65 64000000");
     }
 

@@ -1,0 +1,128 @@
+using System.Collections.Concurrent;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>The quotas and the accounts of those who have one; docs/quotas.md is the design.</summary>
+/// <remarks>Thread-safe. While there is no quota at all, asking costs one read.</remarks>
+internal sealed class QuotaTable(
+    QueueStore store,
+    BrokerState state,
+    BrokerCounters counters,
+    LimitOptions limits,
+    TimeProvider time,
+    ILogger logger) : IDisposable
+{
+    /// <summary>Debts below it are carried on.</summary>
+    public static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(20);
+
+    /// <summary>Longest hold of an answer, and longest time that a connection is not read.</summary>
+    public static readonly TimeSpan LongestWait = TimeSpan.FromSeconds(10);
+
+    /// <summary>Accounts after which those without debt are forgotten.</summary>
+    private const int SweepCount = 10_000;
+
+    private readonly SemaphoreSlim _changes = new(1, 1);
+    private readonly ConcurrentDictionary<QuotaKey, Quota> _quotas = new();
+    private ConcurrentDictionary<QuotaKey, QuotaAccounts> _accounts = new();
+    private volatile bool _isUsed;
+    private int _newAccounts;
+
+    /// <summary>Takes over what the log holds; before the broker serves.</summary>
+    public void Load()
+    {
+        foreach (Quota quota in state.Quotas)
+            Publish(quota);
+    }
+
+    /// <summary>Slows those who are in debt.</summary>
+    public Throttle Throttle { get; } = new(counters, time);
+
+    /// <summary>Whether there is any.</summary>
+    public bool IsUsed => _isUsed;
+
+    /// <summary>A wait, at most the longest.</summary>
+    public static TimeSpan Cut(TimeSpan wait) => wait < LongestWait ? wait : LongestWait;
+
+    /// <summary>All quotas, clients first, each kind by name.</summary>
+    public IReadOnlyList<Quota> List() =>
+        [.. _quotas.Values.OrderBy(quota => quota.Kind).ThenBy(quota => quota.Name, StringComparer.Ordinal)];
+
+    /// <summary>Stores a quota; it holds when the task completes.</summary>
+    /// <exception cref="EQueueException">InvalidArgument, LimitReached; what the store answers.</exception>
+    public async Task SetAsync(Quota quota, CancellationToken cancellationToken)
+    {
+        QuotaRules.Check(quota);
+        await _changes.WaitAsync(cancellationToken);
+        try
+        {
+            bool isKnown = _quotas.ContainsKey(KeyOf(quota));
+            if (quota.IsEmpty && !isKnown)
+                return;
+            if (!isKnown && _quotas.Count >= limits.MaxQuotas)
+            {
+                throw new EQueueException(
+                    ErrorCode.LimitReached, $"The broker has {_quotas.Count} quotas, its limit (Limits.MaxQuotas).");
+            }
+
+            await store.AppendStateAsync([QuotaRecord.ToEntry(quota)], CancellationToken.None);
+            Publish(quota);
+            logger.QuotaSet(quota.Kind, quota.Name, quota.ProduceBytes, quota.FetchBytes, quota.Requests);
+        }
+        finally
+        {
+            _changes.Release();
+        }
+    }
+
+    /// <summary>The accounts of the client that a connection is of; null = it has no quota.</summary>
+    public QuotaAccounts? OfClient(BrokerConnection peer) =>
+        _isUsed && peer.Hello is { } hello ? Find(new QuotaKey(QuotaKind.Client, hello.ClientName)) : null;
+
+    /// <summary>The accounts of a topic; null = it has no quota.</summary>
+    public QuotaAccounts? OfTopic(Topic topic) =>
+        _isUsed ? Find(new QuotaKey(QuotaKind.Topic, topic.Name)) : null;
+
+    public void Dispose()
+    {
+        Throttle.Dispose();
+        _changes.Dispose();
+    }
+
+    private static QuotaKey KeyOf(Quota quota) => new(quota.Kind, quota.Name);
+
+    private QuotaAccounts? Find(QuotaKey key)
+    {
+        ConcurrentDictionary<QuotaKey, QuotaAccounts> accounts = Volatile.Read(ref _accounts);
+        return accounts.TryGetValue(key, out QuotaAccounts? found) ? found : Open(accounts, key);
+    }
+
+    private QuotaAccounts? Open(ConcurrentDictionary<QuotaKey, QuotaAccounts> accounts, QuotaKey key)
+    {
+        if (!_quotas.TryGetValue(key, out Quota? quota)
+            && !_quotas.TryGetValue(key with { Name = Quota.Everybody }, out quota))
+            return null;
+        if (Interlocked.Increment(ref _newAccounts) % SweepCount == 0)
+        {
+            foreach ((QuotaKey other, QuotaAccounts rests) in accounts)
+            {
+                if (rests.IsIdle)
+                    accounts.TryRemove(other, out _);
+            }
+        }
+
+        return accounts.GetOrAdd(key, static (_, made) => new QuotaAccounts(made.quota, made.time), (quota, time));
+    }
+
+    private void Publish(Quota quota)
+    {
+        if (quota.IsEmpty)
+            _quotas.TryRemove(KeyOf(quota), out _);
+        else
+            _quotas[KeyOf(quota)] = quota;
+        Volatile.Write(ref _accounts, new ConcurrentDictionary<QuotaKey, QuotaAccounts>());
+        _isUsed = !_quotas.IsEmpty;
+    }
+}

@@ -1,0 +1,151 @@
+using System.CommandLine;
+using System.CommandLine.Parsing;
+using System.Globalization;
+using EQueue.Cli.Input;
+using EQueue.Cli.Output;
+using EQueue.Client;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Commands;
+
+/// <summary><c>quota set | remove | list</c>.</summary>
+internal static class QuotaCommands
+{
+    private const string Client = "client";
+    private const string Topic = "topic";
+
+    public static Command Create(GlobalOptions options, CliStreams streams)
+    {
+        var quota = new Command("quota", "Sets, removes and lists how fast clients and topics may go.");
+        quota.Subcommands.Add(CreateSet(options, streams));
+        quota.Subcommands.Add(CreateRemove(options, streams));
+        quota.Subcommands.Add(CreateList(options, streams));
+        return quota;
+    }
+
+    private static Argument<QuotaKind> KindArgument() => new("kind")
+    {
+        Description = "client (by the name that it says) or topic.",
+        HelpName = "client|topic",
+        CustomParser = result =>
+        {
+            string word = result.Tokens[0].Value;
+            if (word == Client) return QuotaKind.Client;
+            if (word != Topic) result.AddError($"'{word}' has no quota: client or topic.");
+            return QuotaKind.Topic;
+        },
+    };
+
+    private static Argument<string> NameArgument() =>
+        new("name") { Description = "Its name; '*' = each that has no quota of its own." };
+
+    private static Command CreateSet(GlobalOptions options, CliStreams streams)
+    {
+        Argument<QuotaKind> kind = KindArgument();
+        Argument<string> name = NameArgument();
+        Option<long?> produce = Rate("--produce-rate", "Bytes that may be sent per second: 512KiB, 10MiB.");
+        Option<long?> fetch = Rate("--fetch-rate", "Bytes of messages that may be read per second.");
+        var requests = new Option<long?>("--request-rate")
+        {
+            Description = "Requests per second.",
+            HelpName = "N",
+            CustomParser = ParseCount,
+        };
+        var command = new Command(
+            "set", "Sets a quota in place of the one before. Who is faster waits; nothing is refused.")
+        {
+            kind, name, produce, fetch, requests,
+        };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            var quota = new Quota(
+                parsed.GetRequiredValue(kind),
+                parsed.GetRequiredValue(name),
+                parsed.GetValue(produce) ?? 0,
+                parsed.GetValue(fetch) ?? 0,
+                parsed.GetValue(requests) ?? 0);
+            if (quota.IsEmpty)
+                throw new UsageException(
+                    "A quota needs a rate above 0: --produce-rate, --fetch-rate or --request-rate. "
+                    + "'quota remove' takes one away.");
+            await using EQueueClient client = options.CreateClient(parsed);
+            await client.Admin.SetQuotaAsync(quota, cancellationToken);
+            if (options.IsJson(parsed)) Write(streams.Output, quota);
+            else await streams.Error.WriteLineAsync($"set the quota of {Text(quota.Kind)} {quota.Name}");
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateRemove(GlobalOptions options, CliStreams streams)
+    {
+        Argument<QuotaKind> kind = KindArgument();
+        Argument<string> name = NameArgument();
+        var command = new Command("remove", "Removes a quota.") { kind, name };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            var quota = new Quota(parsed.GetRequiredValue(kind), parsed.GetRequiredValue(name), 0, 0, 0);
+            await using EQueueClient client = options.CreateClient(parsed);
+            IReadOnlyList<Quota> known = await client.Admin.ListQuotasAsync(cancellationToken);
+            if (!known.Any(one => one.Kind == quota.Kind && one.Name == quota.Name))
+                throw new NothingFoundException($"There is no quota of {Text(quota.Kind)} '{quota.Name}'.");
+            await client.Admin.SetQuotaAsync(quota, cancellationToken);
+            if (options.IsJson(parsed)) Write(streams.Output, quota);
+            else await streams.Error.WriteLineAsync($"removed the quota of {Text(quota.Kind)} {quota.Name}");
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateList(GlobalOptions options, CliStreams streams)
+    {
+        var command = new Command("list", "Lists the quotas; 0 is no bound.");
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            await using EQueueClient client = options.CreateClient(parsed);
+            IReadOnlyList<Quota> quotas = await client.Admin.ListQuotasAsync(cancellationToken);
+            if (options.IsJson(parsed))
+            {
+                foreach (Quota quota in quotas) Write(streams.Output, quota);
+                return ExitCode.Done;
+            }
+
+            TableWriter.Write(
+                streams,
+                ["kind", "name", "produce B/s", "fetch B/s", "requests/s"],
+                [
+                    .. quotas.Select(quota => new[]
+                    {
+                        Text(quota.Kind), quota.Name, Text(quota.ProduceBytes), Text(quota.FetchBytes),
+                        Text(quota.Requests),
+                    }),
+                ]);
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Option<long?> Rate(string name, string description) =>
+        new(name) { Description = description, HelpName = "SIZE", CustomParser = SizeText.Parse };
+
+    private static long? ParseCount(ArgumentResult result)
+    {
+        string text = result.Tokens[0].Value;
+        if (long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long count)) return count;
+        result.AddError($"'{text}' is no number of requests.");
+        return null;
+    }
+
+    private static void Write(Stream output, Quota quota) => JsonLine.Write(output, json =>
+    {
+        json.WriteString("kind", Text(quota.Kind));
+        json.WriteString("name", quota.Name);
+        json.WriteNumber("produceBytesPerSecond", quota.ProduceBytes);
+        json.WriteNumber("fetchBytesPerSecond", quota.FetchBytes);
+        json.WriteNumber("requestsPerSecond", quota.Requests);
+    });
+
+    private static string Text(QuotaKind kind) => kind == QuotaKind.Client ? Client : Topic;
+
+    private static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
+}
