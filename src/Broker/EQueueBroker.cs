@@ -157,6 +157,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 options,
                 logger);
             server = new RemotingServer(ToRemoting(options), dispatcher, loggers);
+            stats.Server = server;
             await server.StartAsync(cancellationToken);
             heartbeats.Start();
             LogStart(logger, options, store, catalogue, groups, server);
@@ -217,6 +218,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         MaxConnections = options.Limits.MaxConnections,
         MaxFrameBytes = options.MaxFrameBytes,
         MaxQueuedSendBytes = options.MaxFrameBytes,
+        ReceiveMemoryBytes = options.Limits.ReceiveBytes,
     };
 
     private async Task StopOnceAsync(CancellationToken cancellationToken)

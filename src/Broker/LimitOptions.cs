@@ -74,11 +74,18 @@ public sealed record LimitOptions
     /// </summary>
     public long ParkedBytes { get; init; } = 256L << 20;
 
+    /// <summary>
+    /// Memory for requests that are being received, over all connections, beside 4 KiB of each; 16 MiB or more. At the
+    /// bound connections are read in small pieces, and large requests wait for their turn.
+    /// </summary>
+    public long ReceiveBytes { get; init; } = 1L << 30;
+
     internal void Validate()
     {
         Range(MaxMessageBytes, nameof(MaxMessageBytes), 1 << 10, 256 << 20);
         Range(MaxConnections, nameof(MaxConnections), 1, 1_000_000);
         Range(MemoryBytes, nameof(MemoryBytes), 16 << 20, long.MaxValue);
+        Range(ReceiveBytes, nameof(ReceiveBytes), 16 << 20, long.MaxValue);
         Range(MaxTopics, nameof(MaxTopics), 1, 1_000_000);
         Range(MaxQueues, nameof(MaxQueues), 1, 10_000_000);
         Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 20_000);

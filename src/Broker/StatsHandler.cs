@@ -1,5 +1,6 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
@@ -13,6 +14,9 @@ internal sealed class StatsHandler(
     TimeProvider time)
 {
     private readonly long _started = time.GetTimestamp();
+
+    /// <summary>Tells its memory once it is there.</summary>
+    public RemotingServer? Server { get; set; }
 
     public ValueTask<StatsResponse> HandleAsync(
         BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
@@ -74,6 +78,7 @@ internal sealed class StatsHandler(
             new("broker.fencedCommits", Volatile.Read(ref counters.FencedCommits)),
             new("broker.groupsExpired", Volatile.Read(ref counters.GroupsExpired)),
             new("broker.parkedBytes", backlogs.ParkedBytes),
+            new("broker.receiveBytes", Server?.ReceiveBytes ?? 0),
             new("broker.throttledRequests", Volatile.Read(ref counters.ThrottledRequests)),
             new("broker.throttledMilliseconds", Volatile.Read(ref counters.ThrottledMilliseconds)),
         ];

@@ -38,6 +38,10 @@ internal static partial class Log
     [LoggerMessage(1009, LogLevel.Error, "The receive loop of connection {Id} from {EndPoint} failed; it is closed.")]
     public static partial void LoopFailed(ILogger logger, long id, EndPoint endPoint, Exception exception);
 
+    [LoggerMessage(1010, LogLevel.Warning,
+        "Connection {Id} from {EndPoint} is closed: a frame that it began was not whole after {Timeout}.")]
+    public static partial void FrameTooSlow(ILogger logger, long id, EndPoint endPoint, TimeSpan timeout);
+
     [LoggerMessage(1020, LogLevel.Information, "Connected to {EndPoint} (connection {Generation}).")]
     public static partial void Connected(ILogger logger, EndPoint endPoint, long generation);
 

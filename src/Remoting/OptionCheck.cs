@@ -23,7 +23,7 @@ internal static class OptionCheck
         }
     }
 
-    public static void InRange(string setting, int value, int min, int max)
+    public static void InRange(string setting, long value, long min, long max)
     {
         if (value < min || value > max)
             throw new ArgumentException($"{setting} must be {min}..{max}, found {value}.", setting);

@@ -17,6 +17,7 @@ public sealed class OptionsTests
         { Server with { SendTimeout = TimeSpan.FromDays(30) }, "SendTimeout" },
         { Server with { MaxQueuedSendBytes = 0 }, "MaxQueuedSendBytes" },
         { Server with { ReceiveBufferBytes = 100 }, "ReceiveBufferBytes" },
+        { Server with { ReceiveMemoryBytes = 1000 }, "ReceiveMemoryBytes" },
         { Server with { SocketBufferBytes = -1 }, "SocketBufferBytes" },
         { Server with { Backlog = 0 }, "Backlog" },
     };

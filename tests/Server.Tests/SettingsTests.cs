@@ -31,10 +31,14 @@ public sealed class SettingsTests
             ("Store:ScrubBytesPerSecond", "1000000"), ("Store:ScrubInterval", "7d"),
             ("Store:Memory", "67108864"), ("Store:MemoryFull", "Block"), ("Store:Logs", "1"),
             ("Limits:MaxMessageBytes", "8000000"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
+            ("Limits:ReceiveBytes", "33554433"), ("Limits:ParkedBytes", "33554434"), ("Limits:MaxBacklogWait", "90s"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"),
             ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
+        Assert.Equal(33554433, options.Broker.Limits.ReceiveBytes);
+        Assert.Equal(33554434, options.Broker.Limits.ParkedBytes);
+        Assert.Equal(TimeSpan.FromSeconds(90), options.Broker.Limits.MaxBacklogWait);
         Assert.False(options.HasAdmin);
         Assert.Equal("/tmp/x", options.Broker.DataDirectory);
         Assert.Equal(FlushPolicy.Async, options.Broker.Store.FlushPolicy);

@@ -16,6 +16,10 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     private bool _isFilled;
     private bool _isAtEnd;
 
+    /// <summary>Whether bytes are there that are no whole frame; to be asked when <see cref="TryRead"/> has said
+    /// no.</summary>
+    public bool HasPartialFrame => !_unread.IsEmpty;
+
     /// <summary>Lets go of what was read and waits for more.</summary>
     /// <returns>Whether there is something to read; <see langword="false"/> when the stream ended between two
     /// frames.</returns>

@@ -30,6 +30,9 @@ internal sealed class ReceiveBlock
     /// <summary>Whether nobody but the reader holds the block. Only the reader may ask.</summary>
     public bool IsUnshared => Volatile.Read(ref _references) == 1;
 
+    /// <summary>The memory of a block that is rented with so many bytes.</summary>
+    public static int CapacityOf(int bytes) => Pool.CapacityOf(bytes);
+
     /// <summary>A block of at least so many bytes for one reader.</summary>
     public static ReceiveBlock Rent(int bytes)
     {

@@ -120,7 +120,7 @@ public sealed partial class RemotingServer
             }
 
             long id = Interlocked.Increment(ref _lastId);
-            connection = new ServerConnection(id, socket, _options, _handler, _logger, _time);
+            connection = new ServerConnection(id, socket, _options, _budget, _handler, _logger, _time);
         }
         catch (SocketException)
         {

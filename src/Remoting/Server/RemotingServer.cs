@@ -17,6 +17,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly ConcurrentDictionary<long, ServerConnection> _connections = new();
+    private readonly ReceiveBudget _budget;
     private readonly List<Socket> _listeners = [];
     private readonly List<Task> _acceptLoops = [];
     private readonly CancellationTokenSource _stopping = new();
@@ -42,6 +43,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(loggerFactory);
         options.Validate();
         _options = options;
+        _budget = new ReceiveBudget(options.ReceiveMemoryBytes);
         _handler = handler;
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Server");
         _time = timeProvider ?? TimeProvider.System;
@@ -53,6 +55,9 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
     /// <summary>Connections that are open now.</summary>
     public int ConnectionCount => Volatile.Read(ref _connectionCount);
+
+    /// <summary>Memory of receive blocks now, beyond the small one of each connection.</summary>
+    public long ReceiveBytes => _budget.UsedBytes;
 
     /// <summary>Listens and begins to accept.</summary>
     /// <exception cref="SocketException">An address cannot be listened on (in use, not this machine's, no such

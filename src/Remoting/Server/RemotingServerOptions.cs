@@ -25,8 +25,13 @@ public sealed record RemotingServerOptions
     /// more.</summary>
     public int MaxQueuedSendBytes { get; init; } = 8 * 1024 * 1024;
 
-    /// <summary>The size to which a connection's receive blocks grow under load, 4 KiB..16 MiB.</summary>
+    /// <summary>The size of a receive block of a connection under load, 4 KiB..16 MiB; one that waits holds 4 KiB.
+    /// </summary>
     public int ReceiveBufferBytes { get; init; } = 256 * 1024;
+
+    /// <summary>Memory of all receive blocks beyond those 4 KiB of each connection, 1 MiB or more. At the bound
+    /// connections are read in small pieces, and frames that do not fit into one wait for their turn.</summary>
+    public long ReceiveMemoryBytes { get; init; } = 1L << 30;
 
     /// <summary>The kernel's send and receive buffer of each socket in bytes; 0 leaves them to the system.</summary>
     public int SocketBufferBytes { get; init; }
@@ -43,6 +48,7 @@ public sealed record RemotingServerOptions
         OptionCheck.AtLeast(nameof(SendTimeout), SendTimeout, OptionCheck.ShortestTimeout);
         OptionCheck.InRange(nameof(MaxQueuedSendBytes), MaxQueuedSendBytes, 1024, int.MaxValue);
         OptionCheck.InRange(nameof(ReceiveBufferBytes), ReceiveBufferBytes, 4096, 16 * 1024 * 1024);
+        OptionCheck.InRange(nameof(ReceiveMemoryBytes), ReceiveMemoryBytes, 1 << 20, long.MaxValue);
         OptionCheck.InRange(nameof(SocketBufferBytes), SocketBufferBytes, 0, int.MaxValue);
         OptionCheck.InRange(nameof(Backlog), Backlog, 1, int.MaxValue);
     }

@@ -57,11 +57,13 @@ public sealed partial class ServerConnection
         while (await _reader.FillAsync().ConfigureAwait(false))
         {
             if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+            bool hasFrame = false;
             BeginBurst();
             try
             {
                 while (_reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
                 {
+                    hasFrame = true;
                     if (IsDraining) continue;
                     ValueTask handling = DispatchAsync(header, payload);
                     if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
@@ -73,9 +75,18 @@ public sealed partial class ServerConnection
                 EndBurst();
             }
 
+            NotePartialFrame(hasFrame);
+
             // A peer that is always faster than this loop must not keep a pool thread for itself.
             if (++receives % ReceivesPerTurn == 0) await Task.Yield();
         }
+    }
+
+    /// <summary>Notes since when a frame is there in part: nobody may hold the memory of one for ever.</summary>
+    private void NotePartialFrame(bool hasFrame)
+    {
+        if (!_reader.HasPartialFrame) Volatile.Write(ref _partialSince, 0);
+        else if (hasFrame || _partialSince == 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
     }
 
     private ValueTask DispatchAsync(FrameHeader header, ReadOnlySequence<byte> payload)

@@ -11,6 +11,7 @@ public sealed partial class ServerConnection
     private long _lastReceived;
     private long _lastPing;
     private long _pausedSince;
+    private long _partialSince;
     private int _unanswered;
     private int _isHandling;
     private int _isDraining;
@@ -38,8 +39,9 @@ public sealed partial class ServerConnection
             Log.PeerStalled(_logger, Id, RemoteEndPoint, stalled, QueuedBytes);
             Close(new RemotingException(RemotingError.Timeout, $"The peer took nothing for {stalled}."));
         }
-        else if (Volatile.Read(ref _pausedSince) != 0)
+        else if (Volatile.Read(ref _pausedSince) != 0 || _input.IsWaitingForMemory)
         {
+            if (Volatile.Read(ref _partialSince) != 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
             // The peer cannot know that its ping waits behind a paused handler: a sign of life tells it.
             PingEvery(PausedPingInterval);
         }
@@ -83,7 +85,14 @@ public sealed partial class ServerConnection
     private void WatchSilence()
     {
         TimeSpan silent = _time.GetElapsedTime(Volatile.Read(ref _lastReceived));
-        if (silent >= _options.IdleTimeout)
+        long partialSince = Volatile.Read(ref _partialSince);
+        if (partialSince != 0 && _time.GetElapsedTime(partialSince) >= _options.IdleTimeout)
+        {
+            Log.FrameTooSlow(_logger, Id, RemoteEndPoint, _options.IdleTimeout);
+            Close(new RemotingException(
+                RemotingError.Timeout, $"A frame was not whole {_options.IdleTimeout} after it began."));
+        }
+        else if (silent >= _options.IdleTimeout)
         {
             Log.PeerSilent(_logger, Id, RemoteEndPoint, silent);
             Close(new RemotingException(RemotingError.Timeout, $"The peer was silent for {silent}."));

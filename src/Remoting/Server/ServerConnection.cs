@@ -16,6 +16,7 @@ public sealed partial class ServerConnection
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly FrameSender _sender;
+    private readonly SocketPipeReader _input;
     private readonly FrameReader _reader;
     private readonly CancellationTokenSource _closed = new();
     private Task _loop = Task.CompletedTask;
@@ -26,6 +27,7 @@ public sealed partial class ServerConnection
         long id,
         Socket socket,
         RemotingServerOptions options,
+        ReceiveBudget budget,
         IConnectionHandler handler,
         ILogger logger,
         TimeProvider time)
@@ -39,7 +41,8 @@ public sealed partial class ServerConnection
         RemoteEndPoint = socket.RemoteEndPoint ?? new IPEndPoint(IPAddress.None, 0);
         Closed = _closed.Token;
         _sender = new FrameSender(socket, options.MaxQueuedSendBytes, time, Close);
-        _reader = new FrameReader(new SocketPipeReader(socket, options.ReceiveBufferBytes), options.MaxFrameBytes);
+        _input = new SocketPipeReader(socket, options.ReceiveBufferBytes, budget, Closed);
+        _reader = new FrameReader(_input, options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
 

@@ -9,21 +9,25 @@ namespace EQueue.Remoting;
 /// parses.</summary>
 /// <remarks>
 /// <para>Owned by one receive loop. What it shows is always one contiguous piece of one block; a partial frame at a
-/// block's end is moved to the next block. Block sizes follow what arrives: an idle connection holds a small
-/// one.</para>
+/// block's end is moved to the next block. A connection that waits for bytes holds a small block: a large one is taken
+/// when more has come than fits into the small one, and given back when everything has been read.</para>
 /// <para>A pending read ends when bytes come, the peer ends the stream or the socket is closed; it cannot be
 /// cancelled alone.</para>
 /// </remarks>
 internal sealed class SocketPipeReader : PipeReader
 {
-    private const int FirstBlockBytes = 16 * 1024;
+    private const int SmallBlockBytes = 4 * 1024;
     private const int LargestRememberedFrameBytes = 4 * 1024 * 1024;
     private const int GrowthFactor = 4;
 
     private readonly Socket _socket;
-    private readonly int _maxBlockBytes;
+    private readonly int _blockBytes;
+    private readonly ReceiveBudget? _budget;
+    private readonly CancellationToken _closed;
     private ReceiveBlock? _block;
-    private int _blockBytes;
+    private int _takenBytes;
+    private bool _isBeyond;
+    private bool _isWaitingForMemory;
     private int _recentLargestBytes;
     private int _start;
     private int _end;
@@ -31,14 +35,20 @@ internal sealed class SocketPipeReader : PipeReader
     private bool _isAtEnd;
 
     /// <param name="socket">Connected; closed by its owner, which ends a pending read with an exception.</param>
-    /// <param name="blockBytes">The size to which blocks grow under load; a single larger frame gets a larger
-    /// block.</param>
-    public SocketPipeReader(Socket socket, int blockBytes)
+    /// <param name="blockBytes">The size of a large block; a single larger frame gets a larger one.</param>
+    /// <param name="budget">Of the memory beyond the small block; null = none.</param>
+    /// <param name="closed">Ends a wait for that memory.</param>
+    public SocketPipeReader(
+        Socket socket, int blockBytes, ReceiveBudget? budget = null, CancellationToken closed = default)
     {
         _socket = socket;
-        _maxBlockBytes = blockBytes;
-        _blockBytes = Math.Min(FirstBlockBytes, blockBytes);
+        _blockBytes = blockBytes;
+        _budget = budget;
+        _closed = closed;
     }
+
+    /// <summary>Whether a frame waits for memory to come into.</summary>
+    public bool IsWaitingForMemory => Volatile.Read(ref _isWaitingForMemory);
 
     /// <summary>Leases bytes that were shown by the last read and are not yet consumed.</summary>
     public ResponseFrame Lease(FrameHeader header, ReadOnlySequence<byte> payload) =>
@@ -80,8 +90,7 @@ internal sealed class SocketPipeReader : PipeReader
     /// <inheritdoc/>
     public override void Complete(Exception? exception = null)
     {
-        _block?.Release();
-        _block = null;
+        ReleaseBlock();
         _isAtEnd = true;
         _start = _end = _examined = 0;
     }
@@ -107,12 +116,14 @@ internal sealed class SocketPipeReader : PipeReader
         int shown = _end - _start;
         do
         {
-            EnsureRoom(minimumSize);
+            if (_start == _end && _block is null or { IsUnshared: true })
+                BeginBlock();
+            else if (!TryMakeRoom(minimumSize))
+                await WaitForRoomAsync(minimumSize).ConfigureAwait(false);
             Memory<byte> room = _block!.Array.AsMemory(_end);
             int received = await _socket.ReceiveAsync(room, SocketFlags.None, cancellationToken).ConfigureAwait(false);
             _isAtEnd = received == 0;
             _end += received;
-            if (received == room.Length) _blockBytes = Math.Min(_blockBytes * GrowthFactor, _maxBlockBytes);
         }
         while (!_isAtEnd && _end - _start < Math.Max(minimumSize, shown + 1));
 
@@ -120,60 +131,113 @@ internal sealed class SocketPipeReader : PipeReader
         return Current();
     }
 
+    /// <summary>Nothing is unread: takes the block that fits what has come, the small one when nothing has.</summary>
+    private void BeginBlock()
+    {
+        int available = _socket.Available;
+        int wanted = available > SmallBlockBytes ? Math.Max(_blockBytes, _recentLargestBytes) : SmallBlockBytes;
+        int heldBytes = _block?.Array.Length ?? 0;
+        if (heldBytes < wanted || heldBytes > wanted * 2L)
+        {
+            if (available > SmallBlockBytes) _recentLargestBytes -= _recentLargestBytes / 16;
+            ReleaseBlock();
+            if (!TryTakeBlock(wanted)) TryTakeBlock(SmallBlockBytes);
+        }
+
+        Restart();
+    }
+
     /// <summary>
     /// Makes room for at least one more byte of a frame of <paramref name="minimumSize"/> bytes. A block grows step
     /// by step with what really arrived, so that a length alone makes nobody allocate much.
     /// </summary>
-    private void EnsureRoom(int minimumSize)
+    /// <returns>False when there is no memory for the frame now.</returns>
+    private bool TryMakeRoom(int minimumSize)
     {
-        if (_block is null)
-        {
-            _block = ReceiveBlock.Rent(_blockBytes);
-            _start = _end = _examined = 0;
-            return;
-        }
-
         int unread = _end - _start;
-        int room = _block.Array.Length - _end;
-        bool fits = _start + (long)minimumSize <= _block.Array.Length;
-        if (room > 0 && fits && (room >= _block.Array.Length / 8 || unread > 0)) return;
+        int held = _block!.Array.Length;
+        int room = held - _end;
+        bool fits = _start + (long)minimumSize <= held;
+        if (room > 0 && fits && (room >= held / 8 || unread > 0)) return true;
 
-        int wanted = Math.Max(_blockBytes, Math.Min(minimumSize, Math.Max(unread, _blockBytes) * GrowthFactor));
-        wanted = Math.Max(wanted, unread + 1);
-        if (_block.IsUnshared && wanted <= _block.Array.Length && _start > 0)
+        int arrived = unread + _socket.Available;
+        int wanted = Math.Min(minimumSize, Math.Max(unread, SmallBlockBytes) * GrowthFactor);
+        wanted = Math.Max(Math.Max(wanted, unread + 1), Math.Min(Math.Max(arrived, held), _blockBytes));
+        if (_block.IsUnshared && wanted <= held && _start > 0)
         {
-            _block.Array.AsSpan(_start, unread).CopyTo(_block.Array);
-            _block.Restart();
-        }
-        else
-        {
-            MoveToNextBlock(Math.Max(wanted, _recentLargestBytes), unread);
+            MoveToFront();
+            return true;
         }
 
+        if (TryMoveToNextBlock(Math.Max(wanted, _recentLargestBytes))) return true;
+        if (!_block.IsUnshared || minimumSize > held) return false;
+        MoveToFront();
+        return true;
+    }
+
+    private async Task WaitForRoomAsync(int frameBytes)
+    {
+        Volatile.Write(ref _isWaitingForMemory, true);
+        int bytes = ReceiveBlock.CapacityOf(frameBytes);
+        bool isBeyond = await _budget!.TakeAsync(bytes, _closed).ConfigureAwait(false);
+        Volatile.Write(ref _isWaitingForMemory, false);
+        MoveTo(ReceiveBlock.Rent(frameBytes), bytes, isBeyond);
+    }
+
+    private bool TryMoveToNextBlock(int bytes)
+    {
+        int capacity = ReceiveBlock.CapacityOf(bytes);
+        if (_budget is not null && !_budget.TryTake(capacity)) return false;
+        MoveTo(ReceiveBlock.Rent(bytes), capacity, isBeyond: false);
+        return true;
+    }
+
+    private void MoveTo(ReceiveBlock next, int takenBytes, bool isBeyond)
+    {
+        int unread = _end - _start;
+        _block!.Array.AsSpan(_start, unread).CopyTo(next.Array);
+        ReleaseBlock();
+        (_block, _takenBytes, _isBeyond) = (next, takenBytes, isBeyond);
+        _recentLargestBytes /= 2;
+        Rebase(unread);
+    }
+
+    private void MoveToFront()
+    {
+        int unread = _end - _start;
+        _block!.Array.AsSpan(_start, unread).CopyTo(_block.Array);
+        _block.Restart();
+        Rebase(unread);
+    }
+
+    private void Rebase(int unread)
+    {
         _examined -= _start;
         _start = 0;
         _end = unread;
     }
 
-    private void MoveToNextBlock(int bytes, int unread)
+    private bool TryTakeBlock(int bytes)
     {
-        ReceiveBlock next = ReceiveBlock.Rent(bytes);
-        _block!.Array.AsSpan(_start, unread).CopyTo(next.Array);
-        _block.Release();
-        _block = next;
-        _recentLargestBytes /= 2;
+        int taken = bytes > SmallBlockBytes ? ReceiveBlock.CapacityOf(bytes) : 0;
+        if (taken > 0 && _budget is not null && !_budget.TryTake(taken)) return false;
+        _block = ReceiveBlock.Rent(bytes);
+        _takenBytes = taken;
+        return true;
+    }
+
+    private void ReleaseBlock()
+    {
+        _block?.Release();
+        _block = null;
+        if (_takenBytes > 0) _budget?.Give(_takenBytes, _isBeyond);
+        _takenBytes = 0;
+        _isBeyond = false;
     }
 
     private void Restart()
     {
         _block!.Restart();
         _start = _end = _examined = 0;
-        int keptBytes = _block.Array.Length;
-        if (keptBytes > _blockBytes) _recentLargestBytes -= _recentLargestBytes / 16;
-        bool isSmall = keptBytes < _blockBytes;
-        bool isOversized = keptBytes > Math.Max(_blockBytes, _recentLargestBytes) * 2;
-        if (!isSmall && !isOversized) return;
-        _block.Release();
-        _block = null;
     }
 }

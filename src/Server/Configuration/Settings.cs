@@ -76,6 +76,15 @@ internal static class Settings
         Number("Limits:MemoryBytes", 16 << 20, long.MaxValue,
             (options, value) => options.WithLimits(limits => limits with { MemoryBytes = value }),
             options => options.Broker.Limits.MemoryBytes),
+        Number("Limits:ReceiveBytes", 16 << 20, long.MaxValue,
+            (options, value) => options.WithLimits(limits => limits with { ReceiveBytes = value }),
+            options => options.Broker.Limits.ReceiveBytes),
+        Number("Limits:ParkedBytes", 1 << 20, long.MaxValue,
+            (options, value) => options.WithLimits(limits => limits with { ParkedBytes = value }),
+            options => options.Broker.Limits.ParkedBytes),
+        Duration("Limits:MaxBacklogWait", TimeSpan.FromMilliseconds(1), TimeSpan.FromDays(1),
+            (options, value) => options.WithLimits(limits => limits with { MaxBacklogWait = value }),
+            options => options.Broker.Limits.MaxBacklogWait),
 
         new("Topics:AutoCreate", "true or false",
             (options, text) => bool.TryParse(text, out bool on)
