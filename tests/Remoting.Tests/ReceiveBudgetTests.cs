@@ -79,7 +79,7 @@ public sealed class ReceiveBudgetTests
             {
                 Socket peer = await server.ConnectRawAsync();
                 sockets.Add(peer);
-                await peer.SendAsync(frame.AsMemory(0, 100_000));
+                await peer.SendAsync(frame.AsMemory(0, 20_000));
             }
 
             await Eventually.TrueAsync(() => server.Server.ReceiveBytes > MiB / 2);
@@ -91,7 +91,7 @@ public sealed class ReceiveBudgetTests
             }
 
             Assert.Equal(20, server.Handler.FrameCount);
-            await Task.WhenAll(sockets.Select(peer => peer.SendAsync(frame.AsMemory(100_000)).AsTask()))
+            await Task.WhenAll(sockets.Select(peer => peer.SendAsync(frame.AsMemory(20_000)).AsTask()))
                 .WaitAsync(Calls.Timeout, TestContext.Current.CancellationToken);
             await Eventually.TrueAsync(() => server.Handler.FrameCount == 20 + peers);
             await Eventually.TrueAsync(() => server.Server.ReceiveBytes == 0);

@@ -163,9 +163,9 @@ internal sealed class SocketPipeReader : PipeReader
         int arrived = unread + _socket.Available;
         int wanted = Math.Min(minimumSize, Math.Max(unread, SmallBlockBytes) * GrowthFactor);
         wanted = Math.Max(Math.Max(wanted, unread + 1), Math.Min(Math.Max(arrived, held), _blockBytes));
-        if (_block.IsUnshared && wanted <= held && _start > 0)
+        if (_block.IsUnshared && wanted <= held)
         {
-            MoveToFront();
+            if (_start > 0) MoveToFront();
             return true;
         }
 
