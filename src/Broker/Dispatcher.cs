@@ -85,6 +85,9 @@ internal sealed class Dispatcher(
                 return HandleAsync<CreateTopicRequest, TopicDescription>(peer, header, payload, topics.CreateAsync);
             case Opcode.AlterTopic:
                 return HandleAsync<AlterTopicRequest, TopicDescription>(peer, header, payload, topics.AlterAsync);
+            case Opcode.AlterQueues:
+                return HandleAsync<AlterQueuesRequest, TopicDescription>(
+                    peer, header, payload, topics.AlterQueuesAsync);
             case Opcode.DeleteTopic:
                 return HandleAsync<DeleteTopicRequest, Done>(peer, header, payload, topics.DeleteAsync);
             case Opcode.ListTopics:

@@ -56,6 +56,11 @@ internal static partial class Log
     [LoggerMessage(3032, LogLevel.Information, "Topic {Topic} ({Id}) was removed with its {Queues} queues")]
     public static partial void TopicDeleted(this ILogger logger, string topic, TopicId id, int queues);
 
+    [LoggerMessage(3034, LogLevel.Information,
+        "Topic {Topic}: {Unwritable} of its {Queues} queues take no messages, {Unreadable} may not be read")]
+    public static partial void QueuesAltered(
+        this ILogger logger, string topic, int unwritable, int unreadable, int queues);
+
     [LoggerMessage(3033, LogLevel.Warning,
         "The oldest messages of topic {Topic} stay although its backlog is over the bound: {Cause}")]
     public static partial void BacklogNotCut(this ILogger logger, string topic, string cause);

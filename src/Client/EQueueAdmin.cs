@@ -38,6 +38,31 @@ public sealed partial class EQueueAdmin
         string topic, TopicSettings settings, CancellationToken cancellationToken = default) =>
         _directory.InvokeAsync(new AlterTopicRequest(topic, settings), cancellationToken);
 
+    /// <summary>Says which queues of a topic may be written and read; when it returns it holds, over restarts as
+    /// well.</summary>
+    /// <param name="topic">The topic's name.</param>
+    /// <param name="queues">By number; null = all that the topic has now.</param>
+    /// <param name="isWritable">Whether they take messages; null = as it is.</param>
+    /// <param name="isReadable">Whether they may be read; null = as it is.</param>
+    /// <param name="cancellationToken">Gives up waiting, not what the broker has begun.</param>
+    /// <remarks>Before queues or a broker are retired: not writable, wait until they are
+    /// <see cref="QueueState.Drained"/>, not readable.</remarks>
+    /// <exception cref="EQueueException">UnknownTopic; InvalidArgument: a number that the topic does not have, nothing
+    /// to set.</exception>
+    public ValueTask<TopicDescription> AlterQueuesAsync(
+        string topic,
+        IReadOnlyList<int>? queues,
+        bool? isWritable = null,
+        bool? isReadable = null,
+        CancellationToken cancellationToken = default)
+    {
+        var mask = (isWritable is null ? QueueState.None : QueueState.Writable)
+            | (isReadable is null ? QueueState.None : QueueState.Readable);
+        var state = (isWritable == true ? QueueState.Writable : QueueState.None)
+            | (isReadable == true ? QueueState.Readable : QueueState.None);
+        return _directory.InvokeAsync(new AlterQueuesRequest(topic, queues, mask, state), cancellationToken);
+    }
+
     /// <summary>Removes a topic, its messages and its groups' progress.</summary>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
     public async ValueTask DeleteTopicAsync(string topic, CancellationToken cancellationToken = default) =>

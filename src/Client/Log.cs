@@ -80,4 +80,7 @@ internal static partial class Log
 
     [LoggerMessage(5034, LogLevel.Warning, "{Topic}/{Queue} cannot be read: {Code}.")]
     public static partial void QueueDropped(ILogger logger, string topic, int queue, ErrorCode code);
+
+    [LoggerMessage(5035, LogLevel.Warning, "{Topic}/{Queue} may not be read now. Trying again.")]
+    public static partial void QueueNotReadable(ILogger logger, string topic, int queue);
 }

@@ -134,11 +134,18 @@ public sealed partial class QueueStore : IAsyncDisposable
             TaskScheduler.Default);
     }
 
+    /// <summary>Says whether queues take messages; all do until this says no. When it returns, nothing enters the log
+    /// any more, but repetitions of what is stored are still answered as such. In memory only: to be said again after
+    /// opening.</summary>
+    /// <param name="queues">Those that do not exist are passed over.</param>
+    /// <param name="isWritable">False: appends get QueueNotWritable.</param>
+    public void SetWritable(IEnumerable<QueueId> queues, bool isWritable) => _log.SetWritable(queues, isWritable);
+
     /// <summary>What the producer's sequence says about a batch now, nothing else of it being looked at.</summary>
     /// <param name="queue">Where it would go.</param>
     /// <param name="batch">One encoded record batch.</param>
     /// <returns>None: it is the next one, or its producer has no sequences; DuplicateSequence, OutOfOrderSequence,
-    /// ProducerFenced, UnknownProducer, InvalidBatch.</returns>
+    /// ProducerFenced, UnknownProducer, InvalidBatch; QueueNotWritable: it is not stored and will not be now.</returns>
     public ErrorCode CheckSequence(QueueId queue, ReadOnlySpan<byte> batch) => _log.CheckSequence(queue, batch);
 
     /// <summary>Appends the batches of one request. Each item says for itself what became of it.</summary>

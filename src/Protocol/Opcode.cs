@@ -41,6 +41,9 @@ public enum Opcode : byte
     /// <summary>Finds the messages of a queue that have a key.</summary>
     FindByKey = 42,
 
+    /// <summary>Says which queues of a topic may be written and read.</summary>
+    AlterQueues = 46,
+
     /// <summary>Stores a group's progress.</summary>
     CommitOffsets = 50,
 

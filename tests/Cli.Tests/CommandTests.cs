@@ -59,6 +59,36 @@ public sealed class CommandTests : CommandTest
         await FailsAsync(ExitCode.Refused, "InvalidArgument", "topic", "alter", "t", "--queues", "2");
     }
 
+    [Fact]
+    public async Task GivenQueues_WhenTheyAreAltered_ThenTheDescriptionTellsWhatTheyTake()
+    {
+        await DoneAsync("topic", "create", "t", "--queues", "6");
+        await DoneAsync("send", "t", "x", "--key", "k");
+        CliRun altered = await DoneAsync("topic", "alter-queues", "t", "--queue", "1,3-5", "--writable", "false");
+        Assert.Equal(
+            ["open", "not writable, drained", "open"],
+            altered.OutputLines[..3].Select(line => line.Split('\t')[^1]));
+        JsonElement topic = await JsonOfAsync(
+            "topic", "alter-queues", "t", "--queue", "4", "--writable", "true", "--readable", "false");
+        Assert.Equal(
+            ["open", "not writable, drained", "open", "not writable, drained", "not readable", "not writable, drained"],
+            (await DoneAsync("topic", "describe", "t")).OutputLines.Select(line => line.Split('\t')[^1]));
+        Assert.Equal(
+            [(true, true, false), (false, true, true), (true, true, false), (false, true, true), (true, false, false),
+                (false, true, true)],
+            topic.GetProperty("queues").EnumerateArray().Select(queue => (
+                queue.GetProperty("writable").GetBoolean(),
+                queue.GetProperty("readable").GetBoolean(),
+                queue.GetProperty("drained").GetBoolean())));
+        topic = await JsonOfAsync("topic", "alter-queues", "t", "--queue", "all", "--writable", "true", "--readable", "true");
+        Assert.All(topic.GetProperty("queues").EnumerateArray(), queue => Assert.True(
+            queue.GetProperty("writable").GetBoolean() && queue.GetProperty("readable").GetBoolean()));
+        await FailsAsync(
+            ExitCode.Refused, "InvalidArgument", "topic", "alter-queues", "t", "--queue", "6", "--writable", "false");
+        await FailsAsync(
+            ExitCode.NotFound, "UnknownTopic", "topic", "alter-queues", "none", "--queue", "0", "--writable", "false");
+    }
+
     private static long Number(JsonElement json, string name) => json.GetProperty(name).GetInt64();
 
     [Fact]

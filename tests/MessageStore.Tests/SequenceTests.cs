@@ -54,6 +54,28 @@ public sealed class SequenceTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenAQueueThatTakesNoMessages_WhenAppending_ThenOnlyWhatIsStoredIsAnswered()
+    {
+        await using QueueStore store = await OpenAsync();
+        QueueId queue = await OpenQueueAsync(store);
+        QueueId other = await OpenQueueAsync(store);
+        ProducerSession old = await store.InitProducerAsync(ProducerSession.None, Cancel);
+        ProducerSession producer = await store.InitProducerAsync(ProducerSession.None, Cancel);
+        AppendResult first = await SendAsync(store, queue, producer, 0, "a");
+        await store.InitProducerAsync(old, Cancel);
+        store.SetWritable([queue, new QueueId(999)], false);
+
+        Assert.Equal(first with { IsDuplicate = true }, await SendAsync(store, queue, producer, 0, "a"));
+        await FailsAsync(ErrorCode.QueueNotWritable, SendAsync(store, queue, producer, 1, "b"));
+        await FailsAsync(ErrorCode.QueueNotWritable, SendAsync(store, queue, producer, 2, "c"));
+        await FailsAsync(ErrorCode.QueueNotWritable, SendAsync(store, queue, ProducerSession.None, -1, "c"));
+        await FailsAsync(ErrorCode.ProducerFenced, SendAsync(store, queue, old, 0, "a"));
+        await SendAsync(store, other, producer, 0, "a");
+        store.SetWritable([queue], true);
+        Assert.Equal(1, (await SendAsync(store, queue, producer, 1, "b")).FirstOffset.Value);
+    }
+
+    [Fact]
     public async Task GivenANewerEpoch_WhenTheOlderSends_ThenItIsFencedAndTheNewerStartsAtZero()
     {
         await using QueueStore store = await OpenAsync();

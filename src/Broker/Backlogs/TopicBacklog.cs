@@ -10,7 +10,7 @@ namespace EQueue.Broker;
 /// anybody waits or is being let in, whoever comes stands behind, and one thread at a time lets in: batches enter the
 /// log in the order of the line.
 /// </remarks>
-internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPoolWorkItem
+internal sealed partial class TopicBacklog(BacklogTable table, string topic) : IThreadPoolWorkItem
 {
     /// <summary>A cut leaves this share of the bound free, so that not every batch brings the next one.</summary>
     private const int CutShare = 16;
@@ -135,10 +135,12 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
     public void Wait(WaitingBatch batch)
     {
         ErrorCode closed;
+        bool isUnwritable;
         lock (_gate)
         {
             closed = _closed;
-            if (closed == ErrorCode.None)
+            isUnwritable = _unwritable.Contains(batch.Ticket.Queue);
+            if (closed == ErrorCode.None && !isUnwritable)
             {
                 batch.Node = _line.AddLast(batch);
                 OnChanged();
@@ -147,6 +149,8 @@ internal sealed class TopicBacklog(BacklogTable table, string topic) : IThreadPo
 
         if (closed != ErrorCode.None)
             batch.Refuse(closed);
+        else if (isUnwritable)
+            Expel(batch);
     }
 
     /// <summary>Takes a batch out of the line for good.</summary>

@@ -56,6 +56,9 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
 
     public TopicBacklog Backlog => _backlog;
 
+    /// <summary>The batch itself; whoever took it out of the line may look at it.</summary>
+    public ReadOnlySpan<byte> Bytes => _items[0].Batch.Span;
+
     public int ParkedBytes { get; }
 
     /// <summary>When its time is over, by the table's clock.</summary>

@@ -104,9 +104,9 @@ internal sealed partial class FetchHandler
         {
             if (queue.IsGone)
                 continue;
-            if (queue.Refusal != ErrorCode.None)
+            if (Refusal(queue) is var refusal and not ErrorCode.None)
             {
-                AddError(session, queue, answer, queue.Refusal);
+                AddError(session, queue, answer, refusal);
                 continue;
             }
 

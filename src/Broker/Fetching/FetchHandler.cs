@@ -228,6 +228,12 @@ internal sealed partial class FetchHandler : IDisposable
         return wanted.LastEpoch > _store.Epoch ? ErrorCode.DivergingEpoch : ErrorCode.None;
     }
 
+    /// <summary>Why a queue is not read now.</summary>
+    private ErrorCode Refusal(SessionQueue queue) =>
+        queue.Refusal == ErrorCode.None && !_catalogue.IsReadable(queue.Key.Id)
+            ? ErrorCode.QueueNotReadable
+            : queue.Refusal;
+
     /// <summary>Takes a queue out of the session it belongs to.</summary>
     private void Leave(FetchSession session, SessionQueue queue)
     {

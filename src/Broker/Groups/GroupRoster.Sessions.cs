@@ -64,6 +64,7 @@ internal sealed partial class GroupRoster
             if (claim.Grant.Epoch >= generations.Epoch
                 || !_queues.TryGetValue(claim.Queue, out RosterQueue? queue)
                 || queue.Owner is not null
+                || !queue.IsReadable
                 || (queue.IsClaimed && queue.Target != member)
                 || !member.Subscriptions.ContainsKey(queue.Topic)
                 || committedIn(claim.Queue) > claim.Grant)

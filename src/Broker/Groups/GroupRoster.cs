@@ -70,10 +70,15 @@ internal sealed partial class GroupRoster(
     }
 
     /// <summary>Takes over which queues a topic has; none when it does not exist.</summary>
-    public void SetTopic(string topic, IReadOnlyList<QueueId> queues)
+    /// <param name="topic">Its name.</param>
+    /// <param name="queues">By number.</param>
+    /// <param name="unreadable">Those of them that may not be read; null = none.</param>
+    public void SetTopic(string topic, IReadOnlyList<QueueId> queues, IReadOnlySet<QueueId>? unreadable = null)
     {
+        bool IsReadable(RosterQueue queue) => unreadable is null || !unreadable.Contains(queue.Key.Id);
         if (!_topics.TryGetValue(topic, out RosterTopic? read)
-            || read.Queues.Select(queue => queue.Key.Id).SequenceEqual(queues))
+            || (read.Queues.Select(queue => queue.Key.Id).SequenceEqual(queues)
+                && read.Queues.All(queue => queue.IsReadable == IsReadable(queue))))
             return;
         var left = read.Queues.ToDictionary(queue => queue.Key);
         read.Queues =
@@ -85,7 +90,11 @@ internal sealed partial class GroupRoster(
         foreach (RosterQueue gone in left.Values)
             Drop(gone);
         foreach (RosterQueue queue in read.Queues)
+        {
             _queues[queue.Key] = queue;
+            queue.IsReadable = IsReadable(queue);
+        }
+
         foreach (GroupMember member in _members.Values)
             member.IsListChanged |= Kind == GroupKind.Broadcast && member.Subscriptions.ContainsKey(topic);
         MarkStale();
@@ -126,7 +135,8 @@ internal sealed partial class GroupRoster(
         if (IsSettling)
         {
             Give();
-            if (isDone || (_queues.Count > 0 && _queues.Values.All(queue => queue.Owner is not null)))
+            if (isDone || (_queues.Count > 0
+                && _queues.Values.All(queue => queue.Owner is not null || !queue.IsReadable)))
             {
                 _settlesUntil = null;
                 _isStale = true;
@@ -195,7 +205,9 @@ internal sealed partial class GroupRoster(
             AssignedQueue[] queues =
             [
                 .. read.Queues
-                    .Where(queue => Kind == GroupKind.Broadcast || (queue.Owner == member && queue.Target == member))
+                    .Where(queue => Kind == GroupKind.Broadcast
+                        ? queue.IsReadable
+                        : queue.Owner == member && queue.Target == member)
                     .Select(queue => new AssignedQueue(
                         queue.Number,
                         queue.Key,
@@ -218,7 +230,14 @@ internal sealed partial class GroupRoster(
         int NumberOf(GroupMember? member) =>
             member is not null && numbers.TryGetValue(member, out int number) ? number : -1;
 
-        RosterTopic[] topics = [.. _topics.Values.Where(topic => topic.Queues.Length > 0)];
+        (string Name, RosterQueue[] Queues)[] topics =
+        [
+            .. _topics.Values
+                .Select(topic => (topic.Name, Queues: topic.Queues.Where(queue => queue.IsReadable).ToArray()))
+                .Where(topic => topic.Queues.Length > 0),
+        ];
+        foreach (RosterQueue queue in _queues.Values.Where(queue => !queue.IsReadable))
+            Aim(queue, null);
         int[][] targets = QueueAssigner.Assign(
             [.. topics.Select(topic => new AssignableTopic(
                 [.. members.Where(m => m.Subscriptions.ContainsKey(topic.Name)).Select(m => numbers[m])],
@@ -272,7 +291,7 @@ internal sealed partial class GroupRoster(
             member.OwesSince = null;
             if (IsSettling && Kind == GroupKind.Shared)
                 member.Pending = member.Subscriptions.Keys.Sum(
-                    topic => _topics[topic].Queues.Count(queue => queue.Owner is null));
+                    topic => _topics[topic].Queues.Count(queue => queue.Owner is null && queue.IsReadable));
         }
 
         foreach (RosterQueue queue in _queues.Values)

@@ -102,14 +102,19 @@ internal sealed partial class HeartbeatHandler
             bool reads = group.Roster.Reads(topic);
             _groups.Watch(topic, group, reads);
             if (reads)
-                group.Roster.SetTopic(topic, QueuesOf(topic));
+                SetTopic(group, topic);
         }
 
         group.Roster.ChangedTopics.Clear();
     }
 
-    private QueueId[] QueuesOf(string topic) =>
-        _catalogue.TryFind(topic, out Topic? found) ? found.Queues : [];
+    private void SetTopic(Group group, string topic)
+    {
+        if (_catalogue.TryFind(topic, out Topic? found))
+            group.Roster.SetTopic(topic, found.Queues, found.Unreadable);
+        else
+            group.Roster.SetTopic(topic, []);
+    }
 
     private void BidFarewell(Group group, GroupMember member, SessionEnd cause, List<HeartbeatReply> replies)
     {

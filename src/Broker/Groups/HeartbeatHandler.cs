@@ -129,7 +129,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
     public void OnTopicChanged(string topic)
     {
         foreach (Group group in _groups.ReadersOf(topic))
-            TryTurn(group, (_, _) => group.Roster.SetTopic(topic, QueuesOf(topic)));
+            TryTurn(group, (_, _) => SetTopic(group, topic));
     }
 
     /// <summary>The progress in queues that are gone is gone too.</summary>

@@ -11,6 +11,9 @@ internal sealed class RosterQueue(string topic, int number, FetchQueueKey key)
 
     public FetchQueueKey Key { get; } = key;
 
+    /// <summary>Whether it may be read; one that may not is nobody's to have.</summary>
+    public bool IsReadable { get; set; } = true;
+
     public GroupMember? Owner { get; set; }
 
     /// <summary>The generation in which the owner was given the queue.</summary>

@@ -142,16 +142,17 @@ internal sealed class ProduceHandler(
         }
 
         // What is stored already, and what the store will refuse anyway, needs no room.
-        if (store.CheckSequence(header.Queue, batch.Span)
-            is ErrorCode.DuplicateSequence or ErrorCode.ProducerFenced or ErrorCode.UnknownProducer)
+        ErrorCode known = store.CheckSequence(header.Queue, batch.Span);
+        if (known is ErrorCode.DuplicateSequence or ErrorCode.ProducerFenced or ErrorCode.UnknownProducer)
         {
             waiter.AddBatch(header, batch, messages);
             return;
         }
 
-        if (verdict != BacklogVerdict.Waits)
+        // Said here, not by the store: without room nothing may go there that could be stored after all.
+        if (verdict != BacklogVerdict.Waits || known == ErrorCode.QueueNotWritable)
         {
-            waiter.AddRefused(backlog.Refuse(verdict));
+            waiter.AddRefused(known == ErrorCode.QueueNotWritable ? known : backlog.Refuse(verdict));
             return;
         }
 

@@ -1,3 +1,4 @@
+using System.Collections.Frozen;
 using EQueue.Protocol;
 
 namespace EQueue.Broker;
@@ -18,10 +19,18 @@ internal sealed class Topic(TopicRecord record, QueueId[] queues, TopicBacklog? 
     /// <summary>Who counts and guards its backlog; null while it has no bound.</summary>
     public TopicBacklog? Backlog { get; } = backlog;
 
-    /// <summary>What routes say of its queues.</summary>
-    public QueueState QueueState => Backlog is { IsBounded: true }
-        ? QueueState.Writable | QueueState.Readable | QueueState.Bounded
-        : QueueState.Writable | QueueState.Readable;
+    /// <summary>The queues that may not be read.</summary>
+    public FrozenSet<QueueId> Unreadable { get; } = record.Limited.IsEmpty
+        ? []
+        : queues.Where((_, number) => !record.StateOf(number).HasFlag(QueueState.Readable)).ToFrozenSet();
+
+    /// <summary>What routes say of a queue.</summary>
+    public QueueState StateOf(int number) =>
+        Record.StateOf(number) | (Backlog is { IsBounded: true } ? QueueState.Bounded : QueueState.None);
+
+    /// <summary>The queues that take no messages.</summary>
+    public IEnumerable<QueueId> Unwritable() =>
+        Queues.Where((_, number) => !Record.StateOf(number).HasFlag(QueueState.Writable));
 
     /// <summary>Largest body, in bytes.</summary>
     public int MaxMessageBytes { get; } = record.Settings.MaxMessageBytes ?? int.MaxValue;

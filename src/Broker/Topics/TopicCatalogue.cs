@@ -10,7 +10,7 @@ namespace EQueue.Broker;
 /// The topics that clients can see, by name and by queue. A topic appears here when its record is visible in the log.
 /// </summary>
 /// <remarks>Look-ups are free of locks; changes go one at a time.</remarks>
-internal sealed class TopicCatalogue(
+internal sealed partial class TopicCatalogue(
     QueueStore store,
     BrokerState state,
     BacklogTable backlogs,
@@ -36,7 +36,11 @@ internal sealed class TopicCatalogue(
     {
         ILookup<TopicId, QueueView> queues = store.Queues.ToLookup(queue => queue.TopicId);
         foreach (TopicRecord record in state.Topics)
-            Publish(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]);
+        {
+            Topic topic =
+                Publish(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]);
+            store.SetWritable(topic.Unwritable(), false);
+        }
     }
 
     public IEnumerable<Topic> Topics => _topics.Values;
@@ -236,6 +240,8 @@ internal sealed class TopicCatalogue(
         foreach (QueueId queue in topic.Queues)
             _topicOfQueue[queue.Value] = topic;
         _topics[topic.Name] = topic;
+        NoteReadable(topic, topic.Unreadable);
+        topic.Backlog?.SetUnwritable(topic.Unwritable());
         Interlocked.Increment(ref _version);
     }
 
@@ -244,6 +250,7 @@ internal sealed class TopicCatalogue(
         _topics.TryRemove(topic.Name, out _);
         foreach (QueueId queue in topic.Queues)
             _topicOfQueue.TryRemove(queue.Value, out _);
+        NoteReadable(topic, []);
         Interlocked.Increment(ref _version);
     }
 

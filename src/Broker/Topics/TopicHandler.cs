@@ -30,6 +30,14 @@ internal sealed class TopicHandler(
         return Describe(topic);
     }
 
+    public async ValueTask<TopicDescription> AlterQueuesAsync(
+        BrokerConnection peer, AlterQueuesRequest request, CancellationToken cancellationToken)
+    {
+        Topic topic = await catalogue.AlterQueuesAsync(request, cancellationToken);
+        heartbeats.OnTopicChanged(topic.Name);
+        return Describe(topic);
+    }
+
     public async ValueTask<Done> DeleteAsync(
         BrokerConnection peer, DeleteTopicRequest request, CancellationToken cancellationToken)
     {
@@ -99,22 +107,27 @@ internal sealed class TopicHandler(
         QueueId[] queues = topic.Queues;
         var routes = new QueueRoute[queues.Length];
         for (int number = 0; number < queues.Length; number++)
-            routes[number] = new QueueRoute(number, 0, topic.QueueState, queues[number], epoch, 0);
+            routes[number] = new QueueRoute(number, 0, topic.StateOf(number), queues[number], epoch, 0);
         return new TopicRoute(ErrorCode.None, name, topic.Id, (uint)topic.MaxMessageBytes, routes);
     }
 
     private TopicDescription Describe(Topic topic)
     {
         var queues = new List<QueueDescription>(topic.Queues.Length);
+        QueueDrain? drain = null;
         for (int number = 0; number < topic.Queues.Length; number++)
         {
             if (store.TryGetQueue(topic.Queues[number], out QueueView view))
             {
+                QueueState queueState = topic.StateOf(number);
+                if (!queueState.HasFlag(QueueState.Writable)
+                    && (drain ??= new QueueDrain(groups, topic)).IsDrained(view))
+                    queueState |= QueueState.Drained;
                 queues.Add(new QueueDescription(
                     number,
                     0,
                     view.Id,
-                    topic.QueueState,
+                    queueState,
                     view.Start,
                     view.End,
                     view.Bytes,

@@ -46,5 +46,34 @@ internal static class TopicRules
         }
     }
 
+    /// <summary>Checks which queues are to be altered, and to what.</summary>
+    /// <returns>Their numbers.</returns>
+    /// <exception cref="EQueueException">InvalidArgument.</exception>
+    public static IEnumerable<int> CheckQueues(AlterQueuesRequest request, int queueCount)
+    {
+        const QueueState settable = QueueState.Writable | QueueState.Readable;
+        if (request.Mask == QueueState.None
+            || (request.Mask | settable) != settable
+            || (request.State | request.Mask) != request.Mask)
+        {
+            throw Invalid(
+                $"Of a queue can be set whether it is writable (1) and readable (2); asked for {(int)request.State} "
+                + $"of {(int)request.Mask}.");
+        }
+
+        if (request.Numbers is null)
+            return Enumerable.Range(0, queueCount);
+        foreach (int number in request.Numbers)
+        {
+            if (number < 0 || number >= queueCount)
+            {
+                throw Invalid(
+                    $"'{request.Topic}' has queues 0 to {queueCount - 1}; asked for number {number}.");
+            }
+        }
+
+        return request.Numbers.Count > 0 ? request.Numbers : throw Invalid("Name at least one queue.");
+    }
+
     public static EQueueException Invalid(string message) => new(ErrorCode.InvalidArgument, message);
 }

@@ -1,12 +1,13 @@
 using System.CommandLine;
 using System.Globalization;
+using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 
-/// <summary><c>topic create | alter | list | describe | delete</c>.</summary>
+/// <summary><c>topic create | alter | alter-queues | list | describe | delete</c>.</summary>
 internal static class TopicCommands
 {
     public static Command Create(GlobalOptions options, CliStreams streams)
@@ -14,6 +15,7 @@ internal static class TopicCommands
         var topic = new Command("topic", "Creates, changes, lists, describes and deletes topics.");
         topic.Subcommands.Add(CreateCreate(options, streams));
         topic.Subcommands.Add(CreateAlter(options, streams));
+        topic.Subcommands.Add(CreateAlterQueues(options, streams));
         topic.Subcommands.Add(CreateList(options, streams));
         topic.Subcommands.Add(CreateDescribe(options, streams));
         topic.Subcommands.Add(CreateDelete(options, streams));
@@ -66,6 +68,46 @@ internal static class TopicCommands
                 parsed.GetRequiredValue(name), changes, cancellationToken);
             await WriteDescriptionAsync(
                 streams, altered, options.IsJson(parsed), withSettings: true, cancellationToken);
+            return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateAlterQueues(GlobalOptions options, CliStreams streams)
+    {
+        Argument<string> name = TopicArgument();
+        var queues = new Option<int[]>("--queue")
+        {
+            Description = "The queues by number, or all.",
+            HelpName = "3,5-7|all",
+            Required = true,
+            CustomParser = QueueListText.Parse,
+        };
+        var writable = new Option<bool?>("--writable") { Description = "Whether they take messages: true or false." };
+        var readable = new Option<bool?>("--readable") { Description = "Whether they may be read: true or false." };
+        var command = new Command(
+            "alter-queues",
+            "Says which queues may be written and read, so that queues can be drained before they are retired. "
+            + "Example: equeue topic alter-queues orders --queue 3,5-7 --writable false")
+        {
+            name, queues, writable, readable,
+        };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            bool? isWritable = parsed.GetValue(writable);
+            bool? isReadable = parsed.GetValue(readable);
+            if (isWritable is null && isReadable is null)
+                throw new UsageException("Nothing to change: name --writable or --readable, with true or false.");
+            await using EQueueClient client = options.CreateClient(parsed);
+            int[] numbers = parsed.GetRequiredValue(queues);
+            TopicDescription altered = await client.Admin.AlterQueuesAsync(
+                parsed.GetRequiredValue(name),
+                numbers.Length > 0 ? numbers : null,
+                isWritable,
+                isReadable,
+                cancellationToken);
+            await WriteDescriptionAsync(
+                streams, altered, options.IsJson(parsed), withSettings: false, cancellationToken);
             return ExitCode.Done;
         });
         return command;
@@ -154,7 +196,7 @@ internal static class TopicCommands
 
     private static void WriteTable(CliStreams streams, TopicDescription topic) => TableWriter.Write(
         streams,
-        ["topic", "queue", "start", "end", "bytes", "last stored"],
+        ["topic", "queue", "start", "end", "bytes", "last stored", "state"],
         [
             .. topic.Queues.Select(queue => new[]
             {
@@ -164,8 +206,27 @@ internal static class TopicCommands
                 Text(queue.End.Value),
                 Text(queue.StoredBytes),
                 LastStored(queue) ?? "-",
+                Describe(queue.State),
             }),
         ]);
+
+    private static string Describe(QueueState state)
+    {
+        string text = (IsWritable(state), IsReadable(state)) switch
+        {
+            (true, true) => "open",
+            (false, true) => "not writable",
+            (true, false) => "not readable",
+            _ => "closed",
+        };
+        return IsDrained(state) ? $"{text}, drained" : text;
+    }
+
+    private static bool IsWritable(QueueState state) => state.HasFlag(QueueState.Writable);
+
+    private static bool IsReadable(QueueState state) => state.HasFlag(QueueState.Readable);
+
+    private static bool IsDrained(QueueState state) => state.HasFlag(QueueState.Drained);
 
     private static string Describe(TopicSettings settings)
     {
@@ -212,6 +273,9 @@ internal static class TopicCommands
             json.WriteNumber("end", queue.End.Value);
             json.WriteNumber("storedBytes", queue.StoredBytes);
             json.WriteString("lastStoredTime", LastStored(queue));
+            json.WriteBoolean("writable", IsWritable(queue.State));
+            json.WriteBoolean("readable", IsReadable(queue.State));
+            json.WriteBoolean("drained", IsDrained(queue.State));
             json.WriteEndObject();
         }
 

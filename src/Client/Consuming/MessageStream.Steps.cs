@@ -91,7 +91,13 @@ internal sealed partial class MessageStream
             case ErrorCode.DamagedData:
                 OnDamaged(cursor, queue.From, Math.Max(queue.Next, queue.From + 1), "on the broker's disk");
                 break;
+            case ErrorCode.QueueNotReadable when _options.StopAtEnd && IsSettled is null:
+                // It has an end that cannot be reached; a group's member is about to lose it.
+                throw new EQueueException(
+                    queue.Error, $"{ErrorCodes.Describe(queue.Error)}: {cursor.Topic}/{cursor.Number}.");
             case ErrorCode.QueueNotReadable or ErrorCode.DivergingEpoch:
+                if (queue.Error == ErrorCode.QueueNotReadable)
+                    Log.QueueNotReadable(_logger, cursor.Topic, cursor.Number);
                 cursor.LastEpoch = -1;
                 cursor.Session.ReviveLater();
                 break;

@@ -132,6 +132,9 @@ internal sealed partial class BrokerLane
                 SendAgain(batch, failure, isUnknown: false, retryAfterMs: 0, isCalm: true);
                 BeginRenewal(Renewal.NewId, ErrorCodes.Describe(result.Error));
                 break;
+            case ErrorCode.QueueNotWritable:
+                OnNotWritable(request, batch, failure, result.RetryAfterMs);
+                break;
             case ErrorCode.CorruptBatch when batch.Attempts < MaxCorruptAttempts:
                 SendAgain(batch, failure, isUnknown: false, result.RetryAfterMs);
                 break;
@@ -248,10 +251,11 @@ internal sealed partial class BrokerLane
         if (queue.Open is { } open && now - open.CreatedAt >= _deliveryTicks)
             CloseBatch(queue, wasFull: false);
         SendBatch? next;
-        for (var batch = queue.First; batch is not null && now - batch.CreatedAt >= _deliveryTicks; batch = next)
+        for (var batch = queue.First; batch is not null; batch = next)
         {
+            // One that came from another queue may be older than those before it.
             next = batch.Next;
-            if (batch.State == BatchState.Sent)
+            if (batch.State == BatchState.Sent || now - batch.CreatedAt < _deliveryTicks)
                 continue;
             Fail(batch, Expired(batch), failed);
             OnGivenUp(batch, "ran out of time");
@@ -266,6 +270,14 @@ internal sealed partial class BrokerLane
     private EQueueException Expired(SendBatch batch)
     {
         var cause = batch.LastError ?? _lastSessionError;
+        if (!batch.MayBeStored && !batch.Queue.IsWritable && cause is null or { Code: ErrorCode.QueueNotWritable })
+        {
+            return new EQueueException(
+                ErrorCode.QueueNotWritable,
+                $"{batch.Queue} at {Address} took no messages for {_options.DeliveryTimeout}, and no other queue did.",
+                cause);
+        }
+
         return new EQueueException(
             ErrorCode.Timeout,
             $"Not acknowledged by {Address} within {_options.DeliveryTimeout}"

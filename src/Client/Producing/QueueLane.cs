@@ -10,6 +10,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     private long _nextOrdinal;
     private long _gapOrdinal;
     private int _gapSequence;
+    private volatile bool _isWritable = true;
 
     public TopicLane Topic { get; } = topic;
 
@@ -20,8 +21,13 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
     public BrokerLane Broker { get; } = broker;
 
-    /// <summary>Whether the route allows sending to it now.</summary>
-    public bool IsWritable { get; set; } = true;
+    /// <summary>Whether it takes messages, as far as the route and the broker's answers have told. Read by
+    /// anybody.</summary>
+    public bool IsWritable
+    {
+        get => _isWritable;
+        set => _isWritable = value;
+    }
 
     /// <summary>What its batches keep to because the topic bounds its backlog; null when it does not.</summary>
     public SendBound? Bound { get; set; }

@@ -81,6 +81,9 @@ internal sealed partial class SendBatch
     /// <summary>Whether any attempt of the session was not answered: a copy of it may still reach the broker.</summary>
     public bool HadLoss { get; set; }
 
+    /// <summary>Whether a message of it has a key, which binds it to its queue.</summary>
+    public bool HasKeys { get; private set; }
+
     /// <summary>What the last attempt met.</summary>
     public EQueueException? LastError { get; set; }
 
@@ -117,9 +120,20 @@ internal sealed partial class SendBatch
         Attempts = 0;
         MayBeStored = false;
         HadLoss = false;
+        HasKeys = false;
         LastError = null;
         Previous = Next = null;
         ResetCompletion();
+    }
+
+    /// <summary>Goes to another queue of the same broker as if it had never been sent: known not to be stored, and in
+    /// no queue.</summary>
+    public void MoveTo(QueueLane queue)
+    {
+        Queue = queue;
+        Sequence = -1;
+        Session = ProducerSession.None;
+        Attempts = 0;
     }
 
     /// <summary>Encodes a message; false, with nothing changed, when it does not fit any more.</summary>
@@ -127,9 +141,12 @@ internal sealed partial class SendBatch
     {
         if (_builder.RecordCount >= _maxRecords)
             return false;
-        return content.Properties is null && !content.Key.HasValue && !content.Tag.HasValue && content.Body.HasValue
-            ? _builder.TryAppend(content.Body.Value, _timestampMs)
-            : _builder.TryAppend(content, _timestampMs);
+        if (content.Properties is null && !content.Key.HasValue && !content.Tag.HasValue && content.Body.HasValue)
+            return _builder.TryAppend(content.Body.Value, _timestampMs);
+        if (!_builder.TryAppend(content, _timestampMs))
+            return false;
+        HasKeys |= content.Key.HasValue;
+        return true;
     }
 
     /// <summary>Writes header and CRC for its present session and sequence, if they are not there already.</summary>

@@ -46,7 +46,7 @@ internal sealed class TopicLane(Producer producer, string name)
         while (Volatile.Read(ref _queues) is { } queues)
         {
             Check(content);
-            var queue = QueueSelector.Select(queues, content.Key, Volatile.Read(ref _stickyIndex));
+            var queue = Select(queues, content.Key);
             switch (queue.Broker.TryAppendOneway(queue, content))
             {
                 case AppendStatus.Appended:
@@ -133,7 +133,7 @@ internal sealed class TopicLane(Producer producer, string name)
             to++;
         while (Volatile.Read(ref _queues) is { } queues)
         {
-            var queue = QueueSelector.Select(queues, messages.Encode(from).Key, Volatile.Read(ref _stickyIndex));
+            var queue = Select(queues, messages.Encode(from).Key);
             var taken = queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out var status, out awaitable);
             switch (status)
             {
@@ -221,13 +221,41 @@ internal sealed class TopicLane(Producer producer, string name)
         Volatile.Write(ref _stickyIndex, QueueSelector.Next(queues, _stickyIndex));
     }
 
+    /// <summary>A queue of a lane that takes messages, the present one of those without a key if it does; null = there
+    /// is none.</summary>
+    public QueueLane? FindWritable(BrokerLane broker)
+    {
+        var queues = Volatile.Read(ref _queues) ?? [];
+        var first = Volatile.Read(ref _stickyIndex);
+        for (var step = 0; step < queues.Length; step++)
+        {
+            var queue = queues[QueueSelector.Wrap(first + step, queues.Length)];
+            if (queue.Broker == broker && queue.IsWritable)
+                return queue;
+        }
+
+        return null;
+    }
+
+    /// <summary>The queue of a message. Without a key it leaves a queue that takes none, if there is another.</summary>
+    private QueueLane Select(QueueLane[] queues, scoped OptionalBytes key)
+    {
+        var sticky = Volatile.Read(ref _stickyIndex);
+        var queue = QueueSelector.Select(queues, key, sticky);
+        if (queue.IsWritable || key.HasValue)
+            return queue;
+        sticky = QueueSelector.Next(queues, sticky);
+        Volatile.Write(ref _stickyIndex, sticky);
+        return QueueSelector.Select(queues, key, sticky);
+    }
+
     private bool TryAppendNow(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
     {
         awaitable = default;
         while (Volatile.Read(ref _queues) is { } queues)
         {
             Check(content);
-            var queue = QueueSelector.Select(queues, content.Key, Volatile.Read(ref _stickyIndex));
+            var queue = Select(queues, content.Key);
             switch (queue.Broker.TryAppend(queue, content, !content.Key.HasValue, callback, state, out awaitable))
             {
                 case AppendStatus.Appended:

@@ -70,14 +70,24 @@ internal sealed partial class CommitLog
         {
             return error;
         }
-        if (!header.Producer.IsIdempotent)
-        {
-            return ErrorCode.None;
-        }
         lock (_lock)
         {
-            return _state.Producers.Check(
-                header.Producer, queue, header.BaseSequence, header.LastOffsetDelta + 1, out _);
+            return _state.Queues.Find(queue) is { } found ? Judge(found, header, out _) : ErrorCode.None;
+        }
+    }
+
+    /// <inheritdoc cref="QueueStore.SetWritable"/>
+    public void SetWritable(IEnumerable<QueueId> queues, bool isWritable)
+    {
+        lock (_lock)
+        {
+            foreach (QueueId id in queues)
+            {
+                if (_state.Queues.Find(id) is { } queue)
+                {
+                    queue.IsWritable = isWritable;
+                }
+            }
         }
     }
 
@@ -186,17 +196,13 @@ internal sealed partial class CommitLog
             item.Error = error == ErrorCode.None ? ErrorCode.InvalidBatch : error;
             return -1;
         }
+        item.Error = Judge(queue, header, out SequencedBatch original);
+        if (item.Error != ErrorCode.None)
+        {
+            return item.Error == ErrorCode.DuplicateSequence ? AnswerDuplicate(ref item, original) : -1;
+        }
         int count = header.LastOffsetDelta + 1;
         ProducerSession producer = header.Producer;
-        if (producer.IsIdempotent)
-        {
-            item.Error = _state.Producers.Check(
-                producer, queue.Id, header.BaseSequence, count, out SequencedBatch original);
-            if (item.Error != ErrorCode.None)
-            {
-                return item.Error == ErrorCode.DuplicateSequence ? AnswerDuplicate(ref item, original) : -1;
-            }
-        }
         long firstOffset = queue.NextOffset;
         long end = Stage(queue, EntryKind.Messages, batch, count, item.TagBits, nowMs);
         if (producer.IsIdempotent)
@@ -209,6 +215,20 @@ internal sealed partial class CommitLog
         item.StoredTimeMs = nowMs;
         item.Epoch = Epoch;
         return end;
+    }
+
+    /// <summary>Whether a batch may follow what the queue holds. What is stored already is a duplicate, whether the
+    /// queue takes messages or not.</summary>
+    private ErrorCode Judge(Queue queue, in RecordBatchHeader header, out SequencedBatch original)
+    {
+        original = default;
+        ErrorCode error = header.Producer.IsIdempotent
+            ? _state.Producers.Check(
+                header.Producer, queue.Id, header.BaseSequence, header.LastOffsetDelta + 1, out original)
+            : ErrorCode.None;
+        return !queue.IsWritable && error is ErrorCode.None or ErrorCode.OutOfOrderSequence
+            ? ErrorCode.QueueNotWritable
+            : error;
     }
 
     private long AnswerDuplicate(ref AppendItem item, in SequencedBatch original)

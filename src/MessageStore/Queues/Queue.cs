@@ -86,6 +86,10 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _isRemoved, value);
     }
 
+    /// <summary>Whether it takes messages; under the log's lock. In memory only: <see
+    /// cref="QueueStore.SetWritable"/>.</summary>
+    public bool IsWritable { get; set; } = true;
+
     /// <summary>Where the last cold read of this queue ended: a guess at where the next one reads, to sort reads
     /// by.</summary>
     public long ColdReadPosition

@@ -56,7 +56,7 @@ public sealed record ResetOffsetsRequest : IRequest<ResetOffsetsRequest, ResetOf
         Group = reader.ReadString(),
         InstanceId = reader.ReadNullableString(),
         Topic = reader.ReadNullableString(),
-        Numbers = ReadNumbers(ref reader),
+        Numbers = QueueNumbers.Read(ref reader),
         To = (ResetTarget)reader.ReadByte(),
         Value = reader.ReadInt64(),
         IsPreview = reader.ReadBool(),
@@ -68,30 +68,10 @@ public sealed record ResetOffsetsRequest : IRequest<ResetOffsetsRequest, ResetOf
         writer.WriteString(Group);
         writer.WriteString(InstanceId);
         writer.WriteString(Topic);
-        if (Numbers is null)
-        {
-            writer.WriteNull();
-        }
-        else
-        {
-            writer.WriteCount(Numbers.Count);
-            foreach (var number in Numbers)
-                writer.WriteInt32(number);
-        }
-
+        QueueNumbers.Write(writer, Numbers);
         writer.WriteByte((byte)To);
         writer.WriteInt64(Value);
         writer.WriteBool(IsPreview);
-    }
-
-    private static int[]? ReadNumbers(ref PayloadReader reader)
-    {
-        if (reader.ReadNullableCount(sizeof(int)) is not { } count)
-            return null;
-        var numbers = new int[count];
-        for (var i = 0; i < numbers.Length; i++)
-            numbers[i] = reader.ReadInt32();
-        return numbers;
     }
 }
 

@@ -163,7 +163,7 @@ public sealed record TopicDescription(
 /// <param name="Number">0 to the topic's queue count - 1.</param>
 /// <param name="Log">The log it lives in.</param>
 /// <param name="Id">Its id in that log.</param>
-/// <param name="State">Whether it may be written and read.</param>
+/// <param name="State">Whether it may be written and read, and whether it is drained.</param>
 /// <param name="Start">Its first offset.</param>
 /// <param name="End">The offset after its last visible message.</param>
 /// <param name="StoredBytes">Bytes of its entries still stored.</param>
@@ -220,4 +220,8 @@ public enum QueueState : ushort
 
     /// <summary>Its topic bounds the backlog: DescribeTopic tells how.</summary>
     Bounded = 4,
+
+    /// <summary>It takes no messages, and every group that reads its topic has committed all that it holds. In
+    /// descriptions only.</summary>
+    Drained = 8,
 }

@@ -26,6 +26,8 @@ internal sealed class RosterDriver
 
     public Dictionary<string, QueueId[]> Topics { get; } = [];
 
+    public HashSet<QueueId> Unreadable { get; } = [];
+
     public Dictionary<FetchQueueKey, GroupGeneration> Committed { get; } = [];
 
     public TimeSpan Now { get; set; } = TimeSpan.FromSeconds(100);
@@ -98,14 +100,14 @@ internal sealed class RosterDriver
     public void SetTopic(string topic, params uint[] queues)
     {
         Topics[topic] = [.. queues.Select(id => new QueueId(id))];
-        Roster.SetTopic(topic, Topics[topic]);
+        Roster.SetTopic(topic, Topics[topic], Unreadable);
         Settle();
     }
 
     private void Refresh()
     {
         foreach (string topic in Roster.ChangedTopics.Where(Roster.Reads))
-            Roster.SetTopic(topic, Topics.GetValueOrDefault(topic, []));
+            Roster.SetTopic(topic, Topics.GetValueOrDefault(topic, []), Unreadable);
         Roster.ChangedTopics.Clear();
     }
 }

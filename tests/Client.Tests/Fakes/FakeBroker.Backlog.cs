@@ -32,6 +32,9 @@ internal sealed partial class FakeBroker
     /// <summary>What a batch meets that is not stored yet; None stores it.</summary>
     public Func<FakeBatch, ErrorCode> MeetBatch { get; set; } = static _ => ErrorCode.None;
 
+    /// <summary>Ids of the queues that routes tell to take no messages, and that take none.</summary>
+    public ConcurrentDictionary<uint, bool> Unwritable { get; } = [];
+
     /// <summary>When refused batches may come again.</summary>
     public int RetryAfterMs { get; set; }
 
@@ -72,7 +75,8 @@ internal sealed partial class FakeBroker
         }
     }
 
-    private QueueState StateOf(string topic) => QueueState.Readable | QueueState.Writable
+    private QueueState StateOf(string topic, uint queue) => QueueState.Readable
+        | (Unwritable.ContainsKey(queue) ? default : QueueState.Writable)
         | (Settings.ContainsKey(topic) ? QueueState.Bounded : default);
 
     private TopicDescription Describe(string topic) =>

@@ -184,8 +184,10 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
             topic,
             new TopicId(StoreId),
             4 << 20,
-            [.. Enumerable.Range(0, QueueCount).Select(number => new QueueRoute(
-                number, 0, StateOf(topic), new QueueId(FirstIdOf(topic) + (uint)number), 1, 0))]))]);
+            [.. Enumerable.Range(0, QueueCount)
+                .Select(number => (Number: number, Id: FirstIdOf(topic) + (uint)number))
+                .Select(queue => new QueueRoute(
+                    queue.Number, 0, StateOf(topic, queue.Id), new QueueId(queue.Id), 1, 0))]))]);
 
     private InitProducerResponse Init(InitProducerRequest request)
     {
@@ -286,7 +288,9 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
                 return new ProduceResult(ErrorCode.DuplicateSequence, Durability.Written, 1, first, 1, 0);
             }
 
-            var met = MeetBatch(Describe(queue, bytes));
+            var met = Unwritable.ContainsKey(queue)
+                ? ErrorCode.QueueNotWritable
+                : MeetBatch(Describe(queue, bytes));
             if (met != ErrorCode.None)
                 return Refuse(met);
             if (header.BaseSequence != state.Next)

@@ -35,6 +35,11 @@ public static class OperationCases
         }),
         OperationCase.Of(r => new CreateTopicRequest(Text(r), Settings(r))),
         OperationCase.Of(r => new AlterTopicRequest(Text(r), Settings(r))),
+        OperationCase.Of(r => new AlterQueuesRequest(
+            Text(r),
+            r.Next(3) == 0 ? null : [.. Enumerable.Range(0, r.Next(4)).Select(_ => r.Next())],
+            (QueueState)r.Next(4),
+            (QueueState)r.Next(4))),
         OperationCase.Of(r => new DeleteTopicRequest(Text(r))),
         OperationCase.Of(r => new DescribeTopicRequest(Text(r))),
         OperationCase.Of(r => new ListTopicsRequest(NullableText(r), r.Next())),

@@ -49,6 +49,11 @@ public sealed class OperationGoldenTests
     {
         Holds(new CreateTopicRequest("t", new TopicSettings { QueueCount = 4 }), "0100 74 01000000 04000000");
         Holds(new AlterTopicRequest("t", TopicSettings.None), "0100 74 00000000");
+        Holds(
+            new AlterQueuesRequest("t", [3, 5], QueueState.Writable | QueueState.Readable, QueueState.Readable),
+            "0100 74 02000000 03000000 05000000 0300 0200");
+        Holds(
+            new AlterQueuesRequest("t", null, QueueState.Writable, QueueState.None), "0100 74 ffffffff 0100 0000");
         Holds(new DeleteTopicRequest("t"), "0100 74");
         Holds(new DescribeTopicRequest("t"), "0100 74");
         Holds(new ListTopicsRequest(null, 10), "ffff 0a000000");
