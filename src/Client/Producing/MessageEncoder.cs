@@ -38,24 +38,3 @@ internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
         return new OptionalBytes(scratch.AsSpan(0, Encoding.UTF8.GetBytes(text, scratch)));
     }
 }
-
-/// <summary>A message with memory of its own, for a send that must wait before it can be encoded.</summary>
-internal sealed class MessageCopy
-{
-    private readonly byte[]? _key;
-    private readonly byte[]? _body;
-    private readonly byte[]? _tag;
-    private readonly RecordProperties? _properties;
-
-    public MessageCopy(scoped in RecordContent content)
-    {
-        _key = Copy(content.Key);
-        _body = Copy(content.Body);
-        _tag = Copy(content.Tag);
-        _properties = content.Properties?.Copy();
-    }
-
-    public RecordContent Content => new() { Key = _key, Body = _body, Tag = _tag, Properties = _properties };
-
-    private static byte[]? Copy(OptionalBytes bytes) => bytes.HasValue ? bytes.Value.ToArray() : null;
-}

@@ -5,8 +5,6 @@ namespace EQueue.Client;
 /// <content>The other ways to send: blocking, with a callback, oneway, many at once.</content>
 public sealed partial class Producer
 {
-    private readonly List<Task> _retired = [];
-
     /// <summary>Sends a message and blocks this thread until it is stored. Safe on any thread.</summary>
     public SendReceipt Send(
         string topic,
@@ -44,7 +42,8 @@ public sealed partial class Producer
         var lane = FindTopic(topic);
         return lane.TryAppend(content, null, null, out var awaitable)
             ? awaitable.Batch.Wait(awaitable.Token)
-            : SendSlowAsync(lane, new MessageCopy(content), cancellationToken).AsTask().GetAwaiter().GetResult();
+            : lane.AppendWhenPossible(content, null, null, cancellationToken)
+                .ToValueTask().AsTask().GetAwaiter().GetResult();
     }
 
     /// <summary>
@@ -92,9 +91,8 @@ public sealed partial class Producer
     {
         ArgumentNullException.ThrowIfNull(callback);
         var lane = FindTopic(topic);
-        if (lane.TryAppend(content, callback, state, out _))
-            return;
-        Track(SendSlowAsync(lane, new MessageCopy(content), callback, state, cancellationToken));
+        if (!lane.TryAppend(content, callback, state, out _))
+            lane.AppendWhenPossible(content, callback, state, cancellationToken);
     }
 
     /// <summary>
@@ -237,31 +235,6 @@ public sealed partial class Producer
         }
     }
 
-    private async Task SendSlowAsync(
-        TopicLane lane, MessageCopy message, SendCallback callback, object? state, CancellationToken cancellationToken)
-    {
-        using var patience = new Patience(this, cancellationToken);
-        EQueueException failure;
-        try
-        {
-            await lane.AppendWhenPossibleAsync(message, callback, state, patience.Token).ConfigureAwait(false);
-            return;
-        }
-        catch (Exception exception) when (Patience.Covers(exception))
-        {
-            failure = patience.Explain(exception);
-        }
-
-        try
-        {
-            callback(state, default, failure);
-        }
-        catch (Exception exception)
-        {
-            Log.CallbackThrew(Logger, exception);
-        }
-    }
-
     private async ValueTask SendOnewaySlowAsync(
         TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
     {
@@ -273,16 +246,6 @@ public sealed partial class Producer
         catch (Exception exception) when (Patience.Covers(exception))
         {
             throw patience.Explain(exception);
-        }
-    }
-
-    /// <summary>Keeps a task that nobody else awaits until it has ended; disposing waits for it.</summary>
-    private void Track(Task task)
-    {
-        lock (_lock)
-        {
-            _retired.RemoveAll(static ended => ended.IsCompleted);
-            _retired.Add(task);
         }
     }
 

@@ -28,6 +28,7 @@ public sealed partial class Producer : IAsyncDisposable
 
     /// <summary>By broker, and by topic where its backlog is bounded.</summary>
     private readonly Dictionary<(ServerAddress Address, string? Topic), BrokerLane> _lanes = [];
+    private readonly List<Task> _retired = [];
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _closing = new();
     private readonly CancellationTokenSource _aborting = new();
@@ -60,6 +61,9 @@ public sealed partial class Producer : IAsyncDisposable
     internal TimeProvider Time { get; }
 
     internal ILogger Logger { get; }
+
+    /// <summary>Ends every wait of the producer.</summary>
+    internal CancellationToken Closing => _closing.Token;
 
     /// <summary>Bytes of memory held for messages that are not acknowledged.</summary>
     public long BufferedBytes => Budget.Used;
@@ -108,7 +112,7 @@ public sealed partial class Producer : IAsyncDisposable
             var lane = FindTopic(topic);
             return lane.TryAppend(content, null, null, out var awaitable)
                 ? awaitable.ToValueTask()
-                : SendSlowAsync(lane, new MessageCopy(content), cancellationToken);
+                : lane.AppendWhenPossible(content, null, null, cancellationToken).ToValueTask();
         }
         catch (EQueueException exception)
         {
@@ -187,6 +191,8 @@ public sealed partial class Producer : IAsyncDisposable
         }
 
         await _closing.CancelAsync().ConfigureAwait(false);
+        foreach (var topic in _topics.Values)
+            await topic.WhenNobodyWaits().ConfigureAwait(false);
         await _refreshes.ConfigureAwait(false);
         foreach (var lane in Lanes())
             await lane.DisposeAsync().ConfigureAwait(false);
@@ -242,23 +248,6 @@ public sealed partial class Producer : IAsyncDisposable
                 Properties = properties,
             },
             cancellationToken);
-    }
-
-    private async ValueTask<SendReceipt> SendSlowAsync(
-        TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
-    {
-        using var patience = new Patience(this, cancellationToken);
-        Awaitable awaitable;
-        try
-        {
-            awaitable = await lane.AppendWhenPossibleAsync(message, null, null, patience.Token).ConfigureAwait(false);
-        }
-        catch (Exception exception) when (Patience.Covers(exception))
-        {
-            throw patience.Explain(exception);
-        }
-
-        return await awaitable.ToValueTask().ConfigureAwait(false);
     }
 
     private BrokerLane[] Lanes()

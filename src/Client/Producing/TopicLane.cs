@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -6,21 +5,27 @@ namespace EQueue.Client;
 /// <summary>A topic as a producer sees it: its queues, and whose turn it is.</summary>
 /// <remarks>
 /// The usual message finds the route known and memory free and goes straight into a batch. One that must wait, for the
-/// route or for memory, takes a turn; while anybody waits, whoever comes later waits behind, so that the order of the
+/// route or for memory, stands in line; while anybody waits, whoever comes later waits behind, so that the order of the
 /// calls is kept.
 /// </remarks>
-[SuppressMessage("Design", "CA1001", Justification = "A semaphore without a wait handle holds nothing to dispose.")]
-internal sealed class TopicLane(Producer producer, string name)
+internal sealed class TopicLane
 {
-    private readonly SemaphoreSlim _turn = new(1, 1);
+    private readonly Producer _producer;
+    private readonly SendLine _line;
     private QueueLane[]? _queues;
     private uint _maxMessageBytes;
     private int _stickyIndex;
     private long _stickyBytes;
-    private int _waiting;
     private int _isRefreshing;
 
-    public string Name { get; } = name;
+    public TopicLane(Producer producer, string name)
+    {
+        _producer = producer;
+        _line = new SendLine(producer, this);
+        Name = name;
+    }
+
+    public string Name { get; }
 
     /// <summary>Where messages without a key go now.</summary>
     public QueueLane? Sticky
@@ -37,7 +42,7 @@ internal sealed class TopicLane(Producer producer, string name)
     public bool TryAppend(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
     {
         awaitable = default;
-        return Volatile.Read(ref _waiting) == 0 && TryAppendNow(content, callback, state, out awaitable);
+        return _line.IsEmpty && TryAppendNow(content, callback, state, out awaitable);
     }
 
     /// <summary>As <see cref="TryAppend"/>, for a message that nobody acknowledges.</summary>
@@ -64,41 +69,22 @@ internal sealed class TopicLane(Producer producer, string name)
         return false;
     }
 
-    /// <summary>Waits for its turn, the route and memory, in the order of the calls.</summary>
-    public async ValueTask<Awaitable> AppendWhenPossibleAsync(
-        MessageCopy message, SendCallback? callback, object? state, CancellationToken cancellationToken)
+    /// <summary>Has a message wait for its turn, the route and memory.</summary>
+    public WaitingSend AppendWhenPossible(
+        in RecordContent content, SendCallback? callback, object? state, CancellationToken cancellationToken)
     {
-        Interlocked.Increment(ref _waiting);
-        var hasTurn = false;
-        try
-        {
-            await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
-            hasTurn = true;
-            while (true)
-            {
-                await ResolveAsync(cancellationToken).ConfigureAwait(false);
-                var released = producer.Budget.WhenReleased();
-                if (TryAppendNow(message.Content, callback, state, out var awaitable))
-                    return awaitable;
-                if (Volatile.Read(ref _queues) is not null)
-                    await released.WaitAsync(cancellationToken).ConfigureAwait(false);
-            }
-        }
-        finally
-        {
-            Interlocked.Decrement(ref _waiting);
-            if (hasTurn)
-                _turn.Release();
-        }
+        var send = new WaitingSend(_producer, new MessageCopy(content), callback, state, cancellationToken);
+        _line.Add(send);
+        return send;
     }
 
-    /// <summary>As <see cref="AppendWhenPossibleAsync"/>, for a message that nobody acknowledges.</summary>
+    /// <summary>As <see cref="AppendWhenPossible"/>, for a message that nobody acknowledges; not in the line.</summary>
     public async ValueTask AppendOnewayWhenPossibleAsync(MessageCopy message, CancellationToken cancellationToken)
     {
         while (true)
         {
             await ResolveAsync(cancellationToken).ConfigureAwait(false);
-            var released = producer.Budget.WhenReleased();
+            var released = _producer.Budget.WhenReleased();
             if (TryAppendOneway(message.Content))
                 return;
             if (Volatile.Read(ref _queues) is not null)
@@ -106,22 +92,26 @@ internal sealed class TopicLane(Producer producer, string name)
         }
     }
 
-    /// <summary>Waits for the route, for a call of many messages.</summary>
+    /// <summary>Waits for everybody who waits already; nobody goes on before the turn is disposed.</summary>
     public async ValueTask<IDisposable> TakeTurnAsync(CancellationToken cancellationToken)
     {
-        Interlocked.Increment(ref _waiting);
+        var turn = new LineTurn();
+        _line.Add(turn);
         try
         {
-            await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
+            await turn.Granted.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch
         {
-            Interlocked.Decrement(ref _waiting);
+            turn.Dispose();
             throw;
         }
 
-        return new Turn(this);
+        return turn;
     }
+
+    /// <inheritdoc cref="SendLine.WhenEmpty"/>
+    public Task WhenNobodyWaits() => _line.WhenEmpty();
 
     /// <summary>Puts neighbours of one call into a batch: as many as fit, 0 when that needs waiting.</summary>
     public int TryAppendRun(MessageEncoder messages, int from, out Awaitable awaitable)
@@ -161,20 +151,20 @@ internal sealed class TopicLane(Producer producer, string name)
     }
 
     /// <summary>Whether sends wait for the route or for memory.</summary>
-    public bool IsWaitedFor => Volatile.Read(ref _waiting) != 0;
+    public bool IsWaitedFor => !_line.IsEmpty;
 
     /// <summary>Whether the route is known.</summary>
     public bool IsResolved => Volatile.Read(ref _queues) is not null;
 
     /// <summary>Whether a call can do without waiting so far: the route is known and nobody waits.</summary>
-    public bool IsAtRest => Volatile.Read(ref _waiting) == 0 && Volatile.Read(ref _queues) is not null;
+    public bool IsAtRest => _line.IsEmpty && Volatile.Read(ref _queues) is not null;
 
     /// <summary>Learns where the queues are, unless that is known.</summary>
     public async ValueTask ResolveAsync(CancellationToken cancellationToken)
     {
         if (Volatile.Read(ref _queues) is not null)
             return;
-        var (queues, maxMessageBytes) = await producer.ResolveAsync(this, cancellationToken).ConfigureAwait(false);
+        var (queues, maxMessageBytes) = await _producer.ResolveAsync(this, cancellationToken).ConfigureAwait(false);
         Update(queues, maxMessageBytes);
     }
 
@@ -215,7 +205,7 @@ internal sealed class TopicLane(Producer producer, string name)
         if (Volatile.Read(ref _queues) is not { } queues || queues.Length == 1 || Sticky != queue)
             return;
         _stickyBytes += size;
-        if (_stickyBytes < producer.Options.BatchBytes / 4 * 3)
+        if (_stickyBytes < _producer.Options.BatchBytes / 4 * 3)
             return;
         _stickyBytes = 0;
         Volatile.Write(ref _stickyIndex, QueueSelector.Next(queues, _stickyIndex));
@@ -248,6 +238,10 @@ internal sealed class TopicLane(Producer producer, string name)
         Volatile.Write(ref _stickyIndex, sticky);
         return QueueSelector.Select(queues, key, sticky);
     }
+
+    /// <summary>As <see cref="TryAppend"/> with a callback, for the head of the line.</summary>
+    public bool TryAppendNow(in RecordContent content, SendCallback callback, object? state) =>
+        TryAppendNow(content, callback, state, out _);
 
     private bool TryAppendNow(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
     {
@@ -286,13 +280,4 @@ internal sealed class TopicLane(Producer producer, string name)
     private EQueueException TooLarge() => new(
         ErrorCode.MessageTooLarge,
         $"Body, key and properties together make a batch larger than the broker of {Name} takes.");
-
-    private sealed class Turn(TopicLane lane) : IDisposable
-    {
-        public void Dispose()
-        {
-            Interlocked.Decrement(ref lane._waiting);
-            lane._turn.Release();
-        }
-    }
 }

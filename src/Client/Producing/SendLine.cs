@@ -1,0 +1,187 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>The sends of a topic that wait for its route or for memory, in the order of the calls.</summary>
+/// <remarks>
+/// One loop, which runs while anybody waits, admits them from the head. All have the same patience, so the first to
+/// come is the first whose deadline passes: one timer serves all. Those that gave up stay in the line until the head
+/// reaches them.
+/// </remarks>
+internal sealed class SendLine(Producer producer, TopicLane topic)
+{
+    private static readonly TimeSpan LongestWait = TimeSpan.FromDays(1);
+
+    private readonly Lock _lock = new();
+    private LineEntry? _first;
+    private LineEntry? _last;
+    private int _count;
+    private bool _isPumping;
+    private Task _pump = Task.CompletedTask;
+
+    /// <summary>Whether nobody waits.</summary>
+    public bool IsEmpty => Volatile.Read(ref _count) == 0;
+
+    /// <summary>Completes when everybody who waits now has been admitted or has failed.</summary>
+    public Task WhenEmpty()
+    {
+        lock (_lock)
+            return _pump;
+    }
+
+    /// <summary>Stands behind everybody who waits.</summary>
+    public void Add(LineEntry entry)
+    {
+        lock (_lock)
+        {
+            if (_last is null)
+                _first = entry;
+            else
+                _last.Next = entry;
+            _last = entry;
+            Volatile.Write(ref _count, _count + 1);
+            if (_isPumping)
+                return;
+            _isPumping = true;
+            _pump = Task.Run(PumpAsync);
+        }
+    }
+
+    private async Task PumpAsync()
+    {
+        while (Head() is { } entry)
+        {
+            if (entry is WaitingSend send)
+                await AdmitAsync(send).ConfigureAwait(false);
+            else
+                await PassAsync((LineTurn)entry).ConfigureAwait(false);
+            Remove();
+        }
+    }
+
+    private LineEntry? Head()
+    {
+        lock (_lock)
+        {
+            _isPumping = _first is not null;
+            return _first;
+        }
+    }
+
+    private void Remove()
+    {
+        lock (_lock)
+        {
+            _first = _first!.Next;
+            if (_first is null)
+                _last = null;
+            Volatile.Write(ref _count, _count - 1);
+        }
+    }
+
+    /// <summary>Completes when the send is admitted or has failed.</summary>
+    private async Task AdmitAsync(WaitingSend send)
+    {
+        while (!send.IsOver)
+        {
+            try
+            {
+                await ResolveAsync().ConfigureAwait(false);
+                var released = producer.Budget.WhenReleased();
+                if (!send.TryAdmit(topic) && topic.IsResolved)
+                    await WaitAsync(released, producer.Closing).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException)
+            {
+                send.Fail(Faults.Disposed("producer"));
+            }
+        }
+    }
+
+    private async Task PassAsync(LineTurn turn)
+    {
+        turn.Grant();
+        while (!turn.Ended.IsCompleted)
+            await WaitAsync(turn.Ended, CancellationToken.None).ConfigureAwait(false);
+    }
+
+    /// <summary>Learns the route. What refuses it is told to everybody who waits for it.</summary>
+    private async Task ResolveAsync()
+    {
+        producer.Closing.ThrowIfCancellationRequested();
+        if (topic.IsResolved)
+            return;
+        using var patience = new CancellationTokenSource(PatienceLeft(), producer.Time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(producer.Closing, patience.Token);
+        try
+        {
+            await topic.ResolveAsync(either.Token).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (
+            exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
+        {
+            producer.Closing.ThrowIfCancellationRequested();
+            GiveUpOverdue();
+        }
+        catch (EQueueException exception)
+        {
+            foreach (var send in Sends())
+                send.Fail(exception);
+        }
+    }
+
+    /// <summary>Waits; whose deadline passes meanwhile fails.</summary>
+    private async Task WaitAsync(Task task, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await task.WaitAsync(PatienceLeft(), producer.Time, cancellationToken).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            GiveUpOverdue();
+        }
+    }
+
+    /// <summary>Until the first deadline of those who wait.</summary>
+    private TimeSpan PatienceLeft()
+    {
+        foreach (var send in Sends())
+        {
+            var now = producer.Time.GetTimestamp();
+            if (now >= send.Deadline)
+                return TimeSpan.Zero;
+            var left = producer.Time.GetElapsedTime(now, send.Deadline);
+            return left < LongestWait ? left : LongestWait;
+        }
+
+        return LongestWait;
+    }
+
+    private void GiveUpOverdue()
+    {
+        var now = producer.Time.GetTimestamp();
+        foreach (var send in Sends())
+        {
+            if (send.Deadline > now)
+                break;
+            send.Fail(new EQueueException(
+                ErrorCode.Timeout, $"Neither route nor memory within {producer.Options.DeliveryTimeout}."));
+        }
+    }
+
+    /// <summary>The sends that still wait, in their order. Only the loop takes entries out, so it may walk.</summary>
+    private IEnumerable<WaitingSend> Sends()
+    {
+        LineEntry? entry;
+        lock (_lock)
+            entry = _first;
+        while (entry is not null)
+        {
+            if (entry is WaitingSend { IsOver: false } send)
+                yield return send;
+            lock (_lock)
+                entry = entry.Next;
+        }
+    }
+}
