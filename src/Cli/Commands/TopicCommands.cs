@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Globalization;
 using EQueue.Cli.Output;
+using EQueue.Cli.Topics;
 using EQueue.Client;
 using EQueue.Protocol;
 
@@ -20,53 +21,43 @@ internal static class TopicCommands
         return topic;
     }
 
-    private static Argument<string> TopicArgument() => new("topic") { Description = "The topic's name." };
-
     private static Command CreateCreate(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
         var command = new Command(
             "create",
-            "Creates a topic; what is not given is as the broker is set. "
-            + "Example: equeue topic create orders --queues 8 --retention-age 3d --max-backlog 100000")
-        {
-            name,
-        };
+            "Creates topics; what is not given is as the broker is set. "
+            + "Example: equeue topic create orders --queues 8 --retention-age 3d --max-backlog 100000");
+        TopicNames names = AddNames(command);
         TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
-        command.SetAction(async (parsed, cancellationToken) =>
+        command.SetAction((parsed, cancellationToken) =>
         {
             TopicSettings wanted = settings.Read(parsed);
-            await using EQueueClient client = options.CreateClient(parsed);
-            TopicDescription created = await client.Admin.CreateTopicAsync(
-                parsed.GetRequiredValue(name), wanted, cancellationToken);
-            await WriteDescriptionAsync(
-                streams, created, options.IsJson(parsed), withSettings: false, cancellationToken);
-            return ExitCode.Done;
+            var errand = new TopicErrand<TopicDescription>(
+                "created",
+                (admin, topic, token) => admin.CreateTopicAsync(topic, wanted, token),
+                WriteAsync);
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
 
     private static Command CreateAlter(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
         var command = new Command(
             "alter",
-            "Changes the settings that are given and leaves the rest. Example: equeue topic alter orders --queues 16")
-        {
-            name,
-        };
+            "Changes the settings that are given and leaves the rest. Example: equeue topic alter orders --queues 16");
+        TopicNames names = AddNames(command);
         TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
-        command.SetAction(async (parsed, cancellationToken) =>
+        command.SetAction((parsed, cancellationToken) =>
         {
             TopicSettings changes = settings.Read(parsed);
             if (changes == TopicSettings.None)
                 throw new UsageException("Nothing to change: name a setting, such as --queues 8.");
-            await using EQueueClient client = options.CreateClient(parsed);
-            TopicDescription altered = await client.Admin.AlterTopicAsync(
-                parsed.GetRequiredValue(name), changes, cancellationToken);
-            await WriteDescriptionAsync(
-                streams, altered, options.IsJson(parsed), withSettings: true, cancellationToken);
-            return ExitCode.Done;
+            var errand = new TopicErrand<TopicDescription>(
+                "altered",
+                (admin, topic, token) => admin.AlterTopicAsync(topic, changes, token),
+                WriteWithSettingsAsync);
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
@@ -107,119 +98,55 @@ internal static class TopicCommands
 
     private static Command CreateDescribe(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
-        var command = new Command("describe", "Tells a topic's settings and where its queues begin and end.") { name };
-        command.SetAction(async (parsed, cancellationToken) =>
-        {
-            await using EQueueClient client = options.CreateClient(parsed);
-            TopicDescription topic = await client.Admin.DescribeTopicAsync(
-                parsed.GetRequiredValue(name), cancellationToken);
-            await WriteDescriptionAsync(
-                streams, topic, options.IsJson(parsed), withSettings: true, cancellationToken);
-            return ExitCode.Done;
-        });
+        var command = new Command("describe", "Tells topics' settings and where their queues begin and end.");
+        TopicNames names = AddNames(command);
+        command.SetAction((parsed, cancellationToken) => new TopicErrand<TopicDescription>(
+            "described",
+            (admin, topic, token) => admin.DescribeTopicAsync(topic, token),
+            WriteWithSettingsAsync).RunAsync(options, names, parsed, streams, cancellationToken));
         return command;
     }
 
     private static Command CreateDelete(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
-        var yes = new Option<bool>("--yes") { Description = "Really: its messages and its groups' progress go too." };
-        var command = new Command("delete", "Deletes a topic with its messages.") { name, yes };
-        command.SetAction(async (parsed, cancellationToken) =>
+        var yes = new Option<bool>("--yes") { Description = "Really: messages and groups' progress go too." };
+        var command = new Command("delete", "Deletes topics with their messages.") { yes };
+        TopicNames names = AddNames(command);
+        command.SetAction((parsed, cancellationToken) =>
         {
-            string topic = parsed.GetRequiredValue(name);
-            if (!parsed.GetValue(yes)) throw new UsageException($"Deleting {topic} cannot be undone: add --yes.");
-            await using EQueueClient client = options.CreateClient(parsed);
-            await client.Admin.DeleteTopicAsync(topic, cancellationToken);
-            if (options.IsJson(parsed)) JsonLine.Write(streams.Output, json => json.WriteString("deleted", topic));
-            else await streams.Error.WriteLineAsync($"deleted {topic}");
-            return ExitCode.Done;
+            if (!parsed.GetValue(yes))
+                throw new UsageException($"Deleting {names.Describe(parsed)} cannot be undone: add --yes.");
+            var errand = new TopicErrand<string>(
+                "deleted",
+                async (admin, topic, token) =>
+                {
+                    await admin.DeleteTopicAsync(topic, token);
+                    return topic;
+                },
+                static (writer, topic, _) => writer.WriteDeletedAsync(topic));
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
 
-    private static async Task WriteDescriptionAsync(
-        CliStreams streams,
-        TopicDescription topic,
-        bool isJson,
-        bool withSettings,
-        CancellationToken cancellationToken)
+    private static TopicNames AddNames(Command command)
     {
-        if (isJson) WriteJson(streams.Output, topic);
-        else WriteTable(streams, topic);
-        await streams.Output.FlushAsync(cancellationToken);
-        if (withSettings && !isJson) await streams.Error.WriteLineAsync(Describe(topic.Settings));
+        var names = new TopicNames();
+        names.AddTo(command);
+        return names;
     }
 
-    private static void WriteTable(CliStreams streams, TopicDescription topic) => TableWriter.Write(
-        streams,
-        ["topic", "queue", "start", "end", "bytes", "last stored"],
-        [
-            .. topic.Queues.Select(queue => new[]
-            {
-                topic.Topic,
-                Text(queue.Number),
-                Text(queue.Start.Value),
-                Text(queue.End.Value),
-                Text(queue.StoredBytes),
-                LastStored(queue) ?? "-",
-            }),
-        ]);
-
-    private static string Describe(TopicSettings settings)
+    private static Task WriteAsync(TopicWriter writer, TopicDescription topic, bool areMany)
     {
-        string backlog = settings is { MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }
-            ? $"{Bound(settings.MaxBacklogMessages)} messages, {Bound(settings.MaxBacklogBytes)} bytes, "
-                + $"{Word(settings.BacklogPolicy)}, "
-                + (settings.BacklogGroups is { Length: > 0 } groups ? groups : "any group")
-            : "no bound";
-        string age = settings.RetentionAge is { } kept && kept > TimeSpan.Zero ? kept.ToString() : "for ever";
-        return $"retention: {age}, {Bound(settings.RetentionBytes)} bytes, "
-            + $"{Bound(settings.RetentionCount)} messages a queue; "
-            + $"largest message: {settings.MaxMessageBytes} bytes; backlog: {backlog}";
+        writer.Write(topic);
+        return Task.CompletedTask;
     }
 
-    private static string Bound(long? value) => value is > 0 ? Text(value.Value) : "any";
-
-    private static string Word(BacklogPolicy? policy) => policy switch
+    private static Task WriteWithSettingsAsync(TopicWriter writer, TopicDescription topic, bool areMany)
     {
-        BacklogPolicy.Reject => "reject",
-        BacklogPolicy.DropOldest => "drop-oldest",
-        _ => "block",
-    };
-
-    private static void WriteJson(Stream output, TopicDescription topic) => JsonLine.Write(output, json =>
-    {
-        json.WriteString("topic", topic.Topic);
-        json.WriteString("id", topic.Id.Value);
-        json.WriteString("createdTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
-        json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
-        json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
-        json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
-        json.WriteNumber("retentionCount", topic.Settings.RetentionCount ?? 0);
-        json.WriteNumber("maxMessageBytes", topic.Settings.MaxMessageBytes ?? 0);
-        json.WriteNumber("maxBacklogMessages", topic.Settings.MaxBacklogMessages ?? 0);
-        json.WriteNumber("maxBacklogBytes", topic.Settings.MaxBacklogBytes ?? 0);
-        json.WriteString("backlogPolicy", Word(topic.Settings.BacklogPolicy));
-        json.WriteString("backlogGroups", topic.Settings.BacklogGroups ?? "");
-        json.WriteStartArray("queues");
-        foreach (QueueDescription queue in topic.Queues)
-        {
-            json.WriteStartObject();
-            json.WriteNumber("queue", queue.Number);
-            json.WriteNumber("start", queue.Start.Value);
-            json.WriteNumber("end", queue.End.Value);
-            json.WriteNumber("storedBytes", queue.StoredBytes);
-            json.WriteString("lastStoredTime", LastStored(queue));
-            json.WriteEndObject();
-        }
-
-        json.WriteEndArray();
-    });
-
-    private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
-        ? null : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
+        writer.Write(topic);
+        return writer.WriteSettingsAsync(topic, areMany);
+    }
 
     private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
 }
