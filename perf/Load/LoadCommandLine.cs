@@ -40,10 +40,11 @@ internal sealed class LoadCommandLine
     };
 
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
-    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread, packing)", 1, 10_000_000);
+    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread, packing, groups)", 1, 10_000_000);
     private readonly Option<double?> _logGB = Fraction(
         "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
 
+    private readonly Option<int?> _changes = Number("--changes", "changes of members in each run (groups, 40)", 4, 10_000);
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
     private readonly Option<bool> _noLimit = new("--no-limit") { Description = "leave the limit runs out" };
@@ -63,7 +64,7 @@ internal sealed class LoadCommandLine
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
             _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup, _api,
-            _flush, _inFlight, _rates, _logGB, _data, _server, _noLimit, _seed, _json, _report, _warmMemory,
+            _flush, _inFlight, _rates, _logGB, _changes, _data, _server, _noLimit, _seed, _json, _report, _warmMemory,
             _limitBlock, _limitTotal, _plant,
         };
     }
@@ -81,7 +82,7 @@ internal sealed class LoadCommandLine
             Producers = result.GetValue(_producers),
             Consumers = result.GetValue(_consumers),
             Queues = result.GetValue(_queues),
-            Topics = result.GetValue(_topics) ?? standard.Topics,
+            Topics = result.GetValue(_topics),
             Seconds = result.GetValue(_seconds),
             Messages = result.GetValue(_messages),
             Repeat = result.GetValue(_repeat),
@@ -91,6 +92,7 @@ internal sealed class LoadCommandLine
             InFlight = NullIfNotGiven(result.GetValue(_inFlight)),
             Rates = NullIfNotGiven(result.GetValue(_rates)),
             LogGB = result.GetValue(_logGB),
+            Changes = result.GetValue(_changes),
             DataDirectory = result.GetValue(_data),
             Server = result.GetValue(_server),
             NoLimit = result.GetValue(_noLimit),

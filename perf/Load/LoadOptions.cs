@@ -17,7 +17,7 @@ internal sealed record LoadOptions
 
     public int? Queues { get; init; }
 
-    public int Topics { get; init; } = 1;
+    public int? Topics { get; init; }
 
     /// <summary>Seconds of sending in a measured run.</summary>
     public double? Seconds { get; init; }
@@ -52,6 +52,9 @@ internal sealed record LoadOptions
     public string? JsonFile { get; init; }
 
     public string? ReportFile { get; init; }
+
+    /// <summary>Changes of a group's members in a measured run.</summary>
+    public int? Changes { get; init; }
 
     public Plant Plant { get; init; } = Plant.None;
 

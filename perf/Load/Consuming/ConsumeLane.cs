@@ -31,7 +31,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
             order.Run);
         if (order.Plant != Plant.None && number == 0)
             _defect = new PlantedDefect(order.Plant, Checker.Observe);
-        if (order.Consumers == 1)
+        if (order.InGroup)
             _member = _client.CreateConsumer(order.Group, order.Topics, new ConsumerOptions());
         else
             _reader = _client.CreateReader();
@@ -44,6 +44,9 @@ internal sealed class ConsumeLane : IAsyncDisposable
 
     /// <summary>When the consumer last ran out of messages. Any thread may read it.</summary>
     public long LastConsumedNs => Volatile.Read(ref _lastConsumedNs);
+
+    /// <summary>Queues that it has now. Any thread may read it.</summary>
+    public int QueueCount => (_member?.GetProgress() ?? _reader!.GetProgress()).Count;
 
     /// <summary>Connects and learns its queues and positions; what is sent from now on will be read.</summary>
     public static async Task<ConsumeLane> StartAsync(

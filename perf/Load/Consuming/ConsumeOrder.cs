@@ -3,7 +3,8 @@ using EQueue.Load.Measuring;
 namespace EQueue.Load.Consuming;
 
 /// <summary>What the consumers of one process are to be, before anything is sent.</summary>
-/// <param name="Group">The group of a single consumer; several consumers are given their queues instead.</param>
+/// <param name="Group">The group of members.</param>
+/// <param name="InGroup">They are members of one group; else each is given its share of the queues.</param>
 /// <param name="Batches">Reads stored batches instead of messages one by one.</param>
 /// <param name="TimeAll">Every message carries its due time and is timed, not one in 1,024.</param>
 /// <param name="Rate">Messages a second that each reads at most; null: at will.</param>
@@ -12,6 +13,7 @@ internal sealed record ConsumerOrder(
     string Server,
     int Consumers,
     string Group,
+    bool InGroup,
     IReadOnlyList<string> Topics,
     int Queues,
     int Producers,

@@ -55,33 +55,12 @@ internal sealed class ServerRole : IRole
         return new ServerResult(listen[ListenKey.Length..], seconds, _server.WorkingSet64, cpuPercent);
     }
 
-    private static ProcessStartInfo NewStartInfo(ServerOrder order)
-    {
-        var own = new DirectoryInfo(AppContext.BaseDirectory);
-        var folder = Path.GetFullPath(Path.Combine(own.FullName, "..", "..", "Server", own.Name));
-        var library = Path.Combine(folder, "EQueue.Server.dll");
-        if (!File.Exists(library))
-            throw LoadException.Failed($"the server program is not at {library}: build it, or the load program anew");
-        var program = Environment.ProcessPath!;
-        var name = Path.GetFileNameWithoutExtension(program);
-        var isHost = string.Equals(name, "dotnet", StringComparison.OrdinalIgnoreCase);
-        var start = new ProcessStartInfo(isHost ? program : Path.ChangeExtension(library, null))
-        {
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-            UseShellExecute = false,
-        };
-        string[] arguments =
+    private static ProcessStartInfo NewStartInfo(ServerOrder order) => BuiltProgram.NewStart(
+        "Server",
         [
             "--data", order.Directory, "--listen", "127.0.0.1:0", "--admin", "none",
             "--flush", order.Flush.ToString().ToLowerInvariant(),
-        ];
-        if (isHost)
-            start.ArgumentList.Add(library);
-        foreach (var argument in arguments)
-            start.ArgumentList.Add(argument);
-        return start;
-    }
+        ]);
 
     private async Task KillAsync()
     {

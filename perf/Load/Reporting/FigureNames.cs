@@ -51,10 +51,23 @@ internal static class FigureNames
     public const string FetchedRatio = "fetchedRatio";
     public const string ReadSeconds = "readSeconds";
     public const string ReadSecondsOfAll = "readSecondsOfAll";
+    public const string CreateSeconds = "createSeconds";
+    public const string ListSeconds = "listSeconds";
+    public const string DescribeSeconds = "describeSeconds";
+    public const string WatchCpuPercent = "watchCpuPercent";
+    public const string WatchResidentBytes = "watchRssBytes";
+    public const string ReopenedResidentBytes = "reopenedRssBytes";
+    public const string GroupToManual = "groupToManual";
+    public const string Repeated = "repeated";
+    public const string Rebalance = "rebalanceMs";
+    public const string Count = "count";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
         [("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)];
+
+    /// <summary>What happens to a group, by the name that it has under <see cref="Rebalance"/>.</summary>
+    public static readonly IReadOnlyList<string> Changes = ["join", "leave", "kill"];
 
     /// <summary>
     /// Figures that say how fast, and what they are compared with: none is told of a run that delivered wrong messages.
@@ -63,7 +76,8 @@ internal static class FigureNames
     [
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
-        FetchedRatio, ReadSeconds, ReadSecondsOfAll,
+        FetchedRatio, ReadSeconds, ReadSecondsOfAll, CreateSeconds, ListSeconds, DescribeSeconds, GroupToManual,
+        .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -79,6 +93,9 @@ internal static class FigureNames
         LogBytes, ReplayBytes, LiveBytes, LogToLive, SettledToLive, SegmentsRemoved, SegmentsPacked, SettleSeconds,
         MaxDepth, RequestsPerMessage, ResidentGrowth,
         FetchedBytes, FetchedBytesOfAll, FetchedRatio, ReadSeconds, ReadSecondsOfAll,
+        CreateSeconds, ListSeconds, DescribeSeconds, WatchCpuPercent, WatchResidentBytes,
+        ReopenedResidentBytes, GroupToManual, Repeated,
+        .. Changes.SelectMany(change => Latency(Of(Rebalance, change)).Append(Of(Of(Rebalance, change), Count))),
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -40,15 +40,16 @@ internal sealed class Figures
         this[FigureNames.ReferenceValue] = value;
     }
 
-    public void SetLatency(string group, LatencyHistogram histogram)
+    public void SetLatency(string group, LatencyHistogram histogram) =>
+        SetPercentiles(group, histogram, nsOfUnit: 1e3);
+
+    /// <summary>Sets how long it took, after each change of one kind, until a group had settled.</summary>
+    /// <param name="change">One of <see cref="FigureNames.Changes"/>.</param>
+    public void SetRebalance(string change, LatencyHistogram histogram)
     {
-        if (histogram.Count == 0)
-            return;
-        foreach (var (name, percent) in FigureNames.Percentiles)
-        {
-            var durationNs = name == "max" ? histogram.MaxNs : histogram.PercentileNs(percent);
-            this[FigureNames.Of(group, name)] = durationNs / 1000.0;
-        }
+        var group = FigureNames.Of(FigureNames.Rebalance, change);
+        this[FigureNames.Of(group, FigureNames.Count)] = histogram.Count;
+        SetPercentiles(group, histogram, nsOfUnit: 1e6);
     }
 
     /// <summary>Sets what a role's process used between two moments.</summary>
@@ -93,7 +94,7 @@ internal sealed class Figures
             if (values.Length == 0)
                 continue;
             var isCount = name is FigureNames.Missing or FigureNames.Duplicated or FigureNames.Reordered
-                or FigureNames.Damaged;
+                or FigureNames.Damaged or FigureNames.Repeated;
             row[name] = isCount ? values.Sum() : Statistics.Median(values);
         }
 
@@ -113,5 +114,16 @@ internal sealed class Figures
         foreach (var note in runs.SelectMany(run => run.Notes))
             row.Note(note.Key, note.Value);
         return row;
+    }
+
+    private void SetPercentiles(string group, LatencyHistogram histogram, double nsOfUnit)
+    {
+        if (histogram.Count == 0)
+            return;
+        foreach (var (name, percent) in FigureNames.Percentiles)
+        {
+            var durationNs = name == "max" ? histogram.MaxNs : histogram.PercentileNs(percent);
+            this[FigureNames.Of(group, name)] = durationNs / nsOfUnit;
+        }
     }
 }

@@ -56,6 +56,15 @@ internal sealed class ReportTable
         new("bytes 1:", FigureNames.FetchedRatio, Tenths),
         new("read s", FigureNames.ReadSeconds, Hundredths),
         new("of all s", FigureNames.ReadSecondsOfAll, Hundredths),
+        new("create s", FigureNames.CreateSeconds, Hundredths),
+        new("list s", FigureNames.ListSeconds, Hundredths),
+        new("describe s", FigureNames.DescribeSeconds, Hundredths),
+        new("waited on cpu %", FigureNames.WatchCpuPercent, Hundredths),
+        new("waited on MB", FigureNames.WatchResidentBytes, Megabytes),
+        new("reopened MB", FigureNames.ReopenedResidentBytes, Megabytes),
+        new("group/manual", FigureNames.GroupToManual, Hundredths),
+        .. FigureNames.Changes.SelectMany(OfChange),
+        new("came again", FigureNames.Repeated, Whole),
     ];
 
     private readonly List<string> _headers = [];
@@ -136,6 +145,18 @@ internal sealed class ReportTable
         foreach (var row in _rows)
             text.Append("| ").AppendJoin(" | ", row).AppendLine(" |");
         return text.ToString();
+    }
+
+    private static Column[] OfChange(string change)
+    {
+        var group = FigureNames.Of(FigureNames.Rebalance, change);
+        return
+        [
+            new($"{change}s", FigureNames.Of(group, FigureNames.Count), Whole, InFull: true),
+            new($"{change} p50 ms", FigureNames.Of(group, "p50"), Tenths),
+            new($"{change} p99 ms", FigureNames.Of(group, "p99"), Tenths),
+            new($"{change} max ms", FigureNames.Of(group, "max"), Tenths),
+        ];
     }
 
     private int[] Widths() =>

@@ -12,6 +12,9 @@ internal sealed class ConsumerRole : IRole
 {
     private static readonly TimeSpan PollInterval = TimeSpan.FromMilliseconds(1);
 
+    /// <summary>The members of a group have their queues sooner.</summary>
+    private static readonly TimeSpan SharingTimeout = TimeSpan.FromSeconds(60);
+
     /// <summary>How long to look for messages too many.</summary>
     private static readonly TimeSpan LingerTime = TimeSpan.FromMilliseconds(100);
 
@@ -49,7 +52,22 @@ internal sealed class ConsumerRole : IRole
     {
         for (var number = 0; number < order.Consumers; number++)
             _lanes.Add(await ConsumeLane.StartAsync(order, number, _endToEnd, cancellationToken));
+        await WaitUntilSharedAsync(order, cancellationToken);
         _loops.AddRange(_lanes.Select(lane => Task.Run(() => lane.RunAsync(_stop.Token), CancellationToken.None)));
+    }
+
+    /// <summary>Waits until every queue has its reader and each reader its share.</summary>
+    private async Task WaitUntilSharedAsync(ConsumerOrder order, CancellationToken cancellationToken)
+    {
+        var queues = order.Topics.Count * order.Queues;
+        var least = order.InGroup ? order.Topics.Count * (order.Queues / order.Consumers) : 0;
+        var started = TimeProvider.System.GetTimestamp();
+        while (_lanes.Sum(lane => lane.QueueCount) != queues || _lanes.Any(lane => lane.QueueCount < least))
+        {
+            if (TimeProvider.System.GetElapsedTime(started) > SharingTimeout)
+                throw LoadException.Failed($"{queues} queues are not shared out after {SharingTimeout.TotalSeconds} s");
+            await Task.Delay(PollInterval, cancellationToken);
+        }
     }
 
     private async Task<ExpectResult> ExpectAsync(ExpectOrder order, CancellationToken cancellationToken)

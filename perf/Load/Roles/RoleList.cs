@@ -1,10 +1,12 @@
 using EQueue.Load.Calls;
 using EQueue.Load.Consuming;
 using EQueue.Load.Filtering;
+using EQueue.Load.Grouping;
 using EQueue.Load.Limit;
 using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
 using EQueue.Load.Storing;
+using EQueue.Load.Topics;
 
 namespace EQueue.Load.Roles;
 
@@ -27,6 +29,8 @@ internal static class RoleList
     public const string Replay = "replay";
     public const string Packing = "packing";
     public const string Filter = "filter";
+    public const string Watch = "watch";
+    public const string Members = "members";
 
     public static IRole? Create(string name) => name switch
     {
@@ -46,6 +50,8 @@ internal static class RoleList
         Replay => new ReplayRole(),
         Packing => new PackingRole(),
         Filter => new FilterRole(),
+        Watch => new WatchRole(),
+        Members => new MembersRole(),
         _ => null,
     };
 }

@@ -246,6 +246,6 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         plan.BatchCount, plan.SampleMask);
 
     private ConsumerOrder NewConsumerOrder() => new(
-        _server, plan.Consumers, $"load-{_run:x8}", _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
+        _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
         _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate, _options.Plant);
 }

@@ -25,7 +25,7 @@ internal sealed class FilterScenario : IScenario
         var options = session.Options;
         if (options.Server is not null || options.InFlight is not null || options.Rates is not null
             || options.Producers is not null || options.Consumers is not null || options.Seconds is not null
-            || options.Topics != 1 || options.Api != SendApi.Message)
+            || options.Topics is not (null or 1) || options.Api != SendApi.Message)
         {
             throw LoadException.Usage(
                 "filter knows no --server, --in-flight, --rate, --producers, --consumers, --seconds, --topics, --api");

@@ -47,6 +47,13 @@ internal sealed record RunPlan
     /// <summary>Messages a second at which each consumer reads; null: at will.</summary>
     public int? ConsumeRate { get; init; }
 
+    /// <summary>
+    /// Whether the consumers are members of one group; null: a single one is, several are given their queues.
+    /// </summary>
+    public bool? InGroup { get; init; }
+
+    public bool IsGroup => InGroup ?? Consumers == 1;
+
     /// <summary>Messages of one call with the batch API.</summary>
     public int BatchCount => Math.Clamp(64 * 1024 / Size, 1, 100);
 
@@ -79,7 +86,7 @@ internal sealed record RunPlan
         Producers = options.Producers ?? 1,
         Consumers = options.Consumers ?? 1,
         Queues = options.Queues ?? StandardQueues,
-        Topics = options.Topics,
+        Topics = options.Topics ?? 1,
         Seconds = options.Seconds ?? 10,
         Messages = options.Messages,
         Warmup = options.Warmup ?? 2,
@@ -125,7 +132,7 @@ internal sealed record RunPlan
         ("rate", Rate),
         ("maxBacklog", MaxBacklog),
         ("consumeRate", ConsumeRate),
-        ("consume", Consumers switch { 0 => "none", 1 => "group", _ => "assigned" }),
+        ("consume", Consumers == 0 ? "none" : IsGroup ? "group" : "assigned"),
         ("seconds", Messages is null ? Seconds : null),
         ("messages", Messages),
         ("warmup", Warmup),

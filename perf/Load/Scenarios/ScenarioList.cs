@@ -16,6 +16,8 @@ internal static class ScenarioList
         new ColdReadScenario(),
         new BackPressureScenario(),
         new FilterScenario(),
+        new GroupsScenario(),
+        new TopicsScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

@@ -26,8 +26,9 @@ internal sealed class PacedSender(double ratePerSecond, double seconds) : ISende
             var slot = slots[lane.Sequence % slots.Length];
             slot.WaitUntilFree(cancellationToken);
             slot.Begin(dueNs);
+            var key = lane.NextKey;
             var message = lane.NextDue(dueNs);
-            lane.Producer.Send(message.Topic, new Message(message.Body), callback, slot, cancellationToken);
+            lane.Producer.Send(message.Topic, new Message(message.Body, key), callback, slot, cancellationToken);
         }
 
         foreach (var slot in slots)

@@ -1,6 +1,9 @@
+using System.Globalization;
 using System.Runtime.CompilerServices;
+using System.Text;
 using EQueue.Client;
 using EQueue.Load.Measuring;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Sending;
 
@@ -19,6 +22,7 @@ internal sealed class SendLane : IAsyncDisposable
     private readonly int _number;
     private readonly long _sampleMask;
     private readonly bool _hasTimestamp;
+    private readonly string[] _keys;
     private long _endSequence;
     private long _deadlineNs;
 
@@ -31,6 +35,7 @@ internal sealed class SendLane : IAsyncDisposable
         _number = number;
         _sampleMask = order.SampleMask;
         _hasTimestamp = order.Size >= BodyStamp.SizeWithTimestamp;
+        _keys = [.. Enumerable.Range(0, order.KeyedQueues).Select(queue => FindKey(queue, order.KeyedQueues))];
         SlotCount = order.SlotCount;
         Producer = _client.CreateProducer();
     }
@@ -44,6 +49,9 @@ internal sealed class SendLane : IAsyncDisposable
 
     /// <summary>Messages sent since the lane was made; also the next sequence.</summary>
     public long Sequence { get; private set; }
+
+    /// <summary>The key of the message that is next; null for none.</summary>
+    public string? NextKey => _keys.Length == 0 ? null : _keys[(int)(Sequence % _keys.Length)];
 
     /// <summary>Begins a stretch of sending that ends after a time or a count.</summary>
     public void Begin(double seconds, long? messages)
@@ -78,6 +86,10 @@ internal sealed class SendLane : IAsyncDisposable
         await Producer.DisposeAsync();
         await _client.DisposeAsync();
     }
+
+    private static string FindKey(int queue, int queueCount) => Enumerable.Range(0, int.MaxValue)
+        .Select(number => number.ToString(CultureInfo.InvariantCulture))
+        .First(key => Murmur2.QueueOf(Encoding.UTF8.GetBytes(key), queueCount) == queue);
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private Outgoing Take(long sequence, long stampNs, bool isSampled)

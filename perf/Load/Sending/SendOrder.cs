@@ -18,7 +18,13 @@ internal sealed record ProducerOrder(
     SendApi Api,
     int InFlight,
     int BatchCount,
-    long SampleMask);
+    long SampleMask)
+{
+    /// <summary>
+    /// Queues of the topic among which paced messages take turns, by their keys; 0: without keys, in runs.
+    /// </summary>
+    public int KeyedQueues { get; init; }
+}
 
 /// <summary>One stretch of sending: by time, or by count when <see cref="MessagesPerProducer"/> is set.</summary>
 /// <param name="Rate">

@@ -2,7 +2,8 @@ namespace EQueue.Broker;
 
 /// <summary>Ends waits: one timer for all of them, ticking only while somebody waits.</summary>
 /// <remarks>
-/// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. The clock counts
+/// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. While no wait is
+/// about to end the timer ticks one time in ten, so that a parked request costs next to nothing. The clock counts
 /// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns is a pause of
 /// this process or its machine, and nobody's wait ends for that.
 /// </remarks>
@@ -10,6 +11,9 @@ internal sealed class DeadlineWheel<T> : IDisposable
     where T : class, IDeadline
 {
     private const int SlotCount = 512;
+
+    /// <summary>Ticks from one turn to the next while no wait is about to end.</summary>
+    private const int SlowTicks = 10;
 
     private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan LongestGap = TimeSpan.FromSeconds(1);
@@ -25,6 +29,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private long _lastTick;
     private int _count;
     private bool _isTicking;
+    private bool _isSlow;
     private bool _isDisposed;
 
     /// <param name="time">Measures the waits.</param>
@@ -59,16 +64,20 @@ internal sealed class DeadlineWheel<T> : IDisposable
                 return;
             Unlink(waiter);
             _count++;
-            if (!_isTicking)
+            bool isStarting = !_isTicking;
+            if (isStarting)
             {
                 _isTicking = true;
                 _lastTurn = _time.GetElapsedTime(_started);
                 _lastTick = (_lastTurn - _paused).Ticks / Tick.Ticks;
-                _timer.Change(Tick, Tick);
             }
 
             DeadlinePlace place = waiter.Place;
-            place.DueTick = (Clock().Ticks / Tick.Ticks) + 1 + (long)(wait / Tick);
+            long now = Clock().Ticks / Tick.Ticks;
+            place.DueTick = now + 1 + (long)(wait / Tick);
+            bool isSoon = place.DueTick <= now + SlowTicks + 1;
+            if (isStarting || (_isSlow && isSoon))
+                SetPace(!isSoon);
             place.Slot = (int)(place.DueTick % SlotCount);
             place.Previous = null;
             place.Next = _slots[place.Slot];
@@ -117,6 +126,8 @@ internal sealed class DeadlineWheel<T> : IDisposable
             for (long tick = from; tick <= now; tick++)
                 CollectDue((int)(tick % SlotCount), now, due);
             _lastTick = Math.Max(_lastTick, now);
+            if (_isTicking && !_isDisposed && HasSoon(now) == _isSlow)
+                SetPace(!_isSlow);
             RestIfEmpty();
         }
 
@@ -138,6 +149,25 @@ internal sealed class DeadlineWheel<T> : IDisposable
 
             waiter = next;
         }
+    }
+
+    /// <summary>Whether a wait may end before a slow tick and the one behind it.</summary>
+    private bool HasSoon(long now)
+    {
+        for (long tick = now + 1; tick <= now + SlowTicks + 1; tick++)
+        {
+            if (_slots[tick % SlotCount] is not null)
+                return true;
+        }
+
+        return false;
+    }
+
+    private void SetPace(bool isSlow)
+    {
+        _isSlow = isSlow;
+        TimeSpan period = isSlow ? Tick * SlowTicks : Tick;
+        _timer.Change(period, period);
     }
 
     private void RestIfEmpty()

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.Diagnostics;
+using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Sending;
 using EQueue.Client;
@@ -27,7 +28,7 @@ internal static class SendCommand
     {
         (GlobalOptions options, SendOptions sendOptions, ParseResult parsed, CliStreams streams) = job;
         SendRequest request = sendOptions.Read(parsed);
-        await using Stream? lines = OpenLines(sendOptions.Lines(parsed), streams);
+        await using Stream? lines = LineReader.Open(sendOptions.Lines(parsed), streams.Input);
         byte[] body = lines is null ? await sendOptions.ReadBodyAsync(parsed, cancellationToken) : [];
         await using EQueueClient client = options.CreateClient(parsed);
         // A broker that was never there is told apart, soon, from one that restarts while messages are under way.
@@ -61,13 +62,6 @@ internal static class SendCommand
 
         return await ReportAsync(window, request, streams, Stopwatch.GetElapsedTime(started));
     }
-
-    private static Stream? OpenLines(string? path, CliStreams streams) => path switch
-    {
-        null => null,
-        "-" => streams.Input,
-        _ => new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, 1, FileOptions.Asynchronous),
-    };
 
     private static ValueTask<SendReceipt> SendOne(Producer producer, SendRequest request, ReadOnlySpan<byte> body)
     {

@@ -2,6 +2,7 @@ using System.CommandLine;
 using System.Globalization;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
+using EQueue.Cli.Topics;
 using EQueue.Client;
 using EQueue.Protocol;
 
@@ -22,60 +23,49 @@ internal static class TopicCommands
         return topic;
     }
 
-    private static Argument<string> TopicArgument() => new("topic") { Description = "The topic's name." };
-
     private static Command CreateCreate(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
         var command = new Command(
             "create",
-            "Creates a topic; what is not given is as the broker is set. "
-            + "Example: equeue topic create orders --queues 8 --retention-age 3d --max-backlog 100000")
-        {
-            name,
-        };
+            "Creates topics; what is not given is as the broker is set. "
+            + "Example: equeue topic create orders --queues 8 --retention-age 3d --max-backlog 100000");
+        TopicNames names = AddNames(command);
         TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
-        command.SetAction(async (parsed, cancellationToken) =>
+        command.SetAction((parsed, cancellationToken) =>
         {
             TopicSettings wanted = settings.Read(parsed);
-            await using EQueueClient client = options.CreateClient(parsed);
-            TopicDescription created = await client.Admin.CreateTopicAsync(
-                parsed.GetRequiredValue(name), wanted, cancellationToken);
-            await WriteDescriptionAsync(
-                streams, created, options.IsJson(parsed), withSettings: false, cancellationToken);
-            return ExitCode.Done;
+            var errand = new TopicErrand<TopicDescription>(
+                "created",
+                (admin, topic, token) => admin.CreateTopicAsync(topic, wanted, token),
+                WriteAsync);
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
 
     private static Command CreateAlter(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
         var command = new Command(
             "alter",
-            "Changes the settings that are given and leaves the rest. Example: equeue topic alter orders --queues 16")
-        {
-            name,
-        };
+            "Changes the settings that are given and leaves the rest. Example: equeue topic alter orders --queues 16");
+        TopicNames names = AddNames(command);
         TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
-        command.SetAction(async (parsed, cancellationToken) =>
+        command.SetAction((parsed, cancellationToken) =>
         {
             TopicSettings changes = settings.Read(parsed);
             if (changes == TopicSettings.None)
                 throw new UsageException("Nothing to change: name a setting, such as --queues 8.");
-            await using EQueueClient client = options.CreateClient(parsed);
-            TopicDescription altered = await client.Admin.AlterTopicAsync(
-                parsed.GetRequiredValue(name), changes, cancellationToken);
-            await WriteDescriptionAsync(
-                streams, altered, options.IsJson(parsed), withSettings: true, cancellationToken);
-            return ExitCode.Done;
+            var errand = new TopicErrand<TopicDescription>(
+                "altered",
+                (admin, topic, token) => admin.AlterTopicAsync(topic, changes, token),
+                WriteWithSettingsAsync);
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
 
     private static Command CreateAlterQueues(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
         var queues = new Option<int[]>("--queue")
         {
             Description = "The queues by number, or all.",
@@ -83,32 +73,29 @@ internal static class TopicCommands
             Required = true,
             CustomParser = QueueListText.Parse,
         };
-        var writable = new Option<bool?>("--writable") { Description = "Whether they take messages: true or false." };
-        var readable = new Option<bool?>("--readable") { Description = "Whether they may be read: true or false." };
+        Option<bool?> writable = TrueOrFalse("--writable", "Whether they take messages: true or false.");
+        Option<bool?> readable = TrueOrFalse("--readable", "Whether they may be read: true or false.");
         var command = new Command(
             "alter-queues",
             "Says which queues may be written and read, so that queues can be drained before they are retired. "
             + "Example: equeue topic alter-queues orders --queue 3,5-7 --writable false")
         {
-            name, queues, writable, readable,
+            queues, writable, readable,
         };
-        command.SetAction(async (parsed, cancellationToken) =>
+        TopicNames names = AddNames(command);
+        command.SetAction((parsed, cancellationToken) =>
         {
             bool? isWritable = parsed.GetValue(writable);
             bool? isReadable = parsed.GetValue(readable);
             if (isWritable is null && isReadable is null)
                 throw new UsageException("Nothing to change: name --writable or --readable, with true or false.");
-            await using EQueueClient client = options.CreateClient(parsed);
             int[] numbers = parsed.GetRequiredValue(queues);
-            TopicDescription altered = await client.Admin.AlterQueuesAsync(
-                parsed.GetRequiredValue(name),
-                numbers.Length > 0 ? numbers : null,
-                isWritable,
-                isReadable,
-                cancellationToken);
-            await WriteDescriptionAsync(
-                streams, altered, options.IsJson(parsed), withSettings: false, cancellationToken);
-            return ExitCode.Done;
+            var errand = new TopicErrand<TopicDescription>(
+                "altered",
+                (admin, topic, token) => admin.AlterQueuesAsync(
+                    topic, numbers.Length > 0 ? numbers : null, isWritable, isReadable, token),
+                WriteAsync);
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
@@ -149,141 +136,58 @@ internal static class TopicCommands
 
     private static Command CreateDescribe(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
-        var command = new Command("describe", "Tells a topic's settings and where its queues begin and end.") { name };
-        command.SetAction(async (parsed, cancellationToken) =>
-        {
-            await using EQueueClient client = options.CreateClient(parsed);
-            TopicDescription topic = await client.Admin.DescribeTopicAsync(
-                parsed.GetRequiredValue(name), cancellationToken);
-            await WriteDescriptionAsync(
-                streams, topic, options.IsJson(parsed), withSettings: true, cancellationToken);
-            return ExitCode.Done;
-        });
+        var command = new Command("describe", "Tells topics' settings and where their queues begin and end.");
+        TopicNames names = AddNames(command);
+        command.SetAction((parsed, cancellationToken) => new TopicErrand<TopicDescription>(
+            "described",
+            (admin, topic, token) => admin.DescribeTopicAsync(topic, token),
+            WriteWithSettingsAsync).RunAsync(options, names, parsed, streams, cancellationToken));
         return command;
     }
 
     private static Command CreateDelete(GlobalOptions options, CliStreams streams)
     {
-        Argument<string> name = TopicArgument();
-        var yes = new Option<bool>("--yes") { Description = "Really: its messages and its groups' progress go too." };
-        var command = new Command("delete", "Deletes a topic with its messages.") { name, yes };
-        command.SetAction(async (parsed, cancellationToken) =>
+        var yes = new Option<bool>("--yes") { Description = "Really: messages and groups' progress go too." };
+        var command = new Command("delete", "Deletes topics with their messages.") { yes };
+        TopicNames names = AddNames(command);
+        command.SetAction((parsed, cancellationToken) =>
         {
-            string topic = parsed.GetRequiredValue(name);
-            if (!parsed.GetValue(yes)) throw new UsageException($"Deleting {topic} cannot be undone: add --yes.");
-            await using EQueueClient client = options.CreateClient(parsed);
-            await client.Admin.DeleteTopicAsync(topic, cancellationToken);
-            if (options.IsJson(parsed)) JsonLine.Write(streams.Output, json => json.WriteString("deleted", topic));
-            else await streams.Error.WriteLineAsync($"deleted {topic}");
-            return ExitCode.Done;
+            if (!parsed.GetValue(yes))
+                throw new UsageException($"Deleting {names.Describe(parsed)} cannot be undone: add --yes.");
+            var errand = new TopicErrand<string>(
+                "deleted",
+                async (admin, topic, token) =>
+                {
+                    await admin.DeleteTopicAsync(topic, token);
+                    return topic;
+                },
+                static (writer, topic, _) => writer.WriteDeletedAsync(topic));
+            return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
     }
 
-    private static async Task WriteDescriptionAsync(
-        CliStreams streams,
-        TopicDescription topic,
-        bool isJson,
-        bool withSettings,
-        CancellationToken cancellationToken)
+    private static Option<bool?> TrueOrFalse(string name, string description) =>
+        new(name) { Description = description, HelpName = "true|false", Arity = ArgumentArity.ExactlyOne };
+
+    private static TopicNames AddNames(Command command)
     {
-        if (isJson) WriteJson(streams.Output, topic);
-        else WriteTable(streams, topic);
-        await streams.Output.FlushAsync(cancellationToken);
-        if (withSettings && !isJson) await streams.Error.WriteLineAsync(Describe(topic.Settings));
+        var names = new TopicNames();
+        names.AddTo(command);
+        return names;
     }
 
-    private static void WriteTable(CliStreams streams, TopicDescription topic) => TableWriter.Write(
-        streams,
-        ["topic", "queue", "start", "end", "bytes", "last stored", "state"],
-        [
-            .. topic.Queues.Select(queue => new[]
-            {
-                topic.Topic,
-                Text(queue.Number),
-                Text(queue.Start.Value),
-                Text(queue.End.Value),
-                Text(queue.StoredBytes),
-                LastStored(queue) ?? "-",
-                Describe(queue.State),
-            }),
-        ]);
-
-    private static string Describe(QueueState state)
+    private static Task WriteAsync(TopicWriter writer, TopicDescription topic, bool areMany)
     {
-        string text = (IsWritable(state), IsReadable(state)) switch
-        {
-            (true, true) => "open",
-            (false, true) => "not writable",
-            (true, false) => "not readable",
-            _ => "closed",
-        };
-        return IsDrained(state) ? $"{text}, drained" : text;
+        writer.Write(topic);
+        return Task.CompletedTask;
     }
 
-    private static bool IsWritable(QueueState state) => state.HasFlag(QueueState.Writable);
-
-    private static bool IsReadable(QueueState state) => state.HasFlag(QueueState.Readable);
-
-    private static bool IsDrained(QueueState state) => state.HasFlag(QueueState.Drained);
-
-    private static string Describe(TopicSettings settings)
+    private static Task WriteWithSettingsAsync(TopicWriter writer, TopicDescription topic, bool areMany)
     {
-        string backlog = settings is { MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }
-            ? $"{Bound(settings.MaxBacklogMessages)} messages, {Bound(settings.MaxBacklogBytes)} bytes, "
-                + $"{Word(settings.BacklogPolicy)}, "
-                + (settings.BacklogGroups is { Length: > 0 } groups ? groups : "any group")
-            : "no bound";
-        string age = settings.RetentionAge is { } kept && kept > TimeSpan.Zero ? kept.ToString() : "for ever";
-        return $"retention: {age}, {Bound(settings.RetentionBytes)} bytes, "
-            + $"{Bound(settings.RetentionCount)} messages a queue; "
-            + $"largest message: {settings.MaxMessageBytes} bytes; backlog: {backlog}";
+        writer.Write(topic);
+        return writer.WriteSettingsAsync(topic, areMany);
     }
-
-    private static string Bound(long? value) => value is > 0 ? Text(value.Value) : "any";
-
-    private static string Word(BacklogPolicy? policy) => policy switch
-    {
-        BacklogPolicy.Reject => "reject",
-        BacklogPolicy.DropOldest => "drop-oldest",
-        _ => "block",
-    };
-
-    private static void WriteJson(Stream output, TopicDescription topic) => JsonLine.Write(output, json =>
-    {
-        json.WriteString("topic", topic.Topic);
-        json.WriteString("id", topic.Id.Value);
-        json.WriteString("createdTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
-        json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
-        json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
-        json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
-        json.WriteNumber("retentionCount", topic.Settings.RetentionCount ?? 0);
-        json.WriteNumber("maxMessageBytes", topic.Settings.MaxMessageBytes ?? 0);
-        json.WriteNumber("maxBacklogMessages", topic.Settings.MaxBacklogMessages ?? 0);
-        json.WriteNumber("maxBacklogBytes", topic.Settings.MaxBacklogBytes ?? 0);
-        json.WriteString("backlogPolicy", Word(topic.Settings.BacklogPolicy));
-        json.WriteString("backlogGroups", topic.Settings.BacklogGroups ?? "");
-        json.WriteStartArray("queues");
-        foreach (QueueDescription queue in topic.Queues)
-        {
-            json.WriteStartObject();
-            json.WriteNumber("queue", queue.Number);
-            json.WriteNumber("start", queue.Start.Value);
-            json.WriteNumber("end", queue.End.Value);
-            json.WriteNumber("storedBytes", queue.StoredBytes);
-            json.WriteString("lastStoredTime", LastStored(queue));
-            json.WriteBoolean("writable", IsWritable(queue.State));
-            json.WriteBoolean("readable", IsReadable(queue.State));
-            json.WriteBoolean("drained", IsDrained(queue.State));
-            json.WriteEndObject();
-        }
-
-        json.WriteEndArray();
-    });
-
-    private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
-        ? null : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
 
     private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
 }

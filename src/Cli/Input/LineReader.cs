@@ -18,6 +18,14 @@ internal sealed class LineReader(Stream stream, int maxLineBytes)
     /// <summary>The line that <see cref="ReadAsync"/> found; valid until the next call.</summary>
     public ReadOnlyMemory<byte> Current { get; private set; }
 
+    /// <summary>What <c>--lines</c> names: a file, standard input with -, or nothing.</summary>
+    public static Stream? Open(string? path, Stream input) => path switch
+    {
+        null => null,
+        "-" => input,
+        _ => new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, 1, FileOptions.Asynchronous),
+    };
+
     /// <summary>Goes to the next line; false at the end.</summary>
     /// <exception cref="UsageException">The line is longer than any message may be.</exception>
     public async ValueTask<bool> ReadAsync(CancellationToken cancellationToken)

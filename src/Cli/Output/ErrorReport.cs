@@ -8,11 +8,13 @@ namespace EQueue.Cli.Output;
 /// <summary>Tells on standard error why a command failed: a sentence, or JSON with <c>--json</c>.</summary>
 internal sealed record ErrorReport(TextWriter Error, bool IsJson)
 {
-    public void Write(Exception exception)
+    /// <param name="exception">Why.</param>
+    /// <param name="topic">Of which of many topics; null: of all that was asked for.</param>
+    public void Write(Exception exception, string? topic = null)
     {
         if (!IsJson)
         {
-            Error.WriteLine($"equeue: {exception.Message}");
+            Error.WriteLine(topic is null ? $"equeue: {exception.Message}" : $"equeue: {topic}: {exception.Message}");
             return;
         }
 
@@ -25,6 +27,7 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
             json.WriteString("code", failure?.Code.ToString() ?? CodeOf(exception));
             json.WriteString("message", exception.Message);
             json.WriteBoolean("retriable", failure?.IsRetriable ?? false);
+            if (topic is not null) json.WriteString("topic", topic);
             json.WriteEndObject();
             json.WriteEndObject();
         }

@@ -1,0 +1,187 @@
+using EQueue.Client;
+using EQueue.Load.Grouping;
+using EQueue.Load.Measuring;
+using EQueue.Load.Roles;
+using EQueue.Load.Sending;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>
+/// A group of which one member after the other joins, leaves and is killed while producers send at an even rate: how
+/// long, each time, until every queue has a living owner that has processed a message of it.
+/// </summary>
+internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan) : IAsyncDisposable
+{
+    private const string Group = "members";
+    private const double SliceSeconds = 2;
+    private const int LeastPauseMs = 100;
+    private const int MostPauseMs = 300;
+
+    /// <summary>Nothing that is measured here takes so long beyond the session timeout, or it never ends.</summary>
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
+
+    private static readonly TimeSpan PollInterval = TimeSpan.FromMilliseconds(5);
+
+    private static readonly MemberChange[] Cycle =
+        [MemberChange.Join, MemberChange.Leave, MemberChange.Join, MemberChange.Kill];
+
+    private readonly RoleProcess _broker = session.Start(RoleList.Broker);
+    private readonly RoleProcess _members = session.Start(RoleList.Members);
+    private readonly RoleProcess _producer = session.Start(RoleList.Producer);
+    private readonly string _directory = session.Workspace.NewPath("groups");
+    private readonly uint _run = (uint)Random.Shared.Next();
+    private readonly Random _random = new(session.Options.Seed);
+    private readonly CancellationTokenSource _enough = new();
+    private EQueueClient? _client;
+
+    public async Task<GroupChanges> RunAsync(Plant plant, CancellationToken cancellationToken)
+    {
+        var load = plan.Load;
+        var start = new BrokerOrder(_directory, load.Flush);
+        var server = (await _broker.CallAsync<BrokerResult>("start", start, cancellationToken)).Server;
+        var topic = $"load-{_run:x8}";
+        _client = new EQueueClient(server);
+        var settings = new TopicSettings { QueueCount = load.Queues };
+        await _client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
+        await _members.CallAsync(
+            "prepare",
+            new MembersOrder(
+                server, Group, topic, load.Queues, plan.Stay, load.Producers, load.Size, session.Options.Seed, _run,
+                load.SlotCount, plan.SessionTimeoutMs, plant),
+            cancellationToken);
+        var producers = new ProducerOrder(
+            server, load.Producers, [topic], load.Size, session.Options.Seed, _run, load.SlotCount, load.Api,
+            load.InFlight, load.BatchCount, load.SampleMask)
+        {
+            KeyedQueues = load.Queues,
+        };
+        await _producer.CallAsync("prepare", producers, cancellationToken);
+        var sending = SendAsync(cancellationToken);
+        var times = await ChangeAsync(sending, cancellationToken);
+        await _enough.CancelAsync();
+        var sent = await sending;
+        await WaitUntilCommittedAsync(topic, cancellationToken);
+        var check = await _members.CallAsync<CheckResult>(
+            "judge", new Consuming.JudgeOrder(sent.SentInAll), cancellationToken);
+        return new GroupChanges(sent.SentInAll.Sum(), times, check);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_client is not null)
+            await _client.DisposeAsync();
+        await _producer.DisposeAsync();
+        await _members.DisposeAsync();
+        await _broker.DisposeAsync();
+        Workspace.Remove(_directory);
+        _enough.Dispose();
+    }
+
+    /// <summary>Sends, a little at a time, until there is enough.</summary>
+    private async Task<SendResult> SendAsync(CancellationToken cancellationToken)
+    {
+        var order = new SendOrder(SliceSeconds, null, plan.Load.Rate);
+        while (true)
+        {
+            var sent = await _producer.CallAsync<SendResult>("send", order, cancellationToken);
+            if (_enough.IsCancellationRequested)
+                return sent;
+        }
+    }
+
+    private async Task<IReadOnlyDictionary<MemberChange, LatencyHistogram>> ChangeAsync(
+        Task sending, CancellationToken cancellationToken)
+    {
+        var times = Enum.GetValues<MemberChange>().ToDictionary(change => change, _ => new LatencyHistogram());
+        var owners = await SettleAsync(0, new Dictionary<int, int>(), sending, cancellationToken);
+        await Task.Delay(TimeSpan.FromSeconds(plan.Load.Warmup), cancellationToken);
+        for (var number = 0; number < plan.Changes; number++)
+        {
+            await Task.Delay(_random.Next(LeastPauseMs, MostPauseMs), cancellationToken);
+            var change = Cycle[number % Cycle.Length];
+            var begun = await _members.CallAsync<MemberChanged>("change", change, cancellationToken);
+            owners = await SettleAsync(begun.StartNs, owners.Owners, sending, cancellationToken);
+            times[change].Record(owners.SettledNs - begun.StartNs);
+        }
+
+        return times;
+    }
+
+    /// <summary>
+    /// Waits until each queue has one owner, each member its share, and each queue that moved was processed by its new
+    /// owner.
+    /// </summary>
+    /// <param name="startNs">When the change began.</param>
+    /// <param name="before">Member by queue before the change.</param>
+    private async Task<Settled> SettleAsync(
+        long startNs, IReadOnlyDictionary<int, int> before, Task sending, CancellationToken cancellationToken)
+    {
+        var started = TimeProvider.System.GetTimestamp();
+        var patience = Patience + TimeSpan.FromMilliseconds(plan.SessionTimeoutMs);
+        while (true)
+        {
+            if (sending.IsFaulted)
+                await sending;
+            var state = await _members.CallAsync<MembersState>("state", null, cancellationToken);
+            if (IsShared(state, plan.Load.Queues))
+            {
+                var moved = state.Queues
+                    .Where(queue => before.GetValueOrDefault(queue.Queue, -1) != queue.Member)
+                    .ToArray();
+                if (moved.All(queue => queue.GivenNs > startNs && queue.ConsumedNs > 0))
+                {
+                    return new Settled(
+                        moved.Length == 0 ? Clock.NowNs : moved.Max(queue => queue.ConsumedNs),
+                        state.Queues.ToDictionary(queue => queue.Queue, queue => queue.Member));
+                }
+            }
+
+            if (TimeProvider.System.GetElapsedTime(started) > patience)
+                throw LoadException.Failed($"the group has not settled after {patience.TotalSeconds} s: {state}");
+            await Task.Delay(PollInterval, cancellationToken);
+        }
+    }
+
+    private static bool IsShared(MembersState state, int queues)
+    {
+        var shares = state.Queues.CountBy(queue => queue.Member).ToDictionary();
+        return state.Queues.Count == queues
+            && state.Queues.Select(queue => queue.Queue).Distinct().Count() == queues
+            && shares.Count == state.Members
+            && shares.Values.Max() - shares.Values.Min() <= 1;
+    }
+
+    /// <summary>Waits until the group has committed everything, as long as it comes nearer.</summary>
+    private async Task WaitUntilCommittedAsync(string topic, CancellationToken cancellationToken)
+    {
+        var lastProgress = TimeProvider.System.GetTimestamp();
+        var least = long.MaxValue;
+        while (least > 0 && TimeProvider.System.GetElapsedTime(lastProgress) < Patience)
+        {
+            var described = await _client!.Admin.DescribeGroupAsync(Group, topic, withAges: false, cancellationToken);
+            var lag = described.Queues.Sum(queue => queue.Lag);
+            if (lag < least)
+            {
+                least = lag;
+                lastProgress = TimeProvider.System.GetTimestamp();
+            }
+
+            await Task.Delay(PollInterval, cancellationToken);
+        }
+    }
+
+    private sealed record Settled(long SettledNs, IReadOnlyDictionary<int, int> Owners);
+}
+
+/// <summary>What the runs have in common.</summary>
+/// <param name="Load">Who sends what, and the queues.</param>
+/// <param name="Stay">Members that are there all the time; one more comes and goes.</param>
+/// <param name="Changes">Of a run.</param>
+internal sealed record GroupChangesPlan(RunPlan Load, int Stay, int Changes, int SessionTimeoutMs);
+
+/// <summary>What came out.</summary>
+/// <param name="Messages">That were sent.</param>
+/// <param name="Times">From each change until the group had settled.</param>
+internal sealed record GroupChanges(
+    long Messages, IReadOnlyDictionary<MemberChange, LatencyHistogram> Times, CheckResult Check);

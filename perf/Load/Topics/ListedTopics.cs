@@ -1,0 +1,63 @@
+using System.Text.Json;
+using EQueue.Load.Measuring;
+
+namespace EQueue.Load.Topics;
+
+/// <summary>What the lines of <c>equeue topic list --json</c> or <c>describe --json</c> name.</summary>
+internal static class ListedTopics
+{
+    /// <summary>
+    /// Compares the lines with the topics that were made: each once, in order, with as many queues as it was given.
+    /// </summary>
+    /// <param name="wanted">Names in ordinal order.</param>
+    public static CheckResult Judge(
+        IReadOnlyList<string> lines, IReadOnlyList<string> wanted, int queues, Plant plant)
+    {
+        var found = lines.Select(Read).ToList();
+        PlantDefect(found, plant);
+        var expected = wanted.ToHashSet(StringComparer.Ordinal);
+        var seen = new HashSet<string>(StringComparer.Ordinal);
+        long duplicated = 0, reordered = 0, damaged = 0;
+        var last = string.Empty;
+        foreach (var (name, count) in found)
+        {
+            if (!expected.Contains(name) || count != queues)
+                damaged++;
+            else if (!seen.Add(name))
+                duplicated++;
+            else if (string.CompareOrdinal(name, last) < 0)
+                reordered++;
+            last = name;
+        }
+
+        return new CheckResult(expected.Count - seen.Count, duplicated, reordered, damaged);
+    }
+
+    private static (string Name, int Queues) Read(string line)
+    {
+        using var document = JsonDocument.Parse(line);
+        var root = document.RootElement;
+        var queues = root.TryGetProperty("queues", out var described)
+            ? described.GetArrayLength()
+            : root.GetProperty("queueCount").GetInt32();
+        return (root.GetProperty("topic").GetString()!, queues);
+    }
+
+    /// <summary>In the middle: a name lost, told twice, or told after the next one.</summary>
+    private static void PlantDefect(List<(string Name, int Queues)> found, Plant plant)
+    {
+        var at = found.Count / 2;
+        switch (plant)
+        {
+            case Plant.Missing:
+                found.RemoveAt(at);
+                break;
+            case Plant.Duplicate:
+                found.Insert(at, found[at]);
+                break;
+            case Plant.Reorder:
+                (found[at], found[at - 1]) = (found[at - 1], found[at]);
+                break;
+        }
+    }
+}

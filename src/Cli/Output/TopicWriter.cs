@@ -1,0 +1,134 @@
+using System.Globalization;
+using System.Text.Json;
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Output;
+
+/// <summary>Prints topics: rows of their queues, or one JSON object each.</summary>
+/// <remarks>
+/// Rows of a table on a terminal are kept until <see cref="FlushAsync"/>; everything else goes out as it comes.
+/// </remarks>
+internal sealed class TopicWriter(CliStreams streams, bool isJson)
+{
+    private static readonly string[] Columns = ["topic", "queue", "start", "end", "bytes", "last stored", "state"];
+
+    private readonly List<string[]> _rows = [];
+
+    /// <summary>Prints where a topic's queues begin and end; as JSON its settings too.</summary>
+    public void Write(TopicDescription topic)
+    {
+        if (isJson)
+        {
+            JsonLine.Write(streams.Output, json => WriteFields(json, topic));
+            return;
+        }
+
+        _rows.AddRange(topic.Queues.Select(queue => new[]
+        {
+            topic.Topic,
+            Text(queue.Number),
+            Text(queue.Start.Value),
+            Text(queue.End.Value),
+            Text(queue.StoredBytes),
+            LastStored(queue) ?? "-",
+            Describe(queue.State),
+        }));
+        if (!streams.IsTerminal) WriteRows();
+    }
+
+    /// <summary>Tells a topic's settings on standard error, unless they are in its JSON.</summary>
+    public Task WriteSettingsAsync(TopicDescription topic, bool isOneOfMany) => isJson
+        ? Task.CompletedTask
+        : streams.Error.WriteLineAsync((isOneOfMany ? $"{topic.Topic}: " : "") + Describe(topic.Settings));
+
+    /// <summary>Tells that a topic is gone.</summary>
+    public async Task WriteDeletedAsync(string topic)
+    {
+        if (isJson) JsonLine.Write(streams.Output, json => json.WriteString("deleted", topic));
+        else await streams.Error.WriteLineAsync($"deleted {topic}");
+    }
+
+    /// <summary>Has everything printed that was written.</summary>
+    public async Task FlushAsync()
+    {
+        if (_rows.Count > 0) WriteRows();
+        await streams.Output.FlushAsync(CancellationToken.None);
+    }
+
+    private void WriteRows()
+    {
+        TableWriter.Write(streams, Columns, _rows);
+        _rows.Clear();
+    }
+
+    private static string Describe(QueueState state)
+    {
+        string text = (state & (QueueState.Writable | QueueState.Readable)) switch
+        {
+            QueueState.Writable | QueueState.Readable => "open",
+            QueueState.Readable => "not writable",
+            QueueState.Writable => "not readable",
+            _ => "closed",
+        };
+        return state.HasFlag(QueueState.Drained) ? $"{text}, drained" : text;
+    }
+
+    private static string Describe(TopicSettings settings)
+    {
+        string backlog = settings is { MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }
+            ? $"{Bound(settings.MaxBacklogMessages)} messages, {Bound(settings.MaxBacklogBytes)} bytes, "
+                + $"{Word(settings.BacklogPolicy)}, "
+                + (settings.BacklogGroups is { Length: > 0 } groups ? groups : "any group")
+            : "no bound";
+        string age = settings.RetentionAge is { } kept && kept > TimeSpan.Zero ? kept.ToString() : "for ever";
+        return $"retention: {age}, {Bound(settings.RetentionBytes)} bytes, "
+            + $"{Bound(settings.RetentionCount)} messages a queue; "
+            + $"largest message: {settings.MaxMessageBytes} bytes; backlog: {backlog}";
+    }
+
+    private static string Bound(long? value) => value is > 0 ? Text(value.Value) : "any";
+
+    private static string Word(BacklogPolicy? policy) => policy switch
+    {
+        BacklogPolicy.Reject => "reject",
+        BacklogPolicy.DropOldest => "drop-oldest",
+        _ => "block",
+    };
+
+    private static void WriteFields(Utf8JsonWriter json, TopicDescription topic)
+    {
+        json.WriteString("topic", topic.Topic);
+        json.WriteString("id", topic.Id.Value);
+        json.WriteString("createdTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
+        json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
+        json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
+        json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
+        json.WriteNumber("retentionCount", topic.Settings.RetentionCount ?? 0);
+        json.WriteNumber("maxMessageBytes", topic.Settings.MaxMessageBytes ?? 0);
+        json.WriteNumber("maxBacklogMessages", topic.Settings.MaxBacklogMessages ?? 0);
+        json.WriteNumber("maxBacklogBytes", topic.Settings.MaxBacklogBytes ?? 0);
+        json.WriteString("backlogPolicy", Word(topic.Settings.BacklogPolicy));
+        json.WriteString("backlogGroups", topic.Settings.BacklogGroups ?? "");
+        json.WriteStartArray("queues");
+        foreach (QueueDescription queue in topic.Queues)
+        {
+            json.WriteStartObject();
+            json.WriteNumber("queue", queue.Number);
+            json.WriteNumber("start", queue.Start.Value);
+            json.WriteNumber("end", queue.End.Value);
+            json.WriteNumber("storedBytes", queue.StoredBytes);
+            json.WriteString("lastStoredTime", LastStored(queue));
+            json.WriteBoolean("writable", queue.State.HasFlag(QueueState.Writable));
+            json.WriteBoolean("readable", queue.State.HasFlag(QueueState.Readable));
+            json.WriteBoolean("drained", queue.State.HasFlag(QueueState.Drained));
+            json.WriteEndObject();
+        }
+
+        json.WriteEndArray();
+    }
+
+    private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
+        ? null : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
+
+    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
+}

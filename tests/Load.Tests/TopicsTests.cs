@@ -1,0 +1,81 @@
+using System.Text.Json;
+using EQueue.Load.Topics;
+
+namespace EQueue.Load.Tests;
+
+public sealed class TopicsTests
+{
+    [Fact]
+    public async Task GivenAFewTopics_WhenTopicsRuns_ThenEachVerbAndTheRestOfTheServerAreMeasured()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "topics", "--topics", "50", "--queues", "3", "--seconds", "0.5", "--warmup", "0.1", "--repeat", "1",
+            "--json", "topics.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var row = Assert.Single(program.ReadJson("topics.json").GetProperty("rows").EnumerateArray());
+        var parameters = row.GetProperty("params");
+        Assert.Equal(50, parameters.GetProperty("topics").GetInt32());
+        Assert.Equal(3, parameters.GetProperty("queues").GetInt32());
+        string[] measured =
+        [
+            "createSeconds", "listSeconds", "describeSeconds", "readySeconds", "watchRssBytes", "reopenedRssBytes",
+        ];
+        Assert.All(measured, name => Assert.True(row.GetProperty(name).GetDouble() > 0, name));
+        Assert.True(row.GetProperty("broker").GetProperty("rssBytes").GetInt64() > 0);
+        Assert.InRange(row.GetProperty("broker").GetProperty("cpuPercent").GetDouble(), 0, 1_000);
+        Assert.InRange(row.GetProperty("watchCpuPercent").GetDouble(), 0, 1_000);
+        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+            Assert.Equal(0, row.GetProperty(name).GetInt64());
+        Assert.Equal(
+            ["topics.json"], Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName));
+    }
+
+    [Theory]
+    [InlineData("missing")]
+    [InlineData("duplicate")]
+    [InlineData("reorder")]
+    public async Task GivenAPlantedDefect_WhenTopicsRuns_ThenItExitsWith3AndTellsNoTime(string plant)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "topics", "--plant", plant, "--topics", "20", "--queues", "1", "--seconds", "0.1", "--warmup", "0",
+            "--repeat", "1", "--json", "topics.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
+        var row = program.ReadJson("topics.json").GetProperty("rows")[0];
+        foreach (var name in new[] { "createSeconds", "listSeconds", "describeSeconds", "readySeconds" })
+            Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
+        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        Assert.Equal(
+            plant switch { "missing" => [1, 0, 0], "duplicate" => [0, 1, 0], _ => new long[] { 0, 0, 1 } }, wrong);
+    }
+
+    [Fact]
+    public void GivenATopicWithAnotherNumberOfQueues_WhenListed_ThenItIsDamaged()
+    {
+        string[] lines = ["{\"topic\":\"a\",\"queueCount\":2}", "{\"topic\":\"b\",\"queues\":[{}]}"];
+        Assert.Equal(1, ListedTopics.Judge(lines, ["a", "b"], 2, Plant.None).Damaged);
+        Assert.True(ListedTopics.Judge(lines[..1], ["a"], 2, Plant.None).IsRight);
+    }
+
+    [Theory]
+    [InlineData("--server 127.0.0.1:1")]
+    [InlineData("--size 128")]
+    [InlineData("--topics 1")]
+    [InlineData("--topics 50001")]
+    [InlineData("--topics 50000 --queues 5")]
+    [InlineData("--topics 2 --queues 10001")]
+    public async Task GivenFlagsThatTopicsDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(["topics", .. flags.Split(' ')]);
+
+        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+    }
+}
