@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
@@ -81,6 +82,39 @@ public sealed class ProducerFaultTests
 
         Assert.Equal(ErrorCode.Timeout, expiry.Code);
         Assert.Equal([0, 2], fake.All());
+        Assert.Equal(1, fake.HighestEpoch);
+    }
+
+    [Fact]
+    public async Task GivenCopiesOfTwoBatchesThatComeLate_WhenTheFirstHasRunOutOfTime_ThenNeitherIsStoredTwice()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        HashSet<int> seen = [];
+        fake.Judge = request => seen.Add(request.Batches[0].FirstBody) ? Verdict.IgnoreLate : Verdict.Ignore;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches with
+        {
+            RequestTimeout = TimeSpan.FromMilliseconds(100),
+            DeliveryTimeout = TimeSpan.FromSeconds(2),
+            MaxInFlight = 4,
+        });
+
+        // Too large to leave in one request.
+        var first = producer.SendAsync("t", new byte[600], cancellationToken: Token).AsTask();
+        await Eventually.TrueAsync(() => fake.ProduceCount >= 4);
+        byte[] body = [.. BitConverter.GetBytes(1), .. new byte[600]];
+        var second = producer.SendAsync("t", body, cancellationToken: Token).AsTask();
+        await Eventually.TrueAsync(() => fake.Requests.Any(static request => request.Batches[0].FirstBody == 1));
+        var expired = await Assert.ThrowsAsync<EQueueException>(() => first);
+
+        // The second one is asked for under the old epoch and misses the first; then their copies come, both fit.
+        fake.BeforeInit = request => Assert.True(request.Known.Id < 0 || fake.DeliverLate() == ErrorCode.None);
+        fake.Judge = static _ => Verdict.Store;
+        var untold = await Assert.ThrowsAsync<EQueueException>(() => second);
+        await producer.SendAsync("t", BitConverter.GetBytes(2), cancellationToken: Token);
+
+        Assert.Equal((ErrorCode.Timeout, ErrorCode.Timeout), (expired.Code, untold.Code));
+        Assert.Equal([0, 1, 2], fake.All());
         Assert.Equal(1, fake.HighestEpoch);
     }
 

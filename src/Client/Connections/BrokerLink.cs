@@ -59,20 +59,23 @@ internal sealed class BrokerLink : IAsyncDisposable
     /// <paramref name="timeout"/>.</exception>
     public async ValueTask<HelloResponse> ConnectAsync(TimeSpan timeout, CancellationToken cancellationToken)
     {
+        // The wait itself is ended: one that went on alone would fail later, and nobody would see it.
+        using var patience = new CancellationTokenSource(timeout, _options.TimeProvider);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
         try
         {
-            await Remoting.WaitConnectedAsync(cancellationToken).AsTask()
-                .WaitAsync(timeout, _options.TimeProvider, CancellationToken.None).ConfigureAwait(false);
+            await Remoting.WaitConnectedAsync(either.Token).ConfigureAwait(false);
             return _hello!;
+        }
+        catch (RemotingException exception) when (exception.Error == RemotingError.Cancelled
+            && patience.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
+        {
+            throw new EQueueException(
+                ErrorCode.Unreachable, $"No connection to {Address} within {timeout}.", exception);
         }
         catch (RemotingException exception)
         {
             throw Faults.From(exception);
-        }
-        catch (TimeoutException exception)
-        {
-            throw new EQueueException(
-                ErrorCode.Unreachable, $"No connection to {Address} within {timeout}.", exception);
         }
     }
 

@@ -204,9 +204,14 @@ internal sealed partial class BrokerLane
         if (batch.Sequence < 0)
             return;
         if (batch.HadLoss)
+        {
+            batch.Queue.NoteUntold(batch);
             BeginRenewal(Renewal.NextEpoch, $"a batch for {batch.Queue} {why} and an answer to it was lost");
+        }
         else
+        {
             batch.Queue.NoteGap(batch);
+        }
     }
 
     private void FailClosed(ProduceRequest request, SendBatch batch)
@@ -284,4 +289,10 @@ internal sealed partial class BrokerLane
             + (cause is null ? "." : $"; last: {cause.Message}"),
             cause);
     }
+
+    private EQueueException Untold(SendBatch batch) => new(
+        ErrorCode.Timeout,
+        $"Nobody can tell whether {Address} has stored it: an answer was lost, and a batch before it for {batch.Queue} "
+        + $"was not acknowledged within {_options.DeliveryTimeout}.",
+        batch.LastError);
 }

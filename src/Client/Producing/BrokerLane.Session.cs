@@ -18,8 +18,9 @@ internal enum Renewal
 /// <content>
 /// The connection and the producer session. Without both nothing is sent. A gap in a queue's sequences ends the
 /// session: first every batch whose fate is unknown is sent once more under the old one, which tells whether it is
-/// stored; then the epoch rises and what is left is numbered anew from 0. So neither a loss of the answer nor an expiry
-/// can store a message twice.
+/// stored; then the epoch rises and what is left is numbered anew from 0. A batch to which an answer was lost is not
+/// left when one before it was given up with its fate unknown: old copies of both may have come until the epoch rose.
+/// So neither a loss of the answer nor an expiry can store a message twice.
 /// </content>
 internal sealed partial class BrokerLane
 {
@@ -160,14 +161,27 @@ internal sealed partial class BrokerLane
             .InvokeAsync(new InitProducerRequest(null, known), _options.RequestTimeout, cancellationToken)
             .ConfigureAwait(false);
         Log.SessionOpened(_logger, Address, answer.Session.Id, answer.Session.Epoch);
+        List<SettledBatch> failed = [];
         lock (_gate)
         {
             _session = answer.Session;
             _renewal = Renewal.None;
-            foreach (var queue in _queues.Values)
-                queue.Renumber();
+            Renumber(failed);
             BeReady(hello, generation);
         }
+
+        SettleAll(failed);
+    }
+
+    /// <summary>What is pending goes on in the new session, but for what the old one may have stored. Under the
+    /// gate.</summary>
+    private void Renumber(List<SettledBatch> failed)
+    {
+        List<SendBatch> untold = [];
+        foreach (var queue in _queues.Values)
+            queue.Renumber(untold);
+        foreach (var batch in untold)
+            Fail(batch, Untold(batch), failed);
     }
 
     /// <summary>Sending may begin. Under the gate.</summary>

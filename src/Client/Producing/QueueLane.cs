@@ -11,6 +11,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     private long _gapOrdinal;
     private int _gapSequence;
     private volatile bool _isWritable = true;
+    private long _untoldOrdinal = long.MaxValue;
 
     public TopicLane Topic { get; } = topic;
 
@@ -121,16 +122,27 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     }
 
     /// <summary>A new session: whatever is pending is numbered anew from 0.</summary>
-    public void Renumber()
+    /// <param name="untold">Gets the batches that must not be: they may be stored, and nobody can tell.</param>
+    public void Renumber(List<SendBatch> untold)
     {
         NextSequence = 0;
         HasGap = false;
         for (var batch = First; batch is not null; batch = batch.Next)
         {
+            if (batch.Sequence >= 0 && batch.HadLoss && batch.Ordinal > _untoldOrdinal)
+                untold.Add(batch);
             batch.Sequence = -1;
             batch.HadLoss = false;
         }
+
+        _untoldOrdinal = long.MaxValue;
     }
+
+    /// <summary>
+    /// A batch was given up while a copy of it may still reach the broker. Until the epoch rises, that would let in
+    /// the copies behind it as well, after the broker has said that it misses something before them.
+    /// </summary>
+    public void NoteUntold(SendBatch batch) => _untoldOrdinal = Math.Min(_untoldOrdinal, batch.Ordinal);
 
     /// <summary>A batch that has its sequence will never be stored, and every attempt of it was answered.</summary>
     public void NoteGap(SendBatch batch)

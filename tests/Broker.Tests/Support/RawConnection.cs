@@ -42,15 +42,25 @@ internal sealed class RawConnection : IDisposable
     /// <summary>The next frame that is not a keep-alive.</summary>
     public async Task<(Opcode Opcode, ErrorCode Error)> ReceiveAsync()
     {
+        FrameHeader? header = await ReceiveHeaderAsync();
+        Assert.True(header is not null, "The connection ended.");
+        return ((Opcode)header.Value.Opcode, (ErrorCode)header.Value.Error);
+    }
+
+    /// <summary>The header of the next frame that is not a keep-alive; null when the connection ended.</summary>
+    public async Task<FrameHeader?> ReceiveHeaderAsync()
+    {
         var head = new byte[FrameHeader.Size];
-        while (true)
+        while (await FillAsync(head))
         {
-            Assert.True(await FillAsync(head), "The connection ended.");
             Assert.True(FrameHeader.TryRead(head, 16 << 20, out FrameHeader header, out _));
-            Assert.True(await FillAsync(new byte[header.PayloadBytes]), "The connection ended in a frame.");
+            if (!await FillAsync(new byte[header.PayloadBytes]))
+                return null;
             if (header.Opcode != 0)
-                return ((Opcode)header.Opcode, (ErrorCode)header.Error);
+                return header;
         }
+
+        return null;
     }
 
     /// <summary>Whether the broker ends the connection without another byte.</summary>

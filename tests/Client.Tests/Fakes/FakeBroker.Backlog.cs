@@ -21,7 +21,7 @@ internal sealed partial class FakeBroker
 
     private readonly List<string> _topics = [];
     private readonly List<FakeRequest> _requests = [];
-    private byte[]? _late;
+    private readonly List<byte[]> _late = [];
 
     /// <summary>What topics are set to; one that is missing bounds nothing.</summary>
     public ConcurrentDictionary<string, TopicSettings> Settings { get; } = [];
@@ -62,8 +62,22 @@ internal sealed partial class FakeBroker
         }
     }
 
-    /// <summary>The request of <see cref="Verdict.CloseLate"/> comes at last; nobody hears the answer.</summary>
-    public ErrorCode DeliverLate() => Assert.Single(Store(_late!, Verdict.Store)).Error;
+    /// <summary>
+    /// The requests of <see cref="Verdict.CloseLate"/> and <see cref="Verdict.IgnoreLate"/> come at last, in their
+    /// order; nobody hears the answers.
+    /// </summary>
+    /// <returns>The last one's.</returns>
+    public ErrorCode DeliverLate()
+    {
+        lock (_lock)
+            return _late.Select(payload => Assert.Single(Store(payload, Verdict.Store)).Error).ToArray()[^1];
+    }
+
+    private void KeepLate(byte[] payload)
+    {
+        lock (_lock)
+            _late.Add(payload);
+    }
 
     private uint FirstIdOf(string topic)
     {

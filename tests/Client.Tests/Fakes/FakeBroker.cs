@@ -31,6 +31,9 @@ internal enum Verdict
 
     /// <summary>Closes the connection; the request comes again with <see cref="FakeBroker.DeliverLate"/>.</summary>
     CloseLate,
+
+    /// <summary>No answer; the request comes again with <see cref="FakeBroker.DeliverLate"/>.</summary>
+    IgnoreLate,
 }
 
 /// <summary>A broker in memory that checks sequences as the real one does and misbehaves as it is told.</summary>
@@ -68,6 +71,9 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     /// <summary>The refusal of <see cref="Verdict.RefuseFirst"/>.</summary>
     public ErrorCode Refusal { get; set; } = ErrorCode.StorageFull;
+
+    /// <summary>Runs before a producer gets an id or an epoch.</summary>
+    public Action<InitProducerRequest> BeforeInit { get; set; } = static _ => { };
 
     public int ProduceCount => Volatile.Read(ref _produceCount);
 
@@ -191,6 +197,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     private InitProducerResponse Init(InitProducerRequest request)
     {
+        BeforeInit(request);
         lock (_lock)
         {
             InitCount++;
@@ -211,8 +218,11 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
                 connection.Close(null);
                 return;
             case Verdict.CloseLate:
-                _late = payload;
+                KeepLate(payload);
                 connection.Close(null);
+                return;
+            case Verdict.IgnoreLate:
+                KeepLate(payload);
                 return;
             case Verdict.Ignore:
                 return;

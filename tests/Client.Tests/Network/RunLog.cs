@@ -1,0 +1,44 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Client.Tests.Network;
+
+/// <summary>What the clients of one run logged last, to be printed when it fails.</summary>
+internal sealed class RunLog : ILoggerFactory, ILogger
+{
+    private const int MaxLines = 200;
+
+    private readonly ConcurrentQueue<string> _lines = new();
+    private readonly long _started = Stopwatch.GetTimestamp();
+
+    public override string ToString() => string.Join(Environment.NewLine, _lines);
+
+    public void Note(string line)
+    {
+        _lines.Enqueue($"{Stopwatch.GetElapsedTime(_started).TotalMilliseconds,8:F0} ms  {line}");
+        while (_lines.Count > MaxLines)
+            _lines.TryDequeue(out _);
+    }
+
+    void IDisposable.Dispose()
+    {
+    }
+
+    void ILoggerFactory.AddProvider(ILoggerProvider provider)
+    {
+    }
+
+    ILogger ILoggerFactory.CreateLogger(string categoryName) => this;
+
+    IDisposable? ILogger.BeginScope<TState>(TState state) => null;
+
+    bool ILogger.IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Information;
+
+    void ILogger.Log<TState>(
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter) => Note($"{eventId.Id} {formatter(state, exception)}");
+}
