@@ -9,8 +9,9 @@ namespace EQueue.Remoting;
 /// parses.</summary>
 /// <remarks>
 /// <para>Owned by one receive loop. What it shows is always one contiguous piece of one block; a partial frame at a
-/// block's end is moved to the next block. A connection that waits for bytes holds a small block: a large one is taken
-/// when more has come than fits into the small one, and given back when everything has been read.</para>
+/// block's end is moved to the next block. A quiet connection receives into a small block. One that has just received
+/// more than that waits without a block, by a receive of no bytes, and takes a large one when something is there.
+/// </para>
 /// <para>A pending read ends when bytes come, the peer ends the stream or the socket is closed; it cannot be
 /// cancelled alone.</para>
 /// </remarks>
@@ -33,6 +34,7 @@ internal sealed class SocketPipeReader : PipeReader
     private int _end;
     private int _examined;
     private bool _isAtEnd;
+    private bool _isBusy;
 
     /// <param name="socket">Connected; closed by its owner, which ends a pending read with an exception.</param>
     /// <param name="blockBytes">The size of a large block; a single larger frame gets a larger one.</param>
@@ -117,11 +119,25 @@ internal sealed class SocketPipeReader : PipeReader
         do
         {
             if (_start == _end && _block is null or { IsUnshared: true })
+            {
+                if (_isBusy)
+                {
+                    ValueTask<int> news =
+                        _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None, cancellationToken);
+                    if (!news.IsCompleted) ReleaseBlock();
+                    await news.ConfigureAwait(false);
+                }
+
                 BeginBlock();
+            }
             else if (!TryMakeRoom(minimumSize))
+            {
                 await WaitForRoomAsync(minimumSize).ConfigureAwait(false);
+            }
+
             Memory<byte> room = _block!.Array.AsMemory(_end);
             int received = await _socket.ReceiveAsync(room, SocketFlags.None, cancellationToken).ConfigureAwait(false);
+            _isBusy = received >= SmallBlockBytes;
             _isAtEnd = received == 0;
             _end += received;
         }
@@ -131,15 +147,14 @@ internal sealed class SocketPipeReader : PipeReader
         return Current();
     }
 
-    /// <summary>Nothing is unread: takes the block that fits what has come, the small one when nothing has.</summary>
+    /// <summary>Nothing is unread: takes a block for what comes next.</summary>
     private void BeginBlock()
     {
-        int available = _socket.Available;
-        int wanted = available > SmallBlockBytes ? Math.Max(_blockBytes, _recentLargestBytes) : SmallBlockBytes;
+        int wanted = _isBusy ? Math.Max(_blockBytes, _recentLargestBytes) : SmallBlockBytes;
         int heldBytes = _block?.Array.Length ?? 0;
         if (heldBytes < wanted || heldBytes > wanted * 2L)
         {
-            if (available > SmallBlockBytes) _recentLargestBytes -= _recentLargestBytes / 16;
+            if (_isBusy) _recentLargestBytes -= _recentLargestBytes / 16;
             ReleaseBlock();
             if (!TryTakeBlock(wanted)) TryTakeBlock(SmallBlockBytes);
         }
