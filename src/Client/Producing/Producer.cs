@@ -41,6 +41,10 @@ public sealed partial class Producer : IAsyncDisposable
     private Task? _disposal;
     private volatile bool _isDisposed;
 
+    /// <summary>Completes when the last callback of a send that gave up has returned.</summary>
+    private readonly TaskCompletionSource _told = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _telling = 1;
+
     internal Producer(BrokerDirectory directory, ProducerOptions options, Action<Producer> onDisposed)
     {
         options.Validate();
@@ -165,6 +169,16 @@ public sealed partial class Producer : IAsyncDisposable
         await DisposeAsync().ConfigureAwait(false);
     }
 
+    /// <summary>A callback is about to be called; disposing waits for it.</summary>
+    internal void BeginTelling() => Interlocked.Increment(ref _telling);
+
+    /// <summary>The callback has returned.</summary>
+    internal void EndTelling()
+    {
+        if (Interlocked.Decrement(ref _telling) == 0)
+            _told.TrySetResult();
+    }
+
     /// <summary>The memory of one topic with a bounded backlog.</summary>
     internal SendBudget NewBoundedBudget() => new(Options.BufferMemoryBytes / BoundedShare, _boundedBudget);
 
@@ -200,6 +214,8 @@ public sealed partial class Producer : IAsyncDisposable
         lock (_lock)
             retired = [.. _retired];
         await Task.WhenAll(retired).ConfigureAwait(false);
+        EndTelling();
+        await _told.Task.ConfigureAwait(false);
         _onDisposed(this);
     }
 

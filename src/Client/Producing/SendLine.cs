@@ -51,11 +51,17 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
     {
         while (Head() is { } entry)
         {
-            if (entry is WaitingSend send)
-                await AdmitAsync(send).ConfigureAwait(false);
-            else
-                await PassAsync((LineTurn)entry).ConfigureAwait(false);
-            Remove();
+            try
+            {
+                if (entry is WaitingSend send)
+                    await AdmitAsync(send).ConfigureAwait(false);
+                else
+                    await PassAsync((LineTurn)entry).ConfigureAwait(false);
+            }
+            finally
+            {
+                Remove();
+            }
         }
     }
 
@@ -84,6 +90,12 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
     {
         while (!send.IsOver)
         {
+            if (producer.Closing.IsCancellationRequested)
+            {
+                send.Fail(Faults.Disposed("producer"));
+                return;
+            }
+
             try
             {
                 await ResolveAsync().ConfigureAwait(false);
@@ -93,7 +105,12 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
             }
             catch (OperationCanceledException)
             {
-                send.Fail(Faults.Disposed("producer"));
+                // The producer ends: the next round says so.
+            }
+            catch (Exception exception)
+            {
+                // A defect, or no memory: it must not hold up those who come after.
+                send.Fail(new EQueueException(ErrorCode.InternalError, exception.Message, exception));
             }
         }
     }
@@ -108,7 +125,6 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
     /// <summary>Learns the route. What refuses it is told to everybody who waits for it.</summary>
     private async Task ResolveAsync()
     {
-        producer.Closing.ThrowIfCancellationRequested();
         if (topic.IsResolved)
             return;
         using var patience = new CancellationTokenSource(PatienceLeft(), producer.Time);

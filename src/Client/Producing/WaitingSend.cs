@@ -68,10 +68,11 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         {
             isAdmitted = topic.TryAppendNow(_message.Content, _callback ?? Settle, _callback is null ? this : _state);
         }
-        catch (EQueueException exception)
+        catch (Exception exception)
         {
             Volatile.Write(ref _phase, Waiting);
-            Fail(exception);
+            Fail(exception as EQueueException
+                ?? new EQueueException(ErrorCode.InternalError, exception.Message, exception));
             return true;
         }
 
@@ -105,6 +106,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
             return;
         }
 
+        _producer.BeginTelling();
         ThreadPool.UnsafeQueueUserWorkItem(
             static told => told.Send.Tell(told.Error), (Send: this, Error: error), preferLocal: false);
     }
@@ -137,6 +139,10 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         catch (Exception exception)
         {
             Log.CallbackThrew(_producer.Logger, exception);
+        }
+        finally
+        {
+            _producer.EndTelling();
         }
     }
 }
