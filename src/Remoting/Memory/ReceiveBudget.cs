@@ -13,6 +13,7 @@ internal sealed class ReceiveBudget(long maxBytes)
     private readonly LinkedList<Waiter> _line = [];
     private long _usedBytes;
     private bool _isBeyond;
+    private int _waitingCount;
 
     /// <summary>Bytes taken now.</summary>
     public long UsedBytes => Volatile.Read(ref _usedBytes);
@@ -25,6 +26,9 @@ internal sealed class ReceiveBudget(long maxBytes)
             lock (_lock) return _line.Count;
         }
     }
+
+    /// <summary>Whether somebody waits: who can do with less should.</summary>
+    public bool IsTight => Volatile.Read(ref _waitingCount) > 0;
 
     /// <summary>Takes memory if there is some and nobody waits for it.</summary>
     public bool TryTake(int bytes)
@@ -84,6 +88,12 @@ internal sealed class ReceiveBudget(long maxBytes)
     }
 
     private void Serve()
+    {
+        Admit();
+        Volatile.Write(ref _waitingCount, _line.Count);
+    }
+
+    private void Admit()
     {
         while (_line.First is { Value: var first })
         {

@@ -36,7 +36,7 @@ public sealed partial class ServerConnection
         }
         catch (Exception exception)
         {
-            if (exception is not (SocketException or ObjectDisposedException))
+            if (exception is not (SocketException or ObjectDisposedException or OperationCanceledException))
                 Log.LoopFailed(_logger, Id, RemoteEndPoint, exception);
             Close(exception);
         }

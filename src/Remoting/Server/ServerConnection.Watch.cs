@@ -42,6 +42,7 @@ public sealed partial class ServerConnection
         else if (Volatile.Read(ref _pausedSince) != 0 || _input.IsWaitingForMemory)
         {
             if (Volatile.Read(ref _partialSince) != 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
+            if (_input.IsWaitingForMemory) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
             // The peer cannot know that its ping waits behind a paused handler: a sign of life tells it.
             PingEvery(PausedPingInterval);
         }

@@ -126,6 +126,9 @@ internal sealed class SocketPipeReader : PipeReader
                         _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None, cancellationToken);
                     if (!news.IsCompleted) ReleaseBlock();
                     await news.ConfigureAwait(false);
+
+                    // It may end for nothing; then a small block is enough to wait with.
+                    _isBusy = _socket.Available > 0;
                 }
 
                 BeginBlock();
@@ -136,6 +139,9 @@ internal sealed class SocketPipeReader : PipeReader
             }
 
             Memory<byte> room = _block!.Array.AsMemory(_end);
+
+            // Memory beyond the bound is for one frame: it is given back as soon as that has been read.
+            if (_isBeyond) room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
             int received = await _socket.ReceiveAsync(room, SocketFlags.None, cancellationToken).ConfigureAwait(false);
             _isBusy = received >= SmallBlockBytes;
             _isAtEnd = received == 0;
@@ -150,6 +156,7 @@ internal sealed class SocketPipeReader : PipeReader
     /// <summary>Nothing is unread: takes a block for what comes next.</summary>
     private void BeginBlock()
     {
+        if (_isBeyond || _budget is { IsTight: true }) ReleaseBlock();
         int wanted = _isBusy ? Math.Max(_blockBytes, _recentLargestBytes) : SmallBlockBytes;
         int heldBytes = _block?.Array.Length ?? 0;
         if (heldBytes < wanted || heldBytes > wanted * 2L)
