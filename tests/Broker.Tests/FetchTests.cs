@@ -47,6 +47,16 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenAQueueThatMayGiveLessThanIsWaitedFor_WhenItHasMore_ThenTheAnswerComesAtOnce()
+    {
+        for (int i = 0; i < 10; i++)
+            await _producer.ProduceAsync(_queues[0], new string('x', 1_000));
+        FetchRequest request = Messages.Open(Long, Messages.From(_queues[0], 0, maxBytes: 2_500));
+        Fetched fetched = await _peer.FetchAsync(request with { MinBytes = 100_000 });
+        Assert.Equal(2, fetched.Bodies.Count());
+    }
+
+    [Fact]
     public async Task GivenAParkedFetch_WhenAWatchedQueueGetsAMessage_ThenItIsAnswered()
     {
         Task<Fetched> fetch = _peer.FetchAsync(

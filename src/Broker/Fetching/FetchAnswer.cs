@@ -26,5 +26,8 @@ internal sealed class FetchAnswer(FrameBuffer frame, int limit)
     /// <summary>Reads that passed over as much as one may without giving anything.</summary>
     public int LongPasses { get; set; }
 
+    /// <summary>Whether a queue has more that is visible than it was let give: waiting would not bring more.</summary>
+    public bool IsCut { get; set; }
+
     public bool HasErrors { get; set; }
 }

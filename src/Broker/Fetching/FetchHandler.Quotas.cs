@@ -1,5 +1,3 @@
-using EQueue.MessageStore;
-
 namespace EQueue.Broker;
 
 /// <content>Keeps to the quotas: a client in debt is served later, the queues of a topic in debt rest meanwhile.
@@ -13,14 +11,17 @@ internal sealed partial class FetchHandler
     /// <returns>True when the session is the hold's now.</returns>
     private bool TryHold(FetchSession session)
     {
-        if (_isStopping || _quotas.OfClient(session.Peer) is not { } accounts)
+        if (_isStopping || session.Phase == FetchPhase.Ended || _quotas.OfClient(session.Peer) is not { } accounts)
             return false;
-        TimeSpan debt = accounts.FetchDebt;
+
+        // Others of the same client may be served first again and again: not for ever.
+        TimeSpan left = QuotaTable.LongestWait - _time.GetElapsedTime(session.LastUsed);
+        TimeSpan debt = accounts.FetchDebt < left ? accounts.FetchDebt : left;
         if (debt < QuotaTable.ShortestWait)
             return false;
         _quotas.Throttle.Count(debt);
         session.BeginHold();
-        _holds.Add(session, QuotaTable.Cut(debt));
+        _holds.Add(session, debt);
         if (_isStopping)
             EndHold(session);
         return true;
@@ -54,12 +55,30 @@ internal sealed partial class FetchHandler
         ? (int)Math.Min(maxBytes, Math.Max(fetch.PerSecond, SmallestShare))
         : maxBytes;
 
-    private void ChargeTopic(SessionQueue queue, in ReadResult read)
+    /// <summary>What an answer takes from each topic; empty while there is no quota.</summary>
+    private (Topic Topic, int Bytes)[] GivenBy(FetchSession session)
     {
-        if (!_quotas.IsUsed || !_catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic))
-            return;
-        QuotaAccounts? accounts = _quotas.OfTopic(topic);
-        accounts?.Fetch?.Charge(read.Size);
-        accounts?.ChargeRequest();
+        if (!_quotas.IsUsed || session.Served.Count == 0)
+            return [];
+        var given = new List<(Topic Topic, int Bytes)>(session.Served.Count);
+        foreach (SessionQueue queue in session.Served)
+        {
+            if (_catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic))
+                given.Add((topic, queue.GivenBytes));
+        }
+
+        return [.. given];
+    }
+
+    /// <summary>Charges for an answer that leaves.</summary>
+    private void Charge(BrokerConnection peer, (Topic Topic, int Bytes)[] given, int bytes)
+    {
+        _quotas.OfClient(peer)?.Fetch?.Charge(bytes);
+        foreach ((Topic topic, int part) in given)
+        {
+            QuotaAccounts? accounts = _quotas.OfTopic(topic);
+            accounts?.Fetch?.Charge(part);
+            accounts?.ChargeRequest();
+        }
     }
 }

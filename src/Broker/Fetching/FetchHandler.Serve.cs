@@ -82,7 +82,7 @@ internal sealed partial class FetchHandler
     private static bool IsEnough(FetchSession session, FetchAnswer answer)
     {
         // Of cold bytes there is more for the asking: no use in waiting for a fuller answer.
-        if (answer.HasErrors || answer.ColdBytes > 0)
+        if (answer.HasErrors || answer.ColdBytes > 0 || answer.IsCut)
             return true;
         if (answer.EntryBytes >= Math.Min(Math.Max(1, session.Request.MinBytes), answer.Limit))
             return true;
@@ -215,8 +215,9 @@ internal sealed partial class FetchHandler
             queue.Key.Id, queue.Key.Log, ErrorCode.None, read.Start, read.VisibleEnd, read.NextOffset, -1, read.Size)
             .Write(frame.Slice(start, FetchedQueueHeader.Size));
         queue.NextAfterAnswer = read.NextOffset;
+        queue.GivenBytes = read.Size;
         session.Served.Add(queue);
-        ChargeTopic(queue, read);
+        answer.IsCut |= read.NextOffset.Value < read.VisibleEnd.Value;
         answer.EntryBytes += read.Size;
         answer.QueueCount++;
         answer.IsBounded |= IsBounded(queue);
@@ -252,13 +253,14 @@ internal sealed partial class FetchHandler
         _budget.Charge(session, frame.WrittenCount);
         Interlocked.Add(ref _counters.FetchedBytes, answer.EntryBytes);
         BrokerConnection peer = session.Peer;
-        _quotas.OfClient(peer)?.Fetch?.Charge(answer.EntryBytes);
         FrameHeader header = session.Header;
 
         // The next request may come as soon as the answer leaves: the session must rest before.
+        (Topic Topic, int Bytes)[] given = GivenBy(session);
         if (session.TryMove(FetchPhase.Serving, FetchPhase.Idle))
         {
             answer.Frame = null;
+            Charge(peer, given, answer.EntryBytes);
             peer.Answer(header, frame, isOnReceiveLoop, answer.IsBounded ? FrameFlags.Marked : FrameFlags.None);
         }
         else
@@ -304,7 +306,7 @@ internal sealed partial class FetchHandler
             return true;
         }
 
-        if (!session.HasNotes && !session.IsDue && !_isStopping)
+        if (!session.HasNotes && !session.IsDue && !session.IsRestDue && !_isStopping)
             return true;
         if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
             return true;

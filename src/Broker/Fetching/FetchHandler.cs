@@ -281,7 +281,10 @@ internal sealed partial class FetchHandler : IDisposable
     private void OnDue(FetchSession session)
     {
         // When only queues that rested are due, the request waits on.
-        session.IsDue = !session.HasResting || WaitLeft(session) <= TimeSpan.Zero;
+        if (session.HasResting && WaitLeft(session) > TimeSpan.Zero)
+            session.IsRestDue = true;
+        else
+            session.IsDue = true;
         ServeParked(session);
     }
 

@@ -37,6 +37,7 @@ internal sealed class FetchSession(
     private TimeSpan _restWait;
     private bool _isDue;
     private bool _hasResting;
+    private bool _isRestDue;
 
     public BrokerConnection Peer { get; } = peer;
 
@@ -92,6 +93,13 @@ internal sealed class FetchSession(
     {
         get => Volatile.Read(ref _isDue);
         set => Volatile.Write(ref _isDue, value);
+    }
+
+    /// <summary>Set by the wheel: queues that rested may give again.</summary>
+    public bool IsRestDue
+    {
+        get => Volatile.Read(ref _isRestDue);
+        set => Volatile.Write(ref _isRestDue, value);
     }
 
     /// <summary>Whether queues rest until their topic's quota lets them give again.</summary>
@@ -152,6 +160,7 @@ internal sealed class FetchSession(
 
         _resting.Clear();
         Volatile.Write(ref _hasResting, false);
+        IsRestDue = false;
     }
 
     /// <summary>A wait that ends when the first of those who rest is due.</summary>

@@ -17,6 +17,9 @@ internal sealed class SessionQueue(FetchQueueKey key)
     /// <summary>What <see cref="Next"/> becomes when the answer under construction leaves.</summary>
     public QueueOffset NextAfterAnswer { get; set; }
 
+    /// <summary>Its bytes in the answer under construction.</summary>
+    public int GivenBytes { get; set; }
+
     public int MaxBytes { get; set; }
 
     /// <summary>Batches none of whose tag bits are in it are passed over; 0 or all ones: none.</summary>

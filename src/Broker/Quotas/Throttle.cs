@@ -50,7 +50,8 @@ internal sealed class Throttle : IDisposable
     /// <summary>Answers everything at once, now and from now on.</summary>
     public void Stop()
     {
-        _stopping.Cancel();
+        // The loops that pause go on elsewhere: they must not hold up the stop.
+        _ = _stopping.CancelAsync();
         foreach (HeldAnswer answer in _held.Keys)
         {
             _wheel.Remove(answer);
