@@ -18,17 +18,8 @@ internal sealed class ReceiveBudget(long maxBytes)
     /// <summary>Bytes taken now.</summary>
     public long UsedBytes => Volatile.Read(ref _usedBytes);
 
-    /// <summary>Connections that wait.</summary>
-    public int WaitingCount
-    {
-        get
-        {
-            lock (_lock) return _line.Count;
-        }
-    }
-
-    /// <summary>Whether somebody waits: who can do with less should.</summary>
-    public bool IsTight => Volatile.Read(ref _waitingCount) > 0;
+    /// <summary>Connections that wait; while there are any, who can do with less should.</summary>
+    public int WaitingCount => Volatile.Read(ref _waitingCount);
 
     /// <summary>Takes memory if there is some and nobody waits for it.</summary>
     public bool TryTake(int bytes)

@@ -156,7 +156,7 @@ internal sealed class SocketPipeReader : PipeReader
     /// <summary>Nothing is unread: takes a block for what comes next.</summary>
     private void BeginBlock()
     {
-        if (_isBeyond || _budget is { IsTight: true }) ReleaseBlock();
+        if (_isBeyond || _budget is { WaitingCount: > 0 }) ReleaseBlock();
         int wanted = _isBusy ? Math.Max(_blockBytes, _recentLargestBytes) : SmallBlockBytes;
         int heldBytes = _block?.Array.Length ?? 0;
         if (heldBytes < wanted || heldBytes > wanted * 2L)
