@@ -8,6 +8,8 @@ public sealed record ClientOptions
 {
     /// <summary>
     /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.
+    /// Several are several brokers, each with its own share of every topic: name them in the same order everywhere, for
+    /// it decides the queues of keys (docs/client.md, Several brokers).
     /// </summary>
     public string Addresses { get; init; } = "127.0.0.1:9490";
 

@@ -1,4 +1,3 @@
-using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -6,22 +5,18 @@ namespace EQueue.Client;
 /// <content>Consumer groups: who is in them, how far they are, and where they go on.</content>
 public sealed partial class EQueueAdmin
 {
-    /// <summary>Names all groups that have members or progress in ordinal order, a page at a time.</summary>
-    public async IAsyncEnumerable<GroupListing> ListGroupsAsync(
-        [EnumeratorCancellation] CancellationToken cancellationToken = default)
-    {
-        string? after = null;
-        while (true)
-        {
-            var page = await _directory
-                .InvokeAsync(new ListGroupsRequest(after, PageSize), cancellationToken).ConfigureAwait(false);
-            foreach (var group in page.Groups)
-                yield return group;
-            if (!page.HasMore || page.Groups.Count == 0)
-                yield break;
-            after = page.Groups[^1].Group;
-        }
-    }
+    /// <summary>Names all groups that have members or progress in ordinal order, a page at a time when there is one
+    /// broker.</summary>
+    public IAsyncEnumerable<GroupListing> ListGroupsAsync(CancellationToken cancellationToken = default) =>
+        _directory.ListEachAsync<GroupListing>(
+            static async (seed, last, token) =>
+            {
+                var request = new ListGroupsRequest(last?.Group, PageSize);
+                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                return (page.Groups, page.HasMore);
+            },
+            Shares.Unite,
+            cancellationToken);
 
     /// <summary>Tells a group's members, who has which queue, and how far the group is behind.</summary>
     /// <param name="group">Its name.</param>
@@ -30,11 +25,15 @@ public sealed partial class EQueueAdmin
     /// queue.</param>
     /// <param name="cancellationToken">Ends the wait for the answer.</param>
     /// <exception cref="EQueueException">UnknownGroup, UnknownTopic, InvalidName.</exception>
-    public ValueTask<GroupDescription> DescribeGroupAsync(
+    public async ValueTask<GroupDescription> DescribeGroupAsync(
         string group, string? topic = null, bool withAges = true, CancellationToken cancellationToken = default) =>
-        _directory.InvokeAsync(new DescribeGroupRequest(group, topic, withAges), cancellationToken);
+        Shares.Unite(
+            await _directory.InvokeEachAsync<DescribeGroupRequest, GroupDescription>(
+                _ => new DescribeGroupRequest(group, topic, withAges), ErrorCode.UnknownGroup, cancellationToken)
+                .ConfigureAwait(false),
+            _directory.ShareCount);
 
-    /// <summary>Sets where a group without members goes on: all queues in one step, or none.</summary>
+    /// <summary>Sets where a group without members goes on: all queues of a broker in one step, or none.</summary>
     /// <param name="group">Its name; with a topic it need not exist, except for <see cref="ResetPosition.By"/>.</param>
     /// <param name="position">Where to; put within what each queue holds.</param>
     /// <param name="topic">The topic; null = every queue that the group has progress in.</param>
@@ -55,18 +54,24 @@ public sealed partial class EQueueAdmin
         bool isPreview = false,
         CancellationToken cancellationToken = default)
     {
-        var request = new ResetOffsetsRequest
+        var answers = await _directory.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
+            RequestAt, ErrorCode.UnknownGroup, cancellationToken).ConfigureAwait(false);
+        return Shares.Unite(answers, _directory.ShareCount);
+
+        ResetOffsetsRequest? RequestAt(int share)
         {
-            Group = group,
-            InstanceId = instanceId,
-            Topic = topic,
-            Numbers = queues,
-            To = position.Target,
-            Value = position.Value,
-            IsPreview = isPreview,
-        };
-        var answer = await _directory.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
-        return answer.Queues;
+            var numbers = Shares.NumbersAt(queues, share, _directory.ShareCount, out var isAsked);
+            return !isAsked ? null : new ResetOffsetsRequest
+            {
+                Group = group,
+                InstanceId = instanceId,
+                Topic = topic,
+                Numbers = numbers,
+                To = position.Target,
+                Value = position.Value,
+                IsPreview = isPreview,
+            };
+        }
     }
 
     /// <summary>Removes a group without members and all its progress, or its progress in one topic.</summary>
@@ -74,5 +79,6 @@ public sealed partial class EQueueAdmin
     /// InvalidName.</exception>
     public async ValueTask DeleteGroupAsync(
         string group, string? topic = null, CancellationToken cancellationToken = default) =>
-        await _directory.InvokeAsync(new DeleteGroupRequest(group, topic), cancellationToken).ConfigureAwait(false);
+        await _directory.InvokeEachAsync<DeleteGroupRequest, Done>(
+            _ => new DeleteGroupRequest(group, topic), ErrorCode.UnknownGroup, cancellationToken).ConfigureAwait(false);
 }

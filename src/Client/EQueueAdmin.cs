@@ -1,13 +1,14 @@
-using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
 
 /// <summary>Topics, groups, offsets and figures of the brokers.</summary>
 /// <remarks>
-/// Thread-safe. Failures are <see cref="EQueueException"/>. Requests go over one connection, apart from those of
-/// producers and readers;
-/// they wait for it no longer than <see cref="ClientOptions.RequestTimeout"/>.
+/// Thread-safe. Failures are <see cref="EQueueException"/>. Requests go over one connection to each given address,
+/// apart from those of producers and readers, and wait for it no longer than
+/// <see cref="ClientOptions.RequestTimeout"/>. With several addresses what is about topics, groups and quotas is asked
+/// of, and done at, every broker. One that is away fails the call before any is asked; a refusal of one leaves done
+/// what others have done. Queues have the numbers that they have for producers and readers.
 /// </remarks>
 public sealed partial class EQueueAdmin
 {
@@ -20,23 +21,35 @@ public sealed partial class EQueueAdmin
     /// <summary>Connects, if need be, and tells what the broker is and allows.</summary>
     public async ValueTask<HelloResponse> HelloAsync(CancellationToken cancellationToken = default)
     {
-        var link = await _directory.GetAdminAsync(cancellationToken).ConfigureAwait(false);
-        return await link
+        var seed = await _directory.GetAnyAsync(cancellationToken).ConfigureAwait(false);
+        return await seed.GetLink()
             .ConnectAsync(_directory.Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Makes a topic; what is not set is the broker's own.</summary>
     /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues,
     /// StorageFull.</exception>
-    public ValueTask<TopicDescription> CreateTopicAsync(
-        string topic, TopicSettings? settings = null, CancellationToken cancellationToken = default) =>
-        _directory.InvokeAsync(new CreateTopicRequest(topic, settings ?? TopicSettings.None), cancellationToken);
+    public async ValueTask<TopicDescription> CreateTopicAsync(
+        string topic, TopicSettings? settings = null, CancellationToken cancellationToken = default)
+    {
+        var request = new CreateTopicRequest(topic, settings ?? TopicSettings.None);
+        return Shares.Unite(
+            await _directory.InvokeEachAsync<CreateTopicRequest, TopicDescription>(
+                _ => request, ErrorCode.None, cancellationToken).ConfigureAwait(false),
+            _directory.ShareCount);
+    }
 
     /// <summary>Changes the settings that are named and leaves the rest.</summary>
     /// <exception cref="EQueueException">UnknownTopic, InvalidArgument, TooManyQueues, StorageFull.</exception>
-    public ValueTask<TopicDescription> AlterTopicAsync(
-        string topic, TopicSettings settings, CancellationToken cancellationToken = default) =>
-        _directory.InvokeAsync(new AlterTopicRequest(topic, settings), cancellationToken);
+    public async ValueTask<TopicDescription> AlterTopicAsync(
+        string topic, TopicSettings settings, CancellationToken cancellationToken = default)
+    {
+        var request = new AlterTopicRequest(topic, settings);
+        return Shares.Unite(
+            await _directory.InvokeEachAsync<AlterTopicRequest, TopicDescription>(
+                _ => request, ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false),
+            _directory.ShareCount);
+    }
 
     /// <summary>Says which queues of a topic may be written and read; when it returns it holds, over restarts as
     /// well.</summary>
@@ -49,7 +62,7 @@ public sealed partial class EQueueAdmin
     /// <see cref="QueueState.Drained"/>, not readable.</remarks>
     /// <exception cref="EQueueException">UnknownTopic; InvalidArgument: a number that the topic does not have, nothing
     /// to set.</exception>
-    public ValueTask<TopicDescription> AlterQueuesAsync(
+    public async ValueTask<TopicDescription> AlterQueuesAsync(
         string topic,
         IReadOnlyList<int>? queues,
         bool? isWritable = null,
@@ -60,47 +73,56 @@ public sealed partial class EQueueAdmin
             | (isReadable is null ? QueueState.None : QueueState.Readable);
         var state = (isWritable == true ? QueueState.Writable : QueueState.None)
             | (isReadable == true ? QueueState.Readable : QueueState.None);
-        return _directory.InvokeAsync(new AlterQueuesRequest(topic, queues, mask, state), cancellationToken);
+        return Shares.Unite(
+            await _directory.InvokeEachAsync<AlterQueuesRequest, TopicDescription>(
+                RequestAt, ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false),
+            _directory.ShareCount);
+
+        AlterQueuesRequest? RequestAt(int share)
+        {
+            var own = Shares.NumbersAt(queues, share, _directory.ShareCount, out var isAsked);
+            return isAsked ? new AlterQueuesRequest(topic, own, mask, state) : null;
+        }
     }
 
     /// <summary>Removes a topic, its messages and its groups' progress.</summary>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
     public async ValueTask DeleteTopicAsync(string topic, CancellationToken cancellationToken = default) =>
-        await _directory.InvokeAsync(new DeleteTopicRequest(topic), cancellationToken).ConfigureAwait(false);
+        await _directory.InvokeEachAsync<DeleteTopicRequest, Done>(
+            _ => new DeleteTopicRequest(topic), ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false);
 
-    /// <summary>Names all topics in ordinal order, a page at a time.</summary>
-    public async IAsyncEnumerable<TopicListing> ListTopicsAsync(
-        [EnumeratorCancellation] CancellationToken cancellationToken = default)
-    {
-        string? after = null;
-        while (true)
-        {
-            var page = await _directory
-                .InvokeAsync(new ListTopicsRequest(after, PageSize), cancellationToken).ConfigureAwait(false);
-            foreach (var topic in page.Topics)
-                yield return topic;
-            if (!page.HasMore || page.Topics.Count == 0)
-                yield break;
-            after = page.Topics[^1].Topic;
-        }
-    }
+    /// <summary>Names all topics in ordinal order, a page at a time when there is one broker.</summary>
+    public IAsyncEnumerable<TopicListing> ListTopicsAsync(CancellationToken cancellationToken = default) =>
+        _directory.ListEachAsync<TopicListing>(
+            static async (seed, last, token) =>
+            {
+                var request = new ListTopicsRequest(last?.Topic, PageSize);
+                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                return (page.Topics, page.HasMore);
+            },
+            Shares.Unite,
+            cancellationToken);
 
     /// <summary>Tells a topic's settings and queues.</summary>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
-    public ValueTask<TopicDescription> DescribeTopicAsync(
-        string topic, CancellationToken cancellationToken = default) =>
-        _directory.InvokeAsync(new DescribeTopicRequest(topic), cancellationToken);
+    public async ValueTask<TopicDescription> DescribeTopicAsync(
+        string topic, CancellationToken cancellationToken = default) => Shares.Unite(
+            await _directory.InvokeEachAsync<DescribeTopicRequest, TopicDescription>(
+                _ => new DescribeTopicRequest(topic), ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false),
+            _directory.ShareCount);
 
     /// <summary>Tells an offset of one queue; an offset that is asked for by number is given back as it is.</summary>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, DamagedData.</exception>
     public async ValueTask<QueueOffset> FindOffsetAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
     {
-        var key = await FindQueueAsync(topic, queue, cancellationToken).ConfigureAwait(false);
+        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
+        var found = route.FindQueue(topic, queue);
         if (position.KnownOffset is { } known)
             return known;
-        var response = await _directory
-            .InvokeAsync(new FindOffsetsRequest([position.ToQuestion(key)]), cancellationToken).ConfigureAwait(false);
+        var request = new FindOffsetsRequest([position.ToQuestion(new FetchQueueKey(found.Log, found.Id))]);
+        var response = await _directory.InvokeAtAsync(route.AddressOf(found), request, cancellationToken)
+            .ConfigureAwait(false);
         return response.Answers is [{ Error: ErrorCode.None } answer]
             ? answer.Offset
             : throw new EQueueException(
@@ -108,37 +130,33 @@ public sealed partial class EQueueAdmin
                 $"{topic}/{queue} has no offset for {position}.");
     }
 
-    /// <summary>Tells what a group has committed in each queue of a topic, by queue number; -1 for nothing.</summary>
-    /// <exception cref="EQueueException">UnknownTopic, InvalidName.</exception>
+    /// <summary>Tells what a group has committed in each queue of a topic, in the order of their numbers; -1 for
+    /// nothing.</summary>
+    /// <exception cref="EQueueException">UnknownTopic, InvalidName, Unreachable.</exception>
     public async ValueTask<IReadOnlyList<QueueOffset>> ReadGroupOffsetsAsync(
         string group, string topic, CancellationToken cancellationToken = default)
     {
-        var queues = await FindQueuesAsync(topic, cancellationToken).ConfigureAwait(false);
-        var response = await _directory
-            .InvokeAsync(new ReadOffsetsRequest(group, queues), cancellationToken).ConfigureAwait(false);
-        return [.. queues.Select(key =>
-            response.Offsets.FirstOrDefault(offset => offset.Queue == key)?.Next ?? new QueueOffset(-1))];
+        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
+        var queues = route.QueuesOf(topic);
+        Dictionary<int, QueueOffset> committed = [];
+        foreach (var share in queues.GroupBy(route.AddressOf))
+        {
+            var keys = share.ToDictionary(
+                static queue => new FetchQueueKey(queue.Log, queue.Id), static queue => queue.Number);
+            var request = new ReadOffsetsRequest(group, [.. keys.Keys]);
+            var response = await _directory.InvokeAtAsync(share.Key, request, cancellationToken)
+                .ConfigureAwait(false);
+            foreach (var offset in response.Offsets)
+            {
+                if (keys.TryGetValue(offset.Queue, out var number))
+                    committed[number] = offset.Next;
+            }
+        }
+
+        return [.. queues.Select(queue => committed.GetValueOrDefault(queue.Number, new QueueOffset(-1)))];
     }
 
     /// <summary>The broker's own figures.</summary>
     public ValueTask<StatsResponse> StatsAsync(CancellationToken cancellationToken = default) =>
         _directory.InvokeAsync(new StatsRequest(), cancellationToken);
-
-    private async ValueTask<FetchQueueKey> FindQueueAsync(string topic, int queue, CancellationToken cancellationToken)
-    {
-        var queues = await FindQueuesAsync(topic, cancellationToken).ConfigureAwait(false);
-        return queue >= 0 && queue < queues.Length
-            ? queues[queue]
-            : throw new EQueueException(
-                ErrorCode.UnknownQueue, $"{topic} has queues 0 to {queues.Length - 1}, none with number {queue}.");
-    }
-
-    private async ValueTask<FetchQueueKey[]> FindQueuesAsync(string topic, CancellationToken cancellationToken)
-    {
-        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
-        var answer = route.Answer.Topics[0];
-        if (answer.Error != ErrorCode.None)
-            throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic}.");
-        return [.. answer.Queues.Select(static queue => new FetchQueueKey(queue.Log, queue.Id))];
-    }
 }

@@ -1,87 +1,219 @@
+using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
 
 /// <summary>
-/// Knows the brokers: keeps the connection for administration and makes those for sending and reading.
+/// Knows the brokers: keeps a connection to each of the given addresses and makes those for sending and reading.
 /// </summary>
 /// <remarks>
-/// Thread-safe. Administration goes to the first of the given addresses that answers, and to the next one when it is
-/// gone. Each producer and reader has connections of its own, one per broker in its routes.
+/// Thread-safe. What any broker can answer goes to the first of the given addresses that answers. Where the queues of a
+/// topic are is asked at all of them; each has its own share. Each producer and reader has connections of its own, one
+/// per broker in its routes.
 /// </remarks>
 internal sealed class BrokerDirectory : IAsyncDisposable
 {
+    /// <summary>How long a route waits for the slower brokers once one has answered.</summary>
+    private static readonly TimeSpan LastCall = TimeSpan.FromMilliseconds(500);
+
+    private readonly Seed[] _seeds;
     private readonly ServerAddress[] _addresses;
-    private readonly SemaphoreSlim _turn = new(1, 1);
+    private readonly ConcurrentDictionary<ServerAddress, int> _shares = [];
     private readonly Guid _clientInstanceId = Guid.NewGuid();
     private readonly CancellationTokenSource _closing = new();
-    private BrokerLink? _admin;
-    private int _next;
-    private bool _isDisposed;
+    private int _preferred;
+    private volatile bool _isDisposed;
 
     public BrokerDirectory(ClientOptions options)
     {
         Options = options;
         _addresses = ServerAddress.ParseList(options.Addresses);
+        _seeds = [.. _addresses.Select((address, index) => new Seed(this, address, index))];
+        for (var i = _addresses.Length - 1; i >= 0; i--)
+            _shares[_addresses[i]] = i;
     }
 
     public ClientOptions Options { get; }
 
+    public bool IsDisposed => _isDisposed;
+
     /// <summary>A connection of its own to a broker; the caller disposes it.</summary>
     public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId);
 
-    /// <summary>Asks any broker, over the connection for administration.</summary>
+    /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
+    /// <param name="address">Where its broker listens, out of a route.</param>
+    /// <param name="number">What the broker calls it.</param>
+    public int NumberOf(ServerAddress address, int number) =>
+        _seeds.Length == 1 || !_shares.TryGetValue(address, out var share) ? number : (number * _seeds.Length) + share;
+
+    /// <summary>Whether a broker belongs to a given address that did not answer when it was asked last.</summary>
+    public bool IsAway(ServerAddress address) => _shares.TryGetValue(address, out var share) && _seeds[share].IsAway;
+
+    /// <summary>Asks the broker that listens at an address.</summary>
+    public async ValueTask<TResponse> InvokeAtAsync<TRequest, TResponse>(
+        ServerAddress address, IRequest<TRequest, TResponse> request, CancellationToken cancellationToken)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
+    {
+        if (_seeds.FirstOrDefault(seed => seed.Address == address) is { } seed)
+            return await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+        var link = Open(address);
+        await using (link.ConfigureAwait(false))
+        {
+            return await link.InvokeAsync(request, Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Asks any broker.</summary>
     public async ValueTask<TResponse> InvokeAsync<TRequest, TResponse>(
         IRequest<TRequest, TResponse> request, CancellationToken cancellationToken)
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        var (answer, _) = await AskAsync(request, cancellationToken).ConfigureAwait(false);
-        return answer;
+        var seed = await GetAnyAsync(cancellationToken).ConfigureAwait(false);
+        return await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
     }
 
+    /// <summary>
+    /// Asks every broker, one after the other; the first refusal is thrown when all have been asked.
+    /// </summary>
+    /// <param name="requestOf">The request for the broker at an address, by index; null = it is not asked.</param>
+    /// <param name="absence">A refusal that counts as no answer as long as another broker gives one.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <returns>The answers with the indices of their addresses. A broker that has several addresses is asked
+    /// once.</returns>
+    /// <exception cref="EQueueException">Unreachable: one of them is away, and none was asked.</exception>
+    public async ValueTask<IReadOnlyList<BrokerAnswer<TResponse>>> InvokeEachAsync<TRequest, TResponse>(
+        Func<int, TRequest?> requestOf, ErrorCode absence, CancellationToken cancellationToken)
+        where TRequest : class, IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
+    {
+        List<BrokerAnswer<TResponse>> answers = [];
+        EQueueException? refusal = null;
+        EQueueException? absent = null;
+        foreach (var seed in await ConnectEachAsync(cancellationToken).ConfigureAwait(false))
+        {
+            if (requestOf(seed.Index) is not { } request)
+                continue;
+            try
+            {
+                var answer = await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+                answers.Add(new BrokerAnswer<TResponse>(seed.Index, answer));
+            }
+            catch (EQueueException exception) when (exception.Code == absence)
+            {
+                absent ??= exception;
+            }
+            catch (EQueueException exception)
+            {
+                refusal ??= exception;
+            }
+        }
+
+        if (refusal is not null || (answers.Count == 0 && absent is not null))
+            throw refusal ?? absent!;
+        return answers;
+    }
+
+    /// <summary>Lists what every broker has, page by page.</summary>
+    /// <param name="pageOf">The page behind an item, and whether there are more.</param>
+    /// <param name="unite">Makes one list of those of several brokers.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    public async IAsyncEnumerable<T> ListEachAsync<T>(
+        Func<Seed, T?, CancellationToken, ValueTask<(IReadOnlyList<T> Items, bool HasMore)>> pageOf,
+        Func<IEnumerable<T>, IEnumerable<T>> unite,
+        [EnumeratorCancellation] CancellationToken cancellationToken)
+        where T : class
+    {
+        List<T> gathered = [];
+        var seeds = await ConnectEachAsync(cancellationToken).ConfigureAwait(false);
+        foreach (var seed in seeds)
+        {
+            T? last = null;
+            bool hasMore;
+            do
+            {
+                (var items, hasMore) = await pageOf(seed, last, cancellationToken).ConfigureAwait(false);
+                foreach (var item in items)
+                {
+                    last = item;
+                    if (seeds.Count == 1)
+                        yield return item;
+                    else
+                        gathered.Add(item);
+                }
+
+                hasMore &= items.Count > 0;
+            }
+            while (hasMore);
+        }
+
+        foreach (var item in unite(gathered))
+            yield return item;
+    }
+
+    /// <summary>How many addresses were given.</summary>
+    public int ShareCount => _seeds.Length;
+
     /// <summary>Where the queues of topics are; the errors of single topics stay in the answer.</summary>
+    /// <remarks>Brokers that are away are waited for only while no other has answered; their queues stay in the route
+    /// as they were told last.</remarks>
     public async ValueTask<Route> RouteAsync(
         IReadOnlyList<string> topics, bool autoCreate, CancellationToken cancellationToken)
     {
-        var (response, source) = await AskAsync(new RouteRequest(topics, autoCreate), cancellationToken)
-            .ConfigureAwait(false);
-        if (response.Topics.Count != topics.Count
-            || response.Topics.Any(topic => topic.Queues.Any(queue => queue.BrokerIndex >= response.Brokers.Count)))
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
+        var request = new RouteRequest(topics, autoCreate);
+        try
         {
-            throw Faults.Malformed(Opcode.Route, source.ToString());
+            if (_seeds.Length > 1)
+                return await UniteAsync(request, either.Token).ConfigureAwait(false);
+            var answer = await _seeds[0]
+                .RouteAsync(request, _seeds[0].HasLink ? null : Options.RequestTimeout, either.Token)
+                .ConfigureAwait(false);
+            return new Route(answer, _addresses[0], []);
         }
-
-        return new Route(response, source);
+        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
+        {
+            throw Faults.Disposed("client");
+        }
     }
 
-    /// <summary>The connection for administration, connected.</summary>
+    /// <summary>Waits until any of the brokers has said hello.</summary>
     /// <exception cref="EQueueException">No address answered within the request timeout.</exception>
-    public async ValueTask<BrokerLink> GetAdminAsync(CancellationToken cancellationToken)
+    public async ValueTask<Seed> GetAnyAsync(CancellationToken cancellationToken)
     {
-        if (Volatile.Read(ref _admin) is { IsStale: false } connected
-            && (connected.Remoting.IsConnected || _addresses.Length == 1))
-        {
+        if (FindConnected() is { } connected)
             return connected;
-        }
-
-        try
+        if (_seeds.Length == 1 && _seeds[0].HasLink)
+            return _seeds[0];
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
+        var time = Options.TimeProvider;
+        var started = time.GetTimestamp();
+        while (true)
         {
-            using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-            await _turn.WaitAsync(either.Token).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException)
-        {
-            throw _isDisposed ? Faults.Disposed("client") : Faults.Cancelled(cancellationToken);
-        }
-
-        try
-        {
-            return await FindAdminAsync(cancellationToken).ConfigureAwait(false);
-        }
-        finally
-        {
-            _turn.Release();
+            // A single address is given all the time there is; of several, each has its turn.
+            var left = Options.RequestTimeout - time.GetElapsedTime(started);
+            var isLast = _seeds.Length == 1 || left <= Options.ConnectTimeout;
+            var seed = _seeds[(int)((uint)Volatile.Read(ref _preferred) % _seeds.Length)];
+            try
+            {
+                await seed.ConnectAsync(Positive(isLast ? left : Options.ConnectTimeout), either.Token)
+                    .ConfigureAwait(false);
+                return seed;
+            }
+            catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
+            {
+                throw Faults.Disposed("client");
+            }
+            catch (EQueueException exception) when (exception.Code == ErrorCode.Unreachable)
+            {
+                Interlocked.Increment(ref _preferred);
+                if (FindConnected() is { } other)
+                    return other;
+                if (isLast)
+                    throw;
+            }
         }
     }
 
@@ -89,82 +221,120 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         _isDisposed = true;
         await _closing.CancelAsync().ConfigureAwait(false);
-        await _turn.WaitAsync(CancellationToken.None).ConfigureAwait(false);
-        if (_admin is not null)
-            await _admin.DisposeAsync().ConfigureAwait(false);
-        _admin = null;
-        _turn.Release();
+        foreach (var seed in _seeds)
+            await seed.DisposeAsync().ConfigureAwait(false);
     }
 
-    private async ValueTask<(TResponse Answer, ServerAddress Source)> AskAsync<TRequest, TResponse>(
-        IRequest<TRequest, TResponse> request, CancellationToken cancellationToken)
-        where TRequest : IRequest<TRequest, TResponse>
-        where TResponse : IPayload<TResponse>
+    private static TimeSpan Positive(TimeSpan span) => span < TimeSpan.Zero ? TimeSpan.Zero : span;
+
+    private Seed? FindConnected()
     {
-        while (true)
+        var first = Volatile.Read(ref _preferred);
+        for (var i = 0; i < _seeds.Length; i++)
         {
-            var link = await GetAdminAsync(cancellationToken).ConfigureAwait(false);
-            try
-            {
-                var answer = await link
-                    .InvokeAsync(request, Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
-                return (answer, link.Address);
-            }
-            catch (EQueueException) when (link.IsStale && !_isDisposed)
-            {
-                // Another store listens there now, and the request did not reach it: it goes over a new link.
-            }
+            var seed = _seeds[(int)((uint)(first + i) % _seeds.Length)];
+            if (seed.IsConnected)
+                return seed;
         }
+
+        return null;
     }
 
-    private async ValueTask<BrokerLink> FindAdminAsync(CancellationToken cancellationToken)
+    /// <summary>Waits until every broker has said hello; one of several addresses only once.</summary>
+    private async ValueTask<IReadOnlyList<Seed>> ConnectEachAsync(CancellationToken cancellationToken)
     {
-        if (_admin is { IsStale: false } current && current.Remoting.IsConnected)
-            return current;
-
-        var time = Options.TimeProvider;
-        var started = time.GetTimestamp();
-        while (true)
-        {
-            if (_isDisposed)
-                throw Faults.Disposed("client");
-            var left = Options.RequestTimeout - time.GetElapsedTime(started);
-            try
-            {
-                return await ConnectNextAsync(left, cancellationToken).ConfigureAwait(false);
-            }
-            catch (EQueueException exception)
-                when (exception.Code == ErrorCode.Unreachable && left > Options.ConnectTimeout)
-            {
-                // Not this one: the next address has its turn while time is left.
-            }
-        }
-    }
-
-    private async ValueTask<BrokerLink> ConnectNextAsync(TimeSpan left, CancellationToken cancellationToken)
-    {
-        if (_admin is null || _admin.IsStale || _addresses.Length > 1)
-        {
-            var old = _admin;
-            _admin = Open(_addresses[_next++ % _addresses.Length]);
-            if (old is not null)
-                await old.DisposeAsync().ConfigureAwait(false);
-        }
-
-        // A single address is given all the time there is; of several, each has its turn.
-        var patience = _addresses.Length > 1 && left > Options.ConnectTimeout ? Options.ConnectTimeout : left;
-        var link = _admin;
+        if (_seeds.Length == 1)
+            return [await GetAnyAsync(cancellationToken).ConfigureAwait(false)];
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
         try
         {
-            await link.ConnectAsync(patience < TimeSpan.Zero ? TimeSpan.Zero : patience, either.Token)
-                .ConfigureAwait(false);
+            await Task.WhenAll(_seeds.Select(seed =>
+                seed.ConnectAsync(Options.RequestTimeout, either.Token).AsTask())).ConfigureAwait(false);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
         {
             throw Faults.Disposed("client");
         }
 
-        return link;
+        return [.. _seeds.DistinctBy(static seed => seed.StoreId)];
+    }
+
+    private async ValueTask<Route> UniteAsync(RouteRequest request, CancellationToken cancellationToken)
+    {
+        var asked = new Task<RouteResponse>[_seeds.Length];
+        using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken))
+        {
+            // Whoever was away the last time is waited for only if there is nobody else.
+            var isAnyThere = _seeds.Any(static seed => !seed.IsAway);
+            foreach (var seed in _seeds)
+            {
+                var patience = isAnyThere && seed.IsAway ? TimeSpan.Zero : Options.RequestTimeout;
+                asked[seed.Index] = seed.RouteAsync(request, patience, lastCall.Token).AsTask();
+            }
+
+            await WaitAsync(asked, lastCall).ConfigureAwait(false);
+        }
+
+        var answers = Answers(asked, cancellationToken);
+        HashSet<Guid> stores = [];
+        var shares = new RouteResponse?[_seeds.Length];
+        foreach (var seed in _seeds)
+        {
+            // A broker with several addresses has one share.
+            shares[seed.Index] = seed.StoreId is { } store && !stores.Add(store)
+                ? new RouteResponse([], [.. request.Topics.Select(Nothing)])
+                : answers[seed.Index] ?? seed.Recall(request.Topics);
+        }
+
+        var route = Route.Union(request.Topics, shares, _addresses);
+        foreach (var seed in _seeds)
+            Learn(seed, shares[seed.Index]);
+        return route;
+
+        static TopicRoute Nothing(string topic) => new(ErrorCode.UnknownTopic, topic, default, 0, []);
+    }
+
+    /// <summary>Waits for the first answer, and a little for the others.</summary>
+    private static async ValueTask WaitAsync(Task<RouteResponse>[] asked, CancellationTokenSource lastCall)
+    {
+        List<Task<RouteResponse>> open = [.. asked];
+        while (open.Count > 0)
+        {
+            var done = await Task.WhenAny(open).ConfigureAwait(false);
+            open.Remove(done);
+            if (!done.IsCompletedSuccessfully)
+                continue;
+            lastCall.CancelAfter(LastCall);
+            await ((Task)Task.WhenAll(open)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            return;
+        }
+    }
+
+    /// <summary>The answers that came; throws when there is none.</summary>
+    private static RouteResponse?[] Answers(Task<RouteResponse>[] asked, CancellationToken cancellationToken)
+    {
+        EQueueException? failure = null;
+        var answers = new RouteResponse?[asked.Length];
+        for (var i = 0; i < asked.Length; i++)
+        {
+            if (asked[i].IsCompletedSuccessfully)
+                answers[i] = asked[i].Result;
+            else if (asked[i].Exception?.InnerException is EQueueException exception)
+                failure ??= exception;
+        }
+
+        if (Array.Exists(answers, static answer => answer is not null))
+            return answers;
+        throw failure is null || cancellationToken.IsCancellationRequested
+            ? Faults.Cancelled(cancellationToken) : failure;
+    }
+
+    private void Learn(Seed seed, RouteResponse? share)
+    {
+        if (share is null)
+            return;
+        var told = new Route(share, seed.Address, []);
+        foreach (var broker in share.Brokers)
+            _shares.TryAdd(told.AddressOf(broker), seed.Index);
     }
 }

@@ -2,11 +2,16 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Where the queues of topics are, as one broker told it.</summary>
-/// <param name="Answer">Topics in the order asked for.</param>
+/// <summary>Where the queues of topics are, as one broker told it or as several together.</summary>
+/// <param name="Answer">Topics in the order asked for; queues by number.</param>
 /// <param name="Source">The address that answered: stands in where a broker gives none of its own.</param>
-internal sealed record Route(RouteResponse Answer, ServerAddress Source)
+/// <param name="Missing">Given addresses whose broker has never told of these topics: their queues are not
+/// known.</param>
+internal sealed record Route(RouteResponse Answer, ServerAddress Source, IReadOnlyList<ServerAddress> Missing)
 {
+    /// <summary>Whether every broker has told its share.</summary>
+    public bool IsComplete => Missing.Count == 0;
+
     /// <summary>Where the broker of a queue listens.</summary>
     public ServerAddress AddressOf(QueueRoute queue) => AddressOf(Answer.Brokers[queue.BrokerIndex]);
 
@@ -14,4 +19,105 @@ internal sealed record Route(RouteResponse Answer, ServerAddress Source)
     public ServerAddress AddressOf(BrokerAddress broker) => new(
         broker.Host.Length == 0 ? Source.Host : broker.Host,
         broker.Port == 0 ? Source.Port : broker.Port);
+
+    /// <summary>The queues of a topic that was asked for alone.</summary>
+    /// <exception cref="EQueueException">The topic's error; Unreachable: a broker has never told its share.</exception>
+    public IReadOnlyList<QueueRoute> QueuesOf(string topic)
+    {
+        var answer = Answer.Topics[0];
+        if (!IsComplete)
+        {
+            throw new EQueueException(
+                ErrorCode.Unreachable,
+                $"{string.Join(", ", Missing)} does not answer: its queues of {topic} are not known.");
+        }
+
+        return answer.Error == ErrorCode.None
+            ? answer.Queues
+            : throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic}.");
+    }
+
+    /// <summary>One queue of a topic that was asked for alone.</summary>
+    /// <exception cref="EQueueException">As <see cref="QueuesOf"/>, and UnknownQueue.</exception>
+    public QueueRoute FindQueue(string topic, int number)
+    {
+        var queues = QueuesOf(topic);
+        return queues.FirstOrDefault(queue => queue.Number == number)
+            ?? throw new EQueueException(
+                ErrorCode.UnknownQueue,
+                queues.Count > 0 && queues[^1].Number == queues.Count - 1
+                    ? $"{topic} has queues 0 to {queues.Count - 1}, none with number {number}."
+                    : $"{topic} has queues {string.Join(", ", queues.Select(static queue => queue.Number))}, "
+                        + $"none with number {number}.");
+    }
+
+    /// <summary>
+    /// The shares of several brokers as one route. Queue n of the broker at the i-th of k addresses has the number
+    /// n * k + i: no two have the same, and none changes when a broker is away or gets more queues.
+    /// </summary>
+    /// <param name="topics">The topics asked for.</param>
+    /// <param name="shares">What each address told, by index; null = it has never told.</param>
+    /// <param name="seeds">The given addresses.</param>
+    public static Route Union(
+        IReadOnlyList<string> topics, IReadOnlyList<RouteResponse?> shares, IReadOnlyList<ServerAddress> seeds)
+    {
+        List<BrokerAddress> brokers = [];
+        List<ServerAddress> missing = [];
+        var starts = new int[shares.Count];
+        for (var i = 0; i < shares.Count; i++)
+        {
+            starts[i] = brokers.Count;
+            if (shares[i] is not { } share)
+            {
+                missing.Add(seeds[i]);
+                continue;
+            }
+
+            var told = new Route(share, seeds[i], []);
+            foreach (var broker in share.Brokers)
+            {
+                var address = told.AddressOf(broker);
+                brokers.Add(broker with { Host = address.Host, Port = (ushort)address.Port });
+            }
+        }
+
+        var united = topics.Select((topic, index) => Union(topic, index, shares, starts));
+        return new Route(new RouteResponse(brokers, [.. united]), seeds[0], missing);
+    }
+
+    private static TopicRoute Union(string topic, int index, IReadOnlyList<RouteResponse?> shares, int[] starts)
+    {
+        List<QueueRoute> queues = [];
+        TopicRoute? first = null;
+        TopicRoute? refused = null;
+        var maxMessageBytes = uint.MaxValue;
+        for (var i = 0; i < shares.Count; i++)
+        {
+            if (shares[i]?.Topics[index] is not { } share)
+                continue;
+            if (share.Error != ErrorCode.None)
+            {
+                // What is wrong with the name or the broker says more than that the topic is not there.
+                if (refused is null || refused.Error == ErrorCode.UnknownTopic)
+                    refused = share;
+                continue;
+            }
+
+            first ??= share;
+            maxMessageBytes = Math.Min(maxMessageBytes, share.MaxMessageBytes);
+            foreach (var queue in share.Queues)
+            {
+                queues.Add(queue with
+                {
+                    Number = (queue.Number * shares.Count) + i,
+                    BrokerIndex = (ushort)(starts[i] + queue.BrokerIndex),
+                });
+            }
+        }
+
+        queues.Sort(static (one, other) => one.Number.CompareTo(other.Number));
+        return first is not null
+            ? first with { MaxMessageBytes = maxMessageBytes, Queues = queues }
+            : refused ?? new TopicRoute(ErrorCode.Unreachable, topic, default, 0, []);
+    }
 }

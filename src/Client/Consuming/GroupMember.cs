@@ -104,9 +104,11 @@ internal sealed partial class GroupMember : IAsyncDisposable
         }
 
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-        var addresses = (await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
+        var found = (await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
             .Where(address => !_byAddress.ContainsKey(address))
-            .ToArray();
+            .ToLookup(_directory.IsAway);
+        ServerAddress[] addresses = [.. found[_byAddress.Count == 0 && !found.Contains(false)]];
+        ServerAddress[] later = [.. found.SelectMany(static group => group).Except(addresses)];
         var failures = await Task.WhenAll(addresses.Select(address => JoinAsync(address, either.Token)))
             .ConfigureAwait(false);
         var failure = failures.FirstOrDefault(static one => one is { IsRetriable: false })
@@ -119,6 +121,9 @@ internal sealed partial class GroupMember : IAsyncDisposable
             if (failures[i] is not null)
                 JoinLater(addresses[i]);
         }
+
+        foreach (var address in later)
+            JoinLater(address);
 
         if (_areLoopsRunning)
             return;
@@ -202,13 +207,14 @@ internal sealed partial class GroupMember : IAsyncDisposable
     }
 
     /// <summary>
-    /// The brokers with queues of the topics; where there is none yet, those that may come to have some.
+    /// The brokers with queues of the topics; where there is none yet, those that may come to have some. Those that
+    /// have never answered may as well.
     /// </summary>
     private async ValueTask<HashSet<ServerAddress>> FindBrokersAsync(CancellationToken cancellationToken)
     {
         var route = await _directory
             .RouteAsync(_terms.Topics, _terms.Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
-        HashSet<ServerAddress> found = [];
+        HashSet<ServerAddress> found = [.. route.Missing];
         foreach (var topic in route.Answer.Topics)
         {
             if (topic.Error is not (ErrorCode.None or ErrorCode.UnknownTopic))
@@ -217,7 +223,7 @@ internal sealed partial class GroupMember : IAsyncDisposable
                 found.Add(route.AddressOf(queue));
         }
 
-        if (found.Count == 0)
+        if (found.Count == route.Missing.Count)
             found.UnionWith(route.Answer.Brokers.Select(route.AddressOf));
         return found;
     }

@@ -102,7 +102,8 @@ internal sealed partial class MemberSession
                         dropped.Add(lost);
                 }
 
-                _queues[queue.Queue] = new MemberQueue(topic.Topic, queue);
+                var number = _stream.NumberOf(_fetch, queue.Number);
+                _queues[queue.Queue] = new MemberQueue(topic.Topic, queue with { Number = number });
                 _listVersion++;
             }
         }

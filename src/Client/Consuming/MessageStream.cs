@@ -59,6 +59,9 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
         }
     }
 
+    /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
+    public int NumberOf(FetchSession session, int number) => _directory.NumberOf(session.Link.Address, number);
+
     /// <summary>Reads a queue.</summary>
     public void Add(FetchSession session, QueueCursor cursor)
     {

@@ -34,23 +34,18 @@ public sealed class QueueReader : IAsyncDisposable
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
     {
         var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
-        var queues = route.Answer.Topics[0].Queues;
-        if (queue < 0 || queue >= queues.Count)
-        {
-            throw new EQueueException(
-                ErrorCode.UnknownQueue, $"{topic} has queues 0 to {queues.Count - 1}, none with number {queue}.");
-        }
-
-        await AssignAsync(topic, route, queue, position, cancellationToken).ConfigureAwait(false);
+        var found = route.FindQueue(topic, queue);
+        await AssignAsync(topic, route, found, position, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Reads all queues that a topic has now from a place on.</summary>
-    /// <exception cref="EQueueException">UnknownTopic, Unreachable.</exception>
+    /// <exception cref="EQueueException">UnknownTopic; Unreachable: a broker is away, and its queues are not
+    /// known.</exception>
     public async ValueTask AssignAllAsync(
         string topic, StartPosition position, CancellationToken cancellationToken = default)
     {
         var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
-        for (var queue = 0; queue < route.Answer.Topics[0].Queues.Count; queue++)
+        foreach (var queue in route.QueuesOf(topic))
             await AssignAsync(topic, route, queue, position, cancellationToken).ConfigureAwait(false);
     }
 
@@ -154,24 +149,17 @@ public sealed class QueueReader : IAsyncDisposable
         _onDisposed(this);
     }
 
-    private async ValueTask<Route> RouteAsync(string topic, CancellationToken cancellationToken)
-    {
-        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
-        var error = route.Answer.Topics[0].Error;
-        return error == ErrorCode.None
-            ? route
-            : throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {topic}.");
-    }
+    private ValueTask<Route> RouteAsync(string topic, CancellationToken cancellationToken) =>
+        _directory.RouteAsync([topic], autoCreate: false, cancellationToken);
 
     private async ValueTask AssignAsync(
-        string topic, Route route, int number, StartPosition position, CancellationToken cancellationToken)
+        string topic, Route route, QueueRoute queue, StartPosition position, CancellationToken cancellationToken)
     {
-        var queue = route.Answer.Topics[0].Queues[number];
         var key = new FetchQueueKey(queue.Log, queue.Id);
         var session = _stream.GetSession(route.AddressOf(queue));
         var offset = position.KnownOffset
             ?? await session.FindOffsetAsync(position.ToQuestion(key), cancellationToken).ConfigureAwait(false);
-        var cursor = new QueueCursor(topic, number, key, offset);
+        var cursor = new QueueCursor(topic, queue.Number, key, offset);
         if (_options.StopAtEnd)
         {
             var end = new OffsetQuestion(key, OffsetQuestion.End);
@@ -179,7 +167,7 @@ public sealed class QueueReader : IAsyncDisposable
             cursor.VisibleEnd = cursor.StopAt;
         }
 
-        Unassign(topic, number);
+        Unassign(topic, queue.Number);
         _stream.Add(session, cursor);
     }
 

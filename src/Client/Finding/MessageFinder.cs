@@ -14,10 +14,14 @@ internal sealed class MessageFinder : IAsyncDisposable
 
     private readonly Dictionary<ServerAddress, BrokerLink> _links = [];
     private readonly List<QueuePeek> _queues = [];
+    private readonly string _topic;
+    private readonly Route _route;
     private long _unreadableCount;
 
-    private MessageFinder()
+    private MessageFinder(string topic, Route route)
     {
+        _topic = topic;
+        _route = route;
     }
 
     /// <summary>Learns where the topic's queues are; nothing is connected to them yet.</summary>
@@ -26,17 +30,15 @@ internal sealed class MessageFinder : IAsyncDisposable
         BrokerDirectory directory, string topic, CancellationToken cancellationToken)
     {
         var route = await directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
-        var answer = route.Answer.Topics[0];
-        if (answer.Error != ErrorCode.None)
-            throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic}.");
-        var finder = new MessageFinder();
-        foreach (var queue in answer.Queues)
+        var queues = route.QueuesOf(topic);
+        var finder = new MessageFinder(topic, route);
+        foreach (var queue in queues)
         {
             var address = route.AddressOf(queue);
             if (!finder._links.TryGetValue(address, out var link))
                 finder._links.Add(address, link = directory.Open(address));
             var key = new FetchQueueKey(queue.Log, queue.Id);
-            finder._queues.Add(new QueuePeek(link, directory.Options, topic, finder._queues.Count, key));
+            finder._queues.Add(new QueuePeek(link, directory.Options, topic, queue.Number, key));
         }
 
         return finder;
@@ -105,7 +107,8 @@ internal sealed class MessageFinder : IAsyncDisposable
         ReadOnlyMemory<byte> key, KeySearchOptions options, CancellationToken cancellationToken)
     {
         var pick = new MessagePick(options.Limit, newest: false);
-        var queue = options.Queue ?? (options.AllQueues ? null : Murmur2.QueueOf(key.Span, _queues.Count));
+        var queue = options.Queue
+            ?? (options.AllQueues ? null : _queues[Murmur2.QueueOf(key.Span, _queues.Count)].Number);
         foreach (var peek in Choose(queue))
         {
             var (from, to) = await peek
@@ -200,8 +203,9 @@ internal sealed class MessageFinder : IAsyncDisposable
 
     private List<QueuePeek> Choose(int? queue) => queue is { } number ? [At(number)] : _queues;
 
-    private QueuePeek At(int queue) => queue >= 0 && queue < _queues.Count
-        ? _queues[queue]
-        : throw new EQueueException(
-            ErrorCode.UnknownQueue, $"The topic has queues 0 to {_queues.Count - 1}, none with number {queue}.");
+    private QueuePeek At(int queue)
+    {
+        var found = _route.FindQueue(_topic, queue);
+        return _queues.First(peek => peek.Number == found.Number);
+    }
 }

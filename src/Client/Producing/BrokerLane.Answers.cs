@@ -246,6 +246,7 @@ internal sealed partial class BrokerLane
         }
 
         SettleAll(failed);
+        MoveFromAway();
         Dispatch();
     }
 

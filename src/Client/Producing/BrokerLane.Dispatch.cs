@@ -50,6 +50,14 @@ internal sealed partial class BrokerLane
     {
         if (!_isReady || _isClosed || _inFlight >= _options.MaxInFlight || _freeRequests.Count == 0)
             return null;
+        if (!_link.Remoting.IsConnected)
+        {
+            // Nothing is handed to a connection that is not there: what was never sent may go elsewhere.
+            if (_ready.Count > 0 || _open.Count > 0)
+                BeAway(_generation);
+            return null;
+        }
+
         var now = _time.GetTimestamp();
         if (_inFlight == 0)
             CloseOpen(now, ignoreLinger: false);

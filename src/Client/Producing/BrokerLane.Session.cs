@@ -51,8 +51,7 @@ internal sealed partial class BrokerLane
             // A late failure of an older connection says nothing about the present one.
             if (lostGeneration < _generation)
                 return;
-            _lostGeneration = lostGeneration;
-            Prepare();
+            BeAway(lostGeneration);
         }
     }
 
@@ -192,6 +191,7 @@ internal sealed partial class BrokerLane
         _generation = generation;
         _isPreparing = false;
         _isReady = true;
+        _isAway = false;
         _lastSessionError = null;
         foreach (var queue in _queues.Values)
             List(queue);

@@ -29,7 +29,7 @@ internal enum AppendStatus
 /// that is appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full
 /// leave when nothing is.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
-/// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway.</para>
+/// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway, Away.</para>
 /// </remarks>
 internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 {
@@ -81,6 +81,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
             _freeRequests.Push(_requests[i]);
         }
 
+        _awaySince = _time.GetTimestamp();
         _timer = _time.CreateTimer(
             static lane => ((BrokerLane)lane!).OnTimer(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
@@ -92,6 +93,9 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 
     /// <summary>Whether the lane takes nothing any more: its store is gone or the producer is disposed.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
+
+    /// <summary>Whether there is no connection on which it could send. Read by anybody.</summary>
+    public bool IsAway => _isAway || !_link.Remoting.IsConnected;
 
     /// <summary>The largest batch that the broker takes, in bytes; 0 before the first connection.</summary>
     private int MaxBatchBytes => Volatile.Read(ref _maxBatchBytes);

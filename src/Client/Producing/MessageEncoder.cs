@@ -13,6 +13,9 @@ internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
 
     public int Count => messages.Count;
 
+    /// <summary>Whether any message has a key.</summary>
+    public bool HasKeys => messages.Any(static message => message.Key is not null);
+
     public bool HasKey(int index) => messages[index].Key is not null;
 
     /// <summary>The content of a message; valid until the next call.</summary>

@@ -216,15 +216,16 @@ public sealed partial class Producer
         using var patience = new Patience(this, cancellationToken);
         try
         {
-            using var turn = await lane.TakeTurnAsync(patience.Token).ConfigureAwait(false);
+            using var turn = await lane.TakeTurnAsync(messages.HasKeys, patience.Token).ConfigureAwait(false);
             while (next < messages.Count)
             {
-                await lane.ResolveAsync(patience.Token).ConfigureAwait(false);
+                var isKeyed = messages.HasKey(next);
+                await lane.ResolveAsync(isKeyed, patience.Token).ConfigureAwait(false);
                 if (next == 0)
                     lane.Check(messages);
                 var released = Budget.WhenReleased();
                 var reached = AppendRuns(lane, messages, next, runs);
-                if (reached == next && lane.IsResolved)
+                if (reached == next && lane.IsKnownFor(isKeyed))
                     await released.WaitAsync(patience.Token).ConfigureAwait(false);
                 next = reached;
             }

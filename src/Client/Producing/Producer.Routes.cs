@@ -6,14 +6,22 @@ namespace EQueue.Client;
 public sealed partial class Producer
 {
     /// <summary>Asks for a topic's queues and makes their lanes.</summary>
-    internal async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> ResolveAsync(
-        TopicLane topic, CancellationToken cancellationToken)
+    /// <param name="topic">The topic.</param>
+    /// <param name="whole">Whether every broker must have told its share: which queue a key goes to is known only
+    /// then.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    internal async ValueTask<TopicRoutes> ResolveAsync(
+        TopicLane topic, bool whole, CancellationToken cancellationToken)
     {
         while (true)
         {
             try
             {
-                return await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
+                var routes = await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken)
+                    .ConfigureAwait(false);
+                if (routes.IsWhole || !whole)
+                    return routes;
+                await Task.Delay(Options.RetryBackoffMax, Time, cancellationToken).ConfigureAwait(false);
             }
             catch (EQueueException exception) when (exception.IsRetriable)
             {
@@ -23,7 +31,7 @@ public sealed partial class Producer
         }
     }
 
-    private async ValueTask<(QueueLane[] Queues, uint MaxMessageBytes)> RouteAsync(
+    private async ValueTask<TopicRoutes> RouteAsync(
         TopicLane topic, bool autoCreate, CancellationToken cancellationToken)
     {
         var route = await _directory.RouteAsync([topic.Name], autoCreate, cancellationToken).ConfigureAwait(false);
@@ -36,9 +44,10 @@ public sealed partial class Producer
             ? await FindBoundAsync(topic, cancellationToken).ConfigureAwait(false)
             : null;
         var name = bound is null ? null : topic.Name;
-        return (
+        return new TopicRoutes(
             [.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue), name).GetQueue(topic, queue, bound))],
-            answer.MaxMessageBytes);
+            answer.MaxMessageBytes,
+            route.IsComplete);
     }
 
     private async ValueTask<SendBound?> FindBoundAsync(TopicLane topic, CancellationToken cancellationToken)
@@ -54,7 +63,7 @@ public sealed partial class Producer
         {
             while (true)
             {
-                await Task.Delay(Options.RouteRefreshInterval, Time, _closing.Token).ConfigureAwait(false);
+                await Task.Delay(RefreshInterval(), Time, _closing.Token).ConfigureAwait(false);
                 foreach (var topic in _topics.Values)
                     await RefreshAsync(topic).ConfigureAwait(false);
             }
@@ -65,18 +74,23 @@ public sealed partial class Producer
         }
     }
 
+    /// <summary>Soon while a broker has never told its share.</summary>
+    private TimeSpan RefreshInterval() =>
+        Options.RetryBackoffMax < Options.RouteRefreshInterval
+        && _topics.Values.Any(static topic => topic.IsResolved && !topic.IsWhole)
+            ? Options.RetryBackoffMax : Options.RouteRefreshInterval;
+
     private async ValueTask RefreshAsync(TopicLane topic)
     {
         if (!topic.IsResolved)
             return;
         try
         {
-            var (queues, maxMessageBytes) =
-                await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
-            if (topic.WouldMove(queues))
-                await MoveAsync(topic, queues, maxMessageBytes).ConfigureAwait(false);
+            var routes = await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
+            if (topic.WouldMove(routes))
+                await MoveAsync(topic, routes).ConfigureAwait(false);
             else
-                topic.Update(queues, maxMessageBytes);
+                topic.Update(routes);
         }
         catch (EQueueException exception)
         {
@@ -87,9 +101,9 @@ public sealed partial class Producer
     }
 
     /// <summary>The topic's queues go on over other lanes, when everything sent over the old ones is settled.</summary>
-    private async ValueTask MoveAsync(TopicLane topic, QueueLane[] queues, uint maxMessageBytes)
+    private async ValueTask MoveAsync(TopicLane topic, TopicRoutes routes)
     {
-        using var turn = await topic.TakeTurnAsync(_closing.Token).ConfigureAwait(false);
+        using var turn = await topic.TakeTurnAsync(keysAsWell: true, _closing.Token).ConfigureAwait(false);
         List<Task> pending = [];
         do
         {
@@ -98,7 +112,7 @@ public sealed partial class Producer
             await Task.WhenAll(pending).WaitAsync(_closing.Token).ConfigureAwait(false);
         }
         while (pending.Count > 0);
-        topic.Update(queues, maxMessageBytes);
+        topic.Update(routes);
     }
 
     /// <summary>Asks for a topic's route anew, without waiting for the next interval.</summary>

@@ -137,7 +137,7 @@ public sealed partial class Producer : IAsyncDisposable
             foreach (var topic in _topics.Values)
             {
                 if (topic.IsWaitedFor)
-                    (await topic.TakeTurnAsync(cancellationToken).ConfigureAwait(false)).Dispose();
+                    (await topic.TakeTurnAsync(keysAsWell: true, cancellationToken).ConfigureAwait(false)).Dispose();
             }
 
             foreach (var lane in Lanes())

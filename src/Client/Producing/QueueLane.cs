@@ -15,7 +15,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
     public TopicLane Topic { get; } = topic;
 
-    /// <summary>The queue's number in the topic on its broker.</summary>
+    /// <summary>The queue's number in the topic, unique over the brokers.</summary>
     public int Number { get; } = number;
 
     public FetchQueueKey Key { get; } = key;
@@ -29,6 +29,9 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
         get => _isWritable;
         set => _isWritable = value;
     }
+
+    /// <summary>Whether messages without a key may come here now.</summary>
+    public bool TakesMessages => _isWritable && !Broker.IsAway;
 
     /// <summary>What its batches keep to because the topic bounds its backlog; null when it does not.</summary>
     public SendBound? Bound { get; set; }

@@ -12,17 +12,22 @@ internal static class QueueSelector
         ? queues[Murmur2.QueueOf(key.Value, queues.Length)]
         : queues[Wrap(sticky, queues.Length)];
 
-    /// <summary>The next queue that takes messages; the same one when no other does.</summary>
+    /// <summary>The next queue that takes messages at a broker that is there. When there is none, the same one if it
+    /// only waits for its broker, else the next that only does.</summary>
     public static int Next(QueueLane[] queues, int sticky)
     {
+        var present = Wrap(sticky, queues.Length);
+        var otherwise = queues[present].IsWritable ? sticky : -1;
         for (var step = 1; step < queues.Length; step++)
         {
-            var next = (Wrap(sticky, queues.Length) + step) % queues.Length;
-            if (queues[next].IsWritable)
+            var next = (present + step) % queues.Length;
+            if (queues[next].TakesMessages)
                 return next;
+            if (otherwise < 0 && queues[next].IsWritable)
+                otherwise = next;
         }
 
-        return sticky;
+        return otherwise < 0 ? sticky : otherwise;
     }
 
     /// <summary>An index that outlived a change of the number of queues.</summary>

@@ -126,8 +126,7 @@ internal sealed partial class SendBatch
         ResetCompletion();
     }
 
-    /// <summary>Goes to another queue of the same broker as if it had never been sent: known not to be stored, and in
-    /// no queue.</summary>
+    /// <summary>Goes to another queue as if it had never been sent: known not to be stored, and in no queue.</summary>
     public void MoveTo(QueueLane queue)
     {
         Queue = queue;

@@ -6,9 +6,12 @@ namespace EQueue.Client;
 /// <remarks>
 /// One loop, which runs while anybody waits, admits them from the head. All have the same patience, so the first to
 /// come is the first whose deadline passes: one timer serves all. Those that gave up stay in the line until the head
-/// reaches them.
+/// reaches them. Those with keys step aside, in their order, while a broker's share of the route is not known.
 /// </remarks>
-internal sealed class SendLine(Producer producer, TopicLane topic)
+/// <param name="producer">Whose sends.</param>
+/// <param name="topic">Where to.</param>
+/// <param name="aside">Where those with keys wait for the whole route; null in that line itself.</param>
+internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? aside)
 {
     private static readonly TimeSpan LongestWait = TimeSpan.FromDays(1);
 
@@ -34,33 +37,54 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
     {
         lock (_lock)
         {
-            if (_last is null)
-                _first = entry;
-            else
-                _last.Next = entry;
-            _last = entry;
             Volatile.Write(ref _count, _count + 1);
-            if (_isPumping)
-                return;
-            _isPumping = true;
-            _pump = Task.Run(PumpAsync);
+            Link(entry);
         }
+    }
+
+    /// <summary>Takes the head of another line: at no time do both seem empty.</summary>
+    private void TakeFrom(SendLine other)
+    {
+        lock (_lock)
+        {
+            Volatile.Write(ref _count, _count + 1);
+            var entry = other.Remove();
+            entry.Next = null;
+            Link(entry);
+        }
+    }
+
+    private void Link(LineEntry entry)
+    {
+        if (_last is null)
+            _first = entry;
+        else
+            _last.Next = entry;
+        _last = entry;
+        if (_isPumping)
+            return;
+        _isPumping = true;
+        _pump = Task.Run(PumpAsync);
     }
 
     private async Task PumpAsync()
     {
         while (Head() is { } entry)
         {
+            var stepsAside = false;
             try
             {
                 if (entry is WaitingSend send)
-                    await AdmitAsync(send).ConfigureAwait(false);
+                    stepsAside = await AdmitAsync(send).ConfigureAwait(false);
                 else
                     await PassAsync((LineTurn)entry).ConfigureAwait(false);
             }
             finally
             {
-                Remove();
+                if (stepsAside)
+                    aside!.TakeFrom(this);
+                else
+                    Remove();
             }
         }
     }
@@ -74,33 +98,38 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
         }
     }
 
-    private void Remove()
+    private LineEntry Remove()
     {
         lock (_lock)
         {
-            _first = _first!.Next;
+            var head = _first!;
+            _first = head.Next;
             if (_first is null)
                 _last = null;
             Volatile.Write(ref _count, _count - 1);
+            return head;
         }
     }
 
-    /// <summary>Completes when the send is admitted or has failed.</summary>
-    private async Task AdmitAsync(WaitingSend send)
+    /// <summary>Completes when the send is admitted or has failed, or has to step aside.</summary>
+    /// <returns>Whether it has to.</returns>
+    private async Task<bool> AdmitAsync(WaitingSend send)
     {
         while (!send.IsOver)
         {
             if (producer.Closing.IsCancellationRequested)
             {
                 send.Fail(Faults.Disposed("producer"));
-                return;
+                return false;
             }
 
             try
             {
-                await ResolveAsync().ConfigureAwait(false);
+                await ResolveAsync(wholly: aside is null).ConfigureAwait(false);
+                if (aside is not null && send.IsKeyed && topic.IsResolved && !(topic.IsWhole && aside.IsEmpty))
+                    return true;
                 var released = producer.Budget.WhenReleased();
-                if (!send.TryAdmit(topic) && topic.IsResolved)
+                if (!send.TryAdmit(topic) && topic.IsKnownFor(send.IsKeyed))
                     await WaitAsync(released, producer.Closing).ConfigureAwait(false);
             }
             catch (OperationCanceledException)
@@ -113,6 +142,8 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
                 send.Fail(new EQueueException(ErrorCode.InternalError, exception.Message, exception));
             }
         }
+
+        return false;
     }
 
     private async Task PassAsync(LineTurn turn)
@@ -123,15 +154,15 @@ internal sealed class SendLine(Producer producer, TopicLane topic)
     }
 
     /// <summary>Learns the route. What refuses it is told to everybody who waits for it.</summary>
-    private async Task ResolveAsync()
+    private async Task ResolveAsync(bool wholly)
     {
-        if (topic.IsResolved)
+        if (topic.IsKnownFor(isKeyed: wholly))
             return;
         using var patience = new CancellationTokenSource(PatienceLeft(), producer.Time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(producer.Closing, patience.Token);
         try
         {
-            await topic.ResolveAsync(either.Token).ConfigureAwait(false);
+            await topic.ResolveAsync(isKeyed: wholly, either.Token).ConfigureAwait(false);
         }
         catch (Exception exception) when (
             exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })

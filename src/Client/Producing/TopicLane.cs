@@ -6,14 +6,15 @@ namespace EQueue.Client;
 /// <remarks>
 /// The usual message finds the route known and memory free and goes straight into a batch. One that must wait, for the
 /// route or for memory, stands in line; while anybody waits, whoever comes later waits behind, so that the order of the
-/// calls is kept.
+/// calls is kept. While a broker's share of the route is not known, those with keys wait for it in a line of their own,
+/// so that the others can go on.
 /// </remarks>
 internal sealed class TopicLane
 {
     private readonly Producer _producer;
     private readonly SendLine _line;
-    private QueueLane[]? _queues;
-    private uint _maxMessageBytes;
+    private readonly SendLine _keyedLine;
+    private TopicRoutes? _routes;
     private int _stickyIndex;
     private long _stickyBytes;
     private int _isRefreshing;
@@ -21,7 +22,8 @@ internal sealed class TopicLane
     public TopicLane(Producer producer, string name)
     {
         _producer = producer;
-        _line = new SendLine(producer, this);
+        _keyedLine = new SendLine(producer, this, aside: null);
+        _line = new SendLine(producer, this, _keyedLine);
         Name = name;
     }
 
@@ -32,7 +34,7 @@ internal sealed class TopicLane
     {
         get
         {
-            var queues = Volatile.Read(ref _queues);
+            var queues = Volatile.Read(ref _routes)?.Queues;
             return queues is null ? null : queues[QueueSelector.Wrap(Volatile.Read(ref _stickyIndex), queues.Length)];
         }
     }
@@ -42,16 +44,18 @@ internal sealed class TopicLane
     public bool TryAppend(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
     {
         awaitable = default;
-        return _line.IsEmpty && TryAppendNow(content, callback, state, out awaitable);
+        return IsFree(content.Key.HasValue) && TryAppendNow(content, callback, state, out awaitable);
     }
 
     /// <summary>As <see cref="TryAppend"/>, for a message that nobody acknowledges.</summary>
     public bool TryAppendOneway(in RecordContent content)
     {
-        while (Volatile.Read(ref _queues) is { } queues)
+        while (Volatile.Read(ref _routes) is { } routes)
         {
-            Check(content);
-            var queue = Select(queues, content.Key);
+            Check(content, routes);
+            if (!routes.Serves(content.Key.HasValue))
+                return false;
+            var queue = Select(routes.Queues, content.Key);
             switch (queue.Broker.TryAppendOneway(queue, content))
             {
                 case AppendStatus.Appended:
@@ -74,7 +78,7 @@ internal sealed class TopicLane
         in RecordContent content, SendCallback? callback, object? state, CancellationToken cancellationToken)
     {
         var send = new WaitingSend(_producer, new MessageCopy(content), callback, state, cancellationToken);
-        _line.Add(send);
+        (send.IsKeyed && _line.IsEmpty && !_keyedLine.IsEmpty ? _keyedLine : _line).Add(send);
         return send;
     }
 
@@ -83,35 +87,50 @@ internal sealed class TopicLane
     {
         while (true)
         {
-            await ResolveAsync(cancellationToken).ConfigureAwait(false);
+            await ResolveAsync(message.Content.Key.HasValue, cancellationToken).ConfigureAwait(false);
             var released = _producer.Budget.WhenReleased();
             if (TryAppendOneway(message.Content))
                 return;
-            if (Volatile.Read(ref _queues) is not null)
+            if (IsKnownFor(message.Content.Key.HasValue))
                 await released.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
     }
 
     /// <summary>Waits for everybody who waits already; nobody goes on before the turn is disposed.</summary>
-    public async ValueTask<IDisposable> TakeTurnAsync(CancellationToken cancellationToken)
+    /// <param name="keysAsWell">False when those that wait for the whole route are not to be waited for.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    public async ValueTask<IDisposable> TakeTurnAsync(bool keysAsWell, CancellationToken cancellationToken)
     {
         var turn = new LineTurn();
+        var keyedTurn = new LineTurn();
+        var turns = new BothTurns(turn, keyedTurn);
         _line.Add(turn);
         try
         {
             await turn.Granted.WaitAsync(cancellationToken).ConfigureAwait(false);
+
+            // From here on nobody steps aside.
+            if (keysAsWell && !_keyedLine.IsEmpty)
+            {
+                _keyedLine.Add(keyedTurn);
+                await keyedTurn.Granted.WaitAsync(cancellationToken).ConfigureAwait(false);
+            }
         }
         catch
         {
-            turn.Dispose();
+            turns.Dispose();
             throw;
         }
 
-        return turn;
+        return turns;
     }
 
     /// <inheritdoc cref="SendLine.WhenEmpty"/>
-    public Task WhenNobodyWaits() => _line.WhenEmpty();
+    public async Task WhenNobodyWaits()
+    {
+        await _line.WhenEmpty().ConfigureAwait(false);
+        await _keyedLine.WhenEmpty().ConfigureAwait(false);
+    }
 
     /// <summary>Puts neighbours of one call into a batch: as many as fit, 0 when that needs waiting.</summary>
     public int TryAppendRun(MessageEncoder messages, int from, out Awaitable awaitable)
@@ -121,9 +140,11 @@ internal sealed class TopicLane
         var to = from + 1;
         while (!isKeyed && to < messages.Count && to - from < SendBatch.MaxRecords && !messages.HasKey(to))
             to++;
-        while (Volatile.Read(ref _queues) is { } queues)
+        while (Volatile.Read(ref _routes) is { } routes)
         {
-            var queue = Select(queues, messages.Encode(from).Key);
+            if (!routes.Serves(isKeyed))
+                return 0;
+            var queue = Select(routes.Queues, messages.Encode(from).Key);
             var taken = queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out var status, out awaitable);
             switch (status)
             {
@@ -146,36 +167,42 @@ internal sealed class TopicLane
     /// <exception cref="EQueueException">MessageTooLarge.</exception>
     public void Check(MessageEncoder messages)
     {
+        if (Volatile.Read(ref _routes) is not { } routes)
+            return;
         for (var i = 0; i < messages.Count; i++)
-            Check(messages.Encode(i));
+            Check(messages.Encode(i), routes);
     }
 
     /// <summary>Whether sends wait for the route or for memory.</summary>
-    public bool IsWaitedFor => !_line.IsEmpty;
+    public bool IsWaitedFor => !_line.IsEmpty || !_keyedLine.IsEmpty;
 
     /// <summary>Whether the route is known.</summary>
-    public bool IsResolved => Volatile.Read(ref _queues) is not null;
+    public bool IsResolved => Volatile.Read(ref _routes) is not null;
+
+    /// <summary>Whether every broker has told its share.</summary>
+    public bool IsWhole => Volatile.Read(ref _routes) is { IsWhole: true };
+
+    /// <summary>Whether the route is known as far as a message needs it: with a key, the whole of it.</summary>
+    public bool IsKnownFor(bool isKeyed) => Volatile.Read(ref _routes) is { } routes && routes.Serves(isKeyed);
 
     /// <summary>Whether a call can do without waiting so far: the route is known and nobody waits.</summary>
-    public bool IsAtRest => _line.IsEmpty && Volatile.Read(ref _queues) is not null;
+    public bool IsAtRest => !IsWaitedFor && IsResolved;
 
     /// <summary>Learns where the queues are, unless that is known.</summary>
-    public async ValueTask ResolveAsync(CancellationToken cancellationToken)
+    public async ValueTask ResolveAsync(bool isKeyed, CancellationToken cancellationToken)
     {
-        if (Volatile.Read(ref _queues) is not null)
-            return;
-        var (queues, maxMessageBytes) = await _producer.ResolveAsync(this, cancellationToken).ConfigureAwait(false);
-        Update(queues, maxMessageBytes);
+        if (!IsKnownFor(isKeyed))
+            Update(await _producer.ResolveAsync(this, isKeyed, cancellationToken).ConfigureAwait(false));
     }
 
     /// <summary>Whether a route leads over other lanes than the known one.</summary>
-    public bool WouldMove(QueueLane[] queues) =>
-        Volatile.Read(ref _queues) is { } known && !known.All(queue => queues.Contains(queue));
+    public bool WouldMove(TopicRoutes routes) =>
+        Volatile.Read(ref _routes) is { } known && !known.Queues.All(queue => routes.Queues.Contains(queue));
 
     /// <summary>Sends what is open in the queues and gathers what is not settled.</summary>
     public void GatherPending(List<Task> pending)
     {
-        foreach (var lane in (Volatile.Read(ref _queues) ?? []).Select(static queue => queue.Broker).Distinct())
+        foreach (var lane in (Volatile.Read(ref _routes)?.Queues ?? []).Select(static queue => queue.Broker).Distinct())
             lane.Flush(pending, this);
     }
 
@@ -185,24 +212,19 @@ internal sealed class TopicLane
     public void EndRefresh() => Volatile.Write(ref _isRefreshing, 0);
 
     /// <summary>Takes a route up.</summary>
-    public void Update(QueueLane[] queues, uint maxMessageBytes)
-    {
-        Volatile.Write(ref _maxMessageBytes, maxMessageBytes);
-        if (Volatile.Read(ref _queues) is not { } known || !known.SequenceEqual(queues))
-            Volatile.Write(ref _queues, queues);
-    }
+    public void Update(TopicRoutes routes) => Volatile.Write(ref _routes, routes);
 
     /// <summary>The route is out of date: it is asked for anew by the next message.</summary>
     public void Forget(QueueLane queue)
     {
-        if (Volatile.Read(ref _queues) is { } queues && queues.Contains(queue))
-            Interlocked.CompareExchange(ref _queues, null, queues);
+        if (Volatile.Read(ref _routes) is { } routes && routes.Queues.Contains(queue))
+            Interlocked.CompareExchange(ref _routes, null, routes);
     }
 
     /// <summary>After a batch's worth of bytes, messages without a key go on with the next queue.</summary>
     public void OnBatchClosed(QueueLane queue, int size)
     {
-        if (Volatile.Read(ref _queues) is not { } queues || queues.Length == 1 || Sticky != queue)
+        if (Volatile.Read(ref _routes)?.Queues is not { Length: > 1 } queues || Sticky != queue)
             return;
         _stickyBytes += size;
         if (_stickyBytes < _producer.Options.BatchBytes / 4 * 3)
@@ -215,7 +237,7 @@ internal sealed class TopicLane
     /// is none.</summary>
     public QueueLane? FindWritable(BrokerLane broker)
     {
-        var queues = Volatile.Read(ref _queues) ?? [];
+        var queues = Volatile.Read(ref _routes)?.Queues ?? [];
         var first = Volatile.Read(ref _stickyIndex);
         for (var step = 0; step < queues.Length; step++)
         {
@@ -227,12 +249,28 @@ internal sealed class TopicLane
         return null;
     }
 
-    /// <summary>The queue of a message. Without a key it leaves a queue that takes none, if there is another.</summary>
+    /// <summary>A queue of another broker that is there and takes messages; null = there is none.</summary>
+    public QueueLane? FindElsewhere(BrokerLane broker)
+    {
+        var queues = Volatile.Read(ref _routes)?.Queues ?? [];
+        var first = Volatile.Read(ref _stickyIndex);
+        for (var step = 0; step < queues.Length; step++)
+        {
+            var queue = queues[QueueSelector.Wrap(first + step, queues.Length)];
+            if (queue.Broker != broker && queue.TakesMessages)
+                return queue;
+        }
+
+        return null;
+    }
+
+    /// <summary>The queue of a message. Without a key it leaves a queue that takes none, and a broker that is away, if
+    /// there is another.</summary>
     private QueueLane Select(QueueLane[] queues, scoped OptionalBytes key)
     {
         var sticky = Volatile.Read(ref _stickyIndex);
         var queue = QueueSelector.Select(queues, key, sticky);
-        if (queue.IsWritable || key.HasValue)
+        if (key.HasValue || queue.TakesMessages)
             return queue;
         sticky = QueueSelector.Next(queues, sticky);
         Volatile.Write(ref _stickyIndex, sticky);
@@ -243,13 +281,18 @@ internal sealed class TopicLane
     public bool TryAppendNow(in RecordContent content, SendCallback callback, object? state) =>
         TryAppendNow(content, callback, state, out _);
 
+    /// <summary>Whether nobody waits whom a message would overtake.</summary>
+    private bool IsFree(bool isKeyed) => _line.IsEmpty && (!isKeyed || _keyedLine.IsEmpty);
+
     private bool TryAppendNow(in RecordContent content, SendCallback? callback, object? state, out Awaitable awaitable)
     {
         awaitable = default;
-        while (Volatile.Read(ref _queues) is { } queues)
+        while (Volatile.Read(ref _routes) is { } routes)
         {
-            Check(content);
-            var queue = Select(queues, content.Key);
+            Check(content, routes);
+            if (!routes.Serves(content.Key.HasValue))
+                return false;
+            var queue = Select(routes.Queues, content.Key);
             switch (queue.Broker.TryAppend(queue, content, !content.Key.HasValue, callback, state, out awaitable))
             {
                 case AppendStatus.Appended:
@@ -267,17 +310,27 @@ internal sealed class TopicLane
         return false;
     }
 
-    private void Check(scoped in RecordContent content)
+    private void Check(scoped in RecordContent content, TopicRoutes routes)
     {
-        if (content.Body.Value.Length > _maxMessageBytes)
+        if (content.Body.Value.Length > routes.MaxMessageBytes)
         {
             throw new EQueueException(
                 ErrorCode.MessageTooLarge,
-                $"The body has {content.Body.Value.Length} bytes; {Name} takes {_maxMessageBytes}.");
+                $"The body has {content.Body.Value.Length} bytes; {Name} takes {routes.MaxMessageBytes}.");
         }
     }
 
     private EQueueException TooLarge() => new(
         ErrorCode.MessageTooLarge,
         $"Body, key and properties together make a batch larger than the broker of {Name} takes.");
+
+    /// <summary>The turn in both lines.</summary>
+    private sealed class BothTurns(LineTurn turn, LineTurn keyedTurn) : IDisposable
+    {
+        public void Dispose()
+        {
+            turn.Dispose();
+            keyedTurn.Dispose();
+        }
+    }
 }

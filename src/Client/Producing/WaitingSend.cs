@@ -41,6 +41,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
     {
         _producer = producer;
         _message = message;
+        IsKeyed = message.Content.Key.HasValue;
         _callback = callback;
         _state = state;
         Deadline = producer.Time.GetTimestamp()
@@ -51,6 +52,9 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
 
     /// <summary>When it gives up, by the producer's clock.</summary>
     public long Deadline { get; }
+
+    /// <summary>Whether its queue is chosen by key.</summary>
+    public bool IsKeyed { get; }
 
     /// <summary>Whether it was admitted or has failed.</summary>
     public bool IsOver => Volatile.Read(ref _phase) == Over;

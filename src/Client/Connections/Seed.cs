@@ -1,0 +1,167 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>One of the given addresses: the connection over which its broker is asked, and what it told last.</summary>
+/// <remarks>Thread-safe.</remarks>
+internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int index) : IAsyncDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly Dictionary<string, TopicRoute> _told = [];
+    private BrokerLink? _link;
+    private IReadOnlyList<BrokerAddress> _brokers = [];
+    private volatile bool _isAway;
+    private bool _isDisposed;
+
+    public ServerAddress Address { get; } = address;
+
+    /// <summary>Its place among the given addresses.</summary>
+    public int Index { get; } = index;
+
+    /// <summary>Whether it did not answer in time when it was asked last, and has no connection since.</summary>
+    public bool IsAway => _isAway && !IsConnected;
+
+    /// <summary>Whether it has been asked before: requests wait for the connection themselves.</summary>
+    public bool HasLink => Volatile.Read(ref _link) is not null;
+
+    public bool IsConnected => Volatile.Read(ref _link) is { IsStale: false } link && link.Remoting.IsConnected;
+
+    /// <summary>The store that answers there; null before it said hello.</summary>
+    public Guid? StoreId => Volatile.Read(ref _link)?.Hello?.StoreId;
+
+    /// <summary>The connection, made at first need, and anew when another store answers there.</summary>
+    /// <exception cref="EQueueException">Disposed.</exception>
+    public BrokerLink GetLink()
+    {
+        BrokerLink? old = null;
+        try
+        {
+            lock (_gate)
+            {
+                if (_isDisposed)
+                    throw Faults.Disposed("client");
+                if (_link is { IsStale: false } link)
+                    return link;
+                old = _link;
+                _told.Clear();
+                _link = directory.Open(Address);
+                return _link;
+            }
+        }
+        finally
+        {
+            // It takes no more calls; its end waits for nobody.
+            if (old is not null)
+                _ = old.DisposeAsync().AsTask();
+        }
+    }
+
+    /// <summary>Waits until its broker has said hello.</summary>
+    /// <exception cref="EQueueException">Not within <paramref name="patience"/>, cancelled, disposed.</exception>
+    public async ValueTask<BrokerLink> ConnectAsync(TimeSpan patience, CancellationToken cancellationToken)
+    {
+        var link = GetLink();
+        try
+        {
+            await link.ConnectAsync(patience, cancellationToken).ConfigureAwait(false);
+            _isAway = false;
+            return link;
+        }
+        catch (EQueueException)
+        {
+            _isAway = true;
+            throw;
+        }
+    }
+
+    /// <summary>Sends a request, again over a new connection when another store answers there.</summary>
+    public async ValueTask<TResponse> InvokeAsync<TRequest, TResponse>(
+        IRequest<TRequest, TResponse> request, CancellationToken cancellationToken)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
+    {
+        while (true)
+        {
+            var link = GetLink();
+            try
+            {
+                return await link
+                    .InvokeAsync(request, directory.Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
+            }
+            catch (EQueueException) when (link.IsStale && !directory.IsDisposed)
+            {
+                // The request did not reach the other store: it goes over a new link.
+            }
+        }
+    }
+
+    /// <summary>Asks where the queues of topics are.</summary>
+    /// <param name="request">The topics.</param>
+    /// <param name="patience">How long to wait for a connection; null = as long as for the answer.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <exception cref="EQueueException">It gave no answer.</exception>
+    public async ValueTask<RouteResponse> RouteAsync(
+        RouteRequest request, TimeSpan? patience, CancellationToken cancellationToken)
+    {
+        if (patience is { } wait)
+            await ConnectAsync(wait, cancellationToken).ConfigureAwait(false);
+        var answer = await InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+        if (answer.Topics.Count != request.Topics.Count
+            || answer.Topics.Any(topic => topic.Queues.Any(queue => queue.BrokerIndex >= answer.Brokers.Count)))
+        {
+            throw Faults.Malformed(Opcode.Route, Address.ToString());
+        }
+
+        Remember(answer);
+        return answer;
+    }
+
+    /// <summary>What it told last of topics while it was there; null when it has not told of all.</summary>
+    public RouteResponse? Recall(IReadOnlyList<string> topics)
+    {
+        lock (_gate)
+        {
+            List<TopicRoute> found = [];
+            foreach (var topic in topics)
+            {
+                if (!_told.TryGetValue(topic, out var route))
+                    return null;
+                found.Add(route);
+            }
+
+            return new RouteResponse(_brokers, found);
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        BrokerLink? link;
+        lock (_gate)
+        {
+            _isDisposed = true;
+            link = _link;
+        }
+
+        if (link is not null)
+            await link.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private void Remember(RouteResponse answer)
+    {
+        lock (_gate)
+        {
+            if (!answer.Brokers.SequenceEqual(_brokers))
+            {
+                // Their indices mean something else now.
+                _told.Clear();
+                _brokers = answer.Brokers;
+            }
+
+            foreach (var topic in answer.Topics)
+            {
+                if (topic.Error is ErrorCode.None or ErrorCode.UnknownTopic)
+                    _told[topic.Topic] = topic;
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>
+/// The answers of several brokers as one: queues by the numbers that they have for the application
+/// (<see cref="Route.Union(IReadOnlyList{string}, IReadOnlyList{RouteResponse}, IReadOnlyList{ServerAddress})"/>).
+/// </summary>
+internal static class Shares
+{
+    /// <summary>The numbers that the broker at one address has for queues; null where it has none of them.</summary>
+    /// <param name="queues">As the application calls them; null = all.</param>
+    /// <param name="share">The index of the address.</param>
+    /// <param name="count">How many addresses there are.</param>
+    /// <param name="isAsked">False when the broker has none of the queues.</param>
+    public static IReadOnlyList<int>? NumbersAt(IReadOnlyList<int>? queues, int share, int count, out bool isAsked)
+    {
+        isAsked = true;
+        if (queues is null || count == 1)
+            return queues;
+        int[] own = [.. queues.Where(queue => queue >= 0 && queue % count == share).Select(queue => queue / count)];
+
+        // What is no number at all is the first broker's to refuse.
+        int[] refused = share == 0 ? [.. queues.Where(static queue => queue < 0)] : [];
+        isAsked = own.Length + refused.Length > 0;
+        return [.. own, .. refused];
+    }
+
+    /// <summary>A topic: id, time and settings as the first broker has them.</summary>
+    public static TopicDescription Unite(IReadOnlyList<BrokerAnswer<TopicDescription>> answers, int count) =>
+        count == 1
+            ? answers[0].Answer
+            : answers[0].Answer with
+            {
+                Queues = [.. answers
+                    .SelectMany(answer => answer.Answer.Queues.Select(
+                        queue => queue with { Number = (queue.Number * count) + answer.Share }))
+                    .OrderBy(static queue => queue.Number)],
+            };
+
+    /// <summary>A group: members by id; it stands where the broker stands that is behind the others.</summary>
+    public static GroupDescription Unite(IReadOnlyList<BrokerAnswer<GroupDescription>> answers, int count)
+    {
+        if (count == 1)
+            return answers[0].Answer;
+        List<MemberDescription> members = [];
+        List<GroupQueueDescription> queues = [];
+        foreach (var (share, group) in answers)
+        {
+            var places = group.Members.Select(member => Place(members, member)).ToArray();
+            queues.AddRange(group.Queues.Select(queue => queue with
+            {
+                Number = (queue.Number * count) + share,
+                Owner = queue.Owner < 0 ? queue.Owner : places[queue.Owner],
+                Target = queue.Target < 0 ? queue.Target : places[queue.Target],
+            }));
+        }
+
+        return answers[0].Answer with
+        {
+            State = Worst(answers.Select(static answer => answer.Answer.State)),
+            Members = members,
+            Queues = [.. queues
+                .OrderBy(static queue => queue.Topic, StringComparer.Ordinal)
+                .ThenBy(static queue => queue.Number)],
+        };
+    }
+
+    /// <summary>What became of queues.</summary>
+    public static IReadOnlyList<ResetQueue> Unite(IReadOnlyList<BrokerAnswer<ResetOffsetsResponse>> answers, int count)
+    {
+        if (count == 1)
+            return answers[0].Answer.Queues;
+        return [.. answers
+            .SelectMany(answer => answer.Answer.Queues.Select(
+                queue => queue with { Number = (queue.Number * count) + answer.Share }))
+            .OrderBy(static queue => queue.Topic, StringComparer.Ordinal)
+            .ThenBy(static queue => queue.Number)];
+    }
+
+    /// <summary>Groups by name.</summary>
+    public static IEnumerable<GroupListing> Unite(IEnumerable<GroupListing> listings) => listings
+        .GroupBy(static group => group.Group, StringComparer.Ordinal)
+        .OrderBy(static group => group.Key, StringComparer.Ordinal)
+        .Select(static group => group.First() with
+        {
+            State = Worst(group.Select(static one => one.State)),
+            MemberCount = group.Max(static one => one.MemberCount),
+        });
+
+    /// <summary>Topics by name.</summary>
+    public static IEnumerable<TopicListing> Unite(IEnumerable<TopicListing> listings) => listings
+        .GroupBy(static topic => topic.Topic, StringComparer.Ordinal)
+        .OrderBy(static topic => topic.Key, StringComparer.Ordinal)
+        .Select(static topic => topic.First() with { QueueCount = topic.Sum(static one => one.QueueCount) });
+
+    /// <summary>Empty only when it is empty everywhere.</summary>
+    private static GroupState Worst(IEnumerable<GroupState> states) =>
+        states.Where(static state => state != GroupState.Empty).DefaultIfEmpty(GroupState.Empty).Min();
+
+    /// <summary>The index of a member, who may be known from another broker.</summary>
+    private static int Place(List<MemberDescription> members, MemberDescription member)
+    {
+        var place = members.FindIndex(known => known.Member == member.Member);
+        if (place < 0)
+        {
+            members.Add(member);
+            return members.Count - 1;
+        }
+
+        var known = members[place];
+        members[place] = known with
+        {
+            Address = known.Address.Length == 0 ? member.Address : known.Address,
+            SinceLastCall = known.SinceLastCall > member.SinceLastCall ? known.SinceLastCall : member.SinceLastCall,
+            OwnedCount = known.OwnedCount + member.OwnedCount,
+            PendingCount = known.PendingCount + member.PendingCount,
+        };
+        return place;
+    }
+}

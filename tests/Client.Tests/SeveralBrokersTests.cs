@@ -1,0 +1,190 @@
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>A client of two real brokers, each with its own share of a topic.</summary>
+public sealed class SeveralBrokersTests
+{
+    private const string Topic = TwoBrokers.Topic;
+    private const int KeyCount = 40;
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenTwoBrokers_WhenSent_ThenBothHaveAShareAndEachMessageIsReadWhereItsReceiptSays()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var producer = plant.Client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        var receipts = await Task.WhenAll(Enumerable.Range(0, 2000).Select(i => SendAsync(producer, i, i % 2 == 0)));
+
+        Assert.Equal(Enumerable.Range(0, 8), receipts.Select(static receipt => receipt.Queue).Distinct().Order());
+        Assert.Equal(2000, receipts.Select(static receipt => (receipt.Queue, receipt.Offset)).Distinct().Count());
+        var read = await TwoBrokers.ReadAllAsync(plant.Client);
+        Assert.Equal(2000, read.Count);
+        for (var i = 0; i < 2000; i++)
+            Assert.Equal((receipts[i].Queue, receipts[i].Offset.Value), read[i]);
+        await using var group = plant.Client.CreateConsumer("g", [Topic], new ConsumerOptions { StopAtEnd = true });
+        Dictionary<int, (int, long)> ofGroup = [];
+        await foreach (var message in group.ReadAllAsync(Token))
+            ofGroup.Add(TwoBrokers.Number(message), (message.Queue, message.Offset.Value));
+        Assert.Equal(read.OrderBy(static pair => pair.Key), ofGroup.OrderBy(static pair => pair.Key));
+    }
+
+    [Fact]
+    public async Task GivenABrokerThatIsAway_WhenSent_ThenMessagesWithoutKeyGoRoundItAndKeysWaitForIt()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var producer = plant.Client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        await Task.WhenAll(Enumerable.Range(0, 200).Select(i => SendAsync(producer, i, isKeyed: true)));
+        await plant.Second.StopAsync();
+
+        var keyed = Enumerable.Range(200, 400).Select(i => SendAsync(producer, i, isKeyed: true)).ToArray();
+        var free = await Task.WhenAll(Enumerable.Range(600, 1000).Select(i => SendAsync(producer, i, isKeyed: false)))
+            .WaitAsync(TimeSpan.FromSeconds(10), Token);
+        Assert.All(free, static receipt => Assert.Equal(0, receipt.Queue % 2));
+        await Eventually.TrueAsync(() => keyed.Count(static send => send.IsCompleted) > 100);
+        Assert.Contains(keyed, static send => !send.IsCompleted);
+        await plant.Second.StartBrokerAsync();
+        var receipts = await Task.WhenAll(keyed).WaitAsync(TimeSpan.FromSeconds(20), Token);
+
+        Assert.Contains(receipts, static receipt => receipt.Queue % 2 == 1);
+        var again = await Task.WhenAll(Enumerable.Range(1600, 1000).Select(i => SendAsync(producer, i, isKeyed: false)));
+        Assert.Contains(again, static receipt => receipt.Queue % 2 == 1);
+        Assert.Equal(2600, (await TwoBrokers.ReadAllAsync(plant.Client)).Count);
+    }
+
+    [Fact]
+    public async Task GivenMessagesInAnAwayBrokersOpenBatch_WhenItStaysAway_ThenTheOtherTakesThem()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var producer = plant.Client.CreateProducer(
+            new ProducerOptions { BatchBytes = 64 * 1024, Linger = TimeSpan.FromSeconds(3) });
+        var first = SendAsync(producer, 0, isKeyed: false);
+        await producer.FlushAsync(Token);
+        var there = (await first).Queue % 2 == 0 ? plant.First : plant.Second;
+        var waiting = Enumerable.Range(1, 10).Select(i => SendAsync(producer, i, isKeyed: false)).ToArray();
+        await there.StopAsync();
+
+        var receipts = await Task.WhenAll(waiting).WaitAsync(TimeSpan.FromSeconds(10), Token);
+        Assert.All(receipts, receipt => Assert.NotEqual(first.Result.Queue % 2, receipt.Queue % 2));
+        await there.StartBrokerAsync();
+        Assert.Equal(11, (await TwoBrokers.ReadAllAsync(plant.Client)).Count);
+    }
+
+    [Fact]
+    public async Task GivenABrokerThatWasNeverSeen_WhenSentAndRead_ThenTheOtherServesAndItsOwnShareFollows()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await plant.Second.StopAsync();
+        await using var client = plant.NewClient();
+        await using var producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        await using var consumer = client.CreateConsumer("g", [Topic]);
+        var seen = new SeenMessages(consumer, Token);
+        var free = await SendAsync(producer, 0, isKeyed: false).WaitAsync(TimeSpan.FromSeconds(5), Token);
+        Assert.Equal(0, free.Queue % 2);
+        await Eventually.TrueAsync(() => seen.Count == 1);
+
+        var keyed = Enumerable.Range(1, 200).Select(i => SendAsync(producer, i, isKeyed: true)).ToArray();
+        await Assert.ThrowsAsync<EQueueException>(() => TwoBrokers.ReadAllAsync(client));
+        Assert.DoesNotContain(keyed, static send => send.IsCompleted);
+        await plant.Second.StartBrokerAsync();
+        var receipts = await Task.WhenAll(keyed).WaitAsync(TimeSpan.FromSeconds(20), Token);
+
+        Assert.Contains(receipts, static receipt => receipt.Queue % 2 == 1);
+        await Eventually.TrueAsync(() => seen.Count == 201);
+        Assert.Equal(201, (await TwoBrokers.ReadAllAsync(client)).Count);
+    }
+
+    [Fact]
+    public async Task GivenKeysOfABrokerThatStaysAway_WhenTheirTimeIsOver_ThenTheyFailWithTimeoutAndOthersWereSent()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var producer = plant.Client.CreateProducer(
+            new ProducerOptions { DeliveryTimeout = TimeSpan.FromSeconds(2), RequestTimeout = TimeSpan.FromSeconds(1) });
+        await SendAsync(producer, 0, isKeyed: true);
+        await plant.Second.StopAsync();
+
+        var sends = Enumerable.Range(0, KeyCount).Select(i => SendAsync(producer, i, isKeyed: true)).ToArray();
+        await Eventually.TrueAsync(() => Array.TrueForAll(sends, static send => send.IsCompleted));
+        Assert.Contains(sends, static send => send.IsCompletedSuccessfully);
+        Assert.All(
+            sends.Where(static send => send.IsFaulted),
+            static send => Assert.Equal(ErrorCode.Timeout, ((EQueueException)send.Exception!.InnerException!).Code));
+        Assert.Contains(sends, static send => send.IsFaulted);
+    }
+
+    [Fact]
+    public async Task GivenBothBrokersRestarted_WhenAMemberReads_ThenNothingIsMissingOrTwice()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var consumer = plant.Client.CreateConsumer("g", [Topic]);
+        await using var producer = plant.Client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        var seen = new SeenMessages(consumer, Token);
+        for (var round = 0; round < 4; round++)
+        {
+            var from = round * 500;
+            var sends = Enumerable.Range(from, 500).Select(i => SendAsync(producer, i, i % 3 == 0)).ToArray();
+            await (round % 2 == 0 ? plant.First : plant.Second).RestartAsync();
+            await Task.WhenAll(sends).WaitAsync(TimeSpan.FromSeconds(30), Token);
+        }
+
+        await Eventually.TrueAsync(() => seen.Distinct == 2000);
+        Assert.Equal(2000, (await TwoBrokers.ReadAllAsync(plant.Client)).Count);
+    }
+
+    [Fact]
+    public async Task GivenOneBrokerUnderTwoAddresses_WhenSentAndRead_ThenItHasOneShare()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        var other = broker.Address.Replace("127.0.0.1", "localhost", StringComparison.Ordinal);
+        await using var client = new EQueueClient($"{broker.Address},{other}");
+        var topic = await client.Admin.CreateTopicAsync(Topic, new TopicSettings { QueueCount = 3 }, Token);
+        Assert.Equal(3, topic.Queues.Count);
+        await using var producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        var receipts = await Task.WhenAll(Enumerable.Range(0, 500).Select(i => SendAsync(producer, i, i % 2 == 0)));
+
+        Assert.Equal(3, receipts.Select(static receipt => receipt.Queue).Distinct().Count());
+        Assert.Equal(500, (await TwoBrokers.ReadAllAsync(client)).Count);
+        Assert.Equal(500, (await TwoBrokers.ReadAllAsync(broker.Client)).Count);
+    }
+
+    private static Task<SendReceipt> SendAsync(Producer producer, int number, bool isKeyed) =>
+        TwoBrokers.SendAsync(producer, number, isKeyed ? $"key-{number % KeyCount}" : null);
+
+    /// <summary>What a member has been given, gathered in the background.</summary>
+    private sealed class SeenMessages
+    {
+        private readonly List<int> _numbers = [];
+
+        public SeenMessages(Consumer consumer, CancellationToken cancellationToken) =>
+            _ = RunAsync(consumer, cancellationToken);
+
+        public int Count
+        {
+            get
+            {
+                lock (_numbers)
+                    return _numbers.Count;
+            }
+        }
+
+        public int Distinct
+        {
+            get
+            {
+                lock (_numbers)
+                    return _numbers.Distinct().Count();
+            }
+        }
+
+        private async Task RunAsync(Consumer consumer, CancellationToken cancellationToken)
+        {
+            await foreach (var message in consumer.ReadAllAsync(cancellationToken))
+            {
+                lock (_numbers)
+                    _numbers.Add(TwoBrokers.Number(message));
+            }
+        }
+    }
+}

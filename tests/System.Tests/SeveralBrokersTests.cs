@@ -1,0 +1,103 @@
+using System.Globalization;
+using System.Text;
+using EQueue.Client;
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.System.Tests;
+
+/// <summary>A topic spread over two servers that are killed in turn while it is sent to and read.</summary>
+public sealed class SeveralBrokersTests
+{
+    private const string Topic = "orders";
+    private const int KeyCount = 20;
+    private const int PerRound = 3_000;
+    private const int Rounds = 4;
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenTwoServers_WhenTheyAreKilledInTurn_ThenEachMessageIsStoredOnceReadAndInOrderOfItsKey()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess first = await ServerProcess.StartAsync(directory["first"], "--flush", "async");
+        await using ServerProcess second = await ServerProcess.StartAsync(directory["second"], "--flush", "async");
+        string both = $"{first.Address},{second.Address}";
+        ProgramResult made = await ProgramRun.RunAsync("Cli", "topic", "create", Topic, "--queues", "3", "--server", both);
+        Assert.True(made.ExitCode == 0, made.Error);
+        await using var client = new EQueueClient(both);
+        await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 4096 });
+        using var ended = CancellationTokenSource.CreateLinkedTokenSource(Token);
+        HashSet<string> seen = [];
+        Task reading = ReadAsync(client, seen, ended.Token);
+
+        List<SendReceipt> receipts = [];
+        for (int round = 0; round < Rounds; round++)
+        {
+            ServerProcess victim = round % 2 == 0 ? first : second;
+            Task<SendReceipt>[] keyed = [.. Enumerable.Range(round * PerRound, PerRound)
+                .Select(i => SendAsync(producer, i, $"key-{i % KeyCount}"))];
+            await victim.KillAsync();
+            SendReceipt[] free = await Task.WhenAll(Enumerable.Range(0, 500)
+                .Select(i => SendAsync(producer, (round * PerRound) + i, key: null)));
+            await victim.RestartAsync();
+            receipts.AddRange(await Task.WhenAll(keyed));
+            receipts.AddRange(free);
+        }
+
+        Assert.Equal(6, receipts.Select(receipt => receipt.Queue).Distinct().Count());
+        Assert.Equal(receipts.Count, receipts.Select(receipt => (receipt.Queue, receipt.Offset)).Distinct().Count());
+        await Eventually.TrueAsync(() => Count(seen) == receipts.Count);
+        await ended.CancelAsync();
+        await reading;
+
+        IReadOnlyList<Consumed> stored = await Consumed.ReadAsync(both, Topic, "--group", "check", "--from", "begin");
+        Assert.Equal(
+            receipts.Select(receipt => (receipt.Queue, receipt.Offset.Value)).Order(),
+            stored.Select(message => (message.Queue, message.Offset)).Order());
+        foreach (IGrouping<string, Consumed> key in stored
+            .Where(message => message.Key is not null).GroupBy(message => message.Key!))
+        {
+            Assert.Single(key.Select(message => message.Queue).Distinct());
+            int[] numbers = [.. key.OrderBy(message => message.Offset).Select(Number)];
+            Assert.Equal(Rounds * PerRound / KeyCount, numbers.Length);
+            Assert.Equal(numbers.Order(), numbers);
+        }
+    }
+
+    private static int Number(Consumed message) =>
+        int.Parse(Encoding.UTF8.GetString(message.Body!), CultureInfo.InvariantCulture);
+
+    private static int Count(HashSet<string> seen)
+    {
+        lock (seen)
+            return seen.Count;
+    }
+
+    private static Task<SendReceipt> SendAsync(Producer producer, int number, string? key) => producer.SendAsync(
+        Topic,
+        Encoding.UTF8.GetBytes(number.ToString(CultureInfo.InvariantCulture)),
+        key,
+        cancellationToken: Token).AsTask();
+
+    private static async Task ReadAsync(EQueueClient client, HashSet<string> seen, CancellationToken cancellationToken)
+    {
+        await using Consumer consumer = client.CreateConsumer("billing", [Topic]);
+        try
+        {
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
+            {
+                lock (seen)
+                    seen.Add($"{message.Queue}/{message.Offset.Value}");
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            // The end of the test.
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
+        {
+            // The end of the test.
+        }
+    }
+}
