@@ -1,4 +1,5 @@
 using EQueue.MessageStore;
+using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
@@ -7,6 +8,9 @@ public sealed record BrokerOptions
 {
     /// <summary>Where clients connect: <c>HOST:PORT</c>; port 0 takes any free one.</summary>
     public string Listen { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>How the address speaks TLS; null = it does not.</summary>
+    public ServerTlsOptions? Tls { get; init; }
 
     /// <summary>
     /// The folder of the broker's store, for this broker alone; replaces the one that <see cref="Store"/> names.
@@ -44,6 +48,7 @@ public sealed record BrokerOptions
         OptionRules.Require(
             DrainTimeout >= TimeSpan.Zero && DrainTimeout <= TimeSpan.FromMinutes(10),
             nameof(DrainTimeout), "0 to 10 minutes", DrainTimeout);
+        Tls?.Validate();
         EffectiveStore.Validate();
         Limits.Validate();
         Topics.Validate(Limits);

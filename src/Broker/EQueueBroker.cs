@@ -215,6 +215,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private static RemotingServerOptions ToRemoting(BrokerOptions options) => new()
     {
         Listen = [options.Listen],
+        Tls = options.Tls,
         MaxConnections = options.Limits.MaxConnections,
         MaxFrameBytes = options.MaxFrameBytes,
         MaxQueuedSendBytes = options.MaxFrameBytes,

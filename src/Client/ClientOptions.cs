@@ -1,3 +1,4 @@
+using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
@@ -10,6 +11,9 @@ public sealed record ClientOptions
     /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.
     /// </summary>
     public string Addresses { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>How connections speak TLS; null = they do not, and brokers that do refuse them.</summary>
+    public TlsOptions? Tls { get; init; }
 
     /// <summary>What people read in the broker's log and lists; at most 255 characters.</summary>
     public string ClientName { get; init; } = Environment.MachineName + "/" + Environment.ProcessId;
@@ -52,6 +56,7 @@ public sealed record ClientOptions
     public void Validate()
     {
         ServerAddress.ParseList(Addresses);
+        Tls?.Validate();
         Option.Require(ClientName is { Length: <= 255 }, nameof(ClientName), ClientName, "at most 255 characters");
         Option.RequireAtLeast(ConnectTimeout, TimeSpan.FromMilliseconds(1), nameof(ConnectTimeout));
         Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));

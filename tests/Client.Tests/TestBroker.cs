@@ -1,6 +1,7 @@
 using System.Net;
 using EQueue.Broker;
 using EQueue.MessageStore;
+using EQueue.Remoting;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;
@@ -22,12 +23,14 @@ internal sealed class TestBroker : IAsyncDisposable
 
     public EQueueClient Client { get; private set; } = null!;
 
-    public static async Task<TestBroker> StartAsync(FlushPolicy flush = FlushPolicy.Async, int queues = 4)
+    public static async Task<TestBroker> StartAsync(
+        FlushPolicy flush = FlushPolicy.Async, int queues = 4, ServerTlsOptions? tls = null, TlsOptions? clientTls = null)
     {
         var directory = new TempDirectory();
         var options = new BrokerOptions
         {
             Listen = "127.0.0.1:0",
+            Tls = tls,
             DataDirectory = directory["data"],
             Store = new StoreOptions
             {
@@ -40,7 +43,7 @@ internal sealed class TestBroker : IAsyncDisposable
         };
         var broker = new TestBroker(directory, options);
         await broker.StartBrokerAsync();
-        broker.Client = new EQueueClient(new ClientOptions { Addresses = broker.Address });
+        broker.Client = new EQueueClient(new ClientOptions { Addresses = broker.Address, Tls = clientTls });
         return broker;
     }
 

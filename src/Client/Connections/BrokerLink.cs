@@ -32,6 +32,7 @@ internal sealed class BrokerLink : IAsyncDisposable
             new RemotingClientOptions
             {
                 HandshakeAsync = ShakeHandsAsync,
+                Tls = options.Tls,
                 ConnectTimeout = AtLeast(options.ConnectTimeout),
                 RequestTimeout = AtLeast(options.RequestTimeout),
                 KeepAliveInterval = AtLeast(options.KeepAliveInterval),

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Net;
 using System.Net.Sockets;
+using System.Text;
 
 namespace EQueue.Remoting;
 
@@ -11,7 +12,7 @@ namespace EQueue.Remoting;
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
 internal sealed class ClientConnection : IHandshakeChannel
 {
-    private readonly Socket _socket;
+    private readonly Wire _wire;
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
     private readonly TimeProvider _time;
@@ -22,15 +23,15 @@ internal sealed class ClientConnection : IHandshakeChannel
     private int _isClosed;
 
     private ClientConnection(
-        Socket socket, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
+        Wire wire, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
     {
-        _socket = socket;
+        _wire = wire;
         _options = options;
         _ring = ring;
         _time = time;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(socket, options.MaxQueuedSendBytes, time, Close);
-        _reader = new FrameReader(new SocketPipeReader(socket, options.ReceiveBufferBytes), options.MaxFrameBytes);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close);
+        _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
 
@@ -52,6 +53,7 @@ internal sealed class ClientConnection : IHandshakeChannel
     public static async Task<ClientConnection> ConnectAsync(
         EndPoint endPoint,
         RemotingClientOptions options,
+        TlsConnector? tls,
         InFlightRing ring,
         TimeProvider time,
         CancellationToken cancellationToken)
@@ -69,7 +71,10 @@ internal sealed class ClientConnection : IHandshakeChannel
                 }
 
                 await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
-                var connection = new ClientConnection(socket, address, options, ring, time);
+                var wire = new Wire(socket);
+                if (tls is not null)
+                    await tls.SecureAsync(wire, endPoint, cancellationToken).ConfigureAwait(false);
+                var connection = new ClientConnection(wire, address, options, ring, time);
                 connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
                 return connection;
             }
@@ -140,7 +145,7 @@ internal sealed class ClientConnection : IHandshakeChannel
         if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
         Cause = cause;
         Sender.Close();
-        _socket.Dispose();
+        _wire.Abort();
         _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
             ? Failures.Disposed()
             : Failures.ConnectionLost(RemoteEndPoint, cause));
@@ -160,6 +165,7 @@ internal sealed class ClientConnection : IHandshakeChannel
 
         await Sender.WhenIdle().ConfigureAwait(false);
         _reader.Dispose();
+        _wire.Dispose();
     }
 
     private async Task ProcessAsync()
@@ -176,6 +182,7 @@ internal sealed class ClientConnection : IHandshakeChannel
     {
         if (header.Opcode == FrameHeader.PingOpcode)
         {
+            if (header.Error != 0) throw Refused(payload);
             if (!header.IsResponse) SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
         }
         else if (header.IsResponse)
@@ -189,6 +196,12 @@ internal sealed class ClientConnection : IHandshakeChannel
             throw new RemotingException(
                 RemotingError.ProtocolViolation, $"The server sent a request (opcode {header.Opcode}) to a client.");
         }
+    }
+
+    private RemotingException Refused(ReadOnlySequence<byte> reason)
+    {
+        string text = $"{RemoteEndPoint} refuses this client: {Encoding.UTF8.GetString(reason)}";
+        return new RemotingException(RemotingError.ProtocolViolation, text, new TlsRefusedException(text));
     }
 
     private void SendPing(uint correlationId, FrameFlags flags, bool inline)

@@ -120,7 +120,9 @@ public sealed partial class RemotingServer
             }
 
             long id = Interlocked.Increment(ref _lastId);
-            connection = new ServerConnection(id, socket, _options, _budget, _handler, _logger, _time);
+            EndPoint remote = socket.RemoteEndPoint ?? LocalEndPoint;
+            connection = new ServerConnection(
+                id, new Wire(socket), remote, _tls, _options, _budget, _handler, _logger, _time);
         }
         catch (SocketException)
         {

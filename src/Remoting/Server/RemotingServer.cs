@@ -18,6 +18,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly ConcurrentDictionary<long, ServerConnection> _connections = new();
     private readonly ReceiveBudget _budget;
+    private readonly TlsAcceptor? _tls;
     private readonly List<Socket> _listeners = [];
     private readonly List<Task> _acceptLoops = [];
     private readonly CancellationTokenSource _stopping = new();
@@ -47,6 +48,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         _handler = handler;
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Server");
         _time = timeProvider ?? TimeProvider.System;
+        if (options.Tls is not null) _tls = new TlsAcceptor(options.Tls, _logger, _time);
     }
 
     /// <summary>The first address that is listened on, with its real port. Known after

@@ -7,6 +7,9 @@ public sealed record RemotingServerOptions
     /// taken. Port 0 = any free.</summary>
     public IReadOnlyList<string> Listen { get; init; } = ["127.0.0.1:0"];
 
+    /// <summary>How the addresses speak TLS; null = they do not.</summary>
+    public ServerTlsOptions? Tls { get; init; }
+
     /// <summary>Connections at a time, 1 or more; one more is accepted and closed at once.</summary>
     public int MaxConnections { get; init; } = 10_000;
 
@@ -42,6 +45,7 @@ public sealed record RemotingServerOptions
     internal void Validate()
     {
         OptionCheck.Addresses(nameof(Listen), Listen);
+        Tls?.Validate();
         OptionCheck.InRange(nameof(MaxConnections), MaxConnections, 1, int.MaxValue);
         OptionCheck.InRange(nameof(MaxFrameBytes), MaxFrameBytes, 64, OptionCheck.LargestFrameBytes);
         OptionCheck.AtLeast(nameof(IdleTimeout), IdleTimeout, OptionCheck.ShortestTimeout);
