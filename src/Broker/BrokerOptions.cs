@@ -6,10 +6,13 @@ namespace EQueue.Broker;
 /// <summary>How a broker runs. Checked by <see cref="Validate"/> when it starts.</summary>
 public sealed record BrokerOptions
 {
-    /// <summary>Where clients connect: <c>HOST:PORT</c>; port 0 takes any free one.</summary>
+    /// <summary>
+    /// Where clients connect: <c>HOST:PORT</c>, port 0 for any free one, or <c>unix:/path</c>; several are separated by
+    /// commas.
+    /// </summary>
     public string Listen { get; init; } = "127.0.0.1:9490";
 
-    /// <summary>How the address speaks TLS; null = it does not.</summary>
+    /// <summary>How each HOST:PORT speaks TLS; null = they do not. Unix sockets never do.</summary>
     public ServerTlsOptions? Tls { get; init; }
 
     /// <summary>
@@ -42,7 +45,8 @@ public sealed record BrokerOptions
     /// <exception cref="ArgumentException">Names the setting, its range and what was found.</exception>
     public void Validate()
     {
-        OptionRules.Require(IsHostPort(Listen), nameof(Listen), "HOST:PORT with a port of 0 to 65535", Listen);
+        OptionRules.Require(
+            AreAddresses(Listen), nameof(Listen), "HOST:PORT with a port of 0 to 65535, or unix:/path", Listen);
         OptionRules.Require(
             !string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
         OptionRules.Require(
@@ -59,11 +63,7 @@ public sealed record BrokerOptions
             "Store.MaxBatchBytes", $"{smallestBatch} or more (Limits.MaxMessageBytes and 64 KiB)", Store.MaxBatchBytes);
     }
 
-    private static bool IsHostPort(string? text)
-    {
-        if (text is null)
-            return false;
-        int colon = text.LastIndexOf(':');
-        return colon > 0 && ushort.TryParse(text.AsSpan(colon + 1), out _);
-    }
+    private static bool AreAddresses(string? text) =>
+        text is not null && HostPort.Split(text) is { Length: > 0 } addresses
+        && Array.TrueForAll(addresses, static address => HostPort.TryParse(address, out _));
 }

@@ -8,11 +8,13 @@ namespace EQueue.Client;
 public sealed record ClientOptions
 {
     /// <summary>
-    /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.
+    /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets. Or
+    /// <c>unix:/path</c>.
     /// </summary>
     public string Addresses { get; init; } = "127.0.0.1:9490";
 
-    /// <summary>How connections speak TLS; null = they do not, and brokers that do refuse them.</summary>
+    /// <summary>How connections to <c>host:port</c> speak TLS; null = they do not, and brokers that do refuse
+    /// them.</summary>
     public TlsOptions? Tls { get; init; }
 
     /// <summary>What people read in the broker's log and lists; at most 255 characters.</summary>

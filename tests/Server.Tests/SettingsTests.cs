@@ -72,6 +72,10 @@ public sealed class SettingsTests
     [InlineData("Server:Listen", "9490")]
     [InlineData("Server:Listen", "localhost:65536")]
     [InlineData("Server:Listen", "::1:9490")]
+    [InlineData("Server:Listen", "127.0.0.1:9490,9491")]
+    [InlineData("Server:Listen", ",")]
+    [InlineData("Server:Listen", "unix:equeue.sock")]
+    [InlineData("Server:AdminListen", "unix:/run/equeue.sock")]
     [InlineData("Server:AdminListen", "off")]
     [InlineData("Store:FlushPolicy", "sometimes")]
     [InlineData("Store:FlushInterval", "0ms")]
@@ -148,6 +152,17 @@ public sealed class SettingsTests
             ("Server:Tls:PasswordFile", directory["password"])).Broker.Tls!;
         Assert.Equal((directory["s.pfx"], directory["password"]), (tls.Certificate, tls.PasswordFile));
         Assert.Null(Read(("Server:Tls:ClientCertificates", "none"), ("Server:Tls:Certificate", "none")).Broker.Tls);
+    }
+
+    [Theory]
+    [InlineData("unix:/run/equeue.sock")]
+    [InlineData("127.0.0.1:9490,unix:/run/equeue.sock")]
+    [InlineData("[::]:9490, broker.example:0, unix:/run/a.sock, unix:/run/b.sock")]
+    public void GivenSeveralAddressesToListenOn_WhenRead_ThenTheyReachTheBrokersOptions(string text)
+    {
+        ServerOptions options = Read(("Server:Listen", text));
+        Assert.Equal(text, options.Broker.Listen);
+        options.Broker.Validate();
     }
 
     [Theory]

@@ -6,7 +6,7 @@ using System.Text;
 
 namespace EQueue.Remoting;
 
-/// <summary>One TCP connection of a client, from connect to close; never used again.</summary>
+/// <summary>One connection of a client, from connect to close; never used again.</summary>
 /// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on
 /// it.</remarks>
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
@@ -61,9 +61,12 @@ internal sealed class ClientConnection : IHandshakeChannel
         Exception? failure = null;
         foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
         {
-            var socket = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+            bool isTcp = address is not UnixDomainSocketEndPoint;
+            var socket = new Socket(
+                address.AddressFamily, SocketType.Stream, isTcp ? ProtocolType.Tcp : ProtocolType.Unspecified);
             try
             {
+                if (isTcp) socket.NoDelay = true;
                 if (options.SocketBufferBytes > 0)
                 {
                     socket.SendBufferSize = options.SocketBufferBytes;
@@ -72,7 +75,7 @@ internal sealed class ClientConnection : IHandshakeChannel
 
                 await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
                 var wire = new Wire(socket);
-                if (tls is not null)
+                if (tls is not null && isTcp)
                     await tls.SecureAsync(wire, endPoint, cancellationToken).ConfigureAwait(false);
                 var connection = new ClientConnection(wire, address, options, ring, time);
                 connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);

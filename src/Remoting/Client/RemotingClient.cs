@@ -30,7 +30,8 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private volatile bool _isDisposed;
 
     /// <summary>Makes a client; it connects when it is first used.</summary>
-    /// <param name="endPoint">An address, or a <see cref="DnsEndPoint"/>, of which every address is tried.</param>
+    /// <param name="endPoint">An address, a <see cref="DnsEndPoint"/>, of which every address is tried, or a
+    /// <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>.</param>
     /// <param name="options">How.</param>
     /// <param name="loggerFactory">Where to log.</param>
     /// <param name="timeProvider">Measures timeouts; the system's by default.</param>

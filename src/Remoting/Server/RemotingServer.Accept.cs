@@ -30,15 +30,21 @@ public sealed partial class RemotingServer
         SocketException? refused = null;
         int port = 0;
         int before = _listeners.Count;
+        if (endPoint is UnixDomainSocketEndPoint path)
+        {
+            _socketFiles.Add(UnixSocketFile.Claim(path.ToString()));
+            AddListener(Listen(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified), path));
+            return;
+        }
+
         foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
         {
             var local = (IPEndPoint)address;
             try
             {
                 Socket listener = Listen(local.Port == 0 ? new IPEndPoint(local.Address, port) : local);
-                _listeners.Add(listener);
+                AddListener(listener);
                 port = ((IPEndPoint)listener.LocalEndPoint!).Port;
-                Log.Listening(_logger, listener.LocalEndPoint);
             }
             catch (SocketException exception) when (
                 exception.SocketErrorCode is SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported)
@@ -54,9 +60,14 @@ public sealed partial class RemotingServer
     private Socket Listen(IPEndPoint local)
     {
         var listener = new Socket(local.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        if (local.Address.Equals(IPAddress.IPv6Any)) listener.DualMode = true;
+        return Listen(listener, local);
+    }
+
+    private Socket Listen(Socket listener, EndPoint local)
+    {
         try
         {
-            if (local.Address.Equals(IPAddress.IPv6Any)) listener.DualMode = true;
             listener.Bind(local);
             listener.Listen(_options.Backlog);
             return listener;
@@ -66,6 +77,12 @@ public sealed partial class RemotingServer
             listener.Dispose();
             throw;
         }
+    }
+
+    private void AddListener(Socket listener)
+    {
+        _listeners.Add(listener);
+        Log.Listening(_logger, listener.LocalEndPoint!);
     }
 
     private async Task RunAcceptAsync(Socket listener)
@@ -102,17 +119,18 @@ public sealed partial class RemotingServer
             }
             else
             {
-                Begin(socket);
+                Begin(socket, listener);
             }
         }
     }
 
-    private void Begin(Socket socket)
+    private void Begin(Socket socket, Socket listener)
     {
         ServerConnection connection;
         try
         {
-            socket.NoDelay = true;
+            bool isTcp = listener.AddressFamily != AddressFamily.Unix;
+            if (isTcp) socket.NoDelay = true;
             if (_options.SocketBufferBytes > 0)
             {
                 socket.SendBufferSize = _options.SocketBufferBytes;
@@ -120,9 +138,11 @@ public sealed partial class RemotingServer
             }
 
             long id = Interlocked.Increment(ref _lastId);
-            EndPoint remote = socket.RemoteEndPoint ?? LocalEndPoint;
+
+            // The peers of a Unix socket have no addresses of their own.
+            EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
             connection = new ServerConnection(
-                id, new Wire(socket), remote, _tls, _options, _budget, _handler, _logger, _time);
+                id, new Wire(socket), remote, isTcp ? _tls : null, _options, _budget, _handler, _logger, _time);
         }
         catch (SocketException)
         {

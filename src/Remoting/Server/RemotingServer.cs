@@ -20,6 +20,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private readonly ReceiveBudget _budget;
     private readonly TlsAcceptor? _tls;
     private readonly List<Socket> _listeners = [];
+    private readonly List<UnixSocketFile> _socketFiles = [];
     private readonly List<Task> _acceptLoops = [];
     private readonly CancellationTokenSource _stopping = new();
     private readonly Lock _lifetime = new();
@@ -51,8 +52,8 @@ public sealed partial class RemotingServer : IAsyncDisposable
         if (options.Tls is not null) _tls = new TlsAcceptor(options.Tls, _logger, _time);
     }
 
-    /// <summary>The first address that is listened on, with its real port. Known after
-    /// <see cref="StartAsync"/>.</summary>
+    /// <summary>The first HOST:PORT that is listened on, with its real port; without one the first Unix socket. Known
+    /// after <see cref="StartAsync"/>.</summary>
     public EndPoint LocalEndPoint { get; private set; } = new IPEndPoint(IPAddress.None, 0);
 
     /// <summary>Connections that are open now.</summary>
@@ -80,11 +81,12 @@ public sealed partial class RemotingServer : IAsyncDisposable
         }
         catch
         {
-            foreach (Socket listener in _listeners) listener.Dispose();
+            CloseListeners();
             throw;
         }
 
-        LocalEndPoint = _listeners[0].LocalEndPoint!;
+        Socket? first = _listeners.Find(static one => one.LocalEndPoint is IPEndPoint);
+        LocalEndPoint = (first ?? _listeners[0]).LocalEndPoint!;
         Detached.Start(() =>
         {
             _watch = _time.CreateTimer(
@@ -114,10 +116,16 @@ public sealed partial class RemotingServer : IAsyncDisposable
         _stopping.Dispose();
     }
 
+    private void CloseListeners()
+    {
+        foreach (Socket listener in _listeners) listener.Dispose();
+        foreach (UnixSocketFile file in _socketFiles) file.Dispose();
+    }
+
     private async Task StopOnceAsync(TimeSpan drain, CancellationToken cancellationToken)
     {
         await _stopping.CancelAsync().ConfigureAwait(false);
-        foreach (Socket listener in _listeners) listener.Dispose();
+        CloseListeners();
         await Task.WhenAll(_acceptLoops).ConfigureAwait(false);
 
         long started = _time.GetTimestamp();

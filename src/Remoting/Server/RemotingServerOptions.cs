@@ -3,11 +3,11 @@ namespace EQueue.Remoting;
 /// <summary>Settings of a <see cref="RemotingServer"/>; checked when it is made.</summary>
 public sealed record RemotingServerOptions
 {
-    /// <summary>Where to listen, HOST:PORT each: an IPv4 or [IPv6] address, or a name, of which every address is
-    /// taken. Port 0 = any free.</summary>
+    /// <summary>Where to listen. HOST:PORT: an IPv4 or [IPv6] address, or a name, of which every address is taken; port
+    /// 0 = any free. Or unix:/path of a Unix socket.</summary>
     public IReadOnlyList<string> Listen { get; init; } = ["127.0.0.1:0"];
 
-    /// <summary>How the addresses speak TLS; null = they do not.</summary>
+    /// <summary>How HOST:PORT speaks TLS; null = it does not. Unix sockets do not.</summary>
     public ServerTlsOptions? Tls { get; init; }
 
     /// <summary>Connections at a time, 1 or more; one more is accepted and closed at once.</summary>

@@ -14,8 +14,9 @@ internal static class Settings
     /// <summary>Every setting, in the order that people read them.</summary>
     public static IReadOnlyList<Setting> All { get; } =
     [
-        new("Server:Listen", Address,
-            (options, text) => IsAddress(text) ? options with { Broker = options.Broker with { Listen = text } } : null,
+        new("Server:Listen", $"{Address}, or unix:/path, several separated by commas",
+            (options, text) => AreListeners(text)
+                ? options with { Broker = options.Broker with { Listen = text } } : null,
             options => options.Broker.Listen),
         new("Server:AdminListen", $"{Address}, or {ServerOptions.NoAdmin}",
             (options, text) => text == ServerOptions.NoAdmin || IsAddress(text)
@@ -226,6 +227,11 @@ internal static class Settings
         if (text.Equals("block", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Block;
         return text.Equals("oldest-out", StringComparison.OrdinalIgnoreCase) ? MemoryFull.OldestOut : null;
     }
+
+    private static bool AreListeners(string text) =>
+        HostPort.Split(text) is { Length: > 0 } addresses && addresses.All(address =>
+            address.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal)
+                ? HostPort.TryParse(address, out _) : IsAddress(address));
 
     private static bool IsAddress(string text)
     {
