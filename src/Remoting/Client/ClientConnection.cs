@@ -1,7 +1,6 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Net;
-using System.Net.Sockets;
 using System.Text;
 
 namespace EQueue.Remoting;
@@ -48,48 +47,13 @@ internal sealed class ClientConnection : IHandshakeChannel
     /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
     public Task Completion => _loop;
 
-    /// <summary>Connects to the first address of <paramref name="endPoint"/> that answers, and starts to
-    /// receive.</summary>
-    public static async Task<ClientConnection> ConnectAsync(
-        EndPoint endPoint,
-        RemotingClientOptions options,
-        TlsConnector? tls,
-        InFlightRing ring,
-        TimeProvider time,
-        CancellationToken cancellationToken)
+    /// <summary>Starts to receive over a wire that was just made, and owns it.</summary>
+    public static ClientConnection Start(
+        Wire wire, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
     {
-        Exception? failure = null;
-        foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
-        {
-            bool isTcp = address is not UnixDomainSocketEndPoint;
-            var socket = new Socket(
-                address.AddressFamily, SocketType.Stream, isTcp ? ProtocolType.Tcp : ProtocolType.Unspecified);
-            try
-            {
-                if (isTcp) socket.NoDelay = true;
-                if (options.SocketBufferBytes > 0)
-                {
-                    socket.SendBufferSize = options.SocketBufferBytes;
-                    socket.ReceiveBufferSize = options.SocketBufferBytes;
-                }
-
-                await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
-                var wire = new Wire(socket);
-                if (tls is not null && isTcp)
-                    await tls.SecureAsync(wire, endPoint, cancellationToken).ConfigureAwait(false);
-                var connection = new ClientConnection(wire, address, options, ring, time);
-                connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
-                return connection;
-            }
-            catch (Exception exception)
-            {
-                socket.Dispose();
-                if (exception is not SocketException) throw;
-                failure = exception;
-            }
-        }
-
-        throw failure ?? new SocketException((int)SocketError.HostNotFound);
+        var connection = new ClientConnection(wire, remote, options, ring, time);
+        connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
+        return connection;
     }
 
     /// <inheritdoc/>

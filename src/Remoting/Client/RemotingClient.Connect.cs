@@ -1,3 +1,4 @@
+using System.Net;
 using System.Security.Cryptography;
 
 namespace EQueue.Remoting;
@@ -58,17 +59,8 @@ public sealed partial class RemotingClient
 
     private async Task<ClientConnection> ConnectAsync()
     {
-        using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, _stopping.Token);
-        try
-        {
-            return await ClientConnection.ConnectAsync(_endPoint, _options, _tls, _ring, _time, either.Token)
-                .ConfigureAwait(false);
-        }
-        catch (OperationCanceledException exception) when (timeout.IsCancellationRequested)
-        {
-            throw new TimeoutException($"No connection to {_endPoint} within {_options.ConnectTimeout}.", exception);
-        }
+        (Wire wire, EndPoint address) = await _dialer.DialAsync(_stopping.Token).ConfigureAwait(false);
+        return ClientConnection.Start(wire, address, _options, _ring, _time);
     }
 
     private async Task HandshakeAsync(ClientConnection connection)

@@ -21,7 +21,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly InFlightRing _ring;
-    private readonly TlsConnector? _tls;
+    private readonly Dialer _dialer;
     private readonly CancellationTokenSource _stopping = new();
     private readonly Lock _lifetime = new();
     private Task _connectLoop = Task.CompletedTask;
@@ -50,7 +50,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _options = options;
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Client");
         _time = timeProvider ?? TimeProvider.System;
-        _tls = options.Tls is null ? null : new TlsConnector(options.Tls);
+        _dialer = new Dialer(endPoint, options, _time);
         _ring = new InFlightRing(options.MaxInFlight, thrown => Log.SinkFailed(_logger, _endPoint, thrown));
     }
 
