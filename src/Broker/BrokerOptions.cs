@@ -1,12 +1,23 @@
 using EQueue.MessageStore;
+using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
 /// <summary>How a broker runs. Checked by <see cref="Validate"/> when it starts.</summary>
 public sealed record BrokerOptions
 {
-    /// <summary>Where clients connect: <c>HOST:PORT</c>; port 0 takes any free one.</summary>
+    /// <summary>
+    /// Where clients connect: <c>HOST:PORT</c>, port 0 for any free one, or <c>unix:/path</c>; several are separated by
+    /// commas. Empty for no socket at all, with <see cref="InMemory"/>.
+    /// </summary>
     public string Listen { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>Where clients within this process connect without a socket; null = nowhere. They are given the same
+    /// object.</summary>
+    public InMemoryEndPoint? InMemory { get; init; }
+
+    /// <summary>How each HOST:PORT speaks TLS; null = they do not. Unix sockets never do.</summary>
+    public ServerTlsOptions? Tls { get; init; }
 
     /// <summary>
     /// The folder of the broker's store, for this broker alone; replaces the one that <see cref="Store"/> names.
@@ -38,12 +49,17 @@ public sealed record BrokerOptions
     /// <exception cref="ArgumentException">Names the setting, its range and what was found.</exception>
     public void Validate()
     {
-        OptionRules.Require(IsHostPort(Listen), nameof(Listen), "HOST:PORT with a port of 0 to 65535", Listen);
+        OptionRules.Require(
+            AreAddresses(Listen) || (Listen is "" && InMemory is not null),
+            nameof(Listen),
+            "HOST:PORT with a port of 0 to 65535, or unix:/path",
+            Listen);
         OptionRules.Require(
             !string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
         OptionRules.Require(
             DrainTimeout >= TimeSpan.Zero && DrainTimeout <= TimeSpan.FromMinutes(10),
             nameof(DrainTimeout), "0 to 10 minutes", DrainTimeout);
+        Tls?.Validate();
         EffectiveStore.Validate();
         Limits.Validate();
         Topics.Validate(Limits);
@@ -54,11 +70,7 @@ public sealed record BrokerOptions
             "Store.MaxBatchBytes", $"{smallestBatch} or more (Limits.MaxMessageBytes and 64 KiB)", Store.MaxBatchBytes);
     }
 
-    private static bool IsHostPort(string? text)
-    {
-        if (text is null)
-            return false;
-        int colon = text.LastIndexOf(':');
-        return colon > 0 && ushort.TryParse(text.AsSpan(colon + 1), out _);
-    }
+    private static bool AreAddresses(string? text) =>
+        text is not null && HostPort.Split(text) is { Length: > 0 } addresses
+        && Array.TrueForAll(addresses, static address => HostPort.TryParse(address, out _));
 }

@@ -60,7 +60,10 @@ public sealed class EQueueBroker : IAsyncDisposable
         _watch = WatchStoreAsync();
     }
 
-    /// <summary>Where clients connect, with the real port.</summary>
+    /// <summary>
+    /// Where clients connect, with the real port: the first HOST:PORT, or the first Unix socket if there is none, or
+    /// <see cref="BrokerOptions.InMemory"/>.
+    /// </summary>
     public EndPoint EndPoint { get; }
 
     /// <summary>The data directory, for ever. It also names the broker.</summary>
@@ -214,7 +217,9 @@ public sealed class EQueueBroker : IAsyncDisposable
 
     private static RemotingServerOptions ToRemoting(BrokerOptions options) => new()
     {
-        Listen = [options.Listen],
+        Listen = HostPort.Split(options.Listen),
+        InMemory = options.InMemory,
+        Tls = options.Tls,
         MaxConnections = options.Limits.MaxConnections,
         MaxFrameBytes = options.MaxFrameBytes,
         MaxQueuedSendBytes = options.MaxFrameBytes,

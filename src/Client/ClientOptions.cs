@@ -1,3 +1,4 @@
+using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
@@ -7,11 +8,19 @@ namespace EQueue.Client;
 public sealed record ClientOptions
 {
     /// <summary>
-    /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets.
-    /// Several are several brokers, each with its own share of every topic: name them in the same order everywhere, for
-    /// it decides the queues of keys (docs/client.md, Several brokers).
+    /// One or more of <c>host:port</c>, separated by commas; the port may be left out (9490). IPv6 in brackets. Or
+    /// <c>unix:/path</c>. Several are several brokers, each with its own share of every topic: name them in the same
+    /// order everywhere, for it decides the queues of keys (docs/client.md, Several brokers).
     /// </summary>
     public string Addresses { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>The place in this process where a broker listens (<c>BrokerOptions.InMemory</c>); null = brokers are
+    /// reached by <see cref="Addresses"/>, which are not looked at otherwise.</summary>
+    public InMemoryEndPoint? InMemory { get; init; }
+
+    /// <summary>How connections to <c>host:port</c> speak TLS; null = they do not, and brokers that do refuse
+    /// them.</summary>
+    public TlsOptions? Tls { get; init; }
 
     /// <summary>What people read in the broker's log and lists; at most 255 characters.</summary>
     public string ClientName { get; init; } = Environment.MachineName + "/" + Environment.ProcessId;
@@ -54,6 +63,7 @@ public sealed record ClientOptions
     public void Validate()
     {
         ServerAddress.ParseList(Addresses);
+        Tls?.Validate();
         Option.Require(ClientName is { Length: <= 255 }, nameof(ClientName), ClientName, "at most 255 characters");
         Option.RequireAtLeast(ConnectTimeout, TimeSpan.FromMilliseconds(1), nameof(ConnectTimeout));
         Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));

@@ -9,7 +9,7 @@ public sealed class EQueueClient : IAsyncDisposable
     private readonly Lock _lock = new();
     private bool _isDisposed;
 
-    /// <summary>A client of one or more <c>host:port</c>, separated by commas.</summary>
+    /// <summary>A client of one or more <c>host:port</c> or <c>unix:/path</c>, separated by commas.</summary>
     public EQueueClient(string addresses)
         : this(new ClientOptions { Addresses = addresses })
     {

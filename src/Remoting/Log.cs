@@ -42,6 +42,15 @@ internal static partial class Log
         "Connection {Id} from {EndPoint} is closed: a frame that it began was not whole after {Timeout}.")]
     public static partial void FrameTooSlow(ILogger logger, long id, EndPoint endPoint, TimeSpan timeout);
 
+    [LoggerMessage(1011, LogLevel.Warning, "The TLS handshake of connection {Id} from {EndPoint} failed: {Reason}.")]
+    public static partial void HandshakeFailed(ILogger logger, long id, EndPoint endPoint, string reason);
+
+    [LoggerMessage(1012, LogLevel.Information, "The certificate of {Subject} holds from now on, until {ExpiresAt:u}.")]
+    public static partial void CertificateRead(ILogger logger, string subject, DateTime expiresAt);
+
+    [LoggerMessage(1013, LogLevel.Warning, "The former certificate stays, the changed files cannot be used: {Reason}")]
+    public static partial void CertificateKept(ILogger logger, string reason);
+
     [LoggerMessage(1020, LogLevel.Information, "Connected to {EndPoint} (connection {Generation}).")]
     public static partial void Connected(ILogger logger, EndPoint endPoint, long generation);
 

@@ -15,11 +15,11 @@ internal static class OptionCheck
     public static void Addresses(string setting, IReadOnlyList<string>? value)
     {
         if (value is null || value.Count == 0)
-            throw new ArgumentException($"{setting} must name at least one HOST:PORT.", setting);
+            throw new ArgumentException($"{setting} must name at least one HOST:PORT or unix:/path.", setting);
         foreach (string address in value)
         {
             if (!HostPort.TryParse(address, out _))
-                throw new ArgumentException($"{setting} must be HOST:PORT, found '{address}'.", setting);
+                throw new ArgumentException($"{setting} must be HOST:PORT or unix:/path, found '{address}'.", setting);
         }
     }
 

@@ -13,6 +13,9 @@ public sealed class OptionTests
             {
                 { "Listen", good with { Listen = "nowhere" } },
                 { "Listen", good with { Listen = "localhost:70000" } },
+                { "Listen", good with { Listen = "" } },
+                { "Listen", good with { Listen = "unix:relative" } },
+                { "Listen", good with { Listen = "localhost:9490,nowhere" } },
                 { "DataDirectory", good with { DataDirectory = " " } },
                 { "DrainTimeout", good with { DrainTimeout = TimeSpan.FromHours(1) } },
                 { "FlushInterval", good with { Store = good.Store with { FlushInterval = TimeSpan.Zero } } },

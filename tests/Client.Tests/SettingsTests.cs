@@ -12,6 +12,7 @@ public sealed class SettingsTests
     [InlineData("[::1]:80", "[::1]:80")]
     [InlineData("[::1]", "[::1]:9490")]
     [InlineData("::1", "[::1]:9490")]
+    [InlineData("unix:/run/equeue.sock", "unix:/run/equeue.sock")]
     public void GivenAddress_WhenRead_ThenHostAndPortAreKnown(string text, string expected) =>
         Assert.Equal(expected, Assert.Single(ServerAddress.ParseList(text)).ToString());
 
@@ -27,6 +28,9 @@ public sealed class SettingsTests
     [InlineData("host:x")]
     [InlineData(":9490")]
     [InlineData("two words:1")]
+    [InlineData("unix:")]
+    [InlineData("unix:equeue.sock")]
+    [InlineData("unix:/run/")]
     public void GivenNonsense_WhenReadAsAddress_ThenItIsRefused(string text) =>
         Assert.Throws<ArgumentException>(() => new EQueueClient(text));
 

@@ -21,7 +21,7 @@ public sealed class FrameReaderTests
         {
             byte[][] payloads = Payloads(seed);
             Task sending = SendInPiecesAsync(sender, payloads, seed);
-            using var reader = new FrameReader(new SocketPipeReader(receiver, 8192), MaxFrameBytes);
+            using var reader = new FrameReader(new WireReader(new Wire(receiver), 8192), MaxFrameBytes);
             await AssertReadsAsync(reader, payloads);
             await sending;
         }
@@ -54,7 +54,7 @@ public sealed class FrameReaderTests
         {
             byte[][] payloads = Payloads(11);
             Task sending = SendInPiecesAsync(sender, payloads, 11);
-            using var reader = new FrameReader(new SocketPipeReader(receiver, 8192), MaxFrameBytes);
+            using var reader = new FrameReader(new WireReader(new Wire(receiver), 8192), MaxFrameBytes);
             var leases = new List<ResponseFrame>();
             while (await reader.FillAsync())
             {
@@ -98,7 +98,7 @@ public sealed class FrameReaderTests
             byte[] header = new byte[FrameHeader.Size];
             new FrameHeader(900 * 1024 * 1024, 1, 1, FrameFlags.None, 1, 0).Write(header);
             await sender.SendAsync(header);
-            using var reader = new FrameReader(new SocketPipeReader(receiver, 8192), 1024 * 1024 * 1024);
+            using var reader = new FrameReader(new WireReader(new Wire(receiver), 8192), 1024 * 1024 * 1024);
             Assert.True(await reader.FillAsync());
             Assert.False(reader.TryRead(out _, out _));
             long before = GC.GetAllocatedBytesForCurrentThread();

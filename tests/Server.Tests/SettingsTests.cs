@@ -1,5 +1,7 @@
 using EQueue.MessageStore;
+using EQueue.Remoting;
 using EQueue.Server.Configuration;
+using EQueue.Support;
 using Microsoft.Extensions.Configuration;
 
 namespace EQueue.Server.Tests;
@@ -70,6 +72,10 @@ public sealed class SettingsTests
     [InlineData("Server:Listen", "9490")]
     [InlineData("Server:Listen", "localhost:65536")]
     [InlineData("Server:Listen", "::1:9490")]
+    [InlineData("Server:Listen", "127.0.0.1:9490,9491")]
+    [InlineData("Server:Listen", ",")]
+    [InlineData("Server:Listen", "unix:equeue.sock")]
+    [InlineData("Server:AdminListen", "unix:/run/equeue.sock")]
     [InlineData("Server:AdminListen", "off")]
     [InlineData("Store:FlushPolicy", "sometimes")]
     [InlineData("Store:FlushInterval", "0ms")]
@@ -122,6 +128,52 @@ public sealed class SettingsTests
         Assert.Contains("Store:TailMemoryBytes is 1048576", refused.Message, StringComparison.Ordinal);
         ServerOptions smaller = Read(("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", "65536"));
         smaller.Broker.Validate();
+    }
+
+    [Fact]
+    public void GivenTlsSettings_WhenRead_ThenEachReachesItsOption()
+    {
+        using var directory = new TempDirectory();
+        using TestAuthority authority = TestAuthority.Create();
+        using TestCertificate certificate = authority.Sign();
+        File.WriteAllText(directory["s.pem"], certificate.CertificatePem);
+        File.WriteAllText(directory["s.key"], certificate.KeyPem);
+        File.WriteAllText(directory["ca.pem"], authority.Pem);
+        ServerTlsOptions tls = Read(
+            ("Server:Tls:Certificate", directory["s.pem"]), ("Server:Tls:Key", directory["s.key"]),
+            ("Server:Tls:ClientCertificates", "Require"), ("Server:Tls:ClientAuthority", directory["ca.pem"])).Broker.Tls!;
+        Assert.Equal((directory["s.pem"], directory["s.key"]), (tls.Certificate, tls.Key));
+        Assert.Equal(ClientCertificates.Require, tls.ClientCertificates);
+        Assert.Equal(directory["ca.pem"], tls.ClientAuthority);
+        File.WriteAllBytes(directory["s.pfx"], certificate.Pfx("secret"));
+        File.WriteAllText(directory["password"], "secret");
+        tls = Read(
+            ("Server:Tls:Certificate", directory["s.pfx"]),
+            ("Server:Tls:PasswordFile", directory["password"])).Broker.Tls!;
+        Assert.Equal((directory["s.pfx"], directory["password"]), (tls.Certificate, tls.PasswordFile));
+        Assert.Null(Read(("Server:Tls:ClientCertificates", "none"), ("Server:Tls:Certificate", "none")).Broker.Tls);
+    }
+
+    [Theory]
+    [InlineData("unix:/run/equeue.sock")]
+    [InlineData("127.0.0.1:9490,unix:/run/equeue.sock")]
+    [InlineData("[::]:9490, broker.example:0, unix:/run/a.sock, unix:/run/b.sock")]
+    public void GivenSeveralAddressesToListenOn_WhenRead_ThenTheyReachTheBrokersOptions(string text)
+    {
+        ServerOptions options = Read(("Server:Listen", text));
+        Assert.Equal(text, options.Broker.Listen);
+        options.Broker.Validate();
+    }
+
+    [Theory]
+    [InlineData("Server:Tls:Certificate", "/nowhere/s.pem", "Server:Tls:Certificate is '/nowhere/s.pem': there is no")]
+    [InlineData("Server:Tls:Key", "/nowhere/s.key", "Server:Tls:Certificate is not set")]
+    [InlineData("Server:Tls:ClientCertificates", "require", "Server:Tls:Certificate is not set")]
+    [InlineData("Server:Tls:ClientCertificates", "always", "is 'always': allowed is none, allow or require")]
+    public void GivenTlsSettingsThatCannotBe_WhenRead_ThenTheMessageNamesThem(string key, string value, string message)
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));
+        Assert.Contains(message, refused.Message, StringComparison.Ordinal);
     }
 
     [Theory]

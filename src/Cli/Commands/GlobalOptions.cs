@@ -1,6 +1,7 @@
 using System.CommandLine;
 using EQueue.Cli.Input;
 using EQueue.Client;
+using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
@@ -34,9 +35,40 @@ internal sealed class GlobalOptions
         Recursive = true,
     };
 
+    private readonly Option<bool> _tls = new("--tls")
+    {
+        Description = "Speaks TLS with the brokers, and trusts the system's authorities unless --tls-ca names others.",
+        Recursive = true,
+    };
+
+    private readonly Option<string?> _tlsAuthority = new("--tls-ca")
+    {
+        Description = "PEM file of the authorities that brokers' certificates must come from. Means --tls.",
+        HelpName = "FILE",
+        Recursive = true,
+    };
+
+    private readonly Option<string?> _tlsCertificate = new("--tls-cert")
+    {
+        Description = "PEM file of the certificate to show to brokers that ask for one. Means --tls.",
+        HelpName = "FILE",
+        Recursive = true,
+    };
+
+    private readonly Option<string?> _tlsKey = new("--tls-key")
+    {
+        Description = "PEM file of its key, unless it is in the same file.",
+        HelpName = "FILE",
+        Recursive = true,
+    };
+
     public void AddTo(RootCommand root)
     {
         root.Options.Add(_server);
+        root.Options.Add(_tls);
+        root.Options.Add(_tlsAuthority);
+        root.Options.Add(_tlsCertificate);
+        root.Options.Add(_tlsKey);
         root.Options.Add(_timeout);
         root.Options.Add(_json);
     }
@@ -63,6 +95,7 @@ internal sealed class GlobalOptions
             return new EQueueClient(new ClientOptions
             {
                 Addresses = addresses,
+                Tls = ReadTls(parsed),
                 ClientName = $"equeue/{Environment.ProcessId}",
                 RequestTimeout = timeout,
                 ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),
@@ -73,5 +106,13 @@ internal sealed class GlobalOptions
         {
             throw new UsageException(exception.Message);
         }
+    }
+    private TlsOptions? ReadTls(ParseResult parsed)
+    {
+        (string? authority, string? certificate, string? key) =
+            (parsed.GetValue(_tlsAuthority), parsed.GetValue(_tlsCertificate), parsed.GetValue(_tlsKey));
+        return parsed.GetValue(_tls) || authority is not null || certificate is not null || key is not null
+            ? new TlsOptions { AuthorityFile = authority, CertificateFile = certificate, KeyFile = key }
+            : null;
     }
 }

@@ -28,7 +28,9 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public BrokerDirectory(ClientOptions options)
     {
         Options = options;
-        _addresses = ServerAddress.ParseList(options.Addresses);
+        _addresses = options.InMemory is null
+            ? ServerAddress.ParseList(options.Addresses)
+            : [ServerAddress.InMemory];
         _seeds = [.. _addresses.Select((address, index) => new Seed(this, address, index))];
         for (var i = _addresses.Length - 1; i >= 0; i--)
             _shares[_addresses[i]] = i;
@@ -171,7 +173,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             var answer = await _seeds[0]
                 .RouteAsync(request, _seeds[0].HasLink ? null : Options.RequestTimeout, either.Token)
                 .ConfigureAwait(false);
-            return new Route(answer, _addresses[0], []);
+            return Route.From(answer, _addresses[0]);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
         {
@@ -333,8 +335,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         if (share is null)
             return;
-        var told = new Route(share, seed.Address, []);
-        foreach (var broker in share.Brokers)
-            _shares.TryAdd(told.AddressOf(broker), seed.Index);
+        foreach (var address in Route.From(share, seed.Address).Addresses)
+            _shares.TryAdd(address, seed.Index);
     }
 }

@@ -28,10 +28,11 @@ internal sealed class BrokerLink : IAsyncDisposable
         _clientInstanceId = clientInstanceId;
         _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
         Remoting = new RemotingClient(
-            address.ToEndPoint(),
+            address == ServerAddress.InMemory ? options.InMemory! : address.ToEndPoint(),
             new RemotingClientOptions
             {
                 HandshakeAsync = ShakeHandsAsync,
+                Tls = options.Tls,
                 ConnectTimeout = AtLeast(options.ConnectTimeout),
                 RequestTimeout = AtLeast(options.RequestTimeout),
                 KeepAliveInterval = AtLeast(options.KeepAliveInterval),

@@ -15,7 +15,9 @@ internal static class Faults
                 return new EQueueException(known.Code, known.Message, exception) { RetryAfter = known.RetryAfter };
         }
 
-        return new EQueueException(CodeOf(exception.Error), exception.Message, exception);
+        return TlsRefusedException.FindIn(exception) is { } refusal
+            ? new EQueueException(ErrorCode.AuthenticationFailed, refusal.Message, exception)
+            : new EQueueException(CodeOf(exception.Error), exception.Message, exception);
     }
 
     /// <summary>What an answer with an error says.</summary>

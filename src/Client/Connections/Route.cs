@@ -4,21 +4,27 @@ namespace EQueue.Client;
 
 /// <summary>Where the queues of topics are, as one broker told it or as several together.</summary>
 /// <param name="Answer">Topics in the order asked for; queues by number.</param>
-/// <param name="Source">The address that answered: stands in where a broker gives none of its own.</param>
+/// <param name="Addresses">Where the brokers of the answer listen, in its order.</param>
 /// <param name="Missing">Given addresses whose broker has never told of these topics: their queues are not
 /// known.</param>
-internal sealed record Route(RouteResponse Answer, ServerAddress Source, IReadOnlyList<ServerAddress> Missing)
+internal sealed record Route(
+    RouteResponse Answer, IReadOnlyList<ServerAddress> Addresses, IReadOnlyList<ServerAddress> Missing)
 {
     /// <summary>Whether every broker has told its share.</summary>
     public bool IsComplete => Missing.Count == 0;
 
-    /// <summary>Where the broker of a queue listens.</summary>
-    public ServerAddress AddressOf(QueueRoute queue) => AddressOf(Answer.Brokers[queue.BrokerIndex]);
+    /// <summary>A route as one broker told it.</summary>
+    /// <param name="answer">What it told.</param>
+    /// <param name="source">The address that answered: stands in where a broker gives none of its own.</param>
+    public static Route From(RouteResponse answer, ServerAddress source) => new(
+        answer,
+        [.. answer.Brokers.Select(broker => new ServerAddress(
+            broker.Host.Length == 0 ? source.Host : broker.Host,
+            broker.Port == 0 ? source.Port : broker.Port))],
+        []);
 
-    /// <summary>Where a broker listens.</summary>
-    public ServerAddress AddressOf(BrokerAddress broker) => new(
-        broker.Host.Length == 0 ? Source.Host : broker.Host,
-        broker.Port == 0 ? Source.Port : broker.Port);
+    /// <summary>Where the broker of a queue listens.</summary>
+    public ServerAddress AddressOf(QueueRoute queue) => Addresses[queue.BrokerIndex];
 
     /// <summary>The queues of a topic that was asked for alone.</summary>
     /// <exception cref="EQueueException">The topic's error; Unreachable: a broker has never told its share.</exception>
@@ -62,6 +68,7 @@ internal sealed record Route(RouteResponse Answer, ServerAddress Source, IReadOn
         IReadOnlyList<string> topics, IReadOnlyList<RouteResponse?> shares, IReadOnlyList<ServerAddress> seeds)
     {
         List<BrokerAddress> brokers = [];
+        List<ServerAddress> addresses = [];
         List<ServerAddress> missing = [];
         var starts = new int[shares.Count];
         for (var i = 0; i < shares.Count; i++)
@@ -73,16 +80,12 @@ internal sealed record Route(RouteResponse Answer, ServerAddress Source, IReadOn
                 continue;
             }
 
-            var told = new Route(share, seeds[i], []);
-            foreach (var broker in share.Brokers)
-            {
-                var address = told.AddressOf(broker);
-                brokers.Add(broker with { Host = address.Host, Port = (ushort)address.Port });
-            }
+            brokers.AddRange(share.Brokers);
+            addresses.AddRange(From(share, seeds[i]).Addresses);
         }
 
         var united = topics.Select((topic, index) => Union(topic, index, shares, starts));
-        return new Route(new RouteResponse(brokers, [.. united]), seeds[0], missing);
+        return new Route(new RouteResponse(brokers, [.. united]), addresses, missing);
     }
 
     private static TopicRoute Union(string topic, int index, IReadOnlyList<RouteResponse?> shares, int[] starts)

@@ -1,35 +1,54 @@
 using System.Globalization;
 using System.Net;
+using EQueue.Remoting;
 
 namespace EQueue.Client;
 
 /// <summary>Where a broker listens, as a person wrote it.</summary>
-/// <param name="Host">A name or an address; IPv6 without brackets.</param>
-/// <param name="Port">1 to 65,535.</param>
+/// <param name="Host">A name or an address, IPv6 without brackets; or <c>unix:/path</c>, or <c>memory</c>.</param>
+/// <param name="Port">1 to 65,535; 0 where there is none.</param>
 internal readonly record struct ServerAddress(string Host, int Port)
 {
     private const int StandardPort = 9490;
 
+    /// <summary>The broker within this process.</summary>
+    public static ServerAddress InMemory { get; } = new("memory", 0);
+
+    private bool IsPath => Host.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal);
+
     /// <summary>What the socket connects to.</summary>
-    public EndPoint ToEndPoint() =>
-        IPAddress.TryParse(Host, out var address) ? new IPEndPoint(address, Port) : new DnsEndPoint(Host, Port);
+    public EndPoint ToEndPoint() => IsPath ? HostPort.Parse(Host)
+        : IPAddress.TryParse(Host, out var address) ? new IPEndPoint(address, Port) : new DnsEndPoint(Host, Port);
 
     /// <inheritdoc/>
-    public override string ToString() => Host.Contains(':') ? $"[{Host}]:{Port}" : $"{Host}:{Port}";
+    public override string ToString() => Port == 0 ? Host : Host.Contains(':') ? $"[{Host}]:{Port}" : $"{Host}:{Port}";
 
-    /// <summary>Reads <c>host[:port]</c>, several separated by commas.</summary>
+    /// <summary>Reads <c>host[:port]</c> or <c>unix:/path</c>, several separated by commas.</summary>
     /// <exception cref="ArgumentException">There is none, or one is not an address.</exception>
     public static ServerAddress[] ParseList(string addresses)
     {
         ArgumentNullException.ThrowIfNull(addresses);
         var parts = addresses.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         if (parts.Length == 0)
-            throw new ArgumentException("Addresses is empty: it must name at least one host:port.", nameof(addresses));
+        {
+            throw new ArgumentException(
+                "Addresses is empty: it must name at least one host:port or unix:/path.", nameof(addresses));
+        }
+
         return Array.ConvertAll(parts, Parse);
     }
 
     private static ServerAddress Parse(string text)
     {
+        if (text.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal))
+        {
+            return HostPort.TryParse(text, out _)
+                ? new ServerAddress(text, 0)
+                : throw new ArgumentException(
+                    $"'{text}' is not an address: write unix: and an absolute path of at most 107 bytes.",
+                    nameof(text));
+        }
+
         var host = text;
         var port = StandardPort;
         var colon = text.LastIndexOf(':');
@@ -45,7 +64,7 @@ internal readonly record struct ServerAddress(string Host, int Port)
         if (isBracketed && host.EndsWith(']'))
             host = host[1..^1];
         if (host.Length == 0 || port is < 1 or > 65535 || Uri.CheckHostName(host) == UriHostNameType.Unknown)
-            throw new ArgumentException($"'{text}' is not an address: write host:port.", nameof(text));
+            throw new ArgumentException($"'{text}' is not an address: write host:port or unix:/path.", nameof(text));
         return new ServerAddress(host, port);
     }
 }

@@ -224,7 +224,7 @@ internal sealed partial class GroupMember : IAsyncDisposable
         }
 
         if (found.Count == route.Missing.Count)
-            found.UnionWith(route.Answer.Brokers.Select(route.AddressOf));
+            found.UnionWith(route.Addresses);
         return found;
     }
 

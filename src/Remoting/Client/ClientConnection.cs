@@ -1,17 +1,17 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Net;
-using System.Net.Sockets;
+using System.Text;
 
 namespace EQueue.Remoting;
 
-/// <summary>One TCP connection of a client, from connect to close; never used again.</summary>
+/// <summary>One connection of a client, from connect to close; never used again.</summary>
 /// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on
 /// it.</remarks>
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
 internal sealed class ClientConnection : IHandshakeChannel
 {
-    private readonly Socket _socket;
+    private readonly Wire _wire;
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
     private readonly TimeProvider _time;
@@ -22,15 +22,15 @@ internal sealed class ClientConnection : IHandshakeChannel
     private int _isClosed;
 
     private ClientConnection(
-        Socket socket, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
+        Wire wire, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
     {
-        _socket = socket;
+        _wire = wire;
         _options = options;
         _ring = ring;
         _time = time;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(socket, options.MaxQueuedSendBytes, time, Close);
-        _reader = new FrameReader(new SocketPipeReader(socket, options.ReceiveBufferBytes), options.MaxFrameBytes);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close);
+        _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
 
@@ -47,41 +47,13 @@ internal sealed class ClientConnection : IHandshakeChannel
     /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
     public Task Completion => _loop;
 
-    /// <summary>Connects to the first address of <paramref name="endPoint"/> that answers, and starts to
-    /// receive.</summary>
-    public static async Task<ClientConnection> ConnectAsync(
-        EndPoint endPoint,
-        RemotingClientOptions options,
-        InFlightRing ring,
-        TimeProvider time,
-        CancellationToken cancellationToken)
+    /// <summary>Starts to receive over a wire that was just made, and owns it.</summary>
+    public static ClientConnection Start(
+        Wire wire, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
     {
-        Exception? failure = null;
-        foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
-        {
-            var socket = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-            try
-            {
-                if (options.SocketBufferBytes > 0)
-                {
-                    socket.SendBufferSize = options.SocketBufferBytes;
-                    socket.ReceiveBufferSize = options.SocketBufferBytes;
-                }
-
-                await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
-                var connection = new ClientConnection(socket, address, options, ring, time);
-                connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
-                return connection;
-            }
-            catch (Exception exception)
-            {
-                socket.Dispose();
-                if (exception is not SocketException) throw;
-                failure = exception;
-            }
-        }
-
-        throw failure ?? new SocketException((int)SocketError.HostNotFound);
+        var connection = new ClientConnection(wire, remote, options, ring, time);
+        connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
+        return connection;
     }
 
     /// <inheritdoc/>
@@ -140,7 +112,7 @@ internal sealed class ClientConnection : IHandshakeChannel
         if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
         Cause = cause;
         Sender.Close();
-        _socket.Dispose();
+        _wire.Abort();
         _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
             ? Failures.Disposed()
             : Failures.ConnectionLost(RemoteEndPoint, cause));
@@ -160,6 +132,7 @@ internal sealed class ClientConnection : IHandshakeChannel
 
         await Sender.WhenIdle().ConfigureAwait(false);
         _reader.Dispose();
+        _wire.Dispose();
     }
 
     private async Task ProcessAsync()
@@ -176,6 +149,7 @@ internal sealed class ClientConnection : IHandshakeChannel
     {
         if (header.Opcode == FrameHeader.PingOpcode)
         {
+            if (header.Error != 0) throw Refused(payload);
             if (!header.IsResponse) SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
         }
         else if (header.IsResponse)
@@ -189,6 +163,12 @@ internal sealed class ClientConnection : IHandshakeChannel
             throw new RemotingException(
                 RemotingError.ProtocolViolation, $"The server sent a request (opcode {header.Opcode}) to a client.");
         }
+    }
+
+    private RemotingException Refused(ReadOnlySequence<byte> reason)
+    {
+        string text = $"{RemoteEndPoint} refuses this client: {Encoding.UTF8.GetString(reason)}";
+        return new RemotingException(RemotingError.ProtocolViolation, text, new TlsRefusedException(text));
     }
 
     private void SendPing(uint correlationId, FrameFlags flags, bool inline)

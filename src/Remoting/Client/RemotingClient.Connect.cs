@@ -1,3 +1,4 @@
+using System.Net;
 using System.Security.Cryptography;
 
 namespace EQueue.Remoting;
@@ -58,17 +59,8 @@ public sealed partial class RemotingClient
 
     private async Task<ClientConnection> ConnectAsync()
     {
-        using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, _stopping.Token);
-        try
-        {
-            return await ClientConnection.ConnectAsync(_endPoint, _options, _ring, _time, either.Token)
-                .ConfigureAwait(false);
-        }
-        catch (OperationCanceledException exception) when (timeout.IsCancellationRequested)
-        {
-            throw new TimeoutException($"No connection to {_endPoint} within {_options.ConnectTimeout}.", exception);
-        }
+        (Wire wire, EndPoint address) = await _dialer.DialAsync(_stopping.Token).ConfigureAwait(false);
+        return ClientConnection.Start(wire, address, _options, _ring, _time);
     }
 
     private async Task HandshakeAsync(ClientConnection connection)
@@ -119,6 +111,20 @@ public sealed partial class RemotingClient
         {
             Log.AttemptFailed(_logger, failures + 1, _endPoint, exception.Message);
         }
+
+        if (TlsRefusedException.FindIn(exception) is { } refusal) FailWaiting(refusal);
+    }
+
+    /// <summary>Tells those who wait for a connection that waiting is of no use; later calls wait for the next
+    /// attempt.</summary>
+    private void FailWaiting(TlsRefusedException refusal)
+    {
+        TaskCompletionSource<ClientConnection?> waiting = Volatile.Read(ref _ready);
+        Volatile.Write(ref _ready, NewReady());
+        waiting.TrySetException(Failures.Unreachable(_endPoint, refusal));
+
+        // Perhaps nobody waits, and then nobody sees it.
+        _ = waiting.Task.Exception;
     }
 
     /// <summary>Full jitter: a random time up to a bound that doubles, so that a crowd of clients does not return as

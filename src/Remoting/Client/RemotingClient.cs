@@ -21,6 +21,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly InFlightRing _ring;
+    private readonly Dialer _dialer;
     private readonly CancellationTokenSource _stopping = new();
     private readonly Lock _lifetime = new();
     private Task _connectLoop = Task.CompletedTask;
@@ -29,7 +30,8 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private volatile bool _isDisposed;
 
     /// <summary>Makes a client; it connects when it is first used.</summary>
-    /// <param name="endPoint">An address, or a <see cref="DnsEndPoint"/>, of which every address is tried.</param>
+    /// <param name="endPoint">An address, a <see cref="DnsEndPoint"/>, of which every address is tried, or a
+    /// <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>, or an <see cref="InMemoryEndPoint"/>.</param>
     /// <param name="options">How.</param>
     /// <param name="loggerFactory">Where to log.</param>
     /// <param name="timeProvider">Measures timeouts; the system's by default.</param>
@@ -48,6 +50,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _options = options;
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Client");
         _time = timeProvider ?? TimeProvider.System;
+        _dialer = new Dialer(endPoint, options, _time);
         _ring = new InFlightRing(options.MaxInFlight, thrown => Log.SinkFailed(_logger, _endPoint, thrown));
     }
 

@@ -9,7 +9,11 @@ public sealed record RemotingClientOptions
     /// </summary>
     public Func<IHandshakeChannel, CancellationToken, ValueTask>? HandshakeAsync { get; init; }
 
-    /// <summary>How long one attempt to connect may take, and then its handshake. 100 ms or more.</summary>
+    /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Other connections do not.</summary>
+    public TlsOptions? Tls { get; init; }
+
+    /// <summary>How long one attempt to connect may take, TLS included, and then its handshake. 100 ms or more.
+    /// </summary>
     public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>The timeout of calls that name none (<see cref="TimeSpan.Zero"/>) and of oneway sends. 100 ms or
@@ -47,6 +51,7 @@ public sealed record RemotingClientOptions
     internal void Validate()
     {
         OptionCheck.AtLeast(nameof(ConnectTimeout), ConnectTimeout, OptionCheck.ShortestTimeout);
+        Tls?.Validate();
         OptionCheck.AtLeast(nameof(RequestTimeout), RequestTimeout, OptionCheck.ShortestTimeout);
         OptionCheck.AtLeast(nameof(KeepAliveInterval), KeepAliveInterval, OptionCheck.ShortestTimeout);
         OptionCheck.AtLeast(nameof(KeepAliveTimeout), KeepAliveTimeout, OptionCheck.ShortestTimeout);

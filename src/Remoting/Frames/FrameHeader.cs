@@ -30,6 +30,10 @@ public readonly record struct FrameHeader(
     /// <summary>The opcode of remoting's own ping and its answer.</summary>
     public const byte PingOpcode = 0;
 
+    /// <summary>The error of a ping that refuses the connection: its payload says why, in UTF-8, and its sender
+    /// closes.</summary>
+    public const ushort RefusedError = 1;
+
     private const ushort RefuseMask = 0xFF00;
 
     /// <summary>Bytes behind the header.</summary>

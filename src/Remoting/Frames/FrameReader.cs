@@ -9,12 +9,15 @@ namespace EQueue.Remoting;
 /// says no.</remarks>
 internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDisposable
 {
-    private readonly SocketPipeReader? _socketInput = input as SocketPipeReader;
+    private readonly WireReader? _wireInput = input as WireReader;
     private ReadOnlySequence<byte> _unread;
     private ReceiveBlock? _joined;
     private int _neededBytes = sizeof(uint);
     private bool _isFilled;
     private bool _isAtEnd;
+
+    /// <summary>Whether the peer began with TLS.</summary>
+    public bool HasSeenTls { get; private set; }
 
     /// <summary>Whether bytes are there that are no whole frame; to be asked when <see cref="TryRead"/> has said
     /// no.</summary>
@@ -28,12 +31,14 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     public async ValueTask<bool> FillAsync()
     {
         if (_isAtEnd) return EndOfStream();
-        if (_isFilled) input.AdvanceTo(_unread.Start, _unread.End);
+        bool isFirst = !_isFilled;
+        if (!isFirst) input.AdvanceTo(_unread.Start, _unread.End);
 
         ReadResult result = await input.ReadAtLeastAsync(_neededBytes).ConfigureAwait(false);
         _isFilled = true;
         _unread = result.Buffer;
         _isAtEnd = result.IsCompleted;
+        if (isFirst) RefuseTls();
         return !_isAtEnd || _unread.Length >= _neededBytes || EndOfStream();
     }
 
@@ -67,7 +72,7 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     /// <summary>The payload in one piece, valid until the lease ends.</summary>
     public ResponseFrame Lease(FrameHeader header, ReadOnlySequence<byte> payload)
     {
-        if (_socketInput is not null) return _socketInput.Lease(header, payload);
+        if (_wireInput is not null) return _wireInput.Lease(header, payload);
         ReceiveBlock block = Join(payload);
         ResponseFrame lease = block.Lease(header, 0, (int)payload.Length);
         block.Release();
@@ -88,6 +93,15 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         ReceiveBlock block = ReceiveBlock.Rent((int)payload.Length);
         payload.CopyTo(block.Array);
         return block;
+    }
+
+    /// <summary>The first bytes tell a peer that speaks TLS, which would else look like a long frame.</summary>
+    private void RefuseTls()
+    {
+        HasSeenTls = TlsRecord.IsGreeting(_unread.FirstSpan) || TlsRecord.IsAlert(_unread.FirstSpan);
+        if (!HasSeenTls) return;
+        var refusal = new TlsRefusedException("The peer speaks TLS, this end does not.");
+        throw new RemotingException(RemotingError.ProtocolViolation, refusal.Message, refusal);
     }
 
     private bool TryReadHeader(out FrameHeader header)

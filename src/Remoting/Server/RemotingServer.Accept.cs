@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Threading.Channels;
 
 namespace EQueue.Remoting;
 
@@ -30,15 +31,21 @@ public sealed partial class RemotingServer
         SocketException? refused = null;
         int port = 0;
         int before = _listeners.Count;
+        if (endPoint is UnixDomainSocketEndPoint path)
+        {
+            _socketFiles.Add(UnixSocketFile.Claim(path.ToString()));
+            AddListener(Listen(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified), path));
+            return;
+        }
+
         foreach (EndPoint address in await HostPort.ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false))
         {
             var local = (IPEndPoint)address;
             try
             {
                 Socket listener = Listen(local.Port == 0 ? new IPEndPoint(local.Address, port) : local);
-                _listeners.Add(listener);
+                AddListener(listener);
                 port = ((IPEndPoint)listener.LocalEndPoint!).Port;
-                Log.Listening(_logger, listener.LocalEndPoint);
             }
             catch (SocketException exception) when (
                 exception.SocketErrorCode is SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported)
@@ -54,9 +61,14 @@ public sealed partial class RemotingServer
     private Socket Listen(IPEndPoint local)
     {
         var listener = new Socket(local.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        if (local.Address.Equals(IPAddress.IPv6Any)) listener.DualMode = true;
+        return Listen(listener, local);
+    }
+
+    private Socket Listen(Socket listener, EndPoint local)
+    {
         try
         {
-            if (local.Address.Equals(IPAddress.IPv6Any)) listener.DualMode = true;
             listener.Bind(local);
             listener.Listen(_options.Backlog);
             return listener;
@@ -68,13 +80,19 @@ public sealed partial class RemotingServer
         }
     }
 
-    private async Task RunAcceptAsync(Socket listener)
+    private void AddListener(Socket listener)
+    {
+        _listeners.Add(listener);
+        Log.Listening(_logger, listener.LocalEndPoint!);
+    }
+
+    private async Task RunAcceptAsync(Func<Task> accept)
     {
         while (!_stopping.IsCancellationRequested)
         {
             try
             {
-                await AcceptAsync(listener).ConfigureAwait(false);
+                await accept().ConfigureAwait(false);
             }
             catch (Exception) when (_stopping.IsCancellationRequested)
             {
@@ -94,41 +112,55 @@ public sealed partial class RemotingServer
         while (true)
         {
             Socket socket = await listener.AcceptAsync(_stopping.Token).ConfigureAwait(false);
-            if (ConnectionCount >= _options.MaxConnections)
-            {
-                socket.Dispose();
-                Interlocked.Increment(ref _refusedCount);
-                if (MayLog(out int refused)) Log.ConnectionRefused(_logger, _options.MaxConnections, refused);
-            }
-            else
-            {
-                Begin(socket);
-            }
+            if (HasRoom()) Begin(socket, listener);
+            else socket.Dispose();
         }
     }
 
-    private void Begin(Socket socket)
+    private async Task AcceptInMemoryAsync(InMemoryEndPoint endPoint, ChannelReader<InMemoryStream> listener)
     {
-        ServerConnection connection;
+        await foreach (InMemoryStream memory in listener.ReadAllAsync(_stopping.Token).ConfigureAwait(false))
+        {
+            if (HasRoom()) Begin(new Wire(memory), endPoint, null);
+            else memory.Abort();
+        }
+    }
+
+    private bool HasRoom()
+    {
+        if (ConnectionCount < _options.MaxConnections) return true;
+        Interlocked.Increment(ref _refusedCount);
+        if (MayLog(out int refused)) Log.ConnectionRefused(_logger, _options.MaxConnections, refused);
+        return false;
+    }
+
+    private void Begin(Socket socket, Socket listener)
+    {
         try
         {
-            socket.NoDelay = true;
+            bool isTcp = listener.AddressFamily != AddressFamily.Unix;
+            if (isTcp) socket.NoDelay = true;
             if (_options.SocketBufferBytes > 0)
             {
                 socket.SendBufferSize = _options.SocketBufferBytes;
                 socket.ReceiveBufferSize = _options.SocketBufferBytes;
             }
 
-            long id = Interlocked.Increment(ref _lastId);
-            connection = new ServerConnection(id, socket, _options, _budget, _handler, _logger, _time);
+            // The peers of a Unix socket have no addresses of their own.
+            EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
+            Begin(new Wire(socket), remote, isTcp ? _tls : null);
         }
         catch (SocketException)
         {
             // The peer is gone again: its own affair, and no reason to accept others later.
             socket.Dispose();
-            return;
         }
+    }
 
+    private void Begin(Wire wire, EndPoint remote, TlsAcceptor? tls)
+    {
+        long id = Interlocked.Increment(ref _lastId);
+        var connection = new ServerConnection(id, wire, remote, tls, _options, _budget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
         connection.Start(End);

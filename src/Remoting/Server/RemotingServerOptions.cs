@@ -3,9 +3,16 @@ namespace EQueue.Remoting;
 /// <summary>Settings of a <see cref="RemotingServer"/>; checked when it is made.</summary>
 public sealed record RemotingServerOptions
 {
-    /// <summary>Where to listen, HOST:PORT each: an IPv4 or [IPv6] address, or a name, of which every address is
-    /// taken. Port 0 = any free.</summary>
+    /// <summary>Where to listen. HOST:PORT: an IPv4 or [IPv6] address, or a name, of which every address is taken; port
+    /// 0 = any free. Or unix:/path of a Unix socket.</summary>
     public IReadOnlyList<string> Listen { get; init; } = ["127.0.0.1:0"];
+
+    /// <summary>Where clients of this process connect without a socket; null = nowhere. With it <see cref="Listen"/>
+    /// may be empty.</summary>
+    public InMemoryEndPoint? InMemory { get; init; }
+
+    /// <summary>How HOST:PORT speaks TLS; null = it does not. Unix sockets do not.</summary>
+    public ServerTlsOptions? Tls { get; init; }
 
     /// <summary>Connections at a time, 1 or more; one more is accepted and closed at once.</summary>
     public int MaxConnections { get; init; } = 10_000;
@@ -41,7 +48,8 @@ public sealed record RemotingServerOptions
 
     internal void Validate()
     {
-        OptionCheck.Addresses(nameof(Listen), Listen);
+        if (InMemory is null || Listen is not []) OptionCheck.Addresses(nameof(Listen), Listen);
+        Tls?.Validate();
         OptionCheck.InRange(nameof(MaxConnections), MaxConnections, 1, int.MaxValue);
         OptionCheck.InRange(nameof(MaxFrameBytes), MaxFrameBytes, 64, OptionCheck.LargestFrameBytes);
         OptionCheck.AtLeast(nameof(IdleTimeout), IdleTimeout, OptionCheck.ShortestTimeout);

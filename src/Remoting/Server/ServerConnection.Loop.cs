@@ -8,6 +8,8 @@ public sealed partial class ServerConnection
 {
     private const int ReceivesPerTurn = 64;
     private bool _isHandlerConnected;
+    private bool _isSecured;
+    private bool _hasReceived;
     private bool _isInHandler;
 
     /// <summary>Completes when the connection has ended and the handler was told.</summary>
@@ -32,23 +34,33 @@ public sealed partial class ServerConnection
         catch (RemotingException exception)
         {
             if (Volatile.Read(ref _isClosed) == 0) Log.BadFrame(_logger, Id, RemoteEndPoint, exception.Message);
+
+            // Something that is no TLS tells a TLS client at once that it is at the wrong port.
+            if (_reader.HasSeenTls) SendPing(0, FrameFlags.None, inline: true);
             Close(exception);
         }
         catch (Exception exception)
         {
-            if (exception is not (SocketException or ObjectDisposedException or OperationCanceledException))
+            if (_tls is not null && exception is IOException && !_hasReceived && Volatile.Read(ref _isClosed) == 0)
+                Log.HandshakeFailed(_logger, Id, RemoteEndPoint, "it went away before its first frame");
+            else if (exception is not (SocketException or IOException or ObjectDisposedException
+                or OperationCanceledException))
                 Log.LoopFailed(_logger, Id, RemoteEndPoint, exception);
             Close(exception);
         }
 
         await _sender.WhenIdle().ConfigureAwait(false);
         _reader.Dispose();
+        _wire.Dispose();
         TellHandler();
         onEnded(this);
     }
 
     private async Task ProcessAsync()
     {
+        if (_tls is not null && !await SecureAsync(_tls).ConfigureAwait(false)) return;
+        Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+        Volatile.Write(ref _isSecured, true);
         _isInHandler = true;
         _handler.OnConnected(this);
         _isHandlerConnected = true;
@@ -56,6 +68,7 @@ public sealed partial class ServerConnection
         int receives = 0;
         while (await _reader.FillAsync().ConfigureAwait(false))
         {
+            _hasReceived = true;
             if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
             bool hasFrame = false;
             BeginBurst();

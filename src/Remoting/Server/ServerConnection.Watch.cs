@@ -32,7 +32,7 @@ public sealed partial class ServerConnection
     /// silent.</summary>
     internal void Watch()
     {
-        if (Volatile.Read(ref _isClosed) != 0) return;
+        if (Volatile.Read(ref _isClosed) != 0 || !Volatile.Read(ref _isSecured)) return;
         TimeSpan stalled = _sender.StalledFor;
         if (stalled >= _options.SendTimeout)
         {
@@ -67,9 +67,10 @@ public sealed partial class ServerConnection
         await _sender.WhenIdle().ConfigureAwait(false);
         try
         {
-            _socket.Shutdown(SocketShutdown.Send);
+            await _wire.EndSendingAsync().ConfigureAwait(false);
         }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        catch (Exception exception) when (exception is SocketException or IOException or ObjectDisposedException
+            or InvalidOperationException or NotSupportedException)
         {
             Close(exception);
         }

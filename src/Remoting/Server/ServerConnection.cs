@@ -1,6 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Net;
-using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting;
@@ -10,13 +9,13 @@ namespace EQueue.Remoting;
 [SuppressMessage("Design", "CA1001", Justification = "The loop releases the reader; the token outlives it.")]
 public sealed partial class ServerConnection
 {
-    private readonly Socket _socket;
+    private readonly Wire _wire;
     private readonly RemotingServerOptions _options;
     private readonly IConnectionHandler _handler;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly FrameSender _sender;
-    private readonly SocketPipeReader _input;
+    private readonly WireReader _input;
     private readonly FrameReader _reader;
     private readonly CancellationTokenSource _closed = new();
     private Task _loop = Task.CompletedTask;
@@ -25,7 +24,9 @@ public sealed partial class ServerConnection
 
     internal ServerConnection(
         long id,
-        Socket socket,
+        Wire wire,
+        EndPoint remote,
+        TlsAcceptor? tls,
         RemotingServerOptions options,
         ReceiveBudget budget,
         IConnectionHandler handler,
@@ -33,15 +34,16 @@ public sealed partial class ServerConnection
         TimeProvider time)
     {
         Id = id;
-        _socket = socket;
+        _wire = wire;
+        _tls = tls;
         _options = options;
         _handler = handler;
         _logger = logger;
         _time = time;
-        RemoteEndPoint = socket.RemoteEndPoint ?? new IPEndPoint(IPAddress.None, 0);
+        RemoteEndPoint = remote;
         Closed = _closed.Token;
-        _sender = new FrameSender(socket, options.MaxQueuedSendBytes, time, Close);
-        _input = new SocketPipeReader(socket, options.ReceiveBufferBytes, budget, Closed);
+        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close);
+        _input = new WireReader(wire, options.ReceiveBufferBytes, budget, Closed);
         _reader = new FrameReader(_input, options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
@@ -109,7 +111,7 @@ public sealed partial class ServerConnection
         if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
         _cause = cause;
         _sender.Close();
-        _socket.Dispose();
+        _wire.Abort();
         _drained.TrySetResult();
         try
         {

@@ -1,12 +1,11 @@
 using System.Diagnostics;
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Queues frames and writes them to a socket: whoever sends takes along everything that is queued.</summary>
+/// <summary>Queues frames and writes them to a wire: whoever sends takes along everything that is queued.</summary>
 /// <remarks>
-/// Thread-safe. One drain runs at a time, on the thread that started it until the socket is full, on the thread pool
+/// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool
 /// afterwards. Small frames leave together in one system call. The queue is bounded by its users, who wait for
 /// <see cref="WhenWritable"/>.
 /// </remarks>
@@ -17,7 +16,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
 
-    private readonly Socket _socket;
+    private readonly Wire _wire;
     private readonly int _maxQueuedBytes;
     private readonly TimeProvider _time;
     private readonly Action<Exception> _onFailed;
@@ -32,13 +31,13 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private bool _isSending;
     private bool _isClosed;
 
-    /// <param name="socket">Connected; closed by its owner, which ends a pending send.</param>
+    /// <param name="wire">Connected; aborted by its owner, which ends a pending send.</param>
     /// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
-    /// <param name="time">Measures how long the socket has taken nothing.</param>
-    /// <param name="onFailed">Called once when the socket refuses; must close the connection.</param>
-    public FrameSender(Socket socket, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed)
+    /// <param name="time">Measures how long the wire has taken nothing.</param>
+    /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
+    public FrameSender(Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed)
     {
-        _socket = socket;
+        _wire = wire;
         _maxQueuedBytes = maxQueuedBytes;
         _time = time;
         _onFailed = onFailed;
@@ -50,7 +49,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
     public bool IsWritable => QueuedBytes <= _maxQueuedBytes || Volatile.Read(ref _isClosed);
 
-    /// <summary>How long the socket has taken nothing although there is something to send.</summary>
+    /// <summary>How long the wire has taken nothing although there is something to send.</summary>
     public TimeSpan StalledFor
     {
         get
@@ -116,7 +115,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Completes when everything has been taken by the socket or dropped, and no buffer is in use.</summary>
+    /// <summary>Completes when everything has been taken by the wire or dropped, and no buffer is in use.</summary>
     public Task WhenIdle()
     {
         lock (_lock)
@@ -127,7 +126,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Drops what is queued and refuses the rest. The socket's owner closes the socket as well.</summary>
+    /// <summary>Drops what is queued and refuses the rest. The wire's owner aborts the wire as well.</summary>
     public void Close()
     {
         lock (_lock)
@@ -289,7 +288,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         while (!bytes.IsEmpty)
         {
             ReadOnlyMemory<byte> slice = bytes[..Math.Min(bytes.Length, SliceBytes)];
-            ValueTask<int> sending = _socket.SendAsync(slice, SocketFlags.None);
+            ValueTask<int> sending = _wire.SendAsync(slice);
             if (!sending.IsCompleted) Volatile.Write(ref _stalledSince, _time.GetTimestamp());
             int taken = await sending.ConfigureAwait(false);
             Volatile.Write(ref _stalledSince, 0);

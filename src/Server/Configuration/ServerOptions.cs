@@ -1,5 +1,6 @@
 using EQueue.Broker;
 using EQueue.MessageStore;
+using EQueue.Remoting;
 
 namespace EQueue.Server.Configuration;
 
@@ -22,6 +23,10 @@ internal sealed record ServerOptions
 
     public ServerOptions WithStore(Func<StoreOptions, StoreOptions> change)
         => this with { Broker = Broker with { Store = change(Broker.Store) } };
+
+    /// <summary>Changes how TLS is spoken; the first setting of it turns it on.</summary>
+    public ServerOptions WithTls(Func<ServerTlsOptions, ServerTlsOptions> change)
+        => this with { Broker = Broker with { Tls = change(Broker.Tls ?? new() { Certificate = "" }) } };
 
     public ServerOptions WithLimits(Func<LimitOptions, LimitOptions> change)
         => this with { Broker = Broker with { Limits = change(Broker.Limits) } };

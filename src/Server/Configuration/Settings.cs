@@ -1,5 +1,6 @@
 using System.Globalization;
 using EQueue.MessageStore;
+using EQueue.Remoting;
 
 namespace EQueue.Server.Configuration;
 
@@ -7,13 +8,15 @@ namespace EQueue.Server.Configuration;
 internal static class Settings
 {
     private const long SmallestMemory = 1 << 20;
+    private const string NoFile = "none";
     private const string Address = "HOST:PORT with a port of 0 to 65535";
 
     /// <summary>Every setting, in the order that people read them.</summary>
     public static IReadOnlyList<Setting> All { get; } =
     [
-        new("Server:Listen", Address,
-            (options, text) => IsAddress(text) ? options with { Broker = options.Broker with { Listen = text } } : null,
+        new("Server:Listen", $"{Address}, or unix:/path, several separated by commas",
+            (options, text) => AreListeners(text)
+                ? options with { Broker = options.Broker with { Listen = text } } : null,
             options => options.Broker.Listen),
         new("Server:AdminListen", $"{Address}, or {ServerOptions.NoAdmin}",
             (options, text) => text == ServerOptions.NoAdmin || IsAddress(text)
@@ -22,6 +25,18 @@ internal static class Settings
         new("Server:DataDirectory", "the path of a directory",
             (options, text) => options with { Broker = options.Broker with { DataDirectory = Path.GetFullPath(text) } },
             options => options.Broker.DataDirectory),
+        PathOf("Server:Tls:Certificate",
+            (tls, path) => tls with { Certificate = path }, tls => tls.Certificate),
+        PathOf("Server:Tls:Key", (tls, path) => tls with { Key = path }, tls => tls.Key),
+        PathOf("Server:Tls:PasswordFile", (tls, path) => tls with { PasswordFile = path }, tls => tls.PasswordFile),
+        new("Server:Tls:ClientCertificates", "none, allow or require",
+            (options, text) => ReadClientCertificates(text) is { } asked
+                ? asked == ClientCertificates.None && options.Broker.Tls is null
+                    ? options : options.WithTls(tls => tls with { ClientCertificates = asked })
+                : null,
+            options => Spell(options.Broker.Tls?.ClientCertificates)),
+        PathOf("Server:Tls:ClientAuthority",
+            (tls, path) => tls with { ClientAuthority = path }, tls => tls.ClientAuthority),
 
         new("Store:FlushPolicy", "sync or async",
             (options, text) => ReadFlushPolicy(text) is { } policy
@@ -143,6 +158,14 @@ internal static class Settings
         return text.Contains(':', StringComparison.Ordinal) && TimeSpan.TryParse(text, null, out value);
     }
 
+    private static Setting PathOf(
+        string key, Func<ServerTlsOptions, string, ServerTlsOptions> set, Func<ServerTlsOptions, string?> get)
+        => new(
+            key,
+            "the path of a file, or none",
+            (options, text) => text == NoFile ? options : options.WithTls(tls => set(tls, Path.GetFullPath(text))),
+            options => (options.Broker.Tls is { } tls ? get(tls) : null) ?? NoFile);
+
     private static Setting Number(
         string key, long least, long most, Func<ServerOptions, long, ServerOptions> set, Func<ServerOptions, long> get)
         => new(
@@ -164,6 +187,21 @@ internal static class Settings
             (options, text) => TryReadDuration(text, out TimeSpan value) && value >= least && value <= most
                 ? set(options, value) : null,
             options => get(options).ToString());
+
+    private static ClientCertificates? ReadClientCertificates(string text) => text.ToUpperInvariant() switch
+    {
+        "NONE" => ClientCertificates.None,
+        "ALLOW" => ClientCertificates.Allow,
+        "REQUIRE" => ClientCertificates.Require,
+        _ => null,
+    };
+
+    private static string Spell(ClientCertificates? asked) => asked switch
+    {
+        ClientCertificates.Allow => "allow",
+        ClientCertificates.Require => "require",
+        _ => "none",
+    };
 
     private static FlushPolicy? ReadFlushPolicy(string text)
     {
@@ -189,6 +227,11 @@ internal static class Settings
         if (text.Equals("block", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Block;
         return text.Equals("oldest-out", StringComparison.OrdinalIgnoreCase) ? MemoryFull.OldestOut : null;
     }
+
+    private static bool AreListeners(string text) =>
+        HostPort.Split(text) is { Length: > 0 } addresses && addresses.All(address =>
+            address.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal)
+                ? HostPort.TryParse(address, out _) : IsAddress(address));
 
     private static bool IsAddress(string text)
     {

@@ -50,13 +50,19 @@ internal static class SettingsSource
         }
 
         options = WithBatchLimit(options);
+        if (options.Broker.Tls is { Certificate: "" })
+            throw new ConfigurationException("Server:Tls:Certificate is not set: the other settings of TLS need it.");
         try
         {
             options.Broker.Validate();
         }
         catch (ArgumentException exception)
         {
-            throw new ConfigurationException(exception.Message, exception);
+            string prefix = exception.Message.StartsWith("Tls:", StringComparison.Ordinal) ? "Server:" : "";
+            string message = prefix + exception.Message
+                .Replace(" Tls:", " Server:Tls:", StringComparison.Ordinal)
+                .Replace("'Tls:", "'Server:Tls:", StringComparison.Ordinal);
+            throw new ConfigurationException(message, exception);
         }
 
         return options;

@@ -1,3 +1,4 @@
+using EQueue.Remoting;
 using EQueue.Server.Configuration;
 
 namespace EQueue.Server.Hosting;
@@ -10,7 +11,7 @@ internal sealed class ReadyLine(ServerOptions options, BrokerService broker, Adm
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         if (broker.Serving is not { } serving) return;
-        string line = $"ready data={serving.EndPoint} admin={admin.EndPoint ?? ServerOptions.NoAdmin} "
+        string line = $"ready data={HostPort.Format(serving.EndPoint)} admin={admin.EndPoint ?? ServerOptions.NoAdmin} "
             + $"pid={Environment.ProcessId} dir={options.Broker.DataDirectory}";
         await Console.Out.WriteLineAsync(line.AsMemory(), cancellationToken);
         await Console.Out.FlushAsync(cancellationToken);

@@ -33,8 +33,9 @@ internal static class StartFailure
     {
         DiskException { Fault: DiskFault.Locked } locked
             => $"{locked.Path} is locked: another process uses this data directory.",
-        SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } => "The address to listen on is in use.",
-        SocketException socket => $"The address to listen on cannot be used: {socket.Message}.",
+        SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } socket
+            => $"The address to listen on is in use: {socket.Message}.",
+        SocketException other => $"The address to listen on cannot be used: {other.Message}.",
         _ => cause.Message,
     };
 }

@@ -33,10 +33,11 @@ public sealed partial class ServerProcess : IAsyncDisposable
 
     public string Error => _run.Error;
 
-    /// <summary>Starts a server on a free port, without admin pages unless the arguments ask for them.</summary>
+    /// <summary>Starts a server, on a free port and without admin pages unless the arguments ask for others.</summary>
     public static async Task<ServerProcess> StartAsync(string dataDirectory, params string[] arguments)
     {
-        string[] all = ["--data", dataDirectory, "--listen", "127.0.0.1:0", .. arguments];
+        string[] all = ["--data", dataDirectory, .. arguments];
+        if (!arguments.Contains("--listen")) all = [.. all, "--listen", "127.0.0.1:0"];
         if (!arguments.Contains("--admin")) all = [.. all, "--admin", "none"];
         (ProgramRun run, Match ready) = await StartOnceAsync(all);
         return new ServerProcess(run, ready, all);

@@ -1,27 +1,25 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Reads a socket straight into large pinned blocks: no task between the socket and whoever
-/// parses.</summary>
+/// <summary>Reads a wire straight into large pinned blocks: no task between it and whoever parses.</summary>
 /// <remarks>
 /// <para>Owned by one receive loop. What it shows is always one contiguous piece of one block; a partial frame at a
 /// block's end is moved to the next block. A quiet connection receives into a small block. One that has just received
-/// more than that waits without a block, by a receive of no bytes, and takes a large one when something is there.
-/// </para>
-/// <para>A pending read ends when bytes come, the peer ends the stream or the socket is closed; it cannot be
-/// cancelled alone.</para>
+/// more than that waits without a block, by a receive of no bytes, and takes a large one when something is there. So
+/// does one over TLS at all times: then TLS keeps no buffer either.</para>
+/// <para>A pending read ends when bytes come, the peer ends the stream or the wire is aborted; it cannot be cancelled
+/// alone.</para>
 /// </remarks>
-internal sealed class SocketPipeReader : PipeReader
+internal sealed class WireReader : PipeReader
 {
     private const int SmallBlockBytes = 4 * 1024;
     private const int LargestRememberedFrameBytes = 4 * 1024 * 1024;
     private const int GrowthFactor = 4;
 
-    private readonly Socket _socket;
+    private readonly Wire _wire;
     private readonly int _blockBytes;
     private readonly ReceiveBudget? _budget;
     private readonly CancellationToken _closed;
@@ -36,14 +34,13 @@ internal sealed class SocketPipeReader : PipeReader
     private bool _isAtEnd;
     private bool _isBusy;
 
-    /// <param name="socket">Connected; closed by its owner, which ends a pending read with an exception.</param>
+    /// <param name="wire">Connected; aborted by its owner, which ends a pending read with an exception.</param>
     /// <param name="blockBytes">The size of a large block; a single larger frame gets a larger one.</param>
     /// <param name="budget">Of the memory beyond the small block; null = none.</param>
     /// <param name="closed">Ends a wait for that memory.</param>
-    public SocketPipeReader(
-        Socket socket, int blockBytes, ReceiveBudget? budget = null, CancellationToken closed = default)
+    public WireReader(Wire wire, int blockBytes, ReceiveBudget? budget = null, CancellationToken closed = default)
     {
-        _socket = socket;
+        _wire = wire;
         _blockBytes = blockBytes;
         _budget = budget;
         _closed = closed;
@@ -87,7 +84,7 @@ internal sealed class SocketPipeReader : PipeReader
 
     /// <inheritdoc/>
     public override void CancelPendingRead() =>
-        throw new NotSupportedException("Close the socket: a pending receive cannot be cancelled alone.");
+        throw new NotSupportedException("Abort the wire: a pending receive cannot be cancelled alone.");
 
     /// <inheritdoc/>
     public override void Complete(Exception? exception = null)
@@ -120,15 +117,14 @@ internal sealed class SocketPipeReader : PipeReader
         {
             if (_start == _end && _block is null or { IsUnshared: true })
             {
-                if (_isBusy)
+                if (_isBusy || !_wire.IsBare)
                 {
-                    ValueTask<int> news =
-                        _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None, cancellationToken);
+                    ValueTask<int> news = _wire.ReceiveAsync(Memory<byte>.Empty, cancellationToken);
                     if (!news.IsCompleted) ReleaseBlock();
                     await news.ConfigureAwait(false);
 
-                    // It may end for nothing; then a small block is enough to wait with.
-                    _isBusy = _socket.Available > 0;
+                    // On a socket it may end for nothing; then a small block is enough to wait with.
+                    if (_wire.IsBare) _isBusy = _wire.Available > 0;
                 }
 
                 BeginBlock();
@@ -142,7 +138,7 @@ internal sealed class SocketPipeReader : PipeReader
 
             // Memory beyond the bound is for one frame: it is given back as soon as that has been read.
             if (_isBeyond) room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
-            int received = await _socket.ReceiveAsync(room, SocketFlags.None, cancellationToken).ConfigureAwait(false);
+            int received = await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false);
             _isBusy = received >= SmallBlockBytes;
             _isAtEnd = received == 0;
             _end += received;
@@ -182,7 +178,7 @@ internal sealed class SocketPipeReader : PipeReader
         bool fits = _start + (long)minimumSize <= held;
         if (room > 0 && fits && (room >= held / 8 || unread > 0)) return true;
 
-        int arrived = unread + _socket.Available;
+        int arrived = unread + _wire.Available;
         int wanted = Math.Min(minimumSize, Math.Max(unread, SmallBlockBytes) * GrowthFactor);
         wanted = Math.Max(Math.Max(wanted, unread + 1), Math.Min(Math.Max(arrived, held), _blockBytes));
         if (_block.IsUnshared && wanted <= held)

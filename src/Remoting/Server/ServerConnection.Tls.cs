@@ -1,0 +1,99 @@
+using System.Net.Security;
+using System.Net.Sockets;
+using System.Security.Authentication;
+using System.Text;
+
+namespace EQueue.Remoting;
+
+/// <content>The TLS handshake, before anything else goes over the connection.</content>
+public sealed partial class ServerConnection
+{
+    private readonly TlsAcceptor? _tls;
+
+    /// <summary>Whether frames may be read; if not, the connection is closed and the log says why.</summary>
+    private async ValueTask<bool> SecureAsync(TlsAcceptor tls)
+    {
+        using var limit = new CancellationTokenSource(tls.HandshakeTimeout, _time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(limit.Token, Closed);
+        string? reason = await TrySecureAsync(tls, either.Token).ConfigureAwait(false);
+        if (reason is null) return Volatile.Read(ref _isClosed) == 0;
+        if (limit.IsCancellationRequested) reason = $"it was not complete after {tls.HandshakeTimeout}";
+        if (reason.Length > 0 && Volatile.Read(ref _isClosed) == 0)
+        {
+            Log.HandshakeFailed(_logger, Id, RemoteEndPoint, reason);
+            await LingerAsync(either.Token).ConfigureAwait(false);
+        }
+
+        Close(new RemotingException(RemotingError.ProtocolViolation, $"The TLS handshake failed: {reason}."));
+        return false;
+    }
+
+    /// <returns>Why it failed; empty when the peer went away before it said anything; null when it did not
+    /// fail.</returns>
+    private async ValueTask<string?> TrySecureAsync(TlsAcceptor tls, CancellationToken cancellationToken)
+    {
+        string? distrust = null;
+        SslStream? stream = null;
+        try
+        {
+            byte[] first = new byte[1];
+            int count = await _wire.Socket.ReceiveAsync(first, SocketFlags.Peek, cancellationToken)
+                .ConfigureAwait(false);
+            if (count == 0) return "";
+            if (!TlsRecord.IsHandshake(first[0]))
+            {
+                await _wire.Socket.SendAsync(TlsRecord.PlainRefused, cancellationToken).ConfigureAwait(false);
+                return $"it does not speak TLS; its first byte is {first[0]}";
+            }
+
+            stream = new SslStream(new NetworkStream(_wire.Socket, ownsSocket: false), leaveInnerStreamOpen: false);
+            await stream.AuthenticateAsServerAsync(tls.OptionsFor(reason => distrust = reason), cancellationToken)
+                .ConfigureAwait(false);
+            if (distrust is null)
+            {
+                _wire.Secure(stream);
+                return null;
+            }
+
+            await TellRefusalAsync(stream, distrust, cancellationToken).ConfigureAwait(false);
+            await stream.DisposeAsync().ConfigureAwait(false);
+            return $"its certificate is not trusted: {distrust}";
+        }
+        catch (Exception exception) when (exception is AuthenticationException or IOException or SocketException
+            or OperationCanceledException or ObjectDisposedException)
+        {
+            if (stream is not null) await stream.DisposeAsync().ConfigureAwait(false);
+            return exception is SocketException ? "" : (exception.InnerException ?? exception).Message.TrimEnd('.');
+        }
+    }
+
+    private static async ValueTask TellRefusalAsync(
+        SslStream stream, string reason, CancellationToken cancellationToken)
+    {
+        using FrameBuffer refusal = FrameBuffer.Rent();
+        Encoding.UTF8.GetBytes($"the certificate is not trusted: {reason}", refusal);
+        refusal.Seal(FrameHeader.PingOpcode, 0, FrameFlags.Oneway, 0, FrameHeader.RefusedError);
+        await stream.WriteAsync(refusal.Frame, cancellationToken).ConfigureAwait(false);
+        await stream.ShutdownAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>Waits until the peer has gone, so that what it was told last is not lost in a reset.</summary>
+    private async ValueTask LingerAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            _wire.Socket.Shutdown(SocketShutdown.Send);
+            byte[] ignored = new byte[1024];
+            while (await _wire.Socket.ReceiveAsync(ignored, SocketFlags.None, cancellationToken)
+                .ConfigureAwait(false) > 0)
+            {
+                // What it still sends is of no use.
+            }
+        }
+        catch (Exception exception) when (exception is SocketException or OperationCanceledException
+            or ObjectDisposedException)
+        {
+            // It has gone, or its time is over.
+        }
+    }
+}
