@@ -8,9 +8,13 @@ public sealed record BrokerOptions
 {
     /// <summary>
     /// Where clients connect: <c>HOST:PORT</c>, port 0 for any free one, or <c>unix:/path</c>; several are separated by
-    /// commas.
+    /// commas. Empty for no socket at all, with <see cref="InMemory"/>.
     /// </summary>
     public string Listen { get; init; } = "127.0.0.1:9490";
+
+    /// <summary>Where clients within this process connect without a socket; null = nowhere. They are given the same
+    /// object.</summary>
+    public InMemoryEndPoint? InMemory { get; init; }
 
     /// <summary>How each HOST:PORT speaks TLS; null = they do not. Unix sockets never do.</summary>
     public ServerTlsOptions? Tls { get; init; }
@@ -46,7 +50,10 @@ public sealed record BrokerOptions
     public void Validate()
     {
         OptionRules.Require(
-            AreAddresses(Listen), nameof(Listen), "HOST:PORT with a port of 0 to 65535, or unix:/path", Listen);
+            AreAddresses(Listen) || (Listen is "" && InMemory is not null),
+            nameof(Listen),
+            "HOST:PORT with a port of 0 to 65535, or unix:/path",
+            Listen);
         OptionRules.Require(
             !string.IsNullOrWhiteSpace(DataDirectory), nameof(DataDirectory), "a folder", DataDirectory);
         OptionRules.Require(

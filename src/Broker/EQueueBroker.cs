@@ -61,7 +61,8 @@ public sealed class EQueueBroker : IAsyncDisposable
     }
 
     /// <summary>
-    /// Where clients connect, with the real port: the first HOST:PORT, or the first Unix socket if there is none.
+    /// Where clients connect, with the real port: the first HOST:PORT, or the first Unix socket if there is none, or
+    /// <see cref="BrokerOptions.InMemory"/>.
     /// </summary>
     public EndPoint EndPoint { get; }
 
@@ -217,6 +218,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private static RemotingServerOptions ToRemoting(BrokerOptions options) => new()
     {
         Listen = HostPort.Split(options.Listen),
+        InMemory = options.InMemory,
         Tls = options.Tls,
         MaxConnections = options.Limits.MaxConnections,
         MaxFrameBytes = options.MaxFrameBytes,

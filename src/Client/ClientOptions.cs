@@ -13,6 +13,10 @@ public sealed record ClientOptions
     /// </summary>
     public string Addresses { get; init; } = "127.0.0.1:9490";
 
+    /// <summary>The place in this process where a broker listens (<c>BrokerOptions.InMemory</c>); null = brokers are
+    /// reached by <see cref="Addresses"/>, which are not looked at otherwise.</summary>
+    public InMemoryEndPoint? InMemory { get; init; }
+
     /// <summary>How connections to <c>host:port</c> speak TLS; null = they do not, and brokers that do refuse
     /// them.</summary>
     public TlsOptions? Tls { get; init; }

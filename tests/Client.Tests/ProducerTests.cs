@@ -1,16 +1,20 @@
 using System.Text;
+using EQueue.MessageStore;
 using EQueue.Protocol;
 
 namespace EQueue.Client.Tests;
 
-public sealed class ProducerTests
+public class ProducerTests
 {
     private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    private protected virtual Task<TestBroker> StartAsync(FlushPolicy flush = FlushPolicy.Async, int queues = 4) =>
+        TestBroker.StartAsync(flush, queues);
 
     [Fact]
     public async Task GivenNewTopic_WhenOneMessageIsSent_ThenItsReceiptSaysWhereItIs()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using var broker = await StartAsync();
         await using var producer = broker.Client.CreateProducer();
 
         var receipt = await producer.SendAsync("orders", "hello"u8, cancellationToken: Token);
@@ -25,7 +29,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenManyMessages_WhenSentWithoutWaiting_ThenEachIsStoredOnceAndInOrder()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using var broker = await StartAsync();
         await using var producer = broker.Client.CreateProducer();
         const int Count = 50_000;
         var pending = new ValueTask<SendReceipt>[Count];
@@ -64,7 +68,7 @@ public sealed class ProducerTests
     [InlineData(4 * 1024 * 1024)]
     public async Task GivenBodyOfSize_WhenSent_ThenItComesBackUnchanged(int size)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var broker = await StartAsync(queues: 1);
         await using var producer = broker.Client.CreateProducer();
         var body = new byte[size];
         new Random(size).NextBytes(body);
@@ -78,7 +82,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenOneByteTooMany_WhenSent_ThenItIsRefusedBeforeAnythingLeaves()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var broker = await StartAsync(queues: 1);
         await using var producer = broker.Client.CreateProducer();
         await producer.SendAsync("sized", "first"u8, cancellationToken: Token);
 
@@ -92,7 +96,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenNullBodyAndManyProperties_WhenSent_ThenTheyComeBackAsTheyWere()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var broker = await StartAsync(queues: 1);
         await using var producer = broker.Client.CreateProducer();
         var properties = new RecordProperties();
         for (var i = 0; i < 200; i++)
@@ -119,7 +123,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenOnewaySends_WhenFlushed_ThenTheyArrive()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using var broker = await StartAsync(queues: 2);
         await using var producer = broker.Client.CreateProducer();
         for (var i = 0; i < 10_000; i++)
             producer.SendOneway("oneway", BitConverter.GetBytes(i), key: "k" + (i % 4), cancellationToken: Token);
@@ -139,7 +143,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenBatchOfMessages_WhenSent_ThenEachHasItsReceipt()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using var broker = await StartAsync(queues: 4);
         await using var producer = broker.Client.CreateProducer();
         var messages = Enumerable.Range(0, 20_000)
             .Select(i => new Message(BitConverter.GetBytes(i), i % 7 == 0 ? "key" + i : null)).ToArray();
@@ -158,7 +162,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenBlockingSends_WhenManyThreadsSend_ThenAllAreStored()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using var broker = await StartAsync(queues: 1);
         await using var producer = broker.Client.CreateProducer();
         var threads = Enumerable.Range(0, 8).Select(n => new Thread(() =>
         {
@@ -177,7 +181,7 @@ public sealed class ProducerTests
     [Fact]
     public async Task GivenCallbacks_WhenSent_ThenEachIsToldOnce()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using var broker = await StartAsync();
         await using var producer = broker.Client.CreateProducer();
         var told = new int[10_000];
         var left = told.Length;

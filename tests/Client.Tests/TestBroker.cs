@@ -1,4 +1,3 @@
-using System.Net;
 using EQueue.Broker;
 using EQueue.MessageStore;
 using EQueue.Remoting;
@@ -24,12 +23,18 @@ internal sealed class TestBroker : IAsyncDisposable
     public EQueueClient Client { get; private set; } = null!;
 
     public static async Task<TestBroker> StartAsync(
-        FlushPolicy flush = FlushPolicy.Async, int queues = 4, ServerTlsOptions? tls = null, TlsOptions? clientTls = null)
+        FlushPolicy flush = FlushPolicy.Async,
+        int queues = 4,
+        string listen = "127.0.0.1:0",
+        InMemoryEndPoint? inMemory = null,
+        ServerTlsOptions? tls = null,
+        TlsOptions? clientTls = null)
     {
         var directory = new TempDirectory();
         var options = new BrokerOptions
         {
-            Listen = "127.0.0.1:0",
+            Listen = inMemory is null ? listen : "",
+            InMemory = inMemory,
             Tls = tls,
             DataDirectory = directory["data"],
             Store = new StoreOptions
@@ -43,7 +48,12 @@ internal sealed class TestBroker : IAsyncDisposable
         };
         var broker = new TestBroker(directory, options);
         await broker.StartBrokerAsync();
-        broker.Client = new EQueueClient(new ClientOptions { Addresses = broker.Address, Tls = clientTls });
+        broker.Client = new EQueueClient(new ClientOptions
+        {
+            Addresses = inMemory is null ? broker.Address : "nowhere.invalid",
+            InMemory = inMemory,
+            Tls = clientTls,
+        });
         return broker;
     }
 
@@ -64,7 +74,7 @@ internal sealed class TestBroker : IAsyncDisposable
     {
         var listen = Address.Length == 0 ? _options.Listen : Address;
         _broker = await EQueueBroker.StartAsync(_options with { Listen = listen });
-        Address = ((IPEndPoint)_broker.EndPoint).ToString();
+        Address = _options.InMemory is null ? HostPort.Format(_broker.EndPoint) : "";
     }
 
     public async ValueTask DisposeAsync()

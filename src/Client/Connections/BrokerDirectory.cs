@@ -22,7 +22,9 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public BrokerDirectory(ClientOptions options)
     {
         Options = options;
-        _addresses = ServerAddress.ParseList(options.Addresses);
+        _addresses = options.InMemory is null
+            ? ServerAddress.ParseList(options.Addresses)
+            : [ServerAddress.InMemory];
     }
 
     public ClientOptions Options { get; }

@@ -28,7 +28,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         _clientInstanceId = clientInstanceId;
         _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
         Remoting = new RemotingClient(
-            address.ToEndPoint(),
+            address == ServerAddress.InMemory ? options.InMemory! : address.ToEndPoint(),
             new RemotingClientOptions
             {
                 HandshakeAsync = ShakeHandsAsync,

@@ -5,11 +5,14 @@ using EQueue.Remoting;
 namespace EQueue.Client;
 
 /// <summary>Where a broker listens, as a person wrote it.</summary>
-/// <param name="Host">A name or an address, IPv6 without brackets; or <c>unix:/path</c>.</param>
-/// <param name="Port">1 to 65,535; 0 with a path.</param>
+/// <param name="Host">A name or an address, IPv6 without brackets; or <c>unix:/path</c>, or <c>memory</c>.</param>
+/// <param name="Port">1 to 65,535; 0 where there is none.</param>
 internal readonly record struct ServerAddress(string Host, int Port)
 {
     private const int StandardPort = 9490;
+
+    /// <summary>The broker within this process.</summary>
+    public static ServerAddress InMemory { get; } = new("memory", 0);
 
     private bool IsPath => Host.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal);
 
@@ -18,7 +21,7 @@ internal readonly record struct ServerAddress(string Host, int Port)
         : IPAddress.TryParse(Host, out var address) ? new IPEndPoint(address, Port) : new DnsEndPoint(Host, Port);
 
     /// <inheritdoc/>
-    public override string ToString() => IsPath ? Host : Host.Contains(':') ? $"[{Host}]:{Port}" : $"{Host}:{Port}";
+    public override string ToString() => Port == 0 ? Host : Host.Contains(':') ? $"[{Host}]:{Port}" : $"{Host}:{Port}";
 
     /// <summary>Reads <c>host[:port]</c> or <c>unix:/path</c>, several separated by commas.</summary>
     /// <exception cref="ArgumentException">There is none, or one is not an address.</exception>

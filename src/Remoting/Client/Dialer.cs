@@ -16,7 +16,8 @@ internal sealed class Dialer
     /// <param name="endPoint">Where to.</param>
     /// <param name="options">How.</param>
     /// <param name="time">Measures the time of each address.</param>
-    /// <param name="resolve">The addresses behind an end point; the system's resolver unless a test has its own.</param>
+    /// <param name="resolve">The addresses behind an end point; the system's resolver unless a test has its own.
+    /// </param>
     public Dialer(
         EndPoint endPoint,
         RemotingClientOptions options,
@@ -84,6 +85,7 @@ internal sealed class Dialer
 
     private async Task<Wire> DialAsync(EndPoint address, CancellationToken cancellationToken)
     {
+        if (address is InMemoryEndPoint memory) return new Wire(memory.Connect());
         bool isTcp = address is not UnixDomainSocketEndPoint;
         var socket = new Socket(
             address.AddressFamily, SocketType.Stream, isTcp ? ProtocolType.Tcp : ProtocolType.Unspecified);

@@ -31,7 +31,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
 
     /// <summary>Makes a client; it connects when it is first used.</summary>
     /// <param name="endPoint">An address, a <see cref="DnsEndPoint"/>, of which every address is tried, or a
-    /// <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>.</param>
+    /// <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>, or an <see cref="InMemoryEndPoint"/>.</param>
     /// <param name="options">How.</param>
     /// <param name="loggerFactory">Where to log.</param>
     /// <param name="timeProvider">Measures timeouts; the system's by default.</param>

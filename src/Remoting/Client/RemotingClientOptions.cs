@@ -9,7 +9,7 @@ public sealed record RemotingClientOptions
     /// </summary>
     public Func<IHandshakeChannel, CancellationToken, ValueTask>? HandshakeAsync { get; init; }
 
-    /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Unix sockets do not.</summary>
+    /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Other connections do not.</summary>
     public TlsOptions? Tls { get; init; }
 
     /// <summary>How long one attempt to connect may take, TLS included, and then its handshake. 100 ms or more.

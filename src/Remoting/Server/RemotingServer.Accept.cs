@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Threading.Channels;
 
 namespace EQueue.Remoting;
 
@@ -85,13 +86,13 @@ public sealed partial class RemotingServer
         Log.Listening(_logger, listener.LocalEndPoint!);
     }
 
-    private async Task RunAcceptAsync(Socket listener)
+    private async Task RunAcceptAsync(Func<Task> accept)
     {
         while (!_stopping.IsCancellationRequested)
         {
             try
             {
-                await AcceptAsync(listener).ConfigureAwait(false);
+                await accept().ConfigureAwait(false);
             }
             catch (Exception) when (_stopping.IsCancellationRequested)
             {
@@ -111,22 +112,30 @@ public sealed partial class RemotingServer
         while (true)
         {
             Socket socket = await listener.AcceptAsync(_stopping.Token).ConfigureAwait(false);
-            if (ConnectionCount >= _options.MaxConnections)
-            {
-                socket.Dispose();
-                Interlocked.Increment(ref _refusedCount);
-                if (MayLog(out int refused)) Log.ConnectionRefused(_logger, _options.MaxConnections, refused);
-            }
-            else
-            {
-                Begin(socket, listener);
-            }
+            if (HasRoom()) Begin(socket, listener);
+            else socket.Dispose();
         }
+    }
+
+    private async Task AcceptInMemoryAsync(InMemoryEndPoint endPoint, ChannelReader<InMemoryStream> listener)
+    {
+        await foreach (InMemoryStream memory in listener.ReadAllAsync(_stopping.Token).ConfigureAwait(false))
+        {
+            if (HasRoom()) Begin(new Wire(memory), endPoint, null);
+            else memory.Abort();
+        }
+    }
+
+    private bool HasRoom()
+    {
+        if (ConnectionCount < _options.MaxConnections) return true;
+        Interlocked.Increment(ref _refusedCount);
+        if (MayLog(out int refused)) Log.ConnectionRefused(_logger, _options.MaxConnections, refused);
+        return false;
     }
 
     private void Begin(Socket socket, Socket listener)
     {
-        ServerConnection connection;
         try
         {
             bool isTcp = listener.AddressFamily != AddressFamily.Unix;
@@ -137,20 +146,21 @@ public sealed partial class RemotingServer
                 socket.ReceiveBufferSize = _options.SocketBufferBytes;
             }
 
-            long id = Interlocked.Increment(ref _lastId);
-
             // The peers of a Unix socket have no addresses of their own.
             EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
-            connection = new ServerConnection(
-                id, new Wire(socket), remote, isTcp ? _tls : null, _options, _budget, _handler, _logger, _time);
+            Begin(new Wire(socket), remote, isTcp ? _tls : null);
         }
         catch (SocketException)
         {
             // The peer is gone again: its own affair, and no reason to accept others later.
             socket.Dispose();
-            return;
         }
+    }
 
+    private void Begin(Wire wire, EndPoint remote, TlsAcceptor? tls)
+    {
+        long id = Interlocked.Increment(ref _lastId);
+        var connection = new ServerConnection(id, wire, remote, tls, _options, _budget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
         connection.Start(End);

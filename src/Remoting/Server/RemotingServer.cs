@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
+using System.Threading.Channels;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting;
@@ -27,6 +28,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private ITimer? _watch;
     private Task? _stop;
     private bool _isStarted;
+    private bool _isInMemory;
 
     /// <summary>Makes a server that does not listen yet.</summary>
     /// <param name="options">Where and how.</param>
@@ -52,8 +54,8 @@ public sealed partial class RemotingServer : IAsyncDisposable
         if (options.Tls is not null) _tls = new TlsAcceptor(options.Tls, _logger, _time);
     }
 
-    /// <summary>The first HOST:PORT that is listened on, with its real port; without one the first Unix socket. Known
-    /// after <see cref="StartAsync"/>.</summary>
+    /// <summary>The first HOST:PORT that is listened on, with its real port; without one the first Unix socket, or the
+    /// place in memory. Known after <see cref="StartAsync"/>.</summary>
     public EndPoint LocalEndPoint { get; private set; } = new IPEndPoint(IPAddress.None, 0);
 
     /// <summary>Connections that are open now.</summary>
@@ -74,10 +76,13 @@ public sealed partial class RemotingServer : IAsyncDisposable
             _isStarted = true;
         }
 
+        ChannelReader<InMemoryStream>? inMemory = null;
         try
         {
             foreach (string address in _options.Listen)
                 await ListenAsync(HostPort.Parse(address), cancellationToken).ConfigureAwait(false);
+            inMemory = _options.InMemory?.Listen(_options.Backlog);
+            _isInMemory = inMemory is not null;
         }
         catch
         {
@@ -86,13 +91,14 @@ public sealed partial class RemotingServer : IAsyncDisposable
         }
 
         Socket? first = _listeners.Find(static one => one.LocalEndPoint is IPEndPoint);
-        LocalEndPoint = (first ?? _listeners[0]).LocalEndPoint!;
+        LocalEndPoint = (first ?? _listeners.FirstOrDefault())?.LocalEndPoint ?? _options.InMemory!;
         Detached.Start(() =>
         {
             _watch = _time.CreateTimer(
                 static server => ((RemotingServer)server!).WatchAll(), this, WatchPeriod, WatchPeriod);
             foreach (Socket listener in _listeners)
-                _acceptLoops.Add(Task.Run(() => RunAcceptAsync(listener), CancellationToken.None));
+                AddLoop(() => AcceptAsync(listener));
+            if (inMemory is not null) AddLoop(() => AcceptInMemoryAsync(_options.InMemory!, inMemory));
         });
     }
 
@@ -116,8 +122,12 @@ public sealed partial class RemotingServer : IAsyncDisposable
         _stopping.Dispose();
     }
 
+    private void AddLoop(Func<Task> accept) =>
+        _acceptLoops.Add(Task.Run(() => RunAcceptAsync(accept), CancellationToken.None));
+
     private void CloseListeners()
     {
+        if (_isInMemory) _options.InMemory!.Close();
         foreach (Socket listener in _listeners) listener.Dispose();
         foreach (UnixSocketFile file in _socketFiles) file.Dispose();
     }
@@ -143,7 +153,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         await Task.WhenAll(connections.Select(connection => connection.Completion)).ConfigureAwait(false);
         await shutdown.ConfigureAwait(false);
         if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
-        if (_listeners.Count > 0) Log.Stopped(_logger, LocalEndPoint, connections.Length);
+        if (_acceptLoops.Count > 0) Log.Stopped(_logger, LocalEndPoint, connections.Length);
     }
 
     private async Task<bool> EndsWithinAsync(Task work, TimeSpan timeout, CancellationToken cancellationToken)

@@ -7,6 +7,10 @@ public sealed record RemotingServerOptions
     /// 0 = any free. Or unix:/path of a Unix socket.</summary>
     public IReadOnlyList<string> Listen { get; init; } = ["127.0.0.1:0"];
 
+    /// <summary>Where clients of this process connect without a socket; null = nowhere. With it <see cref="Listen"/>
+    /// may be empty.</summary>
+    public InMemoryEndPoint? InMemory { get; init; }
+
     /// <summary>How HOST:PORT speaks TLS; null = it does not. Unix sockets do not.</summary>
     public ServerTlsOptions? Tls { get; init; }
 
@@ -44,7 +48,7 @@ public sealed record RemotingServerOptions
 
     internal void Validate()
     {
-        OptionCheck.Addresses(nameof(Listen), Listen);
+        if (InMemory is null || Listen is not []) OptionCheck.Addresses(nameof(Listen), Listen);
         Tls?.Validate();
         OptionCheck.InRange(nameof(MaxConnections), MaxConnections, 1, int.MaxValue);
         OptionCheck.InRange(nameof(MaxFrameBytes), MaxFrameBytes, 64, OptionCheck.LargestFrameBytes);

@@ -4,62 +4,89 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Both directions of one connection's bytes: a socket, or what stands over it.</summary>
+/// <summary>Both directions of one connection's bytes: a socket, TLS over it, or memory.</summary>
 /// <remarks>
 /// <para>One receive and one send may be under way at a time. <see cref="Abort"/> may be called by anybody and ends
 /// both; <see cref="Dispose"/> is for whoever knows that both have ended.</para>
 /// <para>A sealed class that branches, not an interface: over a bare socket nothing stands between its callers and the
 /// system call.</para>
 /// </remarks>
-internal sealed class Wire(Socket socket) : IDisposable
+internal sealed class Wire : IDisposable
 {
-    private SslStream? _stream;
+    private readonly Socket? _socket;
+    private readonly InMemoryStream? _memory;
+    private SslStream? _tls;
 
-    /// <summary>The socket, for the handshake before anything else goes over the wire.</summary>
-    public Socket Socket => socket;
+    /// <summary>A wire over a socket, bare until <see cref="Secure"/>.</summary>
+    public Wire(Socket socket)
+    {
+        _socket = socket;
+        IsBare = true;
+    }
 
-    /// <summary>Whether what waits can be told before it is read; if not, a receive of no bytes tells.</summary>
-    public bool IsBare => _stream is null;
+    /// <summary>A wire within this process.</summary>
+    public Wire(InMemoryStream memory) => _memory = memory;
+
+    /// <summary>The socket, for the handshake before anything else goes over the wire; there is none in
+    /// memory.</summary>
+    public Socket Socket => _socket!;
+
+    /// <summary>Whether it is a socket and nothing else: then what waits can be told before it is read. If not, a
+    /// receive of no bytes costs nothing and keeps nothing.</summary>
+    public bool IsBare { get; private set; }
 
     /// <summary>Bytes that can be read at once, as far as that is known.</summary>
-    public int Available => _stream is null ? socket.Available : 0;
+    public int Available => IsBare ? _socket!.Available : 0;
 
     /// <summary>From here on bytes go through TLS.</summary>
-    public void Secure(SslStream stream) => _stream = stream;
+    public void Secure(SslStream tls)
+    {
+        _tls = tls;
+        IsBare = false;
+    }
 
     /// <summary>Receives what is there, or waits; into no bytes it waits until something is there or the end.</summary>
     /// <returns>0 at the end of the stream.</returns>
-    public ValueTask<int> ReceiveAsync(Memory<byte> room, CancellationToken cancellationToken) => _stream is null
-        ? socket.ReceiveAsync(room, SocketFlags.None, cancellationToken)
-        : _stream.ReadAsync(room, cancellationToken);
+    public ValueTask<int> ReceiveAsync(Memory<byte> room, CancellationToken cancellationToken)
+    {
+        if (IsBare) return _socket!.ReceiveAsync(room, SocketFlags.None, cancellationToken);
+        return _tls is null ? _memory!.ReadAsync(room, cancellationToken) : _tls.ReadAsync(room, cancellationToken);
+    }
 
     /// <summary>Sends some or all of the bytes.</summary>
     /// <returns>How many were taken.</returns>
-    public ValueTask<int> SendAsync(ReadOnlyMemory<byte> bytes) => _stream is null
-        ? socket.SendAsync(bytes, SocketFlags.None)
-        : WriteAsync(_stream, bytes);
+    public ValueTask<int> SendAsync(ReadOnlyMemory<byte> bytes)
+    {
+        if (IsBare) return _socket!.SendAsync(bytes, SocketFlags.None);
+        return _tls is null ? _memory!.WriteAsync(bytes) : WriteAsync(_tls, bytes);
+    }
 
     /// <summary>Ends the stream behind what was sent; the peer's bytes still come.</summary>
     public async ValueTask EndSendingAsync()
     {
-        if (_stream is not null) await _stream.ShutdownAsync().ConfigureAwait(false);
-        socket.Shutdown(SocketShutdown.Send);
+        if (_tls is not null) await _tls.ShutdownAsync().ConfigureAwait(false);
+        _socket?.Shutdown(SocketShutdown.Send);
+        _memory?.EndSending();
     }
 
     /// <summary>Closes at once; what is under way ends with an exception.</summary>
-    public void Abort() => socket.Dispose();
+    public void Abort()
+    {
+        _socket?.Dispose();
+        _memory?.Abort();
+    }
 
     /// <summary>Lets go of everything, when nothing is under way any more.</summary>
     public void Dispose()
     {
-        socket.Dispose();
-        _stream?.Dispose();
+        Abort();
+        _tls?.Dispose();
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private static async ValueTask<int> WriteAsync(SslStream stream, ReadOnlyMemory<byte> bytes)
+    private static async ValueTask<int> WriteAsync(SslStream tls, ReadOnlyMemory<byte> bytes)
     {
-        await stream.WriteAsync(bytes).ConfigureAwait(false);
+        await tls.WriteAsync(bytes).ConfigureAwait(false);
         return bytes.Length;
     }
 }

@@ -1,0 +1,60 @@
+using System.Net.Sockets;
+using EQueue.Remoting;
+using EQueue.Support;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>Clients and brokers over everything that frames travel over, with a broker that goes and comes back.</summary>
+public sealed class TransportTests
+{
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenIPv6_WhenTheBrokerRestarts_ThenMessagesAreSentAndReadOn()
+    {
+        Assert.SkipUnless(Socket.OSSupportsIPv6, "This machine has no IPv6.");
+        await using var broker = await TestBroker.StartAsync(listen: "[::1]:0");
+        Assert.StartsWith("[::1]:", broker.Address, StringComparison.Ordinal);
+        await AssertServedOverARestartAsync(broker);
+    }
+
+    [Fact]
+    public async Task GivenUnixSocket_WhenTheBrokerRestarts_ThenMessagesAreSentAndReadOn()
+    {
+        using var directory = new TempDirectory();
+        await using var broker = await TestBroker.StartAsync(listen: $"unix:{directory["equeue.sock"]}");
+        await AssertServedOverARestartAsync(broker);
+    }
+
+    [Fact]
+    public async Task GivenInMemory_WhenTheBrokerRestarts_ThenMessagesAreSentAndReadOn()
+    {
+        await using var broker = await TestBroker.StartAsync(inMemory: new InMemoryEndPoint());
+        await AssertServedOverARestartAsync(broker);
+    }
+
+    private static async Task AssertServedOverARestartAsync(TestBroker broker)
+    {
+        await using var producer = broker.Client.CreateProducer();
+        await using var consumer = broker.Client.CreateConsumer("g", ["t"]);
+        var sends = new List<Task>();
+        for (var i = 0; i < 4_000; i++)
+        {
+            sends.Add(
+                producer.SendAsync("t", BitConverter.GetBytes(i), key: "one", cancellationToken: Token).AsTask());
+            if (i != 2_000)
+                continue;
+            await sends[1_000];
+            await broker.RestartAsync();
+        }
+
+        await Task.WhenAll(sends);
+        var next = 0;
+        await foreach (var message in consumer.ReadAllAsync(Token))
+        {
+            Assert.Equal(next++, BitConverter.ToInt32(message.Body.Span));
+            if (next == sends.Count)
+                break;
+        }
+    }
+}
