@@ -61,6 +61,7 @@ internal sealed partial class MessageStream
     /// <summary>Leaves the open batch where it is: what was not handed out is not processed.</summary>
     private void DropBatch()
     {
+        EndHanding();
         _isInBatch = false;
         _cursor.Close();
         LeaveQueue(isDone: false);
