@@ -200,5 +200,15 @@ public sealed class ClientMetricTests
         Assert.Equal(20, read);
     }
 
+    [Fact]
+    public async Task GivenTheClientsInstruments_WhenThePageIsRead_ThenEachStandsThereAsItIs()
+    {
+        using var metrics = new MeterRecorder(ClientTelemetry.Name);
+        await using var client = new EQueueClient("localhost");
+        await using var producer = client.CreateProducer();
+        Assert.Equal(11, metrics.Instruments.Count);
+        Assert.Empty(TelemetryPage.Miss(metrics.Instruments));
+    }
+
     private static ConsumerOptions AtEnd => new() { StopAtEnd = true };
 }

@@ -8,6 +8,7 @@ public sealed class MeterRecorder : IDisposable
 {
     private readonly MeterListener _listener = new();
     private readonly ConcurrentQueue<Recorded> _recorded = new();
+    private readonly ConcurrentQueue<Instrument> _instruments = new();
 
     /// <param name="name">The meter's name.</param>
     /// <param name="isWanted">Narrows it to one of several of that name.</param>
@@ -15,8 +16,10 @@ public sealed class MeterRecorder : IDisposable
     {
         _listener.InstrumentPublished = (instrument, listener) =>
         {
-            if (instrument.Meter.Name == name && (isWanted is null || isWanted(instrument.Meter)))
-                listener.EnableMeasurementEvents(instrument);
+            if (instrument.Meter.Name != name || isWanted is { } ask && !ask(instrument.Meter))
+                return;
+            _instruments.Enqueue(instrument);
+            listener.EnableMeasurementEvents(instrument);
         };
         _listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => Keep(instrument, value, tags));
         _listener.SetMeasurementEventCallback<double>(Keep);
@@ -33,6 +36,9 @@ public sealed class MeterRecorder : IDisposable
     /// <summary>Everything told so far.</summary>
     public IReadOnlyList<Recorded> All => [.. _recorded];
 
+    /// <summary>Every instrument of the meter.</summary>
+    public IReadOnlyList<Instrument> Instruments => [.. _instruments];
+
     /// <summary>What was told of an instrument, narrowed to measurements with a tag.</summary>
     public IReadOnlyList<Recorded> Of(string instrument, string? tag = null, object? value = null) =>
     [
@@ -47,9 +53,9 @@ public sealed class MeterRecorder : IDisposable
     /// <summary>Asks the observable instruments, and gives only what they tell now.</summary>
     public IReadOnlyList<Recorded> Observe(string instrument, string? tag = null, object? value = null)
     {
-        int before = _recorded.Count;
+        IReadOnlyList<Recorded> before = Of(instrument, tag, value);
         _listener.RecordObservableInstruments();
-        return [.. Of(instrument, tag, value).Where(one => _recorded.Skip(before).Contains(one))];
+        return [.. Of(instrument, tag, value).Skip(before.Count)];
     }
 
     public void Dispose() => _listener.Dispose();
