@@ -34,7 +34,8 @@ public sealed class SettingsTests
             ("Limits:ReceiveBytes", "33554433"), ("Limits:ParkedBytes", "33554434"), ("Limits:MaxBacklogWait", "90s"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"),
-            ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"));
+            ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"),
+            ("Telemetry:MaxSeries", "7"), ("Telemetry:GroupInterval", "1s"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
         Assert.Equal(33554433, options.Broker.Limits.ReceiveBytes);
         Assert.Equal(33554434, options.Broker.Limits.ParkedBytes);
@@ -64,6 +65,9 @@ public sealed class SettingsTests
         Assert.Equal(
             (TimeSpan.FromDays(3), TimeSpan.FromSeconds(5)),
             (options.Broker.Groups.OffsetRetention, options.Broker.Groups.ExpiryInterval));
+        Assert.Equal(
+            (7, TimeSpan.FromSeconds(1)),
+            (options.Broker.Telemetry.MaxSeries, options.Broker.Telemetry.GroupInterval));
     }
 
     [Theory]
@@ -96,6 +100,8 @@ public sealed class SettingsTests
     [InlineData("Groups:SettleWindow", "2m")]
     [InlineData("Groups:OffsetRetention", "10001d")]
     [InlineData("Groups:ExpiryInterval", "99ms")]
+    [InlineData("Telemetry:MaxSeries", "10001")]
+    [InlineData("Telemetry:GroupInterval", "99ms")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {
         var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));

@@ -390,16 +390,4 @@ internal sealed partial class MessageStream
         LeaveQueue(isDone: false);
         cursor.Session.SetPaused(cursor, isPaused: true);
     }
-
-    /// <summary>Fetches again what is left of a batch that was read in the other way.</summary>
-    private void Reopen()
-    {
-        var cursor = _cursor.Queue;
-        EndHanding();
-        _isInBatch = false;
-        _cursor.Close();
-        LeaveQueue(isDone: false);
-        if (!cursor.IsRemoved)
-            Seek(cursor, new QueueOffset(cursor.Delivered));
-    }
 }

@@ -10,7 +10,8 @@ internal sealed record ServerOptions
     public const string NoAdmin = "none";
 
     /// <summary>
-    /// Where <c>/health</c> and <c>/stats</c> are: HOST:PORT, port 0 for any free one, or <see cref="NoAdmin"/>.
+    /// Where <c>/health</c>, <c>/stats</c> and <c>/metrics</c> are: HOST:PORT, port 0 for any free one, or
+    /// <see cref="NoAdmin"/>.
     /// </summary>
     public string AdminListen { get; init; } = "127.0.0.1:9491";
 
@@ -28,6 +29,9 @@ internal sealed record ServerOptions
 
     public ServerOptions WithGroups(Func<GroupOptions, GroupOptions> change)
         => this with { Broker = Broker with { Groups = change(Broker.Groups) } };
+
+    public ServerOptions WithTelemetry(Func<TelemetryOptions, TelemetryOptions> change)
+        => this with { Broker = Broker with { Telemetry = change(Broker.Telemetry) } };
 
     public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
         => this with { Broker = Broker with { Topics = change(Broker.Topics) } };

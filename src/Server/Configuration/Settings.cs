@@ -114,6 +114,13 @@ internal static class Settings
         Duration("Groups:ExpiryInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
             (options, value) => options.WithGroups(groups => groups with { ExpiryInterval = value }),
             options => options.Broker.Groups.ExpiryInterval),
+
+        Number("Telemetry:MaxSeries", 0, 10_000,
+            (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
+            options => options.Broker.Telemetry.MaxSeries),
+        Duration("Telemetry:GroupInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
+            (options, value) => options.WithTelemetry(telemetry => telemetry with { GroupInterval = value }),
+            options => options.Broker.Telemetry.GroupInterval),
     ];
 
     /// <summary>The setting of that key, letter case aside.</summary>
