@@ -23,6 +23,7 @@ internal static partial class Log
 
     [LoggerMessage(6006, LogLevel.Information, "Keeping everything in {Bytes} bytes of memory, nothing on disk")]
     public static partial void InMemory(ILogger logger, long bytes);
-} over OTLP")]
+
+    [LoggerMessage(6007, LogLevel.Information, "Sending metrics to {EndPoint} over OTLP")]
     public static partial void Exporting(ILogger logger, Uri? endPoint);
 }

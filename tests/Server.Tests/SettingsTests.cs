@@ -35,7 +35,8 @@ public sealed class SettingsTests
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"),
             ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"),
-            ("Telemetry:MaxSeries", "7"), ("Telemetry:GroupInterval", "1s"));
+            ("Telemetry:MaxSeries", "7"), ("Telemetry:GroupInterval", "1s"),
+            ("Telemetry:OtlpEndpoint", "http://collector:4317"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
         Assert.Equal(33554433, options.Broker.Limits.ReceiveBytes);
         Assert.Equal(33554434, options.Broker.Limits.ParkedBytes);
@@ -68,6 +69,7 @@ public sealed class SettingsTests
         Assert.Equal(
             (7, TimeSpan.FromSeconds(1)),
             (options.Broker.Telemetry.MaxSeries, options.Broker.Telemetry.GroupInterval));
+        Assert.Equal(new Uri("http://collector:4317"), options.OtlpEndpoint);
     }
 
     [Theory]
@@ -101,6 +103,8 @@ public sealed class SettingsTests
     [InlineData("Groups:OffsetRetention", "10001d")]
     [InlineData("Groups:ExpiryInterval", "99ms")]
     [InlineData("Telemetry:MaxSeries", "10001")]
+    [InlineData("Telemetry:OtlpEndpoint", "collector:4317")]
+    [InlineData("Telemetry:OtlpEndpoint", "ftp://collector")]
     [InlineData("Telemetry:GroupInterval", "99ms")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {

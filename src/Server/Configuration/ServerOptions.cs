@@ -9,6 +9,9 @@ internal sealed record ServerOptions
     /// <summary>The word that turns the admin pages off.</summary>
     public const string NoAdmin = "none";
 
+    /// <summary>The word that sends metrics nowhere, unless the environment says where.</summary>
+    public const string NoOtlp = "none";
+
     /// <summary>
     /// Where <c>/health</c>, <c>/stats</c> and <c>/metrics</c> are: HOST:PORT, port 0 for any free one, or
     /// <see cref="NoAdmin"/>.
@@ -17,6 +20,9 @@ internal sealed record ServerOptions
 
     /// <summary>How the broker runs.</summary>
     public BrokerOptions Broker { get; init; } = new();
+
+    /// <summary>Where metrics are sent over OTLP; null: where the environment says, if it does.</summary>
+    public Uri? OtlpEndpoint { get; init; }
 
     /// <summary>Whether there are admin pages.</summary>
     public bool HasAdmin => AdminListen != NoAdmin;

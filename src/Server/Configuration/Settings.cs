@@ -118,6 +118,10 @@ internal static class Settings
         Number("Telemetry:MaxSeries", 0, 10_000,
             (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
             options => options.Broker.Telemetry.MaxSeries),
+        new("Telemetry:OtlpEndpoint", $"{ServerOptions.NoOtlp}, or an http:// or https:// address",
+            (options, text) => text == ServerOptions.NoOtlp ? options with { OtlpEndpoint = null }
+                : TryReadHttp(text) is { } address ? options with { OtlpEndpoint = address } : null,
+            options => options.OtlpEndpoint?.ToString() ?? ServerOptions.NoOtlp),
         Duration("Telemetry:GroupInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
             (options, value) => options.WithTelemetry(telemetry => telemetry with { GroupInterval = value }),
             options => options.Broker.Telemetry.GroupInterval),
@@ -196,6 +200,11 @@ internal static class Settings
         if (text.Equals("block", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Block;
         return text.Equals("oldest-out", StringComparison.OrdinalIgnoreCase) ? MemoryFull.OldestOut : null;
     }
+
+    private static Uri? TryReadHttp(string text)
+        => Uri.TryCreate(text, UriKind.Absolute, out Uri? address) && (address.Scheme is "http" or "https")
+            ? address
+            : null;
 
     private static bool IsAddress(string text)
     {
