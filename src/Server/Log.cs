@@ -26,4 +26,7 @@ internal static partial class Log
 
     [LoggerMessage(6007, LogLevel.Information, "Sending metrics to {EndPoint} over OTLP")]
     public static partial void Exporting(ILogger logger, Uri? endPoint);
+
+    [LoggerMessage(6008, LogLevel.Warning, "Instruments could not be read for /metrics; the others are shown")]
+    public static partial void InstrumentsFailed(ILogger logger, Exception cause);
 }

@@ -81,13 +81,11 @@ internal sealed class GroupWatch(BrokerParts parts, GroupInstruments instruments
 
     private static HashSet<ProgressKey> KeysOf(Group group)
     {
-        HashSet<ProgressKey> keys = [.. group.Progress];
+        FetchQueueKey[] read;
         lock (group.Gate)
-        {
-            if (group.Roster.Kind != GroupKind.Broadcast)
-                keys.UnionWith(group.Roster.Queues.Select(queue => new ProgressKey(null, queue.Key)));
-        }
-
+            read = group.Roster.Kind == GroupKind.Broadcast ? [] : [.. group.Roster.Queues.Select(queue => queue.Key)];
+        HashSet<ProgressKey> keys = [.. group.Progress];
+        keys.UnionWith(read.Select(queue => new ProgressKey(null, queue)));
         return keys;
     }
 

@@ -216,6 +216,7 @@ public sealed partial class Producer : IAsyncDisposable
             // Aborted: what is left fails below.
         }
 
+        ClientGauges.Remove(this);
         await _closing.CancelAsync().ConfigureAwait(false);
         foreach (var topic in _topics.Values)
             await topic.WhenNobodyWaits().ConfigureAwait(false);
@@ -228,7 +229,6 @@ public sealed partial class Producer : IAsyncDisposable
         await Task.WhenAll(retired).ConfigureAwait(false);
         EndTelling();
         await _told.Task.ConfigureAwait(false);
-        ClientGauges.Remove(this);
         _onDisposed(this);
     }
 

@@ -23,7 +23,7 @@ internal sealed class AdminService(
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         if (!options.HasAdmin) return;
-        _metrics = new MetricsPage();
+        _metrics = new MetricsPage(logger);
         IPEndPoint endPoint = await ResolveAsync(options.AdminListen, cancellationToken);
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel =>

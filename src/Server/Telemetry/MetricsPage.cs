@@ -18,15 +18,18 @@ internal sealed class MetricsPage : IDisposable
     private readonly Lock _gate = new();
     private readonly Lock _pageGate = new();
     private readonly List<InstrumentSeries> _instruments = [];
+    private readonly ILogger _logger;
 
-    public MetricsPage()
-        : this(static meter => Meters.Contains(meter.Name))
+    public MetricsPage(ILogger logger)
+        : this(static meter => Meters.Contains(meter.Name), logger)
     {
     }
 
     /// <param name="isShown">Which meters.</param>
-    public MetricsPage(Func<Meter, bool> isShown)
+    /// <param name="logger">Told of instruments that cannot be read.</param>
+    public MetricsPage(Func<Meter, bool> isShown, ILogger logger)
     {
+        _logger = logger;
         _listener.InstrumentPublished = (instrument, listener) =>
         {
             if (isShown(instrument.Meter))
@@ -52,7 +55,7 @@ internal sealed class MetricsPage : IDisposable
                 instruments = [.. _instruments];
             foreach (InstrumentSeries instrument in instruments)
                 instrument.BeginRound();
-            _listener.RecordObservableInstruments();
+            Observe();
             var writer = new PrometheusWriter();
             foreach (IGrouping<string, InstrumentSeries> family in instruments
                 .GroupBy(static instrument => instrument.Name, StringComparer.Ordinal)
@@ -66,6 +69,19 @@ internal sealed class MetricsPage : IDisposable
     }
 
     public void Dispose() => _listener.Dispose();
+
+    private void Observe()
+    {
+        try
+        {
+            _listener.RecordObservableInstruments();
+        }
+        catch (Exception exception)
+        {
+            // Every instrument was asked all the same.
+            Log.InstrumentsFailed(_logger, exception);
+        }
+    }
 
     private static void Record(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags, object? state) =>
         ((InstrumentSeries)state!).Record(value, tags);

@@ -1,6 +1,7 @@
 using System.Diagnostics.Metrics;
 using System.Text;
 using EQueue.Server.Telemetry;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Server.Tests;
 
@@ -9,7 +10,7 @@ public sealed class MetricsPageTests : IDisposable
     private readonly Meter _meter = new("EQueue.Tests." + Guid.NewGuid());
     private readonly MetricsPage _page;
 
-    public MetricsPageTests() => _page = new MetricsPage(meter => meter == _meter);
+    public MetricsPageTests() => _page = new MetricsPage(meter => meter == _meter, NullLogger.Instance);
 
     public void Dispose()
     {
@@ -98,6 +99,14 @@ public sealed class MetricsPageTests : IDisposable
 
             """,
             Write());
+    }
+
+    [Fact]
+    public void GivenAnInstrumentThatThrows_WhenThePageIsWritten_ThenTheOthersAreThere()
+    {
+        _meter.CreateObservableGauge("broken", (Func<int>)(static () => throw new InvalidOperationException("Mine.")));
+        _meter.CreateObservableGauge("whole", static () => 1);
+        Assert.Contains("\nwhole 1\n", Write(), StringComparison.Ordinal);
     }
 
     [Fact]
