@@ -41,6 +41,13 @@ public static class MessageTrace
         return true;
     }
 
+    /// <summary>Reads W3C's spelling; false when there is none, or it is not allowed.</summary>
+    internal static bool TryParse(string? parent, string? state, out ActivityContext context)
+    {
+        context = default;
+        return parent is not null && ActivityContext.TryParse(parent, state, isRemote: true, out context);
+    }
+
     /// <summary>The text of the first property of a name; null when there is none.</summary>
     internal static string? Find(RecordPropertyReader properties, scoped ReadOnlySpan<byte> name) =>
         TryFind(properties, name, out var value) ? Text(value) : null;
@@ -60,12 +67,6 @@ public static class MessageTrace
 
         value = default;
         return false;
-    }
-
-    private static bool TryParse(string? parent, string? state, out ActivityContext context)
-    {
-        context = default;
-        return parent is not null && ActivityContext.TryParse(parent, state, isRemote: true, out context);
     }
 
     private static string? Text(scoped OptionalBytes bytes) =>

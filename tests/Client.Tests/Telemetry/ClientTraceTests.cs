@@ -30,6 +30,8 @@ public sealed class ClientTraceTests
             Assert.Equal((sender.TraceId, sender.SpanId), (found.TraceId, found.SpanId));
             Assert.True(found.IsRemote);
             Assert.Equal("vendor=7", found.TraceState);
+            Assert.True(message.Detach().TryGetTraceContext(out var detached));
+            Assert.Equal(found, detached);
             Assert.Equal($"00-{sender.TraceId}-{sender.SpanId}-01", message.TraceParent);
             Assert.Equal("vendor=7", message.TraceState);
             Assert.Equal("paid", message.Tag);
@@ -113,6 +115,7 @@ public sealed class ClientTraceTests
         var messages = await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token);
         Assert.Equal(3, messages.Messages.Count);
         Assert.All(messages.Messages, static message => Assert.Empty(message.Properties));
+        Assert.All(messages.Messages, static message => Assert.False(message.TryGetTraceContext(out _)));
     }
 
     [Fact]
