@@ -24,4 +24,6 @@ internal sealed class BrokerCounters
     public long GroupsExpired;
     public long ThrottledRequests;
     public long ThrottledMilliseconds;
+    public long RejectedBatches;
+    public long DroppedMessages;
 }

@@ -36,6 +36,9 @@ public sealed record BrokerOptions
     /// <summary>How consumer groups are kept.</summary>
     public GroupOptions Groups { get; init; } = new();
 
+    /// <summary>What the broker's metrics show.</summary>
+    public TelemetryOptions Telemetry { get; init; } = new();
+
     /// <summary>How long a stop waits for answers that are under way; 0 to 10 min.</summary>
     public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
@@ -64,6 +67,7 @@ public sealed record BrokerOptions
         Limits.Validate();
         Topics.Validate(Limits);
         Groups.Validate();
+        Telemetry.Validate();
         int smallestBatch = Limits.MaxMessageBytes + LimitOptions.BatchOverheadBytes;
         OptionRules.Require(
             Store.MaxBatchBytes >= smallestBatch,

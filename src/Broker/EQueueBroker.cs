@@ -21,6 +21,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly HeartbeatHandler _heartbeats;
     private readonly QuotaTable _quotas;
     private readonly StatsHandler _stats;
+    private readonly BrokerMeter _meter;
     private readonly RetentionLoop _retention;
     private readonly GroupExpiry _expiry;
     private readonly RemotingServer _server;
@@ -39,6 +40,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         HeartbeatHandler heartbeats,
         QuotaTable quotas,
         StatsHandler stats,
+        BrokerMeter meter,
         RetentionLoop retention,
         GroupExpiry expiry,
         RemotingServer server)
@@ -52,6 +54,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _heartbeats = heartbeats;
         _quotas = quotas;
         _stats = stats;
+        _meter = meter;
         _retention = retention;
         _expiry = expiry;
         _server = server;
@@ -167,9 +170,11 @@ public sealed class EQueueBroker : IAsyncDisposable
             var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
             var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
+            var parts = new BrokerParts(
+                store, catalogue, groups, backlogs, fetch, counters, server, options, time, logger);
             return new EQueueBroker(
-                options, logger, store, backlogs, catalogue, fetch, heartbeats, quotas, stats, retention, expiry,
-                server);
+                options, logger, store, backlogs, catalogue, fetch, heartbeats, quotas, stats, new BrokerMeter(parts),
+                retention, expiry, server);
         }
         catch
         {
@@ -241,6 +246,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         }
         finally
         {
+            await _meter.DisposeAsync();
             await _retention.DisposeAsync();
             await _expiry.DisposeAsync();
             await _store.DisposeAsync();

@@ -112,6 +112,9 @@ internal static partial class Log
     public static partial void QuotaSet(
         this ILogger logger, QuotaKind kind, string name, long produceBytes, long fetchBytes, long requests);
 
+    [LoggerMessage(3090, LogLevel.Warning, "Backlog and lag of the groups could not be computed for the metrics")]
+    public static partial void BacklogNotComputed(this ILogger logger, Exception exception);
+
     [LoggerMessage(3075, LogLevel.Warning, "Group {Group} could not be removed; the next round tries again")]
     public static partial void GroupExpiryFailed(this ILogger logger, string group, Exception exception);
 }

@@ -39,6 +39,9 @@ internal static partial class Log
     [LoggerMessage(5017, LogLevel.Debug, "The route of {Topic} could not be asked for again: {Reason}")]
     public static partial void RefreshFailed(ILogger logger, string topic, string reason);
 
+    [LoggerMessage(5018, LogLevel.Error, "A listener to the client's metrics or traces threw.")]
+    public static partial void ListenerThrew(ILogger logger, Exception exception);
+
     [LoggerMessage(
         5020,
         LogLevel.Information,

@@ -126,4 +126,8 @@ internal static partial class Log
 
     [LoggerMessage(2112, LogLevel.Error, "The memory is full and its oldest messages could not go; it is tried again")]
     public static partial void OldestStay(ILogger logger, Exception exception);
+
+    [LoggerMessage(
+        2114, LogLevel.Error, "A listener to how long writes or syncs take threw; it is told nothing more of them")]
+    public static partial void ListenerThrew(ILogger logger, Exception exception);
 }

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics.Metrics;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -98,6 +99,14 @@ public sealed partial class QueueStore : IAsyncDisposable
         ScrubPasses = _scrubber.Passes,
         LastScrubEndTimeMs = _scrubber.LastEndTimeMs,
     };
+
+    /// <summary>Has the store record how long its writes and its fdatasyncs take, in seconds, from now on: one value
+    /// for each call, on the threads that make them. While nobody listens no clock is read.</summary>
+    public void ReportDurations(Histogram<double> writes, Histogram<double> syncs) =>
+        _log.ReportDurations(writes, syncs);
+
+    /// <summary>Bytes of the memory that stages appends and serves readers of the newest ones.</summary>
+    public long TailMemoryBytes => _log.Arena.Size;
 
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
     public int MaxRequestBytes => _log.MaxRequestBytes;

@@ -6,7 +6,7 @@ internal static partial class Log
     [LoggerMessage(6000, LogLevel.Information, "Opening {DataDirectory} with flush policy {FlushPolicy}")]
     public static partial void Opening(ILogger logger, string dataDirectory, string flushPolicy);
 
-    [LoggerMessage(6001, LogLevel.Information, "Serving health and stats on {EndPoint}")]
+    [LoggerMessage(6001, LogLevel.Information, "Serving health, stats and metrics on {EndPoint}")]
     public static partial void AdminServing(ILogger logger, string endPoint);
 
     [LoggerMessage(6002, LogLevel.Information, "Stopping: answering what was read, then closing the store")]
@@ -23,4 +23,10 @@ internal static partial class Log
 
     [LoggerMessage(6006, LogLevel.Information, "Keeping everything in {Bytes} bytes of memory, nothing on disk")]
     public static partial void InMemory(ILogger logger, long bytes);
+
+    [LoggerMessage(6007, LogLevel.Information, "Sending metrics to {EndPoint} over OTLP")]
+    public static partial void Exporting(ILogger logger, Uri? endPoint);
+
+    [LoggerMessage(6008, LogLevel.Warning, "Instruments could not be read for /metrics; the others are shown")]
+    public static partial void InstrumentsFailed(ILogger logger, Exception cause);
 }

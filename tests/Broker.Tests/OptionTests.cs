@@ -29,6 +29,9 @@ public sealed class OptionTests
                 { "Limits.MaxGroups", good with { Limits = new LimitOptions { MaxGroups = 0 } } },
                 { "Limits.MaxMembersPerGroup", good with { Limits = new LimitOptions { MaxMembersPerGroup = 0 } } },
                 { "Limits.MaxMembers", good with { Limits = new LimitOptions { MaxMembers = 0 } } },
+                { "Telemetry.MaxSeries", good with { Telemetry = new TelemetryOptions { MaxSeries = -1 } } },
+                { "Telemetry.GroupInterval", good with { Telemetry = new TelemetryOptions { GroupInterval =
+                    TimeSpan.FromHours(2) } } },
                 { "Groups.ReconnectGrace", good with { Groups = new GroupOptions { ReconnectGrace =
                     TimeSpan.FromMinutes(2) } } },
                 { "Groups.SettleWindow", good with { Groups = new GroupOptions { SettleWindow =

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
 
 namespace EQueue.Client.Tests;
 
@@ -28,6 +30,53 @@ public sealed class AllocationTests
         var perMessage = (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)Count;
 
         TestContext.Current.TestOutputHelper?.WriteLine($"{perMessage:F1} bytes per message.");
+        Assert.True(perMessage < 50, $"{perMessage:F1} bytes per message.");
+    }
+
+    [Fact]
+    public async Task GivenListenersToEverything_WhenAMillionAreSentAndRead_ThenEachCostsUnderFiftyBytesStill()
+    {
+        using var metrics = new MeterListener
+        {
+            InstrumentPublished = static (instrument, listener) =>
+            {
+                if (instrument.Meter.Name == ClientTelemetry.Name)
+                    listener.EnableMeasurementEvents(instrument);
+            },
+        };
+        var told = 0L;
+        metrics.SetMeasurementEventCallback<long>((_, _, _, _) => Interlocked.Increment(ref told));
+        metrics.SetMeasurementEventCallback<double>((_, _, _, _) => Interlocked.Increment(ref told));
+        metrics.Start();
+        var spans = 0L;
+        using var traces = new ActivityListener
+        {
+            ShouldListenTo = static source => source.Name == ClientTelemetry.Name,
+            Sample = static (ref ActivityCreationOptions<ActivityContext> _) =>
+                ActivitySamplingResult.AllDataAndRecorded,
+            ActivityStopped = _ => Interlocked.Increment(ref spans),
+        };
+        ActivitySource.AddActivityListener(traces);
+        await using var broker = await TestBroker.StartAsync();
+        await using var producer = broker.Client.CreateProducer();
+        await using var consumer = broker.Client.CreateConsumer("g", ["cheap"]);
+        await consumer.JoinAsync(Token);
+        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        using var work = new Activity("sampled").SetIdFormat(ActivityIdFormat.W3C);
+        work.ActivityTraceFlags = ActivityTraceFlags.Recorded;
+        work.Start();
+        await SendAndReadAsync(producer, messages, Warmup);
+
+        var before = GC.GetTotalAllocatedBytes(precise: true);
+        var (toldBefore, spansBefore) = (told, spans);
+        await SendAndReadAsync(producer, messages, Count);
+        var allocated = GC.GetTotalAllocatedBytes(precise: true) - before;
+        var perMessage = allocated / (double)Count;
+
+        TestContext.Current.TestOutputHelper?.WriteLine(
+            $"{perMessage:F1} bytes per message, {spans - spansBefore} spans, {told - toldBefore} measurements.");
+        Assert.InRange(spans - spansBefore, 1, Count / 10);
+        Assert.InRange(told - toldBefore, 1, Count / 10);
         Assert.True(perMessage < 50, $"{perMessage:F1} bytes per message.");
     }
 

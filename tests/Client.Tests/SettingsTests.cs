@@ -82,7 +82,7 @@ public sealed class SettingsTests
             NextSequence = int.MaxValue - 1,
         };
         var batch = new SendBatch(null!);
-        batch.Open(queue, FrameBuffer.Rent(4096), 4096, 0, 0, 0);
+        batch.Open(queue, FrameBuffer.Rent(4096), 4096, 0, 0, 0, isTraced: false);
         for (var i = 0; i < 5; i++)
             Assert.True(batch.TryAppend(new RecordContent { Body = new OptionalBytes("x"u8) }));
         queue.Add(batch);

@@ -36,7 +36,9 @@ public sealed class SettingsTests
             ("Limits:ReceiveBytes", "33554433"), ("Limits:ParkedBytes", "33554434"), ("Limits:MaxBacklogWait", "90s"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"),
-            ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"));
+            ("Groups:OffsetRetention", "3d"), ("Groups:ExpiryInterval", "5s"),
+            ("Telemetry:MaxSeries", "7"), ("Telemetry:GroupInterval", "1s"),
+            ("Telemetry:OtlpEndpoint", "http://collector:4317"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
         Assert.Equal(33554433, options.Broker.Limits.ReceiveBytes);
         Assert.Equal(33554434, options.Broker.Limits.ParkedBytes);
@@ -66,6 +68,10 @@ public sealed class SettingsTests
         Assert.Equal(
             (TimeSpan.FromDays(3), TimeSpan.FromSeconds(5)),
             (options.Broker.Groups.OffsetRetention, options.Broker.Groups.ExpiryInterval));
+        Assert.Equal(
+            (7, TimeSpan.FromSeconds(1)),
+            (options.Broker.Telemetry.MaxSeries, options.Broker.Telemetry.GroupInterval));
+        Assert.Equal(new Uri("http://collector:4317"), options.OtlpEndpoint);
     }
 
     [Theory]
@@ -102,6 +108,10 @@ public sealed class SettingsTests
     [InlineData("Groups:SettleWindow", "2m")]
     [InlineData("Groups:OffsetRetention", "10001d")]
     [InlineData("Groups:ExpiryInterval", "99ms")]
+    [InlineData("Telemetry:MaxSeries", "10001")]
+    [InlineData("Telemetry:OtlpEndpoint", "collector:4317")]
+    [InlineData("Telemetry:OtlpEndpoint", "ftp://collector")]
+    [InlineData("Telemetry:GroupInterval", "99ms")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {
         var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));

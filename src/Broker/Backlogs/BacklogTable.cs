@@ -48,6 +48,12 @@ internal sealed class BacklogTable : IDisposable
     /// <summary>Backlogs that have a bound now.</summary>
     public IEnumerable<TopicBacklog> BoundedTopics => _backlogs.Values.Where(backlog => backlog.IsBounded);
 
+    /// <summary>Counts a batch that is refused for want of room.</summary>
+    public void CountRejected() => Interlocked.Increment(ref _counters.RejectedBatches);
+
+    /// <summary>Counts messages let go for want of room.</summary>
+    public void CountDropped(long messages) => Interlocked.Add(ref _counters.DroppedMessages, messages);
+
     /// <summary>Bytes of the batches that wait.</summary>
     public long ParkedBytes => Volatile.Read(ref _parkedBytes);
 

@@ -128,6 +128,7 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
         if (verdict == BacklogVerdict.NeverFits)
             return ErrorCode.BatchExceedsBacklog;
         Interlocked.Increment(ref _rejected);
+        table.CountRejected();
         return ErrorCode.QueueFull;
     }
 
@@ -341,8 +342,10 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
         lock (_gate)
         {
             long before = _count.Messages;
+            long droppedBefore = _dropped;
             foreach ((QueueId queue, QueueOffset start) in starts)
                 _dropped += _count.MoveStart(queue, start.Value);
+            table.CountDropped(_dropped - droppedBefore);
             return _count.Messages < before;
         }
     }

@@ -18,6 +18,9 @@ internal sealed class AnswerBudget(long maxBytes, ConcurrentDictionary<FetchSess
     private long _untakenBytes;
     private long _lastSweep;
 
+    /// <summary>What counts now.</summary>
+    public long UntakenBytes => Volatile.Read(ref _untakenBytes);
+
     /// <summary>Entry bytes that an answer may carry now.</summary>
     public int Grant(int wantedBytes)
     {

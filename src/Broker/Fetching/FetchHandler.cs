@@ -52,6 +52,9 @@ internal sealed partial class FetchHandler : IDisposable
         _budget = new AnswerBudget(limits.MemoryBytes, _sessions, time);
     }
 
+    /// <summary>Bytes of answers that their readers have not taken yet.</summary>
+    public long UntakenBytes => _budget.UntakenBytes;
+
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         Interlocked.Increment(ref _counters.FetchRequests);

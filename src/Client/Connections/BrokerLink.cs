@@ -49,6 +49,7 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     public RemotingClient Remoting { get; }
 
+
     /// <summary>What the broker said last; null before the first connection.</summary>
     public HelloResponse? Hello => _hello;
 
@@ -115,6 +116,38 @@ internal sealed class BrokerLink : IAsyncDisposable
         }
     }
 
+    /// <summary>As <see cref="InvokeAsync"/>, told to who listens to how long operations take.</summary>
+    /// <param name="operation">Its name in the metrics.</param>
+    /// <param name="group">The group it is for.</param>
+    /// <param name="request">What is asked.</param>
+    /// <param name="timeout">How long it may take.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <exception cref="EQueueException">The request failed, here or there.</exception>
+    public async ValueTask<TResponse> InvokeObservedAsync<TRequest, TResponse>(
+        string operation,
+        string group,
+        IRequest<TRequest, TResponse> request,
+        TimeSpan timeout,
+        CancellationToken cancellationToken)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
+    {
+        if (!ClientMeter.Duration.Enabled)
+            return await InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
+        var begun = _options.TimeProvider.GetTimestamp();
+        try
+        {
+            var answer = await InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
+            ObserveDuration(begun, operation, group, null);
+            return answer;
+        }
+        catch (EQueueException exception)
+        {
+            ObserveDuration(begun, operation, group, exception);
+            throw;
+        }
+    }
+
     public ValueTask DisposeAsync() => Remoting.DisposeAsync();
 
     /// <summary>Encodes a request's body.</summary>
@@ -124,6 +157,19 @@ internal sealed class BrokerLink : IAsyncDisposable
         var frame = FrameBuffer.Rent();
         request.Write(new PayloadWriter(frame));
         return frame;
+    }
+
+    private void ObserveDuration(long begun, string operation, string group, EQueueException? failure)
+    {
+        try
+        {
+            ClientMeter.RecordDuration(
+                _options.TimeProvider, begun, operation, topic: null, group, Address, failure);
+        }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(_logger, exception);
+        }
     }
 
     private static TimeSpan AtLeast(TimeSpan value)
@@ -167,9 +213,23 @@ internal sealed class BrokerLink : IAsyncDisposable
                 ErrorCode.UnknownQueue, $"{Address} is store {hello.StoreId} now, not {known.StoreId}."));
         }
 
+        if (_hello is not null && ClientMeter.Reconnects.Enabled)
+            ObserveReconnect();
         if (_hello is null)
             Log.Connected(_logger, Address, hello.StoreId, hello.BrokerVersion);
         _hello = hello;
+    }
+
+    private void ObserveReconnect()
+    {
+        try
+        {
+            ClientMeter.CountReconnect(Address);
+        }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(_logger, exception);
+        }
     }
 
     /// <summary>What no later attempt can change ends the link.</summary>

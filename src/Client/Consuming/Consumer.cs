@@ -40,7 +40,7 @@ public sealed class Consumer : IAsyncDisposable
         Group = group;
         Topics = [.. topics.Distinct(StringComparer.Ordinal)];
         _onDisposed = onDisposed;
-        _stream = new MessageStream(directory, options);
+        _stream = new MessageStream(directory, options, group);
         _member = new GroupMember(directory, _stream, group, Topics, options);
     }
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using EQueue.Protocol;
 
@@ -35,6 +36,11 @@ public sealed record DetachedMessage
     /// <summary>When the broker stored it.</summary>
     public DateTimeOffset StoredTime { get; init; }
 
+    /// <summary>The trace context of the sender's activity: the parent of a span of the message's own.</summary>
+    /// <returns>False when there is none, or none that W3C's rules allow.</returns>
+    public bool TryGetTraceContext(out ActivityContext context) => MessageTrace.TryParse(
+        TextOf(ClientTelemetry.TraceParentName), TextOf(ClientTelemetry.TraceStateName), out context);
+
     /// <summary>Copies a record.</summary>
     internal static DetachedMessage Copy(
         string topic, int queue, QueueOffset offset, long storedTimeMs, RecordView record)
@@ -60,5 +66,16 @@ public sealed record DetachedMessage
             CreateTime = DateTimeOffset.FromUnixTimeMilliseconds(record.TimestampMs),
             StoredTime = DateTimeOffset.FromUnixTimeMilliseconds(storedTimeMs),
         };
+    }
+
+    private string? TextOf(string name)
+    {
+        foreach (var (found, value) in Properties)
+        {
+            if (found == name)
+                return value is null ? null : Encoding.UTF8.GetString(value);
+        }
+
+        return null;
     }
 }

@@ -40,6 +40,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     private Task _recovery = Task.CompletedTask;
     private long _token = NudgeToken;
     private uint _sessionId;
+    private long _sentAt;
     private uint _sequence;
     private long _bufferedBytes;
     private bool _isOutstanding;
@@ -61,6 +62,9 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     }
 
     public BrokerLink Link { get; }
+
+    /// <summary>Bytes that were fetched and not read yet.</summary>
+    public long BufferedBytes => Volatile.Read(ref _bufferedBytes);
 
     /// <summary>
     /// While it is over, nothing that was fetched here is handed out; null for a reader of named queues.
@@ -187,6 +191,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     {
         FetchedAnswer? answer = null;
         EQueueException? failure = null;
+        long sentAt;
         lock (_gate)
         {
             if (token != _token || token == NudgeToken || _isClosed)
@@ -196,12 +201,14 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             }
 
             _isOutstanding = false;
+            sentAt = _sentAt;
             if (response.Header.Error != 0)
                 failure = Faults.From(response);
             else
                 answer = TakeApart(response, ref failure);
         }
 
+        ObserveAnswer(sentAt, failure);
         if (answer is not null)
             _stream.Post(answer);
         else
@@ -215,14 +222,18 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     /// <inheritdoc/>
     void IResponseSink.OnFailure(long token, RemotingException exception)
     {
+        long sentAt;
         lock (_gate)
         {
             if (token != _token || token == NudgeToken || _isClosed)
                 return;
             _isOutstanding = false;
+            sentAt = _sentAt;
         }
 
-        Recover(Faults.From(exception));
+        var failure = Faults.From(exception);
+        ObserveAnswer(sentAt, failure);
+        Recover(failure);
     }
 
     public async ValueTask DisposeAsync()
@@ -254,6 +265,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
             request = BuildRequest();
             _isOutstanding = true;
+            _sentAt = ClientMeter.Duration.Enabled ? _client.TimeProvider.GetTimestamp() : 0;
             token = ++_token;
         }
 
@@ -281,5 +293,21 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
         var nudge = new FetchRequest { SessionId = sessionId, Sequence = sequence };
         Link.Remoting.Invoke(BrokerLink.Encode(nudge), (byte)Opcode.Fetch, 0, _timeout, this, NudgeToken);
+    }
+
+    /// <summary>A fetch is over; 0 = nobody wanted to know how long it would take.</summary>
+    private void ObserveAnswer(long sentAt, EQueueException? failure)
+    {
+        if (sentAt == 0)
+            return;
+        try
+        {
+            ClientMeter.RecordDuration(
+                _client.TimeProvider, sentAt, "fetch", topic: null, _stream.Group, Link.Address, failure);
+        }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(_logger, exception);
+        }
     }
 }

@@ -46,7 +46,8 @@ internal static class GroupCommit
                 new QueueOffset(one.Next),
                 places is null ? one.Cursor.LastEpoch : -1, // the entry before a place may be long gone from memory
                 null))]);
-            var response = await link.InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
+            var response = await link.InvokeObservedAsync("commit", group, request, timeout, cancellationToken)
+                .ConfigureAwait(false);
             if (response.Errors.Count != share.Length)
                 throw Faults.Malformed(Opcode.CommitOffsets, link.Address.ToString());
             for (var i = 0; i < share.Length; i++)

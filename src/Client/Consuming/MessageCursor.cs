@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -70,6 +71,47 @@ internal sealed class MessageCursor(TagFilter filter)
         }
 
         return false;
+    }
+
+    /// <summary>The different trace contexts of the batch's wanted messages; null for none.</summary>
+    public List<ActivityContext>? ReadContexts(int most)
+    {
+        List<ActivityContext>? contexts = null;
+        ReadOnlySpan<byte> last = default;
+        var records = new RecordReader(Batch.Span);
+        while ((contexts is null || contexts.Count < most) && records.TryRead(out var record))
+        {
+            if (BaseOffset.Value + record.OffsetDelta < FirstWanted.Value || !Filter.Matches(record)
+                || !MessageTrace.TryFind(record.Properties, "traceparent"u8, out var parent)
+                || parent.Value.SequenceEqual(last))
+            {
+                continue;
+            }
+
+            last = parent.Value;
+            if (MessageTrace.TryRead(record, out var context))
+                ClientTrace.Add(ref contexts, context);
+        }
+
+        return contexts;
+    }
+
+    /// <summary>Wanted messages of the batch at these offsets.</summary>
+    /// <param name="from">The first.</param>
+    /// <param name="to">Behind the last.</param>
+    public long CountWanted(long from, long to)
+    {
+        if (Filter.IsOpen)
+            return to - from;
+        var count = 0L;
+        var records = new RecordReader(Batch.Span);
+        while (records.TryRead(out var record) && BaseOffset.Value + record.OffsetDelta < to)
+        {
+            if (BaseOffset.Value + record.OffsetDelta >= from && Filter.Matches(record))
+                count++;
+        }
+
+        return count;
     }
 
     /// <summary>Ends what was handed out.</summary>

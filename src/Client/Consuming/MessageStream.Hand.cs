@@ -1,3 +1,5 @@
+using EQueue.Protocol;
+
 namespace EQueue.Client;
 
 /// <content>What the reader holds when a queue is taken away or a membership may be over.</content>
@@ -61,9 +63,22 @@ internal sealed partial class MessageStream
     /// <summary>Leaves the open batch where it is: what was not handed out is not processed.</summary>
     private void DropBatch()
     {
+        EndHanding();
         _isInBatch = false;
         _cursor.Close();
         LeaveQueue(isDone: false);
+    }
+
+    /// <summary>Fetches again what is left of a batch that was read in the other way.</summary>
+    private void Reopen()
+    {
+        var cursor = _cursor.Queue;
+        EndHanding();
+        _isInBatch = false;
+        _cursor.Close();
+        LeaveQueue(isDone: false);
+        if (!cursor.IsRemoved)
+            Seek(cursor, new QueueOffset(cursor.Delivered));
     }
 
     /// <summary>Puts the answer aside, at its place, until the membership is sure again.</summary>

@@ -53,8 +53,12 @@ internal sealed partial class MessageStream
         while (true)
         {
             var step = NextBatchCore();
-            if (step != Step.Found || TryNextRecord())
+            if (step != Step.Found)
                 return step;
+            if (!TryNextRecord())
+                continue;
+            BeginHanding();
+            return step;
         }
     }
 
@@ -64,7 +68,11 @@ internal sealed partial class MessageStream
         _cursor.Advance();
         var step = NextBatchCore();
         if (step == Step.Found)
+        {
             _cursor.Queue.Delivered = _cursor.BatchEnd.Value;
+            BeginHanding();
+        }
+
         return step;
     }
 
@@ -281,12 +289,14 @@ internal sealed partial class MessageStream
         cursor.CorruptCount = 0;
         cursor.LastEpoch = entry.Epoch;
         _cursor.Open(cursor, batch, entry, baseOffset, end);
+        _observedTo = _cursor.FirstWanted.Value;
         _isInBatch = true;
         return true;
     }
 
     private void LeaveBatch()
     {
+        EndHanding();
         _isInBatch = false;
         var cursor = _cursor.Queue;
         var end = _cursor.BatchEnd.Value;
@@ -379,16 +389,5 @@ internal sealed partial class MessageStream
     {
         LeaveQueue(isDone: false);
         cursor.Session.SetPaused(cursor, isPaused: true);
-    }
-
-    /// <summary>Fetches again what is left of a batch that was read in the other way.</summary>
-    private void Reopen()
-    {
-        var cursor = _cursor.Queue;
-        _isInBatch = false;
-        _cursor.Close();
-        LeaveQueue(isDone: false);
-        if (!cursor.IsRemoved)
-            Seek(cursor, new QueueOffset(cursor.Delivered));
     }
 }

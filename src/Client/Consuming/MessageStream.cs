@@ -9,7 +9,7 @@ namespace EQueue.Client;
 /// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The
 /// current message lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
 /// <para>See the other parts: Steps for the way from an answer to a message, Hand for what the reader holds when a
-/// queue or a membership ends.</para>
+/// queue or a membership ends, Telemetry for what listeners are told.</para>
 /// </remarks>
 internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable
 {
@@ -27,13 +27,18 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     private bool _isClosed;
     private int _isRead;
 
-    public MessageStream(BrokerDirectory directory, ReaderOptions options)
+    /// <param name="directory">Makes the connections.</param>
+    /// <param name="options">How it is read.</param>
+    /// <param name="group">Whose member reads; null for a reader of named queues.</param>
+    public MessageStream(BrokerDirectory directory, ReaderOptions options, string? group)
     {
+        Group = group;
         _directory = directory;
         _options = options;
         _logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         Filter = new TagFilter(options.Tags);
         _cursor = new MessageCursor(Filter);
+        ClientGauges.Add(this);
     }
 
     public TagFilter Filter { get; }
@@ -182,12 +187,16 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
 
         foreach (var session in sessions)
             session.Revive();
+        if (_isInBatch)
+            BeginHanding();
     }
 
     /// <summary>Ends an enumeration: what it handed out is over.</summary>
     public void EndReading()
     {
         _cursor.Advance();
+        if (_isInBatch)
+            EndHanding();
         LetGo();
         Volatile.Write(ref _isRead, 0);
     }
@@ -217,6 +226,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
             if (_isClosed)
                 return;
             _isClosed = true;
+            ClientGauges.Remove(this);
             sessions = [.. _sessions.Values, .. _stale];
         }
 

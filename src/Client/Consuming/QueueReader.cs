@@ -21,7 +21,7 @@ public sealed class QueueReader : IAsyncDisposable
         _directory = directory;
         _options = options;
         _onDisposed = onDisposed;
-        _stream = new MessageStream(directory, options);
+        _stream = new MessageStream(directory, options, group: null);
     }
 
     /// <summary>How far the reader has come in each of its queues.</summary>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using EQueue.Protocol;
 
@@ -72,6 +73,14 @@ public readonly struct ReceivedMessage
     /// <summary>Name-value pairs in order, read in place.</summary>
     public RecordPropertyReader Properties => Current.View.Properties;
 
+    /// <summary>The trace context of the sender's activity, as W3C's <c>traceparent</c> spells it, made anew at each
+    /// call; null when there is none.</summary>
+    public string? TraceParent => MessageTrace.Find(Current.View.Properties, "traceparent"u8);
+
+    /// <summary>What tracing systems have added to it (<c>tracestate</c>), made anew at each call; null when there is
+    /// none.</summary>
+    public string? TraceState => MessageTrace.Find(Current.View.Properties, "tracestate"u8);
+
     /// <summary>When the sender made it.</summary>
     public DateTimeOffset CreateTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.View.TimestampMs);
 
@@ -87,6 +96,11 @@ public readonly struct ReceivedMessage
             return _cursor!;
         }
     }
+
+    /// <summary>The trace context of the sender's activity: the parent of a span of the message's own.</summary>
+    /// <returns>False when there is none, or none that W3C's rules allow.</returns>
+    public bool TryGetTraceContext(out ActivityContext context) =>
+        MessageTrace.TryRead(Current.View.Properties, out context);
 
     /// <summary>A copy that stays valid.</summary>
     public DetachedMessage Detach()

@@ -28,6 +28,7 @@ internal sealed partial class BrokerLane
             }
             else
             {
+                ObserveAnswer(request, null);
                 lock (_gate)
                 {
                     for (var i = 0; i < count; i++)
@@ -80,6 +81,7 @@ internal sealed partial class BrokerLane
     /// <summary>The whole request met one failure.</summary>
     private void FailRequest(ProduceRequest request, EQueueException failure, bool isUnknown)
     {
+        ObserveAnswer(request, failure);
         lock (_gate)
         {
             foreach (var batch in request.Batches)

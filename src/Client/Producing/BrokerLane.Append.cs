@@ -131,7 +131,10 @@ internal sealed partial class BrokerLane
     private AppendStatus TryOpen(QueueLane queue, in RecordContent content, out SendBatch? batch)
     {
         batch = null;
+        var isTraced = ClientTrace.IsListenedTo;
         var size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
+        if (isTraced && TraceStamp.Sampled is { } activity)
+            size += TraceStamp.MostBytes(activity);
 
         // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own
         // batch.
@@ -151,7 +154,8 @@ internal sealed partial class BrokerLane
             maxBatchBytes > 0 ? Math.Min(bytes - FrameOverhead, maxBatchBytes) : bytes - FrameOverhead,
             _time.GetUtcNow().ToUnixTimeMilliseconds(),
             _time.GetTimestamp(),
-            bytes);
+            bytes,
+            isTraced);
         if (!batch.TryAppend(content))
             throw new InvalidOperationException($"A message of {size} bytes does not fit into a batch made for it.");
         return AppendStatus.Appended;

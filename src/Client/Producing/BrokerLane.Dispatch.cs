@@ -134,6 +134,7 @@ internal sealed partial class BrokerLane
             batch.Encode();
         var frame = request.Batches.Count == 1 ? request.Batches[0].ToRequest(header) : Gather(request.Batches, header);
         request.Generation = _link.Remoting.ConnectionGeneration;
+        ObserveLeaving(request);
         _link.Remoting.Invoke(
             frame, (byte)Opcode.Produce, 0, _isBounded ? timeout + AnswerMargin : timeout, this, request.Index);
     }

@@ -77,6 +77,7 @@ internal sealed partial class BrokerLane
             var failure = await SendOnewayAsync(batch).ConfigureAwait(false);
             lock (_gate)
                 _onewayLeaving = null;
+            ObserveSettled(batch, failure);
             batch.Settle(new ProduceResult(default, default, -1, new QueueOffset(-1), 0, 0), failure);
         }
     }
@@ -103,6 +104,8 @@ internal sealed partial class BrokerLane
         try
         {
             batch.Encode();
+            batch.Attempts = 1;
+            ObserveLeaving(batch);
             var frame = batch.ToRequest(
                 new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1));
             await _link.Remoting

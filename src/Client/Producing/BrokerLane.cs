@@ -29,7 +29,8 @@ internal enum AppendStatus
 /// that is appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full
 /// leave when nothing is.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
-/// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway, Away.</para>
+/// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway, Away,
+/// Telemetry.</para>
 /// </remarks>
 internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 {
@@ -211,6 +212,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
                     failure.Message);
             }
 
+            ObserveSettled(batch, failure);
             batch.Settle(result, failure);
         }
     }

@@ -18,7 +18,7 @@ internal readonly struct MessageCopy
         _keyLength = LengthOf(content.Key);
         _tagLength = LengthOf(content.Tag);
         _hasBody = content.Body.HasValue;
-        _properties = content.Properties?.Copy();
+        _properties = PropertiesOf(content);
         var tagAt = Math.Max(_keyLength, 0);
         var bodyAt = tagAt + Math.Max(_tagLength, 0);
         _bytes = new byte[bodyAt + content.Body.Value.Length];
@@ -41,6 +41,18 @@ internal readonly struct MessageCopy
                 Properties = _properties,
             };
         }
+    }
+
+    /// <summary>A message that waits is encoded on another thread: its sender's trace is taken now.</summary>
+    private static RecordProperties? PropertiesOf(scoped in RecordContent content)
+    {
+        if (!ClientTrace.IsListenedTo || TraceStamp.Sampled is not { } activity
+            || MessageTrace.TryRead(content.Properties, out _))
+        {
+            return content.Properties?.Copy();
+        }
+
+        return TraceStamp.Stamp(content.Properties, activity).Copy();
     }
 
     private static int LengthOf(scoped OptionalBytes bytes) => bytes.HasValue ? bytes.Value.Length : Absent;

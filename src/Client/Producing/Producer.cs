@@ -56,6 +56,7 @@ public sealed partial class Producer : IAsyncDisposable
         Time = directory.Options.TimeProvider;
         Logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
         _refreshes = Task.Run(RunRefreshesAsync);
+        ClientGauges.Add(this);
     }
 
     internal ProducerOptions Options { get; }
@@ -169,6 +170,17 @@ public sealed partial class Producer : IAsyncDisposable
         await DisposeAsync().ConfigureAwait(false);
     }
 
+    /// <summary>The ways to its brokers, as they are now.</summary>
+    internal BrokerLane[] Lanes()
+    {
+        lock (_lock)
+            return [.. _lanes.Values];
+    }
+
+    /// <summary>Sends that wait for a route or for memory, by topic.</summary>
+    internal IEnumerable<KeyValuePair<string, long>> Waiting() =>
+        _topics.Values.Select(static topic => KeyValuePair.Create(topic.Name, (long)topic.WaitingCount));
+
     /// <summary>A callback is about to be called; disposing waits for it.</summary>
     internal void BeginTelling() => Interlocked.Increment(ref _telling);
 
@@ -204,6 +216,7 @@ public sealed partial class Producer : IAsyncDisposable
             // Aborted: what is left fails below.
         }
 
+        ClientGauges.Remove(this);
         await _closing.CancelAsync().ConfigureAwait(false);
         foreach (var topic in _topics.Values)
             await topic.WhenNobodyWaits().ConfigureAwait(false);
@@ -264,12 +277,6 @@ public sealed partial class Producer : IAsyncDisposable
                 Properties = properties,
             },
             cancellationToken);
-    }
-
-    private BrokerLane[] Lanes()
-    {
-        lock (_lock)
-            return [.. _lanes.Values];
     }
 
     private static OptionalBytes BodyOf(in Message message) =>

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 using EQueue.Remoting;
 
@@ -39,6 +41,10 @@ internal sealed partial class SendBatch
     private readonly RecordBatchBuilder _builder = new();
     private long _timestampMs;
     private int _maxRecords;
+
+    /// <summary>Records that are taken without a look at the trace: none while spans are listened to.</summary>
+    private int _maxPlainRecords;
+    private List<ActivityContext>? _contexts;
     private bool _isEncoded;
     private ProducerSession _encodedSession;
     private int _encodedSequence;
@@ -84,6 +90,12 @@ internal sealed partial class SendBatch
     /// <summary>Whether a message of it has a key, which binds it to its queue.</summary>
     public bool HasKeys { get; private set; }
 
+    /// <summary>The span from its first sending on; null when nobody wants it.</summary>
+    public Activity? Span { get; set; }
+
+    /// <summary>The different contexts of its messages; null for none.</summary>
+    public List<ActivityContext>? Contexts => _contexts is { Count: > 0 } ? _contexts : null;
+
     /// <summary>What the last attempt met.</summary>
     public EQueueException? LastError { get; set; }
 
@@ -102,9 +114,20 @@ internal sealed partial class SendBatch
     /// <param name="nowMs">Create time of all its messages.</param>
     /// <param name="createdAt">When its delivery timeout starts.</param>
     /// <param name="reservedBytes">What it holds of the budget.</param>
-    public void Open(QueueLane queue, FrameBuffer frame, int maxSize, long nowMs, long createdAt, long reservedBytes)
+    /// <param name="isTraced">Whether its messages get the context of their sender's activity.</param>
+    public void Open(
+        QueueLane queue,
+        FrameBuffer frame,
+        int maxSize,
+        long nowMs,
+        long createdAt,
+        long reservedBytes,
+        bool isTraced)
     {
         _maxRecords = queue.Bound?.MaxRecords ?? MaxRecords;
+        _maxPlainRecords = isTraced ? 0 : _maxRecords;
+        _contexts?.Clear();
+        Span = null;
         frame.Reserve(HeaderRoom);
         var room = frame.GetMemory(RecordBatchLayout.HeaderSize);
         _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, nowMs);
@@ -138,8 +161,45 @@ internal sealed partial class SendBatch
     /// <summary>Encodes a message; false, with nothing changed, when it does not fit any more.</summary>
     public bool TryAppend(in RecordContent content)
     {
+        if (_builder.RecordCount >= _maxPlainRecords)
+            return TryAppendTraced(content);
+        return TryAppendPlain(content);
+    }
+
+    /// <summary>The batch is full, or its messages are traced.</summary>
+    private bool TryAppendTraced(in RecordContent content)
+    {
         if (_builder.RecordCount >= _maxRecords)
             return false;
+        if (MessageTrace.TryRead(content.Properties, out var context))
+        {
+            if (!TryAppendPlain(content))
+                return false;
+            if (context != default)
+                ClientTrace.Add(ref _contexts, context);
+            return true;
+        }
+
+        if (TraceStamp.Sampled is not { } activity)
+            return TryAppendPlain(content);
+        if (!TryAppendPlain(new RecordContent
+        {
+            Key = content.Key,
+            Body = content.Body,
+            Tag = content.Tag,
+            Properties = TraceStamp.Stamp(content.Properties, activity),
+        }))
+        {
+            return false;
+        }
+
+        ClientTrace.Add(ref _contexts, activity.Context);
+        return true;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private bool TryAppendPlain(in RecordContent content)
+    {
         if (content.Properties is null && !content.Key.HasValue && !content.Tag.HasValue && content.Body.HasValue)
             return _builder.TryAppend(content.Body.Value, _timestampMs);
         if (!_builder.TryAppend(content, _timestampMs))

@@ -25,6 +25,9 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     /// <summary>Whether nobody waits.</summary>
     public bool IsEmpty => Volatile.Read(ref _count) == 0;
 
+    /// <summary>How many stand in line, those among them that gave up.</summary>
+    public int Count => Volatile.Read(ref _count);
+
     /// <summary>Completes when everybody who waits now has been admitted or has failed.</summary>
     public Task WhenEmpty()
     {
@@ -64,7 +67,16 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
         if (_isPumping)
             return;
         _isPumping = true;
-        _pump = Task.Run(PumpAsync);
+        _pump = StartPump();
+    }
+
+    /// <summary>Starts the loop outside the context of who happens to come first: it serves all.</summary>
+    private Task StartPump()
+    {
+        if (ExecutionContext.IsFlowSuppressed())
+            return Task.Run(PumpAsync);
+        using (ExecutionContext.SuppressFlow())
+            return Task.Run(PumpAsync);
     }
 
     private async Task PumpAsync()

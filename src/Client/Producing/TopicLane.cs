@@ -176,6 +176,9 @@ internal sealed class TopicLane
     /// <summary>Whether sends wait for the route or for memory.</summary>
     public bool IsWaitedFor => !_line.IsEmpty || !_keyedLine.IsEmpty;
 
+    /// <summary>Sends that wait for the route or for memory.</summary>
+    public int WaitingCount => _line.Count;
+
     /// <summary>Whether the route is known.</summary>
     public bool IsResolved => Volatile.Read(ref _routes) is not null;
 

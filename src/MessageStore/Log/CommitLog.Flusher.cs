@@ -185,7 +185,9 @@ internal sealed partial class CommitLog
                     _disk.SyncDirectory(_directory);
                     segment.NeedsDirectorySync = false;
                 }
+                long begun = BeginTiming(_syncDurations);
                 segment.File!.Sync();
+                EndTiming(ref _syncDurations, begun);
                 _syncs++;
             }
             if (!isWhole || segment.EndPosition == position)

@@ -131,6 +131,7 @@ internal sealed partial class CommitLog
         }
         long limit = _writing.IsSealed ? Math.Min(end, _writing.EndPosition) : end;
         ReadOnlySpan<byte> piece = _arena.From(position, limit - position);
+        long begun = BeginTiming(_writeDurations);
         try
         {
             _writing.File!.Write(piece, _writing.FileOffsetOf(position));
@@ -139,6 +140,7 @@ internal sealed partial class CommitLog
         {
             WriteWhenFreed(position, piece.Length, exception);
         }
+        EndTiming(ref _writeDurations, begun);
         _writes++;
         _bytesWritten += piece.Length;
         return piece.Length;

@@ -58,6 +58,35 @@ public sealed class RecordProperties
         Count++;
     }
 
+    /// <summary>Adds all pairs of another list, in order.</summary>
+    public void Add(RecordProperties pairs)
+    {
+        ArgumentNullException.ThrowIfNull(pairs);
+        EnsureRoom(pairs._size);
+        pairs.Encoded.CopyTo(_bytes.AsSpan(_size));
+        _size += pairs._size;
+        Count += pairs.Count;
+    }
+
+    /// <summary>The first value of a name.</summary>
+    /// <param name="name">In UTF-8.</param>
+    /// <param name="value">Valid until a pair is added or all are forgotten; may be absent.</param>
+    /// <returns>False when there is no such name.</returns>
+    public bool TryGet(ReadOnlySpan<byte> name, out OptionalBytes value)
+    {
+        foreach (RecordProperty property in new RecordPropertyReader(Encoded, 0, Count))
+        {
+            if (property.Name.SequenceEqual(name))
+            {
+                value = property.Value;
+                return true;
+            }
+        }
+
+        value = default;
+        return false;
+    }
+
     /// <summary>The same pairs in memory of their own.</summary>
     public RecordProperties Copy() => new() { _bytes = Encoded.ToArray(), _size = _size, Count = Count };
 

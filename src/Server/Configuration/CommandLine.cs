@@ -15,7 +15,8 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
           --data DIR             the data directory (./data)
           --listen HOST:PORT     where clients connect (127.0.0.1:9490); port 0 takes any free one; or unix:/path;
                                  several are separated by commas
-          --admin HOST:PORT      where /health/live, /health/ready and /stats are (127.0.0.1:9491); none turns them off
+          --admin HOST:PORT      where /health/live, /health/ready, /stats and /metrics are (127.0.0.1:9491); none turns
+                                 them off
           --flush sync|async     acknowledge when durable (sync, the default) or when written
           --Section:Key value    any setting of appsettings.json's section EQueue, such as --Topics:QueueCount 8
           --check-config         check the configuration, print it, and end

@@ -10,13 +10,20 @@ internal sealed record ServerOptions
     /// <summary>The word that turns the admin pages off.</summary>
     public const string NoAdmin = "none";
 
+    /// <summary>The word that sends metrics nowhere, unless the environment says where.</summary>
+    public const string NoOtlp = "none";
+
     /// <summary>
-    /// Where <c>/health</c> and <c>/stats</c> are: HOST:PORT, port 0 for any free one, or <see cref="NoAdmin"/>.
+    /// Where <c>/health</c>, <c>/stats</c> and <c>/metrics</c> are: HOST:PORT, port 0 for any free one, or
+    /// <see cref="NoAdmin"/>.
     /// </summary>
     public string AdminListen { get; init; } = "127.0.0.1:9491";
 
     /// <summary>How the broker runs.</summary>
     public BrokerOptions Broker { get; init; } = new();
+
+    /// <summary>Where metrics are sent over OTLP; null: where the environment says, if it does.</summary>
+    public Uri? OtlpEndpoint { get; init; }
 
     /// <summary>Whether there are admin pages.</summary>
     public bool HasAdmin => AdminListen != NoAdmin;
@@ -33,6 +40,9 @@ internal sealed record ServerOptions
 
     public ServerOptions WithGroups(Func<GroupOptions, GroupOptions> change)
         => this with { Broker = Broker with { Groups = change(Broker.Groups) } };
+
+    public ServerOptions WithTelemetry(Func<TelemetryOptions, TelemetryOptions> change)
+        => this with { Broker = Broker with { Telemetry = change(Broker.Telemetry) } };
 
     public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
         => this with { Broker = Broker with { Topics = change(Broker.Topics) } };

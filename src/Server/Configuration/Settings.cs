@@ -129,6 +129,17 @@ internal static class Settings
         Duration("Groups:ExpiryInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
             (options, value) => options.WithGroups(groups => groups with { ExpiryInterval = value }),
             options => options.Broker.Groups.ExpiryInterval),
+
+        Number("Telemetry:MaxSeries", 0, 10_000,
+            (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
+            options => options.Broker.Telemetry.MaxSeries),
+        new("Telemetry:OtlpEndpoint", $"{ServerOptions.NoOtlp}, or an http:// or https:// address",
+            (options, text) => text == ServerOptions.NoOtlp ? options with { OtlpEndpoint = null }
+                : TryReadHttp(text) is { } address ? options with { OtlpEndpoint = address } : null,
+            options => options.OtlpEndpoint?.ToString() ?? ServerOptions.NoOtlp),
+        Duration("Telemetry:GroupInterval", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1),
+            (options, value) => options.WithTelemetry(telemetry => telemetry with { GroupInterval = value }),
+            options => options.Broker.Telemetry.GroupInterval),
     ];
 
     /// <summary>The setting of that key, letter case aside.</summary>
@@ -232,6 +243,11 @@ internal static class Settings
         HostPort.Split(text) is { Length: > 0 } addresses && addresses.All(address =>
             address.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal)
                 ? HostPort.TryParse(address, out _) : IsAddress(address));
+
+    private static Uri? TryReadHttp(string text)
+        => Uri.TryCreate(text, UriKind.Absolute, out Uri? address) && (address.Scheme is "http" or "https")
+            ? address
+            : null;
 
     private static bool IsAddress(string text)
     {

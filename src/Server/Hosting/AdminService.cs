@@ -1,17 +1,21 @@
 using System.Net;
 using System.Text.Json;
 using EQueue.Server.Configuration;
+using EQueue.Server.Telemetry;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace EQueue.Server.Hosting;
 
-/// <summary>The admin pages: whether the process lives, whether it serves, and the broker's figures as JSON.</summary>
+/// <summary>The admin pages: whether the process lives, whether it serves, and the broker's figures as JSON and for
+/// Prometheus.</summary>
 /// <remarks>Starts before the broker, so that a long recovery can be told from a dead process.</remarks>
 internal sealed class AdminService(
-    ServerOptions options, BrokerService broker, ILoggerFactory loggers, ILogger<AdminService> logger) : IHostedService
+    ServerOptions options, BrokerService broker, ILoggerFactory loggers, ILogger<AdminService> logger)
+    : IHostedService, IDisposable
 {
     private WebApplication? _application;
+    private MetricsPage? _metrics;
 
     /// <summary>Where the pages are, or <see langword="null"/> when they are turned off.</summary>
     public string? EndPoint { get; private set; }
@@ -19,6 +23,7 @@ internal sealed class AdminService(
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         if (!options.HasAdmin) return;
+        _metrics = new MetricsPage(logger);
         IPEndPoint endPoint = await ResolveAsync(options.AdminListen, cancellationToken);
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel =>
@@ -33,6 +38,7 @@ internal sealed class AdminService(
         application.MapGet("/health/live", AnswerLiveAsync);
         application.MapGet("/health/ready", AnswerReadyAsync);
         application.MapGet("/stats", AnswerStatsAsync);
+        application.MapGet("/metrics", AnswerMetricsAsync);
         _application = application;
         await application.StartAsync(cancellationToken);
         string address = application.Services.GetRequiredService<IServer>()
@@ -47,6 +53,8 @@ internal sealed class AdminService(
         await application.StopAsync(cancellationToken);
         await application.DisposeAsync();
     }
+
+    public void Dispose() => _metrics?.Dispose();
 
     private static async Task<IPEndPoint> ResolveAsync(string hostAndPort, CancellationToken cancellationToken)
     {
@@ -72,6 +80,12 @@ internal sealed class AdminService(
         byte[] body = WriteFigures(serving.CollectStats().Figures);
         context.Response.ContentType = "application/json";
         return context.Response.Body.WriteAsync(body, context.RequestAborted).AsTask();
+    }
+
+    private Task AnswerMetricsAsync(HttpContext context)
+    {
+        context.Response.ContentType = PrometheusWriter.ContentType;
+        return context.Response.Body.WriteAsync(_metrics!.Write(), context.RequestAborted).AsTask();
     }
 
     private static byte[] WriteFigures(IReadOnlyList<Protocol.StatsFigure> figures)

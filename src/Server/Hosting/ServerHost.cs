@@ -1,4 +1,5 @@
 using EQueue.Server.Configuration;
+using EQueue.Server.Telemetry;
 
 namespace EQueue.Server.Hosting;
 
@@ -70,6 +71,7 @@ internal static class ServerHost
         services.AddSingleton<AdminService>();
         services.AddHostedService(provider => provider.GetRequiredService<AdminService>());
         services.AddHostedService(provider => provider.GetRequiredService<BrokerService>());
+        services.AddHostedService<MetricsExport>();
         services.AddHostedService<ReadyLine>();
     }
 

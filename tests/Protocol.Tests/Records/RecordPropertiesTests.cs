@@ -20,6 +20,27 @@ public class RecordPropertiesTests
     }
 
     [Fact]
+    public void GivenAListOfPairs_WhenAddedToAnother_ThenItStandsBehindAndIsFoundByName()
+    {
+        var other = new RecordProperties();
+        other.Add("text", "second");
+        other.Add("null", default(string));
+        var properties = new RecordProperties();
+        properties.Add("text", "first");
+        properties.Add(other);
+        properties.Add("last", "x");
+
+        Assert.Equal(4, properties.Count);
+        Assert.Equal(["text=x6669727374", "text=x7365636F6E64", "null=-", "last=x78"], RoundTrip(properties));
+        Assert.True(properties.TryGet("text"u8, out OptionalBytes text));
+        Assert.Equal("first"u8, text.Value);
+        Assert.True(properties.TryGet("null"u8, out OptionalBytes nothing));
+        Assert.False(nothing.HasValue);
+        Assert.False(properties.TryGet("tex"u8, out _));
+        Assert.False(new RecordProperties().TryGet("text"u8, out _));
+    }
+
+    [Fact]
     public void GivenPairsOfAReadMessage_WhenAddedToAnother_ThenTheyAreTheSameByteForByte()
     {
         var sent = new RecordProperties();

@@ -7,12 +7,15 @@ namespace EQueue.Support;
 public sealed partial class ServerProcess : IAsyncDisposable
 {
     private readonly string[] _arguments;
+    private readonly IReadOnlyDictionary<string, string>? _environment;
     private ProgramRun _run;
 
-    private ServerProcess(ProgramRun run, Match ready, string[] arguments)
+    private ServerProcess(
+        ProgramRun run, Match ready, string[] arguments, IReadOnlyDictionary<string, string>? environment = null)
     {
         _run = run;
         _arguments = arguments;
+        _environment = environment;
         ReadyLine = ready.Value;
         Address = ready.Groups["data"].Value;
         Admin = ready.Groups["admin"].Value;
@@ -33,14 +36,19 @@ public sealed partial class ServerProcess : IAsyncDisposable
 
     public string Error => _run.Error;
 
-    /// <summary>Starts a server, on a free port and without admin pages unless the arguments ask for others.</summary>
-    public static async Task<ServerProcess> StartAsync(string dataDirectory, params string[] arguments)
+    /// <summary>Starts a server on a free port and without admin pages unless the arguments ask for others.</summary>
+    public static Task<ServerProcess> StartAsync(string dataDirectory, params string[] arguments) =>
+        StartAsync(dataDirectory, null, arguments);
+
+    /// <summary>The same, with variables of the environment.</summary>
+    public static async Task<ServerProcess> StartAsync(
+        string dataDirectory, IReadOnlyDictionary<string, string>? environment, params string[] arguments)
     {
         string[] all = ["--data", dataDirectory, .. arguments];
         if (!arguments.Contains("--listen")) all = [.. all, "--listen", "127.0.0.1:0"];
         if (!arguments.Contains("--admin")) all = [.. all, "--admin", "none"];
-        (ProgramRun run, Match ready) = await StartOnceAsync(all);
-        return new ServerProcess(run, ready, all);
+        (ProgramRun run, Match ready) = await StartOnceAsync(all, environment: environment);
+        return new ServerProcess(run, ready, all, environment);
     }
 
     /// <summary>Starts a server whose writes beyond a file size limit fail instead of ending it.</summary>
@@ -60,7 +68,7 @@ public sealed partial class ServerProcess : IAsyncDisposable
         await _run.DisposeAsync();
         string[] again = [.. _arguments];
         again[Array.IndexOf(again, "--listen") + 1] = Address;
-        (_run, Match ready) = await StartOnceAsync(again);
+        (_run, Match ready) = await StartOnceAsync(again, environment: _environment);
         ProcessId = int.Parse(ready.Groups["pid"].Value);
     }
 
@@ -77,9 +85,12 @@ public sealed partial class ServerProcess : IAsyncDisposable
     public ValueTask DisposeAsync() => _run.DisposeAsync();
 
     private static async Task<(ProgramRun Run, Match Ready)> StartOnceAsync(
-        string[] arguments, string? ignoredSignal = null)
+        string[] arguments,
+        string? ignoredSignal = null,
+        IReadOnlyDictionary<string, string>? environment = null)
     {
-        ProgramRun run = ProgramRun.Start("Server", arguments, ignoredSignal: ignoredSignal);
+        ProgramRun run = ProgramRun.Start(
+            "Server", arguments, environment: environment, ignoredSignal: ignoredSignal);
         string? line = await run.OutputReader.ReadLineAsync();
         Match ready = ReadyPattern().Match(line ?? "");
         if (ready.Success) return (run, ready);

@@ -1,0 +1,105 @@
+using System.Diagnostics.Metrics;
+using EQueue.MessageStore;
+
+namespace EQueue.Broker;
+
+/// <content>What the store counts, and the topics that bound their backlog.</content>
+internal sealed partial class BrokerMeter
+{
+    private void AddStoreCounters()
+    {
+        Count("equeue.store.appends", "{request}", "Requests that staged a batch.", () => Store.Figures.Appends);
+        Count("equeue.store.batches", "{batch}", "Batches stored.", () => Store.Figures.Batches);
+        Count("equeue.store.messages", "{message}", "Messages stored.", () => Counters.AppendedMessages);
+        Count(
+            "equeue.store.duplicate_batches", "{batch}", "Batches that were stored before.",
+            () => Store.Figures.DuplicateBatches);
+        Count("equeue.store.write.size", "By", "Bytes written to the log.", () => Store.Figures.BytesWritten);
+        Count("equeue.store.writes", "{write}", "Writes to the log.", () => Store.Figures.Writes);
+        Count("equeue.store.syncs", "{sync}", "fdatasync calls for the log.", () => Store.Figures.Syncs);
+        _meter.CreateObservableCounter(
+            "equeue.store.reads", MeasureReads, "{read}", "Reads of messages, by where they were.");
+        Count(
+            "equeue.store.removed_segments", "{segment}", "Segments removed by retention.",
+            () => Store.Figures.SegmentsRemoved);
+        Count(
+            "equeue.store.packed_segments", "{segment}", "Segments replaced by packed ones.",
+            () => Store.Figures.SegmentsPacked);
+        Count("equeue.store.snapshots", "{snapshot}", "Snapshots written.", () => Store.Figures.Snapshots);
+        Count("equeue.store.scrub.size", "By", "Bytes read again by the scrub.", () => Store.Figures.ScrubbedBytes);
+        Count(
+            "equeue.store.scrub.bad_ranges", "{range}", "Damaged ranges that the scrub has found.",
+            () => Store.Figures.ScrubBadRanges);
+        Count("equeue.store.scrub.passes", "{pass}", "Scrubs of the whole log.", () => Store.Figures.ScrubPasses);
+    }
+
+    private void AddStoreLevels()
+    {
+        Level("equeue.store.segments", "{segment}", "Segment files.", () => Store.Figures.Segments);
+        Level("equeue.store.disk.free", "By", "Free bytes of the volume.", () => Store.Figures.FreeBytes);
+        _meter.CreateObservableGauge(
+            "equeue.store.read_only", () => Store.Figures.IsReadOnly ? 1 : 0, "{state}",
+            "1 while messages are refused because the disk is nearly full.");
+        _meter.CreateObservableGauge(
+            "equeue.store.scrub.last_end", () => Store.Figures.LastScrubEndTimeMs / 1000.0, "s",
+            "Unix time at which the last scrub of the whole log ended; 0 = none has.");
+        _meter.CreateObservableGauge(
+            "equeue.store.position", MeasurePositions, "By", "The log's watermarks, in bytes from its beginning.");
+    }
+
+    private void AddTopics()
+    {
+        _meter.CreateObservableGauge(
+            "equeue.topic.backlog", () => MeasureTopics(figures => figures.Messages), "{message}",
+            "What the slowest group has not committed, of topics with a bound.");
+        _meter.CreateObservableGauge(
+            "equeue.topic.backlog_size", () => MeasureTopics(figures => figures.Bytes), "By",
+            "The same in bytes, of topics with a bound of bytes.");
+        _meter.CreateObservableGauge(
+            "equeue.topic.waiting_batches", () => MeasureTopics(figures => figures.Waiting), "{batch}",
+            "Batches that wait for room.");
+    }
+
+    private Measurement<long>[] MeasureReads()
+    {
+        StoreFigures figures = Store.Figures;
+        return
+        [
+            Of(figures.MemoryReads, "equeue.read.source", "memory"),
+            Of(figures.DiskReads, "equeue.read.source", "disk"),
+        ];
+    }
+
+    private Measurement<long>[] MeasurePositions()
+    {
+        LogWatermarks marks = Store.Watermarks;
+        return
+        [
+            Of(marks.Begin.Value, "equeue.watermark", "begin"),
+            Of(marks.Staged.Value, "equeue.watermark", "staged"),
+            Of(marks.Written.Value, "equeue.watermark", "written"),
+            Of(marks.Durable.Value, "equeue.watermark", "durable"),
+            Of(marks.Visible.Value, "equeue.watermark", "visible"),
+        ];
+    }
+
+    /// <summary>The topics with the largest backlog, and the sum of the rest.</summary>
+    private IEnumerable<Measurement<long>> MeasureTopics(Func<BacklogFigures, long> read)
+    {
+        (string Topic, BacklogFigures Figures)[] topics =
+        [
+            .. _parts.Backlogs.BoundedTopics
+                .Select(backlog => (backlog.Topic, backlog.Figures))
+                .OrderByDescending(topic => topic.Figures.Messages)
+                .ThenBy(topic => topic.Topic, StringComparer.Ordinal),
+        ];
+        foreach ((string topic, BacklogFigures figures) in topics.Take(_options.MaxSeries))
+            yield return Of(read(figures), "messaging.destination.name", topic);
+        if (topics.Length > _options.MaxSeries)
+        {
+            yield return Of(
+                topics.Skip(_options.MaxSeries).Sum(topic => read(topic.Figures)),
+                "messaging.destination.name", BrokerTelemetry.Others);
+        }
+    }
+}

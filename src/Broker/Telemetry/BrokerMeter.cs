@@ -1,0 +1,157 @@
+using System.Diagnostics.Metrics;
+using EQueue.MessageStore;
+
+namespace EQueue.Broker;
+
+/// <summary>One broker's metrics: what it counts anyway, read when somebody asks; docs/telemetry.md has the
+/// list.</summary>
+/// <remarks>Nothing here is on the path of a message but the two histograms, which the store records once per write
+/// and once per fdatasync while somebody listens.</remarks>
+internal sealed partial class BrokerMeter : IAsyncDisposable
+{
+    private static readonly InstrumentAdvice<double> DiskTimes = new()
+    {
+        HistogramBucketBoundaries =
+            [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    };
+
+    private readonly Meter _meter;
+    private readonly BrokerParts _parts;
+    private readonly TelemetryOptions _options;
+    private readonly GroupWatch _groupWatch;
+    private readonly long _started;
+
+    /// <summary>Makes the meter, from now on to be listened to.</summary>
+    public BrokerMeter(BrokerParts parts)
+    {
+        _parts = parts;
+        _options = parts.Options.Telemetry;
+        _started = parts.Time.GetTimestamp();
+        _meter = new Meter(new MeterOptions(BrokerTelemetry.MeterName)
+        {
+            Version = typeof(BrokerMeter).Assembly.GetName().Version?.ToString(),
+            Tags = [new(BrokerTelemetry.StoreIdTag, parts.Store.StoreId.ToString())],
+        });
+        _groupWatch = new GroupWatch(parts, new GroupInstruments(_meter));
+        AddRequests();
+        AddLevels();
+        AddMemory();
+        AddTopics();
+        AddStoreCounters();
+        AddStoreLevels();
+        parts.Store.ReportDurations(
+            _meter.CreateHistogram(
+                "equeue.store.write.duration", "s", "How long one write to the log took.", null, DiskTimes),
+            _meter.CreateHistogram(
+                "equeue.store.sync.duration", "s", "How long one fdatasync of the log took.", null, DiskTimes));
+        _groupWatch.Start();
+    }
+
+    private BrokerCounters Counters => _parts.Counters;
+
+    private QueueStore Store => _parts.Store;
+
+    public async ValueTask DisposeAsync()
+    {
+        _meter.Dispose();
+        await _groupWatch.DisposeAsync();
+    }
+
+    private void AddRequests()
+    {
+        Count("equeue.broker.requests", "{request}", "Requests read.", () => Counters.Requests);
+        Count(
+            "equeue.broker.refused_requests", "{request}", "Requests answered with an error.",
+            () => Counters.RefusedRequests);
+        Count(
+            "equeue.broker.produce.requests", "{request}", "Produce requests read.", () => Counters.ProduceRequests);
+        Count(
+            "equeue.broker.produce.refused_batches", "{batch}", "Batches answered with an error.",
+            () => Counters.RefusedBatches);
+        Count("equeue.broker.fetch.requests", "{request}", "Fetch requests read.", () => Counters.FetchRequests);
+        Count("equeue.broker.fetch.size", "By", "Bytes of entries given to readers.", () => Counters.FetchedBytes);
+        Count("equeue.broker.commits", "{commit}", "Offsets committed.", () => Counters.Commits);
+        Count(
+            "equeue.broker.fenced_commits", "{commit}", "Commits refused: the queue is not the member's any more.",
+            () => Counters.FencedCommits);
+        Count("equeue.broker.queue_moves", "{queue}", "Queues given to another member.", () => Counters.QueueMoves);
+        Count(
+            "equeue.broker.sessions_ended", "{session}", "Members put out because they were silent.",
+            () => Counters.SessionsEnded);
+        Count(
+            "equeue.broker.expired_groups", "{group}", "Groups forgotten after their retention.",
+            () => Counters.GroupsExpired);
+        Count(
+            "equeue.broker.throttled_requests", "{request}", "Requests slowed by a quota.",
+            () => Counters.ThrottledRequests);
+        _meter.CreateObservableCounter(
+            "equeue.broker.throttled_time", () => Volatile.Read(ref Counters.ThrottledMilliseconds) / 1000.0, "s",
+            "Time by which requests were slowed.");
+        Count(
+            "equeue.broker.rejected_batches", "{batch}", "Batches refused because a backlog was at its bound.",
+            () => Counters.RejectedBatches);
+        Count(
+            "equeue.broker.dropped_messages", "{message}", "Messages let go because a backlog was at its bound.",
+            () => Counters.DroppedMessages);
+    }
+
+    private void AddLevels()
+    {
+        Level(
+            "equeue.broker.connections", "{connection}", "Connections that have said hello or may yet.",
+            () => Counters.Connections);
+        Level("equeue.broker.fetch_sessions", "{session}", "Fetch sessions.", () => Counters.FetchSessions);
+        _meter.CreateObservableUpDownCounter(
+            "equeue.broker.parked_requests", MeasureParked, "{request}",
+            "Requests that wait without a thread: produce for room, fetch for messages, heartbeat for a change.");
+        Level("equeue.broker.topics", "{topic}", "Topics.", () => _parts.Catalogue.Count);
+        Level("equeue.broker.queues", "{queue}", "Queues of all topics.", () => _parts.Catalogue.QueueCount);
+        Level("equeue.broker.groups", "{group}", "Groups with a member or progress.", () => _parts.Groups.Count);
+        Level("equeue.broker.group_members", "{member}", "Members of groups.", () => _parts.Groups.MemberCount);
+        _meter.CreateObservableGauge(
+            "equeue.broker.uptime", () => _parts.Time.GetElapsedTime(_started).TotalSeconds, "s",
+            "Time since the broker's start.");
+    }
+
+    private void AddMemory()
+    {
+        _meter.CreateObservableUpDownCounter(
+            "equeue.broker.memory.usage",
+            () => MeasurePools(
+                _parts.Server.ReceiveBytes, _parts.Fetch.UntakenBytes, _parts.Backlogs.ParkedBytes,
+                Store.TailMemoryBytes),
+            "By",
+            "Memory by pool: requests being received, answers not taken, batches that wait, the newest messages.");
+        _meter.CreateObservableUpDownCounter(
+            "equeue.broker.memory.limit",
+            () => MeasurePools(
+                _parts.Options.Limits.ReceiveBytes, _parts.Options.Limits.MemoryBytes,
+                _parts.Options.Limits.ParkedBytes, Store.TailMemoryBytes),
+            "By",
+            "What each pool may take.");
+    }
+
+    private Measurement<long>[] MeasureParked() =>
+    [
+        Of(Counters.ParkedProduces, "messaging.operation.name", "send"),
+        Of(Counters.ParkedFetches, "messaging.operation.name", "fetch"),
+        Of(Counters.ParkedHeartbeats, "messaging.operation.name", "heartbeat"),
+    ];
+
+    private static Measurement<long>[] MeasurePools(long receive, long send, long parked, long tail) =>
+    [
+        Of(receive, "equeue.memory.pool", "receive"),
+        Of(send, "equeue.memory.pool", "send"),
+        Of(parked, "equeue.memory.pool", "parked"),
+        Of(tail, "equeue.memory.pool", "tail"),
+    ];
+
+    private void Count(string name, string unit, string description, Func<long> read) =>
+        _meter.CreateObservableCounter(name, read, unit, description);
+
+    private void Level(string name, string unit, string description, Func<long> read) =>
+        _meter.CreateObservableUpDownCounter(name, read, unit, description);
+
+    private static Measurement<long> Of(long value, string tag, string tagValue) =>
+        new(value, new KeyValuePair<string, object?>(tag, tagValue));
+}

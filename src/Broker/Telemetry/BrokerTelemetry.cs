@@ -1,0 +1,14 @@
+namespace EQueue.Broker;
+
+/// <summary>Where a broker's metrics are to be had; docs/telemetry.md lists them.</summary>
+public static class BrokerTelemetry
+{
+    /// <summary>The name of each broker's <see cref="System.Diagnostics.Metrics.Meter"/>.</summary>
+    public const string MeterName = "EQueue.Broker";
+
+    /// <summary>The meter's tag that tells several brokers of a process apart: the id of the data directory.</summary>
+    public const string StoreIdTag = "equeue.store.id";
+
+    /// <summary>The topic or group of a series that sums those that are not shown by themselves.</summary>
+    public const string Others = "(others)";
+}

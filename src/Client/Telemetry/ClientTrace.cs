@@ -1,0 +1,108 @@
+using System.Diagnostics;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>The client's spans: one for each batch that leaves and one for each that is handed out.</summary>
+/// <remarks>No span becomes the application's current activity: a batch serves many sends, a loop many
+/// awaits.</remarks>
+internal static class ClientTrace
+{
+    /// <summary>Contexts that one span refers to at most.</summary>
+    public const int MaxContexts = 128;
+
+    private static readonly ActivitySource Source =
+        new(ClientTelemetry.Name, typeof(ClientTrace).Assembly.GetName().Version?.ToString());
+
+    /// <summary>Whether anybody listens: while nobody does, that is all there is to ask.</summary>
+    public static bool IsListenedTo => Source.HasListeners();
+
+    /// <summary>Begins the span of a batch that leaves for the first time; null when it is not sampled.</summary>
+    public static Activity? StartSend(SendBatch batch, ServerAddress server)
+    {
+        var topic = batch.Queue.Topic.Name;
+        var tags = Tags("send", topic, batch.Queue.Number, server);
+        tags.Add(new(TelemetryTags.MessageCount, batch.RecordCount));
+        var contexts = batch.Contexts;
+        return contexts is { Count: 1 }
+            ? Start($"send {topic}", ActivityKind.Producer, contexts[0], tags, null)
+            : Start($"send {topic}", ActivityKind.Producer, default, tags, contexts);
+    }
+
+    /// <summary>Ends it: the batch is settled.</summary>
+    public static void EndSend(Activity span, int attempts, EQueueException? failure)
+    {
+        span.SetTag(TelemetryTags.Attempts, attempts);
+        if (failure is not null)
+        {
+            span.SetTag(TelemetryTags.Error, failure.Code.ToString());
+            span.SetStatus(ActivityStatusCode.Error, failure.Message);
+        }
+
+        Stop(span);
+    }
+
+    /// <summary>Begins the span of a batch that is handed out; null when it is not sampled.</summary>
+    public static Activity? StartProcess(MessageCursor batch, string? group)
+    {
+        var queue = batch.Queue;
+        var tags = Tags("process", queue.Topic, queue.Number, queue.Session.Link.Address);
+        if (group is not null)
+            tags.Add(new(TelemetryTags.Group, group));
+        return Start($"process {queue.Topic}", ActivityKind.Consumer, default, tags, batch.ReadContexts(MaxContexts));
+    }
+
+    /// <summary>Ends it: the application has gone on.</summary>
+    public static void EndProcess(Activity span, long messages)
+    {
+        span.SetTag(TelemetryTags.MessageCount, messages);
+        Stop(span);
+    }
+
+    /// <summary>Takes a context up, unless it is the last one or there are enough.</summary>
+    public static void Add(ref List<ActivityContext>? contexts, in ActivityContext context)
+    {
+        contexts ??= [];
+        if (contexts.Count < MaxContexts && (contexts.Count == 0 || contexts[^1].SpanId != context.SpanId))
+            contexts.Add(context);
+    }
+
+    private static Activity? Start(
+        string name,
+        ActivityKind kind,
+        ActivityContext parent,
+        List<KeyValuePair<string, object?>> tags,
+        List<ActivityContext>? contexts)
+    {
+        var current = Activity.Current;
+        Activity.Current = null;
+        try
+        {
+            var links = contexts?.Select(static context => new ActivityLink(context)).ToArray();
+            return Source.CreateActivity(name, kind, parent, tags, links, ActivityIdFormat.W3C)?.Start();
+        }
+        finally
+        {
+            Activity.Current = current;
+        }
+    }
+
+    private static void Stop(Activity span)
+    {
+        var current = Activity.Current;
+        span.Stop();
+        Activity.Current = current;
+    }
+
+    private static List<KeyValuePair<string, object?>> Tags(
+        string operation, string topic, int queue, ServerAddress server) =>
+    [
+        new(TelemetryTags.System, TelemetryTags.SystemValue),
+        new(TelemetryTags.Operation, operation),
+        new(TelemetryTags.OperationType, operation),
+        new(TelemetryTags.Topic, topic),
+        new(TelemetryTags.Queue, queue.ToString(System.Globalization.CultureInfo.InvariantCulture)),
+        new(TelemetryTags.Host, server.Host),
+        new(TelemetryTags.Port, server.Port),
+    ];
+}
