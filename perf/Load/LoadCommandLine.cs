@@ -45,6 +45,9 @@ internal sealed class LoadCommandLine
         "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
 
     private readonly Option<int?> _changes = Number("--changes", "changes of members in each run (groups, 40)", 4, 10_000);
+    private readonly Option<int?> _connections = Number(
+        "--connections", "idle connections (connections: what descriptors allow)", 1, 200_000);
+
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
     private readonly Option<bool> _noLimit = new("--no-limit") { Description = "leave the limit runs out" };
@@ -63,9 +66,9 @@ internal sealed class LoadCommandLine
         _plant.Hidden = true;
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
-            _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup, _api,
-            _flush, _inFlight, _rates, _logGB, _changes, _data, _server, _noLimit, _seed, _json, _report, _warmMemory,
-            _limitBlock, _limitTotal, _plant,
+            _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup,
+            _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _data, _server, _noLimit, _seed, _json,
+            _report, _warmMemory, _limitBlock, _limitTotal, _plant,
         };
     }
 
@@ -93,6 +96,7 @@ internal sealed class LoadCommandLine
             Rates = NullIfNotGiven(result.GetValue(_rates)),
             LogGB = result.GetValue(_logGB),
             Changes = result.GetValue(_changes),
+            Connections = result.GetValue(_connections),
             DataDirectory = result.GetValue(_data),
             Server = result.GetValue(_server),
             NoLimit = result.GetValue(_noLimit),

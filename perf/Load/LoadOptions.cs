@@ -56,6 +56,9 @@ internal sealed record LoadOptions
     /// <summary>Changes of a group's members in a measured run.</summary>
     public int? Changes { get; init; }
 
+    /// <summary>Idle connections to open.</summary>
+    public int? Connections { get; init; }
+
     public Plant Plant { get; init; } = Plant.None;
 
     public int WarmMemoryGB { get; init; }

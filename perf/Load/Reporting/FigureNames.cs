@@ -61,6 +61,9 @@ internal static class FigureNames
     public const string Repeated = "repeated";
     public const string Rebalance = "rebalanceMs";
     public const string Count = "count";
+    public const string IdleConnections = "idleConnections";
+    public const string BytesPerConnection = "bytesPerConnection";
+    public const string ConnectionsPerSecond = "connectionsPerSecond";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -68,6 +71,9 @@ internal static class FigureNames
 
     /// <summary>What happens to a group, by the name that it has under <see cref="Rebalance"/>.</summary>
     public static readonly IReadOnlyList<string> Changes = ["join", "leave", "kill"];
+
+    /// <summary>Counts of messages that were wrong.</summary>
+    public static readonly IReadOnlyList<string> Faults = [Missing, Duplicated, Reordered, Damaged];
 
     /// <summary>
     /// Figures that say how fast, and what they are compared with: none is told of a run that delivered wrong messages.
@@ -77,6 +83,7 @@ internal static class FigureNames
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
         FetchedRatio, ReadSeconds, ReadSecondsOfAll, CreateSeconds, ListSeconds, DescribeSeconds, GroupToManual,
+        ConnectionsPerSecond,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -96,6 +103,7 @@ internal static class FigureNames
         CreateSeconds, ListSeconds, DescribeSeconds, WatchCpuPercent, WatchResidentBytes,
         ReopenedResidentBytes, GroupToManual, Repeated,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change)).Append(Of(Of(Rebalance, change), Count))),
+        IdleConnections, BytesPerConnection, ConnectionsPerSecond,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

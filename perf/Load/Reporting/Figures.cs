@@ -69,6 +69,13 @@ internal sealed class Figures
         this[FigureNames.Damaged] = check.Damaged;
     }
 
+    /// <summary>Adds what was wrong in another part of the same run.</summary>
+    public void AddCheck(Figures other)
+    {
+        foreach (var name in FigureNames.Faults)
+            this[name] += other[name];
+    }
+
     /// <summary>Takes every rate and latency away, because the messages were wrong.</summary>
     public void Discredit()
     {

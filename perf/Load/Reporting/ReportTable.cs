@@ -65,6 +65,9 @@ internal sealed class ReportTable
         new("group/manual", FigureNames.GroupToManual, Hundredths),
         .. FigureNames.Changes.SelectMany(OfChange),
         new("came again", FigureNames.Repeated, Whole),
+        new("idle connections", FigureNames.IdleConnections, Whole),
+        new("bytes each", FigureNames.BytesPerConnection, Whole),
+        new("opened/s", FigureNames.ConnectionsPerSecond, Whole),
     ];
 
     private readonly List<string> _headers = [];

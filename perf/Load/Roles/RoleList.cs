@@ -2,6 +2,7 @@ using EQueue.Load.Calls;
 using EQueue.Load.Consuming;
 using EQueue.Load.Filtering;
 using EQueue.Load.Grouping;
+using EQueue.Load.Idling;
 using EQueue.Load.Limit;
 using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
@@ -31,6 +32,7 @@ internal static class RoleList
     public const string Filter = "filter";
     public const string Watch = "watch";
     public const string Members = "members";
+    public const string Idle = "idle";
 
     public static IRole? Create(string name) => name switch
     {
@@ -52,6 +54,7 @@ internal static class RoleList
         Filter => new FilterRole(),
         Watch => new WatchRole(),
         Members => new MembersRole(),
+        Idle => new IdleRole(),
         _ => null,
     };
 }

@@ -30,6 +30,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private string? _directory;
     private EQueueClient? _client;
 
+    /// <summary>What is to be done with the broker that was started before anybody else talks to it.</summary>
+    public Func<StartedBroker, Task>? BeforeClients { get; init; }
+
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
         _server = _options.Server ?? await StartBrokerAsync(cancellationToken);
@@ -69,8 +72,11 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     {
         var broker = Start(RoleList.Broker);
         _directory = session.Workspace.NewPath("broker");
-        var order = new BrokerOrder(_directory, plan.Flush);
-        return (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
+        var order = new BrokerOrder(_directory, plan.Flush) { MaxConnections = plan.MaxConnections };
+        var server = (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
+        if (BeforeClients is not null)
+            await BeforeClients(new StartedBroker(server, broker.ProcessId));
+        return server;
     }
 
     private async Task CreateTopicsAsync(CancellationToken cancellationToken)
@@ -249,3 +255,6 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
         _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate, _options.Plant);
 }
+
+/// <summary>A broker in a process of this run.</summary>
+internal sealed record StartedBroker(string Server, int ProcessId);

@@ -47,6 +47,9 @@ internal sealed record RunPlan
     /// <summary>Messages a second at which each consumer reads; null: at will.</summary>
     public int? ConsumeRate { get; init; }
 
+    /// <summary>Connections that the broker takes; null: as many as the product's own setting.</summary>
+    public int? MaxConnections { get; init; }
+
     /// <summary>
     /// Whether the consumers are members of one group; null: a single one is, several are given their queues.
     /// </summary>

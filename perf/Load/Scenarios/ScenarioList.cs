@@ -18,6 +18,7 @@ internal static class ScenarioList
         new FilterScenario(),
         new GroupsScenario(),
         new TopicsScenario(),
+        new ConnectionsScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
