@@ -22,6 +22,9 @@ internal sealed class LoadCommandLine
 
     private readonly Option<int?> _producers = Number("--producers", "producers, a connection each", 1, MaxRoles);
     private readonly Option<int?> _consumers = Number("--consumers", "consumers, a connection each (1)", 1, MaxRoles);
+    private readonly Option<int[]?> _pairs = List(
+        "--pairs", "so many producers and as many consumers (throughput)", 1, MaxRoles);
+
     private readonly Option<int?> _queues = Number("--queues", "queues of each topic (4)", 1, 100_000);
     private readonly Option<int?> _topics = Number("--topics", "topics (1)", 1, 100_000);
     private readonly Option<double?> _seconds = Duration("--seconds", "seconds of sending in a measured run", 0.1);
@@ -66,7 +69,7 @@ internal sealed class LoadCommandLine
         _plant.Hidden = true;
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
-            _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup,
+            _scenario, _sizes, _producers, _consumers, _pairs, _queues, _topics, _seconds, _messages, _repeat, _warmup,
             _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _data, _server, _noLimit, _seed, _json,
             _report, _warmMemory, _limitBlock, _limitTotal, _plant,
         };
@@ -84,6 +87,7 @@ internal sealed class LoadCommandLine
             Sizes = NullIfNotGiven(result.GetValue(_sizes)),
             Producers = result.GetValue(_producers),
             Consumers = result.GetValue(_consumers),
+            Pairs = NullIfNotGiven(result.GetValue(_pairs)),
             Queues = result.GetValue(_queues),
             Topics = result.GetValue(_topics),
             Seconds = result.GetValue(_seconds),

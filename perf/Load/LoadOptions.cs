@@ -15,6 +15,9 @@ internal sealed record LoadOptions
 
     public int? Consumers { get; init; }
 
+    /// <summary>Numbers of producers with as many consumers, a row each.</summary>
+    public IReadOnlyList<int>? Pairs { get; init; }
+
     public int? Queues { get; init; }
 
     public int? Topics { get; init; }

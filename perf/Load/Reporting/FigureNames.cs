@@ -61,6 +61,9 @@ internal static class FigureNames
     public const string Repeated = "repeated";
     public const string Rebalance = "rebalanceMs";
     public const string Count = "count";
+    public const string SendNetworkMBps = "sendNetworkMBps";
+    public const string ConsumeNetworkMBps = "consumeNetworkMBps";
+    public const string ProcessDiskMBps = "processDiskMBps";
     public const string IdleConnections = "idleConnections";
     public const string BytesPerConnection = "bytesPerConnection";
     public const string ConnectionsPerSecond = "connectionsPerSecond";
@@ -83,7 +86,7 @@ internal static class FigureNames
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
         FetchedRatio, ReadSeconds, ReadSecondsOfAll, CreateSeconds, ListSeconds, DescribeSeconds, GroupToManual,
-        ConnectionsPerSecond,
+        ConnectionsPerSecond, SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -104,6 +107,7 @@ internal static class FigureNames
         ReopenedResidentBytes, GroupToManual, Repeated,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change)).Append(Of(Of(Rebalance, change), Count))),
         IdleConnections, BytesPerConnection, ConnectionsPerSecond,
+        SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -34,7 +34,7 @@ internal sealed class ConsumerRole : IRole
                 return await ExpectAsync(RoleJson.Read<ExpectOrder>(argument), cancellationToken);
             case "measure":
                 _endToEnd.Clear();
-                return ProcessFigures.Take();
+                return ProcessFigures.TakeWithSockets();
             default:
                 return await JudgeAsync(RoleJson.Read<JudgeOrder>(argument));
         }
@@ -92,7 +92,7 @@ internal sealed class ConsumerRole : IRole
         }
 
         var foundNs = Clock.NowNs;
-        var figures = ProcessFigures.Take();
+        var figures = ProcessFigures.TakeWithSockets();
         await Task.Delay(LingerTime, cancellationToken);
         var idleNs = _lanes.Max(lane => lane.LastConsumedNs);
         return new ExpectResult(_lanes.Sum(lane => lane.Count), Math.Min(idleNs, foundNs), figures);

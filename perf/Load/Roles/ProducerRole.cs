@@ -33,7 +33,7 @@ internal sealed class ProducerRole : IRole
         var before = _lanes.Sum(lane => lane.Sequence);
         for (var i = 0; i < _lanes.Length; i++)
             _lanes[i].Begin(order.Seconds, order.MessagesPerProducer?[i]);
-        var start = ProcessFigures.Take();
+        var start = ProcessFigures.TakeWithSockets();
         var firstSentNs = Clock.NowNs;
         try
         {
@@ -50,7 +50,8 @@ internal sealed class ProducerRole : IRole
             ack.Add(lane.Ack.ToCounts());
         var sent = _lanes.Select(lane => lane.Sequence).ToArray();
         return new SendResult(
-            sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start, ProcessFigures.Take());
+            sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start,
+            ProcessFigures.TakeWithSockets());
     }
 
     private async Task SendOneAsync(SendLane lane, SendOrder order, CancellationToken cancellationToken)

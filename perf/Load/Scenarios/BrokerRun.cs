@@ -28,6 +28,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private readonly List<RoleProcess> _processes = [];
     private string _server = string.Empty;
     private string? _directory;
+    private int? _brokerProcessId;
     private EQueueClient? _client;
 
     /// <summary>What is to be done with the broker that was started before anybody else talks to it.</summary>
@@ -71,6 +72,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task<string> StartBrokerAsync(CancellationToken cancellationToken)
     {
         var broker = Start(RoleList.Broker);
+        _brokerProcessId = broker.ProcessId;
         _directory = session.Workspace.NewPath("broker");
         var order = new BrokerOrder(_directory, plan.Flush) { MaxConnections = plan.MaxConnections };
         var server = (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
@@ -113,8 +115,10 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var figures = new Figures();
         var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
         var brokerStart = await ReadStatsAsync(cancellationToken);
+        var diskStart = ReadDiskBytes();
         var sent = await SendAsync(producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
         var consumed = await ExpectAsync(consumer, sent, cancellationToken);
+        var diskBytes = ReadDiskBytes() - diskStart;
         var brokerEnd = await ReadStatsAsync(cancellationToken);
         if (sampler is not null)
         {
@@ -128,7 +132,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             / (double)sent.Messages;
         var endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
         SetRates(figures, sent, endNs);
-        SetBroker(figures, brokerStart, brokerEnd, sent.Messages, (endNs - sent.FirstSentNs) / 1e9);
+        var seconds = (endNs - sent.FirstSentNs) / 1e9;
+        SetBroker(figures, brokerStart, brokerEnd, sent.Messages, seconds);
+        SetTraffic(figures, sent, consumerStart, consumed, diskBytes / seconds);
         figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
         if (consumer is null)
         {
@@ -183,6 +189,25 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures[FigureNames.ConsumePerSecond] = sent.Messages / seconds;
         figures[FigureNames.ConsumeMBps] = sent.Messages * (double)plan.Size / seconds / 1e6;
     }
+
+    /// <summary>What the system counted: bytes over the clients' sockets, bytes that the broker wrote.</summary>
+    private void SetTraffic(
+        Figures figures, SendResult sent, ProcessFigures? consumerStart, ExpectResult? consumed, double? diskPerSecond)
+    {
+        var sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
+        var seconds = ((consumed?.LastConsumedNs ?? sent.LastAckedNs) - sent.FirstSentNs) / 1e9;
+        figures[FigureNames.SendNetworkMBps] = (sent.End.Sockets?.Sent - sent.Start.Sockets?.Sent) / sendSeconds / 1e6;
+        figures[FigureNames.ConsumeNetworkMBps] =
+            (consumed?.Figures.Sockets?.Received - consumerStart?.Sockets?.Received) / seconds / 1e6;
+        figures[FigureNames.ProcessDiskMBps] = diskPerSecond / 1e6;
+        const string note = "this system does not tell";
+        figures.Note(FigureNames.SendNetworkMBps, note);
+        figures.Note(FigureNames.ConsumeNetworkMBps, plan.Consumers == 0 ? "nothing was consumed" : note);
+        figures.Note(
+            FigureNames.ProcessDiskMBps, _options.Server is null ? note : "the server's process is not this program's");
+    }
+
+    private long? ReadDiskBytes() => _brokerProcessId is { } id ? OtherProcess.ReadDiskWriteBytes(id) : null;
 
     /// <summary>What the broker used and did between two moments.</summary>
     public static void SetBroker(

@@ -1,0 +1,23 @@
+namespace EQueue.Load.Scenarios;
+
+/// <summary>Published figures of earlier systems, to print beside what is measured; of other machines.</summary>
+internal static class OldReport
+{
+    public const string EQueue2 = "EQueue 2.0, its report (5 servers), messages/s";
+
+    /// <summary>Messages a second of the original EQueue from end to end; null for what its report does not
+    /// have.</summary>
+    public static double? MessagesPerSecond(int producers, int consumers, int size) =>
+        (producers, consumers, size) switch
+        {
+            (1, 1, 128) => 56_400,
+            (1, 1, 512) => 41_000,
+            (1, 1, 1024) => 29_000,
+            (1, 1, 2048) => 20_000,
+            (2, 2, 128) => 50_000,
+            (2, 2, 512) => 40_000,
+            (2, 2, 1024) => 31_200,
+            (2, 2, 2048) => 23_000,
+            _ => null,
+        };
+}
