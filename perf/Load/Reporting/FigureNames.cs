@@ -64,6 +64,11 @@ internal static class FigureNames
     public const string SendNetworkMBps = "sendNetworkMBps";
     public const string ConsumeNetworkMBps = "consumeNetworkMBps";
     public const string ProcessDiskMBps = "processDiskMBps";
+    public const string BareStreamMBps = "bareStreamMBps";
+    public const string BarePingPongPerSecond = "barePingPongPerSecond";
+    public const string OnewayToStream = "onewayToStream";
+    public const string AsyncToOneway = "asyncToOneway";
+    public const string SyncToPingPong = "syncToPingPong";
     public const string IdleConnections = "idleConnections";
     public const string BytesPerConnection = "bytesPerConnection";
     public const string ConnectionsPerSecond = "connectionsPerSecond";
@@ -87,6 +92,7 @@ internal static class FigureNames
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
         FetchedRatio, ReadSeconds, ReadSecondsOfAll, CreateSeconds, ListSeconds, DescribeSeconds, GroupToManual,
         ConnectionsPerSecond, SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
+        BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -108,6 +114,7 @@ internal static class FigureNames
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change)).Append(Of(Of(Rebalance, change), Count))),
         IdleConnections, BytesPerConnection, ConnectionsPerSecond,
         SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
+        BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

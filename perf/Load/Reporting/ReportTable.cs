@@ -12,6 +12,8 @@ internal sealed class ReportTable
     private static readonly Column[] Columns =
     [
         new("ready s", FigureNames.ReadySeconds, Thousandths),
+        new("messages", FigureNames.Messages, Whole, InFull: true),
+        new("seconds", FigureNames.ElapsedSeconds, Thousandths, InFull: true),
         new("send/s", FigureNames.SendPerSecond, Whole),
         new("consume/s", FigureNames.ConsumePerSecond, Whole),
         new("send MB/s", FigureNames.SendMBps, Tenths, InFull: true),
@@ -70,6 +72,11 @@ internal sealed class ReportTable
         new("group/manual", FigureNames.GroupToManual, Hundredths),
         .. FigureNames.Changes.SelectMany(OfChange),
         new("came again", FigureNames.Repeated, Whole),
+        new("stream MB/s", FigureNames.BareStreamMBps, Tenths),
+        new("ping-pong/s", FigureNames.BarePingPongPerSecond, Whole),
+        new("oneway/stream", FigureNames.OnewayToStream, Hundredths),
+        new("async/oneway", FigureNames.AsyncToOneway, Hundredths),
+        new("call:round trip", FigureNames.SyncToPingPong, Hundredths),
         new("idle connections", FigureNames.IdleConnections, Whole),
         new("bytes each", FigureNames.BytesPerConnection, Whole),
         new("opened/s", FigureNames.ConnectionsPerSecond, Whole),

@@ -1,9 +1,13 @@
+using EQueue.Load.Calls;
+
 namespace EQueue.Load.Scenarios;
 
 /// <summary>Published figures of earlier systems, to print beside what is measured; of other machines.</summary>
 internal static class OldReport
 {
     public const string EQueue2 = "EQueue 2.0, its report (5 servers), messages/s";
+
+    public const string ENode = "ENode, its report, calls/s";
 
     /// <summary>Messages a second of the original EQueue from end to end; null for what its report does not
     /// have.</summary>
@@ -20,4 +24,12 @@ internal static class OldReport
             (2, 2, 2048) => 23_000,
             _ => null,
         };
+
+    /// <summary>Calls a second of ENode's remoting; null for what its report does not have.</summary>
+    public static double? CallsPerSecond(CallMode mode, int clients, int size) => (mode, clients, size) switch
+    {
+        (CallMode.Oneway, 4, 1024) => 101_265,
+        (CallMode.Async, 1, 1024) => 33_000,
+        _ => null,
+    };
 }
