@@ -62,6 +62,12 @@ internal sealed record LoadOptions
     /// <summary>Idle connections to open.</summary>
     public int? Connections { get; init; }
 
+    /// <summary>The parts of a scenario that are wanted.</summary>
+    public IReadOnlyList<string>? Parts { get; init; }
+
+    /// <summary>Where curves are written.</summary>
+    public string? CurveDirectory { get; init; }
+
     public Plant Plant { get; init; } = Plant.None;
 
     public int WarmMemoryGB { get; init; }

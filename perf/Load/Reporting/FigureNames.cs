@@ -69,6 +69,12 @@ internal static class FigureNames
     public const string OnewayToStream = "onewayToStream";
     public const string AsyncToOneway = "asyncToOneway";
     public const string SyncToPingPong = "syncToPingPong";
+    public const string SendWindowPerSecond = "sendWindowPerSecond";
+    public const string ReceiveWindowPerSecond = "receiveWindowPerSecond";
+    public const string SendMegabitsPerSecond = "sendMegabitsPerSecond";
+    public const string ReceiveMegabitsPerSecond = "receiveMegabitsPerSecond";
+    public const string SubscribersPerSecond = "subscribersPerSecond";
+    public const string SubscriberPerSecond = "subscriberPerSecond";
     public const string IdleConnections = "idleConnections";
     public const string BytesPerConnection = "bytesPerConnection";
     public const string ConnectionsPerSecond = "connectionsPerSecond";
@@ -79,6 +85,13 @@ internal static class FigureNames
 
     /// <summary>What happens to a group, by the name that it has under <see cref="Rebalance"/>.</summary>
     public static readonly IReadOnlyList<string> Changes = ["join", "leave", "kill"];
+
+    /// <summary>Rates as the ZeroMQ report has them, and the sum over all subscribers.</summary>
+    public static readonly IReadOnlyList<string> Windows =
+    [
+        SendWindowPerSecond, ReceiveWindowPerSecond, SendMegabitsPerSecond, ReceiveMegabitsPerSecond,
+        SubscribersPerSecond,
+    ];
 
     /// <summary>Counts of messages that were wrong.</summary>
     public static readonly IReadOnlyList<string> Faults = [Missing, Duplicated, Reordered, Damaged];
@@ -93,6 +106,7 @@ internal static class FigureNames
         FetchedRatio, ReadSeconds, ReadSecondsOfAll, CreateSeconds, ListSeconds, DescribeSeconds, GroupToManual,
         ConnectionsPerSecond, SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
+        .. Windows,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -115,6 +129,7 @@ internal static class FigureNames
         IdleConnections, BytesPerConnection, ConnectionsPerSecond,
         SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
+        .. Windows,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -13,6 +13,9 @@ internal sealed class Figures
     /// <summary>What <see cref="FigureNames.ReferenceValue"/> was measured on; null when there is none.</summary>
     public string? ReferenceSystem { get; private set; }
 
+    /// <summary>Messages a second of each subscriber; null when there are none.</summary>
+    public IReadOnlyList<double>? SubscriberPerSecond { get; set; }
+
     /// <summary>Why figures are absent, by name of the figure or of its group.</summary>
     public IReadOnlyDictionary<string, string> Notes => _notes;
 
@@ -86,7 +89,8 @@ internal sealed class Figures
                 this[name] = null;
         }
 
-        foreach (var name in FigureNames.Rates)
+        SubscriberPerSecond = null;
+        foreach (var name in FigureNames.Rates.Append(FigureNames.SubscriberPerSecond))
             Note(name, note);
         Note("latencyUs", note);
     }
@@ -103,6 +107,12 @@ internal sealed class Figures
             var isCount = name is FigureNames.Missing or FigureNames.Duplicated or FigureNames.Reordered
                 or FigureNames.Damaged or FigureNames.Repeated;
             row[name] = isCount ? values.Sum() : Statistics.Median(values);
+        }
+
+        if (runs[0].SubscriberPerSecond is { } first)
+        {
+            row.SubscriberPerSecond = [.. first.Select((_, i) => Statistics.Median(
+                [.. runs.Select(run => run.SubscriberPerSecond![i])]))];
         }
 
         string[] rates =

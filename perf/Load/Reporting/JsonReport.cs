@@ -62,6 +62,11 @@ internal static class JsonReport
                 notes[name] = NoteOf(figures, name) ?? restNote;
         }
 
+        json[FigureNames.SubscriberPerSecond] = figures.SubscriberPerSecond is { } rates
+            ? new JsonArray([.. rates.Select(rate => (JsonNode)Number(rate))])
+            : null;
+        if (figures.SubscriberPerSecond is null)
+            notes[FigureNames.SubscriberPerSecond] = NoteOf(figures, FigureNames.SubscriberPerSecond) ?? restNote;
         json["notes"] = notes;
         return json;
     }

@@ -34,6 +34,7 @@ internal sealed class ConsumerRole : IRole
                 return await ExpectAsync(RoleJson.Read<ExpectOrder>(argument), cancellationToken);
             case "measure":
                 _endToEnd.Clear();
+                _lanes.ForEach(lane => lane.Begin());
                 return ProcessFigures.TakeWithSockets();
             default:
                 return await JudgeAsync(RoleJson.Read<JudgeOrder>(argument));
@@ -102,7 +103,7 @@ internal sealed class ConsumerRole : IRole
     {
         await StopAsync();
         var check = SequenceChecker.Judge([.. _lanes.Select(lane => lane.Checker)], order.Sent);
-        return new JudgeResult(check, _endToEnd.ToCounts());
+        return new JudgeResult(check, _endToEnd.ToCounts()) { WindowPerSecond = _lanes[0].WindowPerSecond };
     }
 
     private async Task StopAsync()

@@ -51,7 +51,10 @@ internal sealed class ProducerRole : IRole
         var sent = _lanes.Select(lane => lane.Sequence).ToArray();
         return new SendResult(
             sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start,
-            ProcessFigures.TakeWithSockets());
+            ProcessFigures.TakeWithSockets())
+        {
+            WindowPerSecond = _lanes[0].WindowPerSecond,
+        };
     }
 
     private async Task SendOneAsync(SendLane lane, SendOrder order, CancellationToken cancellationToken)

@@ -1,5 +1,6 @@
 using EQueue.Load.Calls;
 using EQueue.Load.Consuming;
+using EQueue.Load.Fanning;
 using EQueue.Load.Filtering;
 using EQueue.Load.Grouping;
 using EQueue.Load.Idling;
@@ -33,6 +34,7 @@ internal static class RoleList
     public const string Watch = "watch";
     public const string Members = "members";
     public const string Idle = "idle";
+    public const string Forward = "forward";
 
     public static IRole? Create(string name) => name switch
     {
@@ -55,6 +57,7 @@ internal static class RoleList
         Watch => new WatchRole(),
         Members => new MembersRole(),
         Idle => new IdleRole(),
+        Forward => new ForwardRole(),
         _ => null,
     };
 }

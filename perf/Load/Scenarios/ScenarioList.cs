@@ -19,6 +19,7 @@ internal static class ScenarioList
         new GroupsScenario(),
         new TopicsScenario(),
         new ConnectionsScenario(),
+        new FanoutScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

@@ -24,6 +24,9 @@ internal sealed record ProducerOrder(
     /// Queues of the topic among which paced messages take turns, by their keys; 0: without keys, in runs.
     /// </summary>
     public int KeyedQueues { get; init; }
+
+    /// <summary>Whether the first producer's rate over windows of messages is told.</summary>
+    public bool InWindows { get; init; }
 }
 
 /// <summary>One stretch of sending: by time, or by count when <see cref="MessagesPerProducer"/> is set.</summary>
@@ -45,4 +48,8 @@ internal sealed record SendResult(
     long LastAckedNs,
     LatencyCounts Ack,
     ProcessFigures Start,
-    ProcessFigures End);
+    ProcessFigures End)
+{
+    /// <summary>The median of <see cref="WindowRates"/> in this stretch; null when nobody asked.</summary>
+    public double? WindowPerSecond { get; init; }
+}
