@@ -51,7 +51,7 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _connections = Number(
         "--connections", "idle connections (connections: what descriptors allow)", 1, 200_000);
 
-    private readonly Option<string?> _parts = Text("--part", "parts of the scenario, with commas (fanout: all)");
+    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish: all)");
     private readonly Option<string?> _curves = Text("--curves", "write gnuplot's curves into this directory (fanout)");
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");

@@ -4,7 +4,7 @@ namespace EQueue.Load;
 internal sealed record LoadOptions
 {
     /// <summary>The smallest body that holds the checker's stamp, bytes.</summary>
-    public const int MinBodySize = 16;
+    public const int MinBodySize = 10;
 
     /// <summary>The largest body that a broker with its own defaults takes, bytes.</summary>
     public const int MaxBodySize = 4 << 20;

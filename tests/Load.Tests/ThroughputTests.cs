@@ -49,6 +49,7 @@ public sealed class ThroughputTests
     [InlineData("batch", 1, 1, 1, 16)]
     [InlineData("span", 1, 1, 1, 128)]
     [InlineData("oneway", 1, 1, 1, 23)]
+    [InlineData("message", 2, 1, 1, 10)]
     [InlineData("sync", 2, 1, 1, 24)]
     [InlineData("callback", 1, 2, 1, 1000)]
     public async Task GivenAnApi_WhenACountedNumberIsSent_ThenEveryMessageIsConsumedOnce(

@@ -75,6 +75,9 @@ internal static class FigureNames
     public const string ReceiveMegabitsPerSecond = "receiveMegabitsPerSecond";
     public const string SubscribersPerSecond = "subscribersPerSecond";
     public const string SubscriberPerSecond = "subscriberPerSecond";
+    public const string BlockedBatches = "blockedBatches";
+    public const string ResumeSeconds = "resumeSeconds";
+    public const string OpenConnections = "openConnections";
     public const string IdleConnections = "idleConnections";
     public const string BytesPerConnection = "bytesPerConnection";
     public const string ConnectionsPerSecond = "connectionsPerSecond";
@@ -107,6 +110,7 @@ internal static class FigureNames
         ConnectionsPerSecond, SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
         .. Windows,
+        ResumeSeconds,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -130,6 +134,7 @@ internal static class FigureNames
         SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
         .. Windows,
+        BlockedBatches, ResumeSeconds, OpenConnections,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

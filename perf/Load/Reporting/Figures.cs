@@ -118,6 +118,7 @@ internal sealed class Figures
         string[] rates =
         [
             FigureNames.ConsumePerSecond, FigureNames.SendPerSecond, FigureNames.ConsumeMBps, FigureNames.ReadySeconds,
+            FigureNames.ResumeSeconds,
         ];
         foreach (var name in rates)
         {

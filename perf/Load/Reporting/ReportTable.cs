@@ -82,10 +82,16 @@ internal sealed class ReportTable
         new("ST Mbit/s", FigureNames.SendMegabitsPerSecond, Whole),
         new("RT Mbit/s", FigureNames.ReceiveMegabitsPerSecond, Whole),
         new("all subscribers/s", FigureNames.SubscribersPerSecond, Whole),
+        new("blocked batches", FigureNames.BlockedBatches, Whole),
+        new("resume s", FigureNames.ResumeSeconds, Thousandths),
+        new("producers' connections", FigureNames.OpenConnections, Whole),
         new("idle connections", FigureNames.IdleConnections, Whole),
         new("bytes each", FigureNames.BytesPerConnection, Whole),
         new("opened/s", FigureNames.ConnectionsPerSecond, Whole),
     ];
+
+    /// <summary>In place of what a row does not have.</summary>
+    private const string Absent = "-";
 
     private readonly List<string> _headers = [];
     private readonly List<string[]> _rows = [];
@@ -98,7 +104,7 @@ internal sealed class ReportTable
         var rows = report.Rows;
         if (rows.Count == 0)
             return;
-        var parameters = rows[0].Parameters.Select(parameter => parameter.Name).ToArray();
+        var parameters = rows.SelectMany(row => row.Parameters.Select(each => each.Name)).Distinct().ToArray();
         var varying = parameters.Where(name => rows.Select(row => ValueOf(row, name)).Distinct().Count() > 1).ToArray();
         var shown = Columns
             .Where(column => inFull || !column.InFull)
@@ -114,7 +120,7 @@ internal sealed class ReportTable
         }
 
         var fixedOnes = parameters.Except(varying)
-            .Where(name => rows[0].Parameters.First(parameter => parameter.Name == name).Value is not null)
+            .Where(name => ValueOf(rows[0], name) != Absent)
             .Select(name => $"{name} {ValueOf(rows[0], name)}");
         _remarks.Add($"{report.Scenario}: {string.Join(", ", fixedOnes)}");
         var references = rows.Select(row => row.Medians.ReferenceSystem).OfType<string>().Distinct();
@@ -183,7 +189,7 @@ internal sealed class ReportTable
         [.. _headers.Select((header, i) => Math.Max(header.Length, _rows.Max(row => row[i].Length)))];
 
     private static string ValueOf(ReportRow row, string name) =>
-        row.Parameters.First(parameter => parameter.Name == name).Value?.ToString() ?? "-";
+        row.Parameters.FirstOrDefault(parameter => parameter.Name == name).Value?.ToString() ?? Absent;
 
     private static string Whole(double value) => value.ToString("N0", CultureInfo.InvariantCulture);
 

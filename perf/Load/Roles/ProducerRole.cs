@@ -37,7 +37,7 @@ internal sealed class ProducerRole : IRole
         var firstSentNs = Clock.NowNs;
         try
         {
-            await Task.WhenAll(_lanes.Select(lane => Task.Run(() => SendOneAsync(lane, order, cancellationToken))));
+            await SendAllAsync(order, cancellationToken);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
         {
@@ -55,6 +55,14 @@ internal sealed class ProducerRole : IRole
         {
             WindowPerSecond = _lanes[0].WindowPerSecond,
         };
+    }
+
+    private Task SendAllAsync(SendOrder order, CancellationToken cancellationToken)
+    {
+        if (order.AtATime is not { } count)
+            return Task.WhenAll(_lanes.Select(lane => Task.Run(() => SendOneAsync(lane, order, cancellationToken))));
+        var some = new ParallelOptions { MaxDegreeOfParallelism = count, CancellationToken = cancellationToken };
+        return Parallel.ForEachAsync(_lanes, some, async (lane, token) => await SendOneAsync(lane, order, token));
     }
 
     private async Task SendOneAsync(SendLane lane, SendOrder order, CancellationToken cancellationToken)

@@ -103,6 +103,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task<Figures> MeasureAsync(
         RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
     {
+        var figures = new Figures();
+        if (plan.ConnectAtATime is not null)
+            await ConnectAsync(figures, producer, consumer, cancellationToken);
         if (plan.Warmup > 0)
         {
             var warm = await SendAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
@@ -112,7 +115,6 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var consumerStart = consumer is null
             ? null
             : await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
-        var figures = new Figures();
         var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
         var brokerStart = await ReadStatsAsync(cancellationToken);
         var diskStart = ReadDiskBytes();
@@ -151,6 +153,21 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
         AddNotes(figures);
         return figures;
+    }
+
+    /// <summary>A message of each producer, a few producers at a time.</summary>
+    private async Task ConnectAsync(
+        Figures figures, RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
+    {
+        var before = await ReadStatsAsync(cancellationToken);
+        long[] shares = [.. Enumerable.Repeat(1L, plan.Producers)];
+        var order = new SendOrder(0, shares, null) { AtATime = plan.ConnectAtATime };
+        var sent = await SendAsync(producer, order, cancellationToken);
+        await ExpectAsync(consumer, sent, cancellationToken);
+        const string name = "broker.connections";
+        var opened = (await ReadStatsAsync(cancellationToken)).Find(name) - before.Find(name);
+        figures[FigureNames.OpenConnections] = opened;
+        figures[FigureNames.ConnectionsPerSecond] = opened / ((sent.LastAckedNs - sent.FirstSentNs) / 1e9);
     }
 
     private static Task<SendResult> SendAsync(
@@ -274,7 +291,10 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
     private ProducerOrder NewProducerOrder() => new(
         _server, plan.Producers, _topics, plan.Size, _options.Seed, _run, plan.SlotCount, plan.Api, plan.InFlight,
-        plan.BatchCount, plan.SampleMask);
+        plan.BatchCount, plan.SampleMask)
+    {
+        PinTopics = plan.PinTopics,
+    };
 
     private ConsumerOrder NewConsumerOrder() => new(
         _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,

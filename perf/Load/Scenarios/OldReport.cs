@@ -9,6 +9,28 @@ internal static class OldReport
 
     public const string ENode = "ENode, its report, calls/s";
 
+    public const string Jellyfish = "Jellyfish, its report (over DPDK), messages/s";
+
+    public const string JellyfishEnqueue = "Jellyfish, its report (over DPDK), enqueue at a depth of 128, us";
+
+    public const string JellyfishEndToEnd =
+        "Jellyfish, its report (over DPDK), enqueue to dequeue at a depth of 128, us";
+
+    public const double JellyfishEnqueueUs = 10;
+
+    public const double JellyfishEndToEndUs = 20;
+
+    /// <summary>Messages a second of Jellyfish.</summary>
+    /// <param name="isThrough">From enqueue to dequeue; else enqueued only.</param>
+    /// <param name="isByTen">In batches of ten; else singly.</param>
+    public static double JellyfishPerSecond(bool isThrough, bool isByTen) => (isThrough, isByTen) switch
+    {
+        (false, false) => 4e6,
+        (true, false) => 2e6,
+        (false, true) => 40e6,
+        (true, true) => 20e6,
+    };
+
     /// <summary>Messages a second of the original EQueue from end to end; null for what its report does not
     /// have.</summary>
     public static double? MessagesPerSecond(int producers, int consumers, int size) =>

@@ -20,6 +20,7 @@ internal static class ScenarioList
         new TopicsScenario(),
         new ConnectionsScenario(),
         new FanoutScenario(),
+        new JellyfishScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

@@ -31,7 +31,7 @@ internal sealed class SendLane : IAsyncDisposable
     {
         _client = new EQueueClient(order.Server);
         _bodies = new BodyPool(order.Seed, number, order.Size, order.SlotCount);
-        _topics = order.Topics;
+        _topics = order.PinTopics ? [order.Topics[number % order.Topics.Count]] : order.Topics;
         _run = order.Run;
         _number = number;
         _sampleMask = order.SampleMask;

@@ -25,6 +25,9 @@ internal sealed record ProducerOrder(
     /// </summary>
     public int KeyedQueues { get; init; }
 
+    /// <summary>Whether each producer keeps to one topic, its number modulo theirs.</summary>
+    public bool PinTopics { get; init; }
+
     /// <summary>Whether the first producer's rate over windows of messages is told.</summary>
     public bool InWindows { get; init; }
 }
@@ -33,7 +36,11 @@ internal sealed record ProducerOrder(
 /// <param name="Rate">
 /// Messages a second of all producers together, sent on time whatever the answers do; null: at will.
 /// </param>
-internal sealed record SendOrder(double Seconds, IReadOnlyList<long>? MessagesPerProducer, int? Rate);
+internal sealed record SendOrder(double Seconds, IReadOnlyList<long>? MessagesPerProducer, int? Rate)
+{
+    /// <summary>Producers that send at a time, so that very many connect little by little; null: all.</summary>
+    public int? AtATime { get; init; }
+}
 
 /// <summary>What was sent and acknowledged.</summary>
 /// <param name="SentInAll">By producer, since the start of the process.</param>
