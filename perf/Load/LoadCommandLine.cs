@@ -51,7 +51,8 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _connections = Number(
         "--connections", "idle connections (connections: what descriptors allow)", 1, 200_000);
 
-    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish: all)");
+    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish, all)");
+    private readonly Option<bool> _quick = new("--quick") { Description = "each scenario shortly (all)" };
     private readonly Option<string?> _curves = Text("--curves", "write gnuplot's curves into this directory (fanout)");
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
@@ -72,7 +73,7 @@ internal sealed class LoadCommandLine
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
             _scenario, _sizes, _producers, _consumers, _pairs, _queues, _topics, _seconds, _messages, _repeat, _warmup,
-            _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _parts, _curves, _data, _server, _noLimit,
+            _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _parts, _quick, _curves, _data, _server, _noLimit,
             _seed, _json, _report, _warmMemory, _limitBlock, _limitTotal, _plant,
         };
     }
@@ -104,6 +105,7 @@ internal sealed class LoadCommandLine
             Changes = result.GetValue(_changes),
             Connections = result.GetValue(_connections),
             Parts = result.GetValue(_parts)?.Split(','),
+            Quick = result.GetValue(_quick),
             CurveDirectory = result.GetValue(_curves),
             DataDirectory = result.GetValue(_data),
             Server = result.GetValue(_server),

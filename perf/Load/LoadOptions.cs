@@ -65,6 +65,9 @@ internal sealed record LoadOptions
     /// <summary>The parts of a scenario that are wanted.</summary>
     public IReadOnlyList<string>? Parts { get; init; }
 
+    /// <summary>Whether every scenario is to be short.</summary>
+    public bool Quick { get; init; }
+
     /// <summary>Where curves are written.</summary>
     public string? CurveDirectory { get; init; }
 

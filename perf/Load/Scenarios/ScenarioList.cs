@@ -21,6 +21,7 @@ internal static class ScenarioList
         new ConnectionsScenario(),
         new FanoutScenario(),
         new JellyfishScenario(),
+        new AllScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
