@@ -42,6 +42,12 @@ internal static class LoadCommand
             return LoadExit.Usage;
         }
 
+        if (options.Quick && scenario is not AllScenario)
+        {
+            await Console.Error.WriteLineAsync("--quick belongs to 'all'");
+            return LoadExit.Usage;
+        }
+
         using var interrupted = new CancellationTokenSource();
         using var onInterrupt = Register(PosixSignal.SIGINT, interrupted);
         using var onTerminate = Register(PosixSignal.SIGTERM, interrupted);
@@ -82,6 +88,12 @@ internal static class LoadCommand
     private static bool Publish(LoadReport report, LoadOptions options)
     {
         new ReportTable(report, inFull: false).Print();
+        foreach (var section in report.Sections)
+        {
+            Console.WriteLine($"== {section.Title}");
+            new ReportTable(section, inFull: false).Print();
+        }
+
         try
         {
             if (options.JsonFile is { } json)

@@ -22,6 +22,9 @@ internal sealed class LoadCommandLine
 
     private readonly Option<int?> _producers = Number("--producers", "producers, a connection each", 1, MaxRoles);
     private readonly Option<int?> _consumers = Number("--consumers", "consumers, a connection each (1)", 1, MaxRoles);
+    private readonly Option<int[]?> _pairs = List(
+        "--pairs", "so many producers and as many consumers (throughput)", 1, MaxRoles);
+
     private readonly Option<int?> _queues = Number("--queues", "queues of each topic (4)", 1, 100_000);
     private readonly Option<int?> _topics = Number("--topics", "topics (1)", 1, 100_000);
     private readonly Option<double?> _seconds = Duration("--seconds", "seconds of sending in a measured run", 0.1);
@@ -45,6 +48,12 @@ internal sealed class LoadCommandLine
         "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
 
     private readonly Option<int?> _changes = Number("--changes", "changes of members in each run (groups, 40)", 4, 10_000);
+    private readonly Option<int?> _connections = Number(
+        "--connections", "idle connections (connections: what descriptors allow)", 1, 200_000);
+
+    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish, all)");
+    private readonly Option<bool> _quick = new("--quick") { Description = "each scenario shortly (all)" };
+    private readonly Option<string?> _curves = Text("--curves", "write gnuplot's curves into this directory (fanout)");
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
     private readonly Option<bool> _noLimit = new("--no-limit") { Description = "leave the limit runs out" };
@@ -63,9 +72,9 @@ internal sealed class LoadCommandLine
         _plant.Hidden = true;
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
-            _scenario, _sizes, _producers, _consumers, _queues, _topics, _seconds, _messages, _repeat, _warmup, _api,
-            _flush, _inFlight, _rates, _logGB, _changes, _data, _server, _noLimit, _seed, _json, _report, _warmMemory,
-            _limitBlock, _limitTotal, _plant,
+            _scenario, _sizes, _producers, _consumers, _pairs, _queues, _topics, _seconds, _messages, _repeat, _warmup,
+            _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _parts, _quick, _curves, _data, _server, _noLimit,
+            _seed, _json, _report, _warmMemory, _limitBlock, _limitTotal, _plant,
         };
     }
 
@@ -81,6 +90,7 @@ internal sealed class LoadCommandLine
             Sizes = NullIfNotGiven(result.GetValue(_sizes)),
             Producers = result.GetValue(_producers),
             Consumers = result.GetValue(_consumers),
+            Pairs = NullIfNotGiven(result.GetValue(_pairs)),
             Queues = result.GetValue(_queues),
             Topics = result.GetValue(_topics),
             Seconds = result.GetValue(_seconds),
@@ -93,6 +103,10 @@ internal sealed class LoadCommandLine
             Rates = NullIfNotGiven(result.GetValue(_rates)),
             LogGB = result.GetValue(_logGB),
             Changes = result.GetValue(_changes),
+            Connections = result.GetValue(_connections),
+            Parts = result.GetValue(_parts)?.Split(','),
+            Quick = result.GetValue(_quick),
+            CurveDirectory = result.GetValue(_curves),
             DataDirectory = result.GetValue(_data),
             Server = result.GetValue(_server),
             NoLimit = result.GetValue(_noLimit),

@@ -4,7 +4,7 @@ namespace EQueue.Load;
 internal sealed record LoadOptions
 {
     /// <summary>The smallest body that holds the checker's stamp, bytes.</summary>
-    public const int MinBodySize = 16;
+    public const int MinBodySize = 10;
 
     /// <summary>The largest body that a broker with its own defaults takes, bytes.</summary>
     public const int MaxBodySize = 4 << 20;
@@ -14,6 +14,9 @@ internal sealed record LoadOptions
     public int? Producers { get; init; }
 
     public int? Consumers { get; init; }
+
+    /// <summary>Numbers of producers with as many consumers, a row each.</summary>
+    public IReadOnlyList<int>? Pairs { get; init; }
 
     public int? Queues { get; init; }
 
@@ -55,6 +58,18 @@ internal sealed record LoadOptions
 
     /// <summary>Changes of a group's members in a measured run.</summary>
     public int? Changes { get; init; }
+
+    /// <summary>Idle connections to open.</summary>
+    public int? Connections { get; init; }
+
+    /// <summary>The parts of a scenario that are wanted.</summary>
+    public IReadOnlyList<string>? Parts { get; init; }
+
+    /// <summary>Whether every scenario is to be short.</summary>
+    public bool Quick { get; init; }
+
+    /// <summary>Where curves are written.</summary>
+    public string? CurveDirectory { get; init; }
 
     public Plant Plant { get; init; } = Plant.None;
 

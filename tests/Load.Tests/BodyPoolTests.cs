@@ -5,6 +5,8 @@ namespace EQueue.Load.Tests;
 public sealed class BodyPoolTests
 {
     [Theory]
+    [InlineData(10)]
+    [InlineData(15)]
     [InlineData(16)]
     [InlineData(23)]
     [InlineData(24)]

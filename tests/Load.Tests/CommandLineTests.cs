@@ -7,7 +7,7 @@ public sealed class CommandLineTests
     [InlineData("limit --sze 3")]
     [InlineData("limit --repeat 0")]
     [InlineData("limit --repeat x")]
-    [InlineData("limit --size 15")]
+    [InlineData("limit --size 9")]
     [InlineData("limit --size 128,")]
     [InlineData("limit --size 4194305")]
     [InlineData("limit --messages 0")]

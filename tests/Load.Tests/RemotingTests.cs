@@ -24,14 +24,49 @@ public sealed class RemotingTests
             Assert.Equal(0, row.GetProperty("missing").GetInt64());
             Assert.Equal(0, row.GetProperty("reordered").GetInt64());
             Assert.True(row.GetProperty("reference").GetProperty("value").GetDouble() > 0);
+            Assert.True(row.GetProperty("bareStreamMBps").GetDouble() > 0);
+            Assert.True(row.GetProperty("barePingPongPerSecond").GetDouble() > 0);
+            foreach (var role in new[] { "broker", "producer" })
+                Assert.True(row.GetProperty(role).GetProperty("cpuPercent").GetDouble() > 0, role);
         });
+        Assert.True(rows[0].GetProperty("onewayToStream").GetDouble() > 0);
+        Assert.True(rows[1].GetProperty("asyncToOneway").GetDouble() > 0);
+        Assert.Equal(JsonValueKind.Null, rows[2].GetProperty("syncToPingPong").ValueKind);
         Assert.Equal(JsonValueKind.Null, Ack(rows[0]).ValueKind);
         Assert.True(Ack(rows[2]).GetDouble() > 0);
     }
 
+    [Fact]
+    public async Task GivenANumberOfCalls_WhenOneClientMakesThem_ThenTheTimeAndTheOldFiguresAreTold()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "remoting", "--size", "1024", "--producers", "1", "--messages", "3001", "--seconds", "0.2", "--warmup", "0",
+            "--repeat", "1", "--json", "remoting.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("remoting.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.All(rows, row =>
+        {
+            Assert.Equal(3001, row.GetProperty("messages").GetInt64());
+            Assert.True(row.GetProperty("elapsedSeconds").GetDouble() > 0);
+        });
+        Assert.Equal(33_000, rows[1].GetProperty("reference").GetProperty("value").GetDouble());
+        Assert.Equal(
+            rows[1].GetProperty("sendPerSecond").GetDouble() / 33_000,
+            rows[1].GetProperty("reference").GetProperty("ratio").GetDouble(),
+            tolerance: 0.001);
+        Assert.Equal(
+            rows[2].GetProperty("barePingPongPerSecond").GetDouble() / rows[2].GetProperty("sendPerSecond").GetDouble(),
+            rows[2].GetProperty("syncToPingPong").GetDouble(),
+            tolerance: 0.001);
+    }
+
     [Theory]
     [InlineData("--server", "127.0.0.1:1")]
-    [InlineData("--messages", "5")]
+    [InlineData("--messages", "1")]
+    [InlineData("--rate", "5")]
     [InlineData("--plant", "missing")]
     public async Task GivenAFlagThatRemotingDoesNotKnow_WhenRun_ThenItExitsWith2(string flag, string value)
     {

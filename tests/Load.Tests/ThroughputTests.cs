@@ -17,7 +17,10 @@ public sealed class ThroughputTests
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
         var row = program.ReadJson("out.json").GetProperty("rows")[0];
         string[] measured =
-            ["sendPerSecond", "consumePerSecond", "diskWriteMBps", "limitMBps", "ratioToLimit", "fdatasyncs"];
+        [
+            "sendPerSecond", "consumePerSecond", "diskWriteMBps", "limitMBps", "ratioToLimit", "fdatasyncs",
+            "processDiskMBps",
+        ];
         foreach (var name in measured)
             Assert.True(row.GetProperty(name).GetDouble() > 0, name);
         foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
@@ -29,6 +32,11 @@ public sealed class ThroughputTests
                 each => Assert.Equal(JsonValueKind.Number, each.Value.ValueKind));
         }
 
+        Assert.InRange(Ratio(row, "sendNetworkMBps", "sendMBps"), 1, 2);
+        Assert.InRange(Ratio(row, "consumeNetworkMBps", "consumeMBps"), 1, 2);
+        var reference = row.GetProperty("reference");
+        Assert.Equal(56_400, reference.GetProperty("value").GetDouble());
+        Assert.Equal(Ratio(row, "consumePerSecond") / 56_400, Ratio(reference, "ratio"), tolerance: 0.001);
         foreach (var latency in new[] { "ack", "endToEnd" })
             Assert.True(row.GetProperty("latencyUs").GetProperty(latency).GetProperty("p50").GetDouble() > 0, latency);
         Assert.Contains("consume/s", outcome.Output, StringComparison.Ordinal);
@@ -41,6 +49,7 @@ public sealed class ThroughputTests
     [InlineData("batch", 1, 1, 1, 16)]
     [InlineData("span", 1, 1, 1, 128)]
     [InlineData("oneway", 1, 1, 1, 23)]
+    [InlineData("message", 2, 1, 1, 10)]
     [InlineData("sync", 2, 1, 1, 24)]
     [InlineData("callback", 1, 2, 1, 1000)]
     public async Task GivenAnApi_WhenACountedNumberIsSent_ThenEveryMessageIsConsumedOnce(
@@ -92,6 +101,7 @@ public sealed class ThroughputTests
     [InlineData("--size 4194304 --in-flight 1000")]
     [InlineData("--producers 3 --messages 2")]
     [InlineData("--in-flight 1,2")]
+    [InlineData("--pairs 1,2 --producers 1")]
     public async Task GivenFlagsThatDoNotFitTogether_WhenRun_ThenItExitsWith2BeforeAnythingStarts(string flags)
     {
         using var program = new LoadProgram();
@@ -161,6 +171,31 @@ public sealed class ThroughputTests
             Assert.True(row.GetProperty("reference").GetProperty("value").GetDouble() > 0);
         });
     }
+
+    [Fact]
+    public async Task GivenPairs_WhenThroughputRuns_ThenEachHasARowBesideTheOldFigureOfTheSameCase()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "throughput", "--pairs", "1,2", "--size", "512,600", "--messages", "5000", "--warmup", "0",
+            "--repeat", "1", "--no-limit", "--json", "out.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var rows = program.ReadJson("out.json").GetProperty("rows").EnumerateArray().ToArray();
+        Assert.Equal([1, 1, 2, 2], rows.Select(row => row.GetProperty("params").GetProperty("producers").GetInt32()));
+        Assert.Equal([1, 1, 2, 2], rows.Select(row => row.GetProperty("params").GetProperty("consumers").GetInt32()));
+        Assert.Equal([41_000, null, 40_000, null], rows.Select(Reference));
+    }
+
+    private static double? Reference(JsonElement row)
+    {
+        var value = row.GetProperty("reference").GetProperty("value");
+        return value.ValueKind == JsonValueKind.Null ? null : value.GetDouble();
+    }
+
+    private static double Ratio(JsonElement row, string name, string? to = null) =>
+        row.GetProperty(name).GetDouble() / (to is null ? 1 : row.GetProperty(to).GetDouble());
 
     private static IEnumerable<string?> Leftovers(LoadProgram program) =>
         Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName).Order();

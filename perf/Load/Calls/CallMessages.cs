@@ -15,8 +15,9 @@ internal enum CallMode
     Sync,
 }
 
-/// <summary>One stretch of calls.</summary>
-internal sealed record CallOrder(int Port, CallMode Mode, int Size, int InFlight, double Seconds);
+/// <summary>One stretch of calls: by time, or by count when <see cref="Calls"/> is set.</summary>
+/// <param name="Calls">Of this client.</param>
+internal sealed record CallOrder(int Port, CallMode Mode, int Size, int InFlight, double Seconds, long? Calls = null);
 
 /// <summary>What a client called in a stretch, and since its start.</summary>
 /// <param name="WrongAnswers">Answers that belong to another request.</param>

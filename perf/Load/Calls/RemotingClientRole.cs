@@ -27,6 +27,7 @@ internal sealed class RemotingClientRole : IRole
     private long _next;
     private long _wrongAnswers;
     private long _deadlineNs;
+    private long _end;
 
     public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
@@ -46,7 +47,8 @@ internal sealed class RemotingClientRole : IRole
         var before = _next;
         var start = ProcessFigures.Take();
         var firstSentNs = Clock.NowNs;
-        _deadlineNs = firstSentNs + (long)(order.Seconds * 1e9);
+        _deadlineNs = order.Calls is null ? firstSentNs + (long)(order.Seconds * 1e9) : long.MaxValue;
+        _end = order.Calls is { } calls ? _next + calls : long.MaxValue;
         await (order.Mode switch
         {
             CallMode.Oneway => Task.Run(() => SendOnewayAsync(_client, cancellationToken), cancellationToken),
@@ -107,7 +109,7 @@ internal sealed class RemotingClientRole : IRole
 
     private bool TryNext(out FrameBuffer request)
     {
-        if ((_next & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs)
+        if (_next == _end || ((_next & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs))
         {
             request = null!;
             return false;

@@ -12,6 +12,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
     private readonly QueueReader? _reader;
     private readonly LatencyHistogram _endToEnd;
     private readonly PlantedDefect? _defect;
+    private readonly WindowRates? _arrivals;
     private string _lastTopic = string.Empty;
     private int _lastTopicIndex;
     private long _count;
@@ -31,6 +32,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
             order.Run);
         if (order.Plant != Plant.None && number == 0)
             _defect = new PlantedDefect(order.Plant, Checker.Observe);
+        _arrivals = order.InWindows && number == 0 ? new WindowRates() : null;
         if (order.InGroup)
             _member = _client.CreateConsumer(order.Group, order.Topics, new ConsumerOptions());
         else
@@ -38,6 +40,9 @@ internal sealed class ConsumeLane : IAsyncDisposable
     }
 
     public SequenceChecker Checker { get; }
+
+    /// <summary>The median rate over windows of messages; null when nobody asked. Read it at the end.</summary>
+    public double? WindowPerSecond => _arrivals?.MedianPerSecond();
 
     /// <summary>Messages looked at so far. Any thread may read it.</summary>
     public long Count => Volatile.Read(ref _count);
@@ -72,6 +77,9 @@ internal sealed class ConsumeLane : IAsyncDisposable
     public Task RunAsync(CancellationToken cancellationToken) => _order.Batches
         ? ReadBatchesAsync(_member?.ReadBatchesAsync(cancellationToken) ?? _reader!.ReadBatchesAsync(cancellationToken))
         : ReadMessagesAsync(_member?.ReadAllAsync(cancellationToken) ?? _reader!.ReadAllAsync(cancellationToken));
+
+    /// <summary>What comes from now on counts. Nothing comes meanwhile.</summary>
+    public void Begin() => _arrivals?.Clear();
 
     public async ValueTask DisposeAsync()
     {
@@ -138,6 +146,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
                 _endToEnd.Record(Clock.NowNs - sentNs);
         }
 
+        _arrivals?.Record(Clock.NowNs);
         Volatile.Write(ref _count, _count + 1);
     }
 

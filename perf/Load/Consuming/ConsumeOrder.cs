@@ -24,7 +24,11 @@ internal sealed record ConsumerOrder(
     bool Batches,
     bool TimeAll,
     int? Rate,
-    Plant Plant);
+    Plant Plant)
+{
+    /// <summary>Whether the first consumer's rate over windows of messages is told.</summary>
+    public bool InWindows { get; init; }
+}
 
 /// <summary>Waits until so many messages have come, or none comes any more.</summary>
 /// <param name="Total">Messages since the start of the process.</param>
@@ -40,4 +44,8 @@ internal sealed record ExpectResult(long Received, long LastConsumedNs, ProcessF
 internal sealed record JudgeOrder(IReadOnlyList<long> Sent);
 
 /// <summary>The verdict over everything, and the latencies since the last <c>measure</c>.</summary>
-internal sealed record JudgeResult(CheckResult Check, LatencyCounts EndToEnd);
+internal sealed record JudgeResult(CheckResult Check, LatencyCounts EndToEnd)
+{
+    /// <summary>The median of <see cref="WindowRates"/> since then; null when nobody asked.</summary>
+    public double? WindowPerSecond { get; init; }
+}

@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.ComponentModel;
 using System.Runtime.InteropServices;
 
@@ -9,6 +10,11 @@ internal static partial class LinuxCalls
     private const int TimerSlackOption = 29;
     private const int Interrupted = 4;
     private const int AdviseDontNeed = 4;
+    private const int TcpLevel = 6;
+    private const int TcpFacts = 11;
+
+    /// <summary>Where bytes acknowledged (u64), and behind them those received, stand in <c>tcp_info</c>.</summary>
+    private const int AckedOffset = 120;
 
     /// <summary>
     /// Sends <paramref name="count"/> bytes of the file at <paramref name="offset"/>; moves the offset on.
@@ -64,6 +70,17 @@ internal static partial class LinuxCalls
         _ = Sleep(in duration, 0);
     }
 
+    /// <summary>Bytes that a TCP socket has carried; false for any other file.</summary>
+    public static bool TryReadTcpBytes(int descriptor, out long sent, out long received)
+    {
+        Span<byte> facts = stackalloc byte[AckedOffset + (2 * sizeof(long))];
+        var size = facts.Length;
+        var isTold = ReadSocketOption(descriptor, TcpLevel, TcpFacts, facts, ref size) == 0 && size == facts.Length;
+        sent = isTold ? BinaryPrimitives.ReadInt64LittleEndian(facts[AckedOffset..]) : 0;
+        received = isTold ? BinaryPrimitives.ReadInt64LittleEndian(facts[(AckedOffset + sizeof(long))..]) : 0;
+        return isTold;
+    }
+
     private static void ThrowUnlessInterrupted(string call)
     {
         var error = Marshal.GetLastPInvokeError();
@@ -85,6 +102,9 @@ internal static partial class LinuxCalls
 
     [LibraryImport("libc", EntryPoint = "prctl", SetLastError = true)]
     private static partial int SetProcessOption(int option, nuint value, nuint unused3, nuint unused4, nuint unused5);
+
+    [LibraryImport("libc", EntryPoint = "getsockopt")]
+    private static partial int ReadSocketOption(int socket, int level, int option, Span<byte> value, ref int size);
 
     [LibraryImport("libc", EntryPoint = "nanosleep")]
     private static partial int Sleep(in TimeSpec duration, nint remaining);

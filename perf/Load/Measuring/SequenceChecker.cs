@@ -28,7 +28,7 @@ internal sealed class SequenceChecker
         _bodies = bodies;
         _queueCount = queueCount;
         _bodySize = bodySize;
-        _run = run;
+        _run = BodyStamp.RunIn(bodySize, run);
         _seen = new SequenceSet[producerCount];
         foreach (ref var set in _seen.AsSpan())
             set = new SequenceSet();

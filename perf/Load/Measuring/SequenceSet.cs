@@ -5,7 +5,7 @@ using System.Runtime.InteropServices;
 namespace EQueue.Load.Measuring;
 
 /// <summary>
-/// The sequences seen of one producer: one bit each, in pages of a million. A page that is complete gives its memory
+/// The sequences seen of one producer: one bit each, in pages of 16,384. A page that is complete gives its memory
 /// back, and neighbours in order are first counted as a run, so an orderly stream of any length costs next to nothing.
 /// </summary>
 /// <remarks>One thread.</remarks>
@@ -14,7 +14,7 @@ internal sealed class SequenceSet
     /// <summary>Sequences at and above this are no sequences of a run.</summary>
     public const long MaxSequence = 1L << 40;
 
-    private const int PageBits = 20;
+    private const int PageBits = 14;
     private const int PageSize = 1 << PageBits;
 
     private static readonly ulong[] FullPage = [];

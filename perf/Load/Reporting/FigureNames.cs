@@ -61,6 +61,26 @@ internal static class FigureNames
     public const string Repeated = "repeated";
     public const string Rebalance = "rebalanceMs";
     public const string Count = "count";
+    public const string SendNetworkMBps = "sendNetworkMBps";
+    public const string ConsumeNetworkMBps = "consumeNetworkMBps";
+    public const string ProcessDiskMBps = "processDiskMBps";
+    public const string BareStreamMBps = "bareStreamMBps";
+    public const string BarePingPongPerSecond = "barePingPongPerSecond";
+    public const string OnewayToStream = "onewayToStream";
+    public const string AsyncToOneway = "asyncToOneway";
+    public const string SyncToPingPong = "syncToPingPong";
+    public const string SendWindowPerSecond = "sendWindowPerSecond";
+    public const string ReceiveWindowPerSecond = "receiveWindowPerSecond";
+    public const string SendMegabitsPerSecond = "sendMegabitsPerSecond";
+    public const string ReceiveMegabitsPerSecond = "receiveMegabitsPerSecond";
+    public const string SubscribersPerSecond = "subscribersPerSecond";
+    public const string SubscriberPerSecond = "subscriberPerSecond";
+    public const string BlockedBatches = "blockedBatches";
+    public const string ResumeSeconds = "resumeSeconds";
+    public const string OpenConnections = "openConnections";
+    public const string IdleConnections = "idleConnections";
+    public const string BytesPerConnection = "bytesPerConnection";
+    public const string ConnectionsPerSecond = "connectionsPerSecond";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -68,6 +88,16 @@ internal static class FigureNames
 
     /// <summary>What happens to a group, by the name that it has under <see cref="Rebalance"/>.</summary>
     public static readonly IReadOnlyList<string> Changes = ["join", "leave", "kill"];
+
+    /// <summary>Rates as the ZeroMQ report has them, and the sum over all subscribers.</summary>
+    public static readonly IReadOnlyList<string> Windows =
+    [
+        SendWindowPerSecond, ReceiveWindowPerSecond, SendMegabitsPerSecond, ReceiveMegabitsPerSecond,
+        SubscribersPerSecond,
+    ];
+
+    /// <summary>Counts of messages that were wrong.</summary>
+    public static readonly IReadOnlyList<string> Faults = [Missing, Duplicated, Reordered, Damaged];
 
     /// <summary>
     /// Figures that say how fast, and what they are compared with: none is told of a run that delivered wrong messages.
@@ -77,6 +107,10 @@ internal static class FigureNames
         SendPerSecond, ConsumePerSecond, SendMBps, ConsumeMBps, DiskWriteMBps, Spread, RatioToLimit,
         FdatasyncsPerSecond, MessagesPerFdatasync, ReferenceValue, ReferenceP99, ReferenceRatio, ReadySeconds,
         FetchedRatio, ReadSeconds, ReadSecondsOfAll, CreateSeconds, ListSeconds, DescribeSeconds, GroupToManual,
+        ConnectionsPerSecond, SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
+        BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
+        .. Windows,
+        ResumeSeconds,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -96,6 +130,11 @@ internal static class FigureNames
         CreateSeconds, ListSeconds, DescribeSeconds, WatchCpuPercent, WatchResidentBytes,
         ReopenedResidentBytes, GroupToManual, Repeated,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change)).Append(Of(Of(Rebalance, change), Count))),
+        IdleConnections, BytesPerConnection, ConnectionsPerSecond,
+        SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
+        BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
+        .. Windows,
+        BlockedBatches, ResumeSeconds, OpenConnections,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -13,6 +13,9 @@ internal sealed class Figures
     /// <summary>What <see cref="FigureNames.ReferenceValue"/> was measured on; null when there is none.</summary>
     public string? ReferenceSystem { get; private set; }
 
+    /// <summary>Messages a second of each subscriber; null when there are none.</summary>
+    public IReadOnlyList<double>? SubscriberPerSecond { get; set; }
+
     /// <summary>Why figures are absent, by name of the figure or of its group.</summary>
     public IReadOnlyDictionary<string, string> Notes => _notes;
 
@@ -69,6 +72,13 @@ internal sealed class Figures
         this[FigureNames.Damaged] = check.Damaged;
     }
 
+    /// <summary>Adds what was wrong in another part of the same run.</summary>
+    public void AddCheck(Figures other)
+    {
+        foreach (var name in FigureNames.Faults)
+            this[name] += other[name];
+    }
+
     /// <summary>Takes every rate and latency away, because the messages were wrong.</summary>
     public void Discredit()
     {
@@ -79,7 +89,8 @@ internal sealed class Figures
                 this[name] = null;
         }
 
-        foreach (var name in FigureNames.Rates)
+        SubscriberPerSecond = null;
+        foreach (var name in FigureNames.Rates.Append(FigureNames.SubscriberPerSecond))
             Note(name, note);
         Note("latencyUs", note);
     }
@@ -98,9 +109,16 @@ internal sealed class Figures
             row[name] = isCount ? values.Sum() : Statistics.Median(values);
         }
 
+        if (runs[0].SubscriberPerSecond is { } first)
+        {
+            row.SubscriberPerSecond = [.. first.Select((_, i) => Statistics.Median(
+                [.. runs.Select(run => run.SubscriberPerSecond![i])]))];
+        }
+
         string[] rates =
         [
             FigureNames.ConsumePerSecond, FigureNames.SendPerSecond, FigureNames.ConsumeMBps, FigureNames.ReadySeconds,
+            FigureNames.ResumeSeconds,
         ];
         foreach (var name in rates)
         {

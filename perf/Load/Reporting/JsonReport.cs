@@ -23,16 +23,24 @@ internal static class JsonReport
                 ["memoryBytes"] = report.MemoryBytes,
                 ["kernel"] = report.Kernel,
             },
-            ["rows"] = new JsonArray([.. report.Rows.Select(Row)]),
+            ["rows"] = new JsonArray([.. RowsOf(report)]),
         };
+        if (report.Failures.Count > 0)
+            root["failures"] = new JsonArray([.. report.Failures.Select(failure => JsonValue.Create(failure))]);
         if (report.Commit is null)
             root["notes"] = new JsonObject { ["commit"] = "not built in a git checkout" };
         return root.ToJsonString(Indented);
     }
 
-    private static JsonObject Row(ReportRow row)
+    /// <summary>The rows; of several scenarios in one report each says whose it is.</summary>
+    private static IEnumerable<JsonObject> RowsOf(LoadReport report) => report.Rows.Select(row => Row(row, null))
+        .Concat(report.Sections.SelectMany(section => section.Rows.Select(row => Row(row, section.Scenario))));
+
+    private static JsonObject Row(ReportRow row, string? scenario)
     {
         var parameters = new JsonObject();
+        if (scenario is not null)
+            parameters["scenario"] = scenario;
         foreach (var (name, value) in row.Parameters)
             parameters[name] = JsonSerializer.SerializeToNode(value);
         var json = new JsonObject
@@ -62,6 +70,11 @@ internal static class JsonReport
                 notes[name] = NoteOf(figures, name) ?? restNote;
         }
 
+        json[FigureNames.SubscriberPerSecond] = figures.SubscriberPerSecond is { } rates
+            ? new JsonArray([.. rates.Select(rate => (JsonNode)Number(rate))])
+            : null;
+        if (figures.SubscriberPerSecond is null)
+            notes[FigureNames.SubscriberPerSecond] = NoteOf(figures, FigureNames.SubscriberPerSecond) ?? restNote;
         json["notes"] = notes;
         return json;
     }

@@ -7,10 +7,21 @@ namespace EQueue.Load.Reporting;
 internal sealed class LoadReport(string scenario)
 {
     private readonly List<ReportRow> _rows = [];
+    private readonly List<LoadReport> _sections = [];
+    private readonly List<string> _failures = [];
 
     public string Scenario { get; } = scenario;
 
+    /// <summary>What people read above the table.</summary>
+    public string Title { get; init; } = scenario;
+
     public IReadOnlyList<ReportRow> Rows => _rows;
+
+    /// <summary>The reports of several scenarios that were run as one.</summary>
+    public IReadOnlyList<LoadReport> Sections => _sections;
+
+    /// <summary>Which of them failed, and why.</summary>
+    public IReadOnlyList<string> Failures => _failures;
 
     /// <summary>The commit of the checkout that this program was built in; null outside one.</summary>
     public string? Commit { get; } = ReadCommit();
@@ -22,6 +33,10 @@ internal sealed class LoadReport(string scenario)
     public string Kernel { get; } = ReadKernel();
 
     public void Add(ReportRow row) => _rows.Add(row);
+
+    public void AddSection(LoadReport section) => _sections.Add(section);
+
+    public void AddFailure(string failure) => _failures.Add(failure);
 
     /// <summary>Physical memory; null where the system does not say.</summary>
     public static long? ReadMemoryBytes()

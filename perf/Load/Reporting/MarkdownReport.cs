@@ -14,6 +14,14 @@ internal static class MarkdownReport
         page.Append(", ").Append(report.Kernel).AppendLine(".").AppendLine();
         page.AppendLine("Medians over the runs; MB = 10^6 bytes of bodies; cpu 100 = one core.").AppendLine();
         page.Append(new ReportTable(report, inFull: true).ToMarkdown());
+        foreach (var failure in report.Failures)
+            page.Append("Failed: ").AppendLine(failure).AppendLine();
+        foreach (var section in report.Sections)
+        {
+            page.AppendLine().Append("## ").AppendLine(section.Title).AppendLine();
+            page.Append(new ReportTable(section, inFull: true).ToMarkdown());
+        }
+
         return page.ToString();
     }
 }

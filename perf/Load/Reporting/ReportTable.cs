@@ -12,10 +12,14 @@ internal sealed class ReportTable
     private static readonly Column[] Columns =
     [
         new("ready s", FigureNames.ReadySeconds, Thousandths),
+        new("messages", FigureNames.Messages, Whole, InFull: true),
+        new("seconds", FigureNames.ElapsedSeconds, Thousandths, InFull: true),
         new("send/s", FigureNames.SendPerSecond, Whole),
         new("consume/s", FigureNames.ConsumePerSecond, Whole),
         new("send MB/s", FigureNames.SendMBps, Tenths, InFull: true),
         new("consume MB/s", FigureNames.ConsumeMBps, Tenths),
+        new("send net MB/s", FigureNames.SendNetworkMBps, Tenths, InFull: true),
+        new("consume net MB/s", FigureNames.ConsumeNetworkMBps, Tenths, InFull: true),
         new("limit MB/s", FigureNames.LimitMBps, Tenths),
         new("x limit", FigureNames.RatioToLimit, Hundredths),
         new("spread", FigureNames.Spread, Percent),
@@ -28,10 +32,13 @@ internal sealed class ReportTable
         new("fdatasync/s", FigureNames.FdatasyncsPerSecond, Whole),
         new("msg/fdatasync", FigureNames.MessagesPerFdatasync, Tenths),
         new("disk MB/s", FigureNames.DiskWriteMBps, Tenths, InFull: true),
+        new("process disk MB/s", FigureNames.ProcessDiskMBps, Tenths, InFull: true),
         new("broker cpu %", FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent), Whole),
         new("broker MB", FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes), Megabytes),
         new("producer cpu %", FigureNames.Of(FigureNames.Producer, FigureNames.CpuPercent), Whole, InFull: true),
+        new("producer MB", FigureNames.Of(FigureNames.Producer, FigureNames.ResidentBytes), Megabytes, InFull: true),
         new("consumer cpu %", FigureNames.Of(FigureNames.Consumer, FigureNames.CpuPercent), Whole, InFull: true),
+        new("consumer MB", FigureNames.Of(FigureNames.Consumer, FigureNames.ResidentBytes), Megabytes, InFull: true),
         new("producer B/msg", FigureNames.Of(FigureNames.Producer, FigureNames.AllocatedBytesPerMessage), Tenths, true),
         new("consumer B/msg", FigureNames.Of(FigureNames.Consumer, FigureNames.AllocatedBytesPerMessage), Tenths, true),
         new("missing", FigureNames.Missing, Whole, InFull: true),
@@ -65,7 +72,26 @@ internal sealed class ReportTable
         new("group/manual", FigureNames.GroupToManual, Hundredths),
         .. FigureNames.Changes.SelectMany(OfChange),
         new("came again", FigureNames.Repeated, Whole),
+        new("stream MB/s", FigureNames.BareStreamMBps, Tenths),
+        new("ping-pong/s", FigureNames.BarePingPongPerSecond, Whole),
+        new("oneway/stream", FigureNames.OnewayToStream, Hundredths),
+        new("async/oneway", FigureNames.AsyncToOneway, Hundredths),
+        new("call:round trip", FigureNames.SyncToPingPong, Hundredths),
+        new("ST/s", FigureNames.SendWindowPerSecond, Whole),
+        new("RT/s", FigureNames.ReceiveWindowPerSecond, Whole),
+        new("ST Mbit/s", FigureNames.SendMegabitsPerSecond, Whole),
+        new("RT Mbit/s", FigureNames.ReceiveMegabitsPerSecond, Whole),
+        new("all subscribers/s", FigureNames.SubscribersPerSecond, Whole),
+        new("blocked batches", FigureNames.BlockedBatches, Whole),
+        new("resume s", FigureNames.ResumeSeconds, Thousandths),
+        new("producers' connections", FigureNames.OpenConnections, Whole),
+        new("idle connections", FigureNames.IdleConnections, Whole),
+        new("bytes each", FigureNames.BytesPerConnection, Whole),
+        new("opened/s", FigureNames.ConnectionsPerSecond, Whole),
     ];
+
+    /// <summary>In place of what a row does not have.</summary>
+    private const string Absent = "-";
 
     private readonly List<string> _headers = [];
     private readonly List<string[]> _rows = [];
@@ -78,7 +104,7 @@ internal sealed class ReportTable
         var rows = report.Rows;
         if (rows.Count == 0)
             return;
-        var parameters = rows[0].Parameters.Select(parameter => parameter.Name).ToArray();
+        var parameters = rows.SelectMany(row => row.Parameters.Select(each => each.Name)).Distinct().ToArray();
         var varying = parameters.Where(name => rows.Select(row => ValueOf(row, name)).Distinct().Count() > 1).ToArray();
         var shown = Columns
             .Where(column => inFull || !column.InFull)
@@ -94,7 +120,7 @@ internal sealed class ReportTable
         }
 
         var fixedOnes = parameters.Except(varying)
-            .Where(name => rows[0].Parameters.First(parameter => parameter.Name == name).Value is not null)
+            .Where(name => ValueOf(rows[0], name) != Absent)
             .Select(name => $"{name} {ValueOf(rows[0], name)}");
         _remarks.Add($"{report.Scenario}: {string.Join(", ", fixedOnes)}");
         var references = rows.Select(row => row.Medians.ReferenceSystem).OfType<string>().Distinct();
@@ -163,7 +189,7 @@ internal sealed class ReportTable
         [.. _headers.Select((header, i) => Math.Max(header.Length, _rows.Max(row => row[i].Length)))];
 
     private static string ValueOf(ReportRow row, string name) =>
-        row.Parameters.First(parameter => parameter.Name == name).Value?.ToString() ?? "-";
+        row.Parameters.FirstOrDefault(parameter => parameter.Name == name).Value?.ToString() ?? Absent;
 
     private static string Whole(double value) => value.ToString("N0", CultureInfo.InvariantCulture);
 

@@ -19,6 +19,10 @@ internal sealed class BrokerRole : IRole
             Listen = "127.0.0.1:0",
             DataDirectory = order.DataDirectory,
             Store = standard.Store with { FlushPolicy = policy },
+            Limits = standard.Limits with
+            {
+                MaxConnections = order.MaxConnections ?? standard.Limits.MaxConnections,
+            },
         };
         _broker = await EQueueBroker.StartAsync(options, cancellationToken: cancellationToken);
         return new BrokerResult($"{_broker.EndPoint}");
@@ -32,7 +36,11 @@ internal sealed class BrokerRole : IRole
 }
 
 /// <summary>How to start the broker.</summary>
-internal sealed record BrokerOrder(string DataDirectory, FlushMode Flush);
+internal sealed record BrokerOrder(string DataDirectory, FlushMode Flush)
+{
+    /// <summary>Connections that it takes; null: as many as the product's own setting.</summary>
+    public int? MaxConnections { get; init; }
+}
 
 /// <summary>Where the broker listens.</summary>
 internal sealed record BrokerResult(string Server);

@@ -34,7 +34,8 @@ internal sealed class ConsumerRole : IRole
                 return await ExpectAsync(RoleJson.Read<ExpectOrder>(argument), cancellationToken);
             case "measure":
                 _endToEnd.Clear();
-                return ProcessFigures.Take();
+                _lanes.ForEach(lane => lane.Begin());
+                return ProcessFigures.TakeWithSockets();
             default:
                 return await JudgeAsync(RoleJson.Read<JudgeOrder>(argument));
         }
@@ -92,7 +93,7 @@ internal sealed class ConsumerRole : IRole
         }
 
         var foundNs = Clock.NowNs;
-        var figures = ProcessFigures.Take();
+        var figures = ProcessFigures.TakeWithSockets();
         await Task.Delay(LingerTime, cancellationToken);
         var idleNs = _lanes.Max(lane => lane.LastConsumedNs);
         return new ExpectResult(_lanes.Sum(lane => lane.Count), Math.Min(idleNs, foundNs), figures);
@@ -102,7 +103,7 @@ internal sealed class ConsumerRole : IRole
     {
         await StopAsync();
         var check = SequenceChecker.Judge([.. _lanes.Select(lane => lane.Checker)], order.Sent);
-        return new JudgeResult(check, _endToEnd.ToCounts());
+        return new JudgeResult(check, _endToEnd.ToCounts()) { WindowPerSecond = _lanes[0].WindowPerSecond };
     }
 
     private async Task StopAsync()

@@ -33,11 +33,11 @@ internal sealed class ProducerRole : IRole
         var before = _lanes.Sum(lane => lane.Sequence);
         for (var i = 0; i < _lanes.Length; i++)
             _lanes[i].Begin(order.Seconds, order.MessagesPerProducer?[i]);
-        var start = ProcessFigures.Take();
+        var start = ProcessFigures.TakeWithSockets();
         var firstSentNs = Clock.NowNs;
         try
         {
-            await Task.WhenAll(_lanes.Select(lane => Task.Run(() => SendOneAsync(lane, order, cancellationToken))));
+            await SendAllAsync(order, cancellationToken);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
         {
@@ -50,7 +50,19 @@ internal sealed class ProducerRole : IRole
             ack.Add(lane.Ack.ToCounts());
         var sent = _lanes.Select(lane => lane.Sequence).ToArray();
         return new SendResult(
-            sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start, ProcessFigures.Take());
+            sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start,
+            ProcessFigures.TakeWithSockets())
+        {
+            WindowPerSecond = _lanes[0].WindowPerSecond,
+        };
+    }
+
+    private Task SendAllAsync(SendOrder order, CancellationToken cancellationToken)
+    {
+        if (order.AtATime is not { } count)
+            return Task.WhenAll(_lanes.Select(lane => Task.Run(() => SendOneAsync(lane, order, cancellationToken))));
+        var some = new ParallelOptions { MaxDegreeOfParallelism = count, CancellationToken = cancellationToken };
+        return Parallel.ForEachAsync(_lanes, some, async (lane, token) => await SendOneAsync(lane, order, token));
     }
 
     private async Task SendOneAsync(SendLane lane, SendOrder order, CancellationToken cancellationToken)

@@ -1,7 +1,9 @@
 using EQueue.Load.Calls;
 using EQueue.Load.Consuming;
+using EQueue.Load.Fanning;
 using EQueue.Load.Filtering;
 using EQueue.Load.Grouping;
+using EQueue.Load.Idling;
 using EQueue.Load.Limit;
 using EQueue.Load.Recovering;
 using EQueue.Load.Sockets;
@@ -31,6 +33,8 @@ internal static class RoleList
     public const string Filter = "filter";
     public const string Watch = "watch";
     public const string Members = "members";
+    public const string Idle = "idle";
+    public const string Forward = "forward";
 
     public static IRole? Create(string name) => name switch
     {
@@ -52,6 +56,8 @@ internal static class RoleList
         Filter => new FilterRole(),
         Watch => new WatchRole(),
         Members => new MembersRole(),
+        Idle => new IdleRole(),
+        Forward => new ForwardRole(),
         _ => null,
     };
 }

@@ -28,7 +28,11 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private readonly List<RoleProcess> _processes = [];
     private string _server = string.Empty;
     private string? _directory;
+    private int? _brokerProcessId;
     private EQueueClient? _client;
+
+    /// <summary>What is to be done with the broker that was started before anybody else talks to it.</summary>
+    public Func<StartedBroker, Task>? BeforeClients { get; init; }
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
@@ -68,9 +72,13 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task<string> StartBrokerAsync(CancellationToken cancellationToken)
     {
         var broker = Start(RoleList.Broker);
+        _brokerProcessId = broker.ProcessId;
         _directory = session.Workspace.NewPath("broker");
-        var order = new BrokerOrder(_directory, plan.Flush);
-        return (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
+        var order = new BrokerOrder(_directory, plan.Flush) { MaxConnections = plan.MaxConnections };
+        var server = (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
+        if (BeforeClients is not null)
+            await BeforeClients(new StartedBroker(server, broker.ProcessId));
+        return server;
     }
 
     private async Task CreateTopicsAsync(CancellationToken cancellationToken)
@@ -95,6 +103,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task<Figures> MeasureAsync(
         RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
     {
+        var figures = new Figures();
+        if (plan.ConnectAtATime is not null)
+            await ConnectAsync(figures, producer, consumer, cancellationToken);
         if (plan.Warmup > 0)
         {
             var warm = await SendAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
@@ -104,11 +115,12 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var consumerStart = consumer is null
             ? null
             : await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
-        var figures = new Figures();
         var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
         var brokerStart = await ReadStatsAsync(cancellationToken);
+        var diskStart = ReadDiskBytes();
         var sent = await SendAsync(producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
         var consumed = await ExpectAsync(consumer, sent, cancellationToken);
+        var diskBytes = ReadDiskBytes() - diskStart;
         var brokerEnd = await ReadStatsAsync(cancellationToken);
         if (sampler is not null)
         {
@@ -122,7 +134,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             / (double)sent.Messages;
         var endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
         SetRates(figures, sent, endNs);
-        SetBroker(figures, brokerStart, brokerEnd, sent.Messages, (endNs - sent.FirstSentNs) / 1e9);
+        var seconds = (endNs - sent.FirstSentNs) / 1e9;
+        SetBroker(figures, brokerStart, brokerEnd, sent.Messages, seconds);
+        SetTraffic(figures, sent, consumerStart, consumed, diskBytes / seconds);
         figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
         if (consumer is null)
         {
@@ -139,6 +153,21 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
         AddNotes(figures);
         return figures;
+    }
+
+    /// <summary>A message of each producer, a few producers at a time.</summary>
+    private async Task ConnectAsync(
+        Figures figures, RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
+    {
+        var before = await ReadStatsAsync(cancellationToken);
+        long[] shares = [.. Enumerable.Repeat(1L, plan.Producers)];
+        var order = new SendOrder(0, shares, null) { AtATime = plan.ConnectAtATime };
+        var sent = await SendAsync(producer, order, cancellationToken);
+        await ExpectAsync(consumer, sent, cancellationToken);
+        const string name = "broker.connections";
+        var opened = (await ReadStatsAsync(cancellationToken)).Find(name) - before.Find(name);
+        figures[FigureNames.OpenConnections] = opened;
+        figures[FigureNames.ConnectionsPerSecond] = opened / ((sent.LastAckedNs - sent.FirstSentNs) / 1e9);
     }
 
     private static Task<SendResult> SendAsync(
@@ -177,6 +206,25 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures[FigureNames.ConsumePerSecond] = sent.Messages / seconds;
         figures[FigureNames.ConsumeMBps] = sent.Messages * (double)plan.Size / seconds / 1e6;
     }
+
+    /// <summary>What the system counted: bytes over the clients' sockets, bytes that the broker wrote.</summary>
+    private void SetTraffic(
+        Figures figures, SendResult sent, ProcessFigures? consumerStart, ExpectResult? consumed, double? diskPerSecond)
+    {
+        var sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
+        var seconds = ((consumed?.LastConsumedNs ?? sent.LastAckedNs) - sent.FirstSentNs) / 1e9;
+        figures[FigureNames.SendNetworkMBps] = (sent.End.Sockets?.Sent - sent.Start.Sockets?.Sent) / sendSeconds / 1e6;
+        figures[FigureNames.ConsumeNetworkMBps] =
+            (consumed?.Figures.Sockets?.Received - consumerStart?.Sockets?.Received) / seconds / 1e6;
+        figures[FigureNames.ProcessDiskMBps] = diskPerSecond / 1e6;
+        const string note = "this system does not tell";
+        figures.Note(FigureNames.SendNetworkMBps, note);
+        figures.Note(FigureNames.ConsumeNetworkMBps, plan.Consumers == 0 ? "nothing was consumed" : note);
+        figures.Note(
+            FigureNames.ProcessDiskMBps, _options.Server is null ? note : "the server's process is not this program's");
+    }
+
+    private long? ReadDiskBytes() => _brokerProcessId is { } id ? OtherProcess.ReadDiskWriteBytes(id) : null;
 
     /// <summary>What the broker used and did between two moments.</summary>
     public static void SetBroker(
@@ -243,9 +291,15 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
     private ProducerOrder NewProducerOrder() => new(
         _server, plan.Producers, _topics, plan.Size, _options.Seed, _run, plan.SlotCount, plan.Api, plan.InFlight,
-        plan.BatchCount, plan.SampleMask);
+        plan.BatchCount, plan.SampleMask)
+    {
+        PinTopics = plan.PinTopics,
+    };
 
     private ConsumerOrder NewConsumerOrder() => new(
         _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
         _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate, _options.Plant);
 }
+
+/// <summary>A broker in a process of this run.</summary>
+internal sealed record StartedBroker(string Server, int ProcessId);

@@ -101,11 +101,7 @@ internal sealed class GroupsScenario : IScenario
         group.SetReference("queues split by hand, messages/s", rate);
         group[FigureNames.ReferenceRatio] = group[FigureNames.GroupToManual] =
             group[FigureNames.ConsumePerSecond] / rate;
-        foreach (var name in new[]
-            { FigureNames.Missing, FigureNames.Duplicated, FigureNames.Reordered, FigureNames.Damaged })
-        {
-            group[name] += manual[name];
-        }
+        group.AddCheck(manual);
 
         return group;
     }

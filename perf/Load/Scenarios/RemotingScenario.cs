@@ -1,133 +1,116 @@
 using EQueue.Load.Calls;
-using EQueue.Load.Limit;
-using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
-using EQueue.Load.Roles;
 using EQueue.Load.Sockets;
 
 namespace EQueue.Load.Scenarios;
 
-/// <summary>Remoting alone: requests between processes in its three modes, beside a bare socket.</summary>
+/// <summary>
+/// Remoting alone: requests between processes in its three modes. Each round goes through a bare socket's stream, its
+/// ping-pong and the three modes, so that what is compared was measured side by side.
+/// </summary>
 internal sealed class RemotingScenario : IScenario
 {
     private const int StandardInFlight = 1000;
     private const int StandardRepeat = 3;
-    private const double StandardSeconds = 3;
-    private const double StandardWarmup = 1;
+    private const double StandardSeconds = 2;
+    private const double StandardWarmup = 0.5;
     private const int AnswerSize = 8;
+    private const string RestNote = "there is no broker";
 
     private static readonly int[] StandardSizes = [128, 1024, 2048];
-    private static readonly int[] StandardClients = [1, 2, 4];
+    private static readonly int[] StandardClients = [1, 2, 3, 4];
 
     public string Name => "remoting";
 
-    public string Summary => "oneway, async and sync calls with no broker (128,1024,2048 B; 3 s; 1,2,4 clients)";
+    public string Summary => "oneway, async and sync calls with no broker (128,1024,2048 B; 2 s; 1,2,3,4 clients)";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         var options = session.Options;
-        if (options.Messages is not null || options.Server is not null || options.Plant != Plant.None)
-            throw LoadException.Usage("remoting knows no --messages, --server and --plant");
-        var seconds = options.Seconds ?? StandardSeconds;
-        var warmup = options.Warmup ?? StandardWarmup;
+        if (options.Server is not null || options.Plant != Plant.None || options.Rates is not null)
+            throw LoadException.Usage("remoting knows no --server, --rate and --plant");
+        int[] counts = options.Producers is { } given ? [given] : StandardClients;
+        if (options.Messages < counts.Max())
+            throw LoadException.Usage($"--messages {options.Messages}: one or more for each of {counts.Max()} clients");
         foreach (var size in options.Sizes ?? StandardSizes)
         {
-            var stream = await SocketReference.StreamAsync(session, seconds, cancellationToken);
-            var echoOrder = new EchoOrder(0, size, null, seconds, warmup, AnswerSize);
-            var echo = await SocketReference.EchoAsync(session, echoOrder, cancellationToken);
-            foreach (var mode in Enum.GetValues<CallMode>())
-            {
-                foreach (var clients in options.Producers is { } given ? [given] : StandardClients)
-                {
-                    var plan = new CallOrder(0, mode, size, InFlight(options, mode), seconds);
-                    var runs = await MeasureAsync(session, plan, clients, warmup, cancellationToken);
-                    AddReference(runs, mode, stream, echo);
-                    var parameters = Describe(options, plan, clients, warmup);
-                    session.Report.Add(new ReportRow(parameters, runs, "there is no broker"));
-                }
-            }
+            foreach (var clients in counts)
+                await MeasureAsync(session, size, clients, cancellationToken);
         }
     }
 
-    private static async Task<IReadOnlyList<Figures>> MeasureAsync(
-        LoadSession session, CallOrder plan, int clientCount, double warmup, CancellationToken cancellationToken)
+    private static async Task MeasureAsync(
+        LoadSession session, int size, int clients, CancellationToken cancellationToken)
     {
-        await using var server = session.Start(RoleList.RemotingServer);
-        var clients = Enumerable.Range(0, clientCount).Select(_ => session.Start(RoleList.RemotingClient)).ToArray();
-        var listen = await server.CallAsync<ListenResult>("listen", null, cancellationToken);
-        var order = plan with { Port = listen.Port };
-        var last = await CallAsync(clients, order with { Seconds = warmup }, cancellationToken);
-        var runs = new List<Figures>();
-        for (var number = 1; number <= (session.Options.Repeat ?? StandardRepeat); number++)
+        var options = session.Options;
+        var warmup = options.Warmup ?? StandardWarmup;
+        var modes = Enum.GetValues<CallMode>();
+        var runs = modes.ToDictionary(mode => mode, _ => new List<Figures>());
+        await using var run = new RemotingRun(session, size, clients);
+        foreach (var mode in modes)
+            await run.CallAsync(mode, InFlight(options, mode), warmup, null, cancellationToken);
+        for (var number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
         {
-            var total = last.Sum(result => result.CallsInAll);
-            var start = await server.CallAsync<CountResult>("count", new CountOrder(total), cancellationToken);
-            last = await CallAsync(clients, order, cancellationToken);
-            total = last.Sum(result => result.CallsInAll);
-            var end = await server.CallAsync<CountResult>("count", new CountOrder(total), cancellationToken);
-            var figures = ToFigures(plan, last, start, end);
-            if (figures[FigureNames.Missing] + figures[FigureNames.Reordered] + figures[FigureNames.Damaged] is not 0)
+            var round = await MeasureRoundAsync(session, run, size, clients, cancellationToken);
+            foreach (var (mode, figures) in round)
             {
-                throw LoadException.WrongData(
-                    $"wrong data: {total - end.Received} requests missing, {end.Misplaced} out of order, "
-                    + $"{last.Sum(result => result.WrongAnswers)} wrong answers");
+                runs[mode].Add(figures);
+                LoadSession.Say(
+                    $"{mode.ToString().ToLowerInvariant()}, {size} B, {clients} clients, run {number}: "
+                    + $"{figures[FigureNames.SendPerSecond]:N0} calls/s, {figures[FigureNames.SendMBps]:N1} MB/s");
             }
-
-            runs.Add(figures);
-            LoadSession.Say(
-                $"{plan.Mode.ToString().ToLowerInvariant()}, {plan.Size} B, {clientCount} clients, run {number}: "
-                + $"{figures[FigureNames.SendPerSecond]:N0} calls/s, {figures[FigureNames.SendMBps]:N1} MB/s");
         }
 
-        await Task.WhenAll(clients.Select(client => client.DisposeAsync().AsTask()));
-        return runs;
+        foreach (var mode in modes)
+            session.Report.Add(new ReportRow(Describe(options, mode, size, clients), runs[mode], RestNote));
     }
 
-    private static async Task<CallResult[]> CallAsync(
-        RoleProcess[] clients, CallOrder order, CancellationToken cancellationToken) =>
-        await Task.WhenAll(clients.Select(client => client.CallAsync<CallResult>("call", order, cancellationToken)));
-
-    private static Figures ToFigures(CallOrder plan, CallResult[] results, CountResult start, CountResult end)
+    private static async Task<IReadOnlyList<(CallMode Mode, Figures Figures)>> MeasureRoundAsync(
+        LoadSession session, RemotingRun run, int size, int clients, CancellationToken cancellationToken)
     {
-        var calls = results.Sum(result => result.Calls);
-        var firstSentNs = results.Min(result => result.FirstSentNs);
-        var lastDoneNs = results.Max(result => result.LastDoneNs);
-        var endNs = plan.Mode == CallMode.Oneway ? Math.Max(lastDoneNs, end.LastReceivedNs) : lastDoneNs;
-        var seconds = (endNs - firstSentNs) / 1e9;
-        var figures = new Figures
+        var options = session.Options;
+        var seconds = options.Seconds ?? StandardSeconds;
+        var stream = await SocketReference.StreamAsync(session, seconds, cancellationToken);
+        var order = new EchoOrder(0, size, null, seconds, options.Warmup ?? StandardWarmup, AnswerSize);
+        var pingPong = await SocketReference.EchoAsync(session, order, cancellationToken);
+        var round = new List<(CallMode Mode, Figures Figures)>();
+        foreach (var mode in Enum.GetValues<CallMode>())
         {
-            [FigureNames.Messages] = calls,
-            [FigureNames.ElapsedSeconds] = seconds,
-            [FigureNames.SendPerSecond] = calls / seconds,
-            [FigureNames.SendMBps] = calls * (double)plan.Size / seconds / 1e6,
-            [FigureNames.Of(FigureNames.Producer, FigureNames.CpuPercent)] =
-                results.Sum(result => result.End.CpuPercentSince(result.Start)),
-            [FigureNames.Of(FigureNames.Producer, FigureNames.ResidentBytes)] =
-                results.Sum(result => result.End.ResidentBytes),
-            [FigureNames.Of(FigureNames.Producer, FigureNames.AllocatedBytesPerMessage)] =
-                (double)results.Sum(result => result.End.AllocatedBytes - result.Start.AllocatedBytes) / calls,
-        };
-        figures.SetProcess(FigureNames.Broker, start.Figures, end.Figures, calls);
-        var wrongAnswers = results.Sum(result => result.WrongAnswers);
-        figures.SetCheck(new CheckResult(
-            results.Sum(result => result.CallsInAll) - end.Received, 0, end.Misplaced, wrongAnswers));
-        if (plan.Mode == CallMode.Oneway)
-            figures.Note(FigureNames.AckLatency, "oneway: nothing is answered");
-        var latency = new LatencyHistogram();
-        foreach (var result in results)
-            latency.Add(result.Latency);
-        figures.SetLatency(FigureNames.AckLatency, latency);
-        return figures;
+            var inFlight = InFlight(options, mode);
+            var figures = await run.CallAsync(mode, inFlight, seconds, options.Messages, cancellationToken);
+            figures[FigureNames.BareStreamMBps] = stream.MBps;
+            figures[FigureNames.BarePingPongPerSecond] = pingPong.PerSecond;
+            SetReference(figures, mode, clients, size);
+            round.Add((mode, figures));
+        }
+
+        var (oneway, invoked, inTurn) = (round[0].Figures, round[1].Figures, round[2].Figures);
+        oneway[FigureNames.OnewayToStream] = oneway[FigureNames.SendMBps] / stream.MBps;
+        invoked[FigureNames.AsyncToOneway] = invoked[FigureNames.SendPerSecond] / oneway[FigureNames.SendPerSecond];
+        if (clients == 1)
+            inTurn[FigureNames.SyncToPingPong] = pingPong.PerSecond / inTurn[FigureNames.SendPerSecond];
+        inTurn.Note(FigureNames.SyncToPingPong, "several clients: the bare ping-pong has one");
+        return round;
     }
 
-    private static void AddReference(IReadOnlyList<Figures> runs, CallMode mode, StreamResult stream, EchoResult echo)
+    /// <summary>The old report's figure where it has one, else the bare socket's.</summary>
+    private static void SetReference(Figures figures, CallMode mode, int clients, int size)
     {
-        foreach (var run in runs)
+        if (OldReport.CallsPerSecond(mode, clients, size) is { } old)
         {
-            if (mode == CallMode.Sync)
-                run.SetReference("bare socket ping-pong, one connection, calls a second", echo.PerSecond);
-            else
-                run.SetReference("bare socket stream, one connection, MB/s", stream.MBps);
+            figures.SetReference(OldReport.ENode, old);
+            figures[FigureNames.ReferenceRatio] = figures[FigureNames.SendPerSecond] / old;
+        }
+        else if (mode == CallMode.Sync)
+        {
+            figures.SetReference(
+                "bare socket ping-pong, one connection, calls a second",
+                figures[FigureNames.BarePingPongPerSecond] ?? double.NaN);
+        }
+        else
+        {
+            figures.SetReference(
+                "bare socket stream, one connection, MB/s", figures[FigureNames.BareStreamMBps] ?? double.NaN);
         }
     }
 
@@ -138,15 +121,16 @@ internal sealed class RemotingScenario : IScenario
     };
 
     private static IReadOnlyList<(string Name, object? Value)> Describe(
-        LoadOptions options, CallOrder plan, int clients, double warmup) =>
+        LoadOptions options, CallMode mode, int size, int clients) =>
     [
-        ("mode", plan.Mode.ToString().ToLowerInvariant()),
-        ("size", plan.Size),
+        ("mode", mode.ToString().ToLowerInvariant()),
+        ("size", size),
         ("clients", clients),
-        ("inFlight", plan.Mode == CallMode.Oneway ? null : plan.InFlight),
-        ("answerSize", plan.Mode == CallMode.Oneway ? null : AnswerSize),
-        ("seconds", plan.Seconds),
-        ("warmup", warmup),
+        ("inFlight", mode == CallMode.Oneway ? null : InFlight(options, mode)),
+        ("answerSize", mode == CallMode.Oneway ? null : AnswerSize),
+        ("seconds", options.Messages is null ? options.Seconds ?? StandardSeconds : null),
+        ("messages", options.Messages),
+        ("warmup", options.Warmup ?? StandardWarmup),
         ("repeat", options.Repeat ?? StandardRepeat),
     ];
 }

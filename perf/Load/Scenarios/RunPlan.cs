@@ -47,6 +47,17 @@ internal sealed record RunPlan
     /// <summary>Messages a second at which each consumer reads; null: at will.</summary>
     public int? ConsumeRate { get; init; }
 
+    /// <summary>Connections that the broker takes; null: as many as the product's own setting.</summary>
+    public int? MaxConnections { get; init; }
+
+    /// <summary>
+    /// Producers that connect at a time, each with a message, before anything else is sent; null: all as they begin.
+    /// </summary>
+    public int? ConnectAtATime { get; init; }
+
+    /// <summary>What a scenario says about the case before all else.</summary>
+    public IReadOnlyList<(string Name, object? Value)> Labels { get; init; } = [];
+
     /// <summary>
     /// Whether the consumers are members of one group; null: a single one is, several are given their queues.
     /// </summary>
@@ -54,8 +65,14 @@ internal sealed record RunPlan
 
     public bool IsGroup => InGroup ?? Consumers == 1;
 
+    /// <summary>Messages of one call with the batch API; null: up to 100, or 64 KB.</summary>
+    public int? MessagesPerCall { get; init; }
+
+    /// <summary>Whether each producer keeps to one topic, its number modulo theirs; else it takes all in turn.</summary>
+    public bool PinTopics { get; init; }
+
     /// <summary>Messages of one call with the batch API.</summary>
-    public int BatchCount => Math.Clamp(64 * 1024 / Size, 1, 100);
+    public int BatchCount => MessagesPerCall ?? Math.Clamp(64 * 1024 / Size, 1, 100);
 
     /// <summary>Bodies alive at a time.</summary>
     public int SlotCount => Rate is null
@@ -120,6 +137,7 @@ internal sealed record RunPlan
     /// <summary>What the report says about the case, in the order of reading.</summary>
     public IReadOnlyList<(string Name, object? Value)> Describe(LoadOptions options) =>
     [
+        .. Labels,
         ("size", Size),
         ("producers", Producers),
         ("consumers", Consumers),

@@ -18,6 +18,10 @@ internal static class ScenarioList
         new FilterScenario(),
         new GroupsScenario(),
         new TopicsScenario(),
+        new ConnectionsScenario(),
+        new FanoutScenario(),
+        new JellyfishScenario(),
+        new AllScenario(),
     ];
 
     public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);

@@ -1,6 +1,11 @@
+using EQueue.Load.Reporting;
+
 namespace EQueue.Load.Scenarios;
 
-/// <summary>Producers and consumers at the same time, as fast as they go; a row per body size.</summary>
+/// <summary>
+/// Producers and consumers at the same time, as fast as they go: a row per body size, beside what the original EQueue
+/// reported of the same case.
+/// </summary>
 internal sealed class ThroughputScenario : IScenario
 {
     private static readonly int[] StandardSizes = [128, 512, 1024, 2048];
@@ -17,9 +22,36 @@ internal sealed class ThroughputScenario : IScenario
             throw LoadException.Usage("throughput takes one --in-flight");
         if (options.Rates is { Count: > 1 })
             throw LoadException.Usage("throughput takes one --rate; 'latency' goes through several");
-        var plans = (options.Sizes ?? StandardSizes).Select(size => RunPlan.From(options, size)).ToList();
+        if (options.Pairs is not null && (options.Producers ?? options.Consumers) is not null)
+            throw LoadException.Usage("--pairs takes the place of --producers and --consumers");
+        var cases = options.Pairs?.Select(pair => options with { Producers = pair, Consumers = pair }) ?? [options];
+        var plans =
+            (from each in cases
+             from size in options.Sizes ?? StandardSizes
+             select RunPlan.From(each, size)).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));
         foreach (var plan in plans)
-            await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);
+        {
+            await BrokerRuns.MeasureAsync(session, plan, AddReferenceAsync, cancellationToken);
+
+            Task AddReferenceAsync(Figures figures)
+            {
+                AddReference(plan, figures);
+                return Task.CompletedTask;
+            }
+        }
+    }
+
+    private static void AddReference(RunPlan plan, Figures figures)
+    {
+        if (OldReport.MessagesPerSecond(plan.Producers, plan.Consumers, plan.Size) is { } old)
+        {
+            figures.SetReference(OldReport.EQueue2, old);
+            figures[FigureNames.ReferenceRatio] = figures[FigureNames.ConsumePerSecond] / old;
+        }
+        else
+        {
+            figures.Note("reference", "the old report does not have this case");
+        }
     }
 }

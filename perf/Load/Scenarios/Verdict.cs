@@ -5,9 +5,6 @@ namespace EQueue.Load.Scenarios;
 /// <summary>What becomes of a run whose messages were wrong.</summary>
 internal static class Verdict
 {
-    private static readonly string[] Counts =
-        [FigureNames.Missing, FigureNames.Duplicated, FigureNames.Reordered, FigureNames.Damaged];
-
     /// <summary>Lets a right run pass; of a wrong one only what was wrong is reported.</summary>
     /// <param name="parameters">Of the row that the run belongs to.</param>
     /// <param name="restNote">Why other figures were not measured.</param>
@@ -18,7 +15,7 @@ internal static class Verdict
         Figures figures,
         string restNote)
     {
-        if (Counts.All(name => figures[name] is null or 0))
+        if (FigureNames.Faults.All(name => figures[name] is null or 0))
             return;
         figures.Discredit();
         session.Report.Add(new ReportRow(parameters, [figures], restNote));

@@ -23,6 +23,7 @@ internal sealed class SendLane : IAsyncDisposable
     private readonly long _sampleMask;
     private readonly bool _hasTimestamp;
     private readonly string[] _keys;
+    private readonly WindowRates? _departures;
     private long _endSequence;
     private long _deadlineNs;
 
@@ -30,12 +31,13 @@ internal sealed class SendLane : IAsyncDisposable
     {
         _client = new EQueueClient(order.Server);
         _bodies = new BodyPool(order.Seed, number, order.Size, order.SlotCount);
-        _topics = order.Topics;
+        _topics = order.PinTopics ? [order.Topics[number % order.Topics.Count]] : order.Topics;
         _run = order.Run;
         _number = number;
         _sampleMask = order.SampleMask;
         _hasTimestamp = order.Size >= BodyStamp.SizeWithTimestamp;
         _keys = [.. Enumerable.Range(0, order.KeyedQueues).Select(queue => FindKey(queue, order.KeyedQueues))];
+        _departures = order.InWindows && number == 0 ? new WindowRates() : null;
         SlotCount = order.SlotCount;
         Producer = _client.CreateProducer();
     }
@@ -53,10 +55,14 @@ internal sealed class SendLane : IAsyncDisposable
     /// <summary>The key of the message that is next; null for none.</summary>
     public string? NextKey => _keys.Length == 0 ? null : _keys[(int)(Sequence % _keys.Length)];
 
+    /// <summary>The median rate over windows of this stretch's messages; null when nobody asked.</summary>
+    public double? WindowPerSecond => _departures?.MedianPerSecond();
+
     /// <summary>Begins a stretch of sending that ends after a time or a count.</summary>
     public void Begin(double seconds, long? messages)
     {
         Ack.Clear();
+        _departures?.Clear();
         _endSequence = messages is { } count ? Sequence + count : long.MaxValue;
         _deadlineNs = messages is null ? Clock.NowNs + (long)(seconds * 1e9) : long.MaxValue;
     }
@@ -97,6 +103,7 @@ internal sealed class SendLane : IAsyncDisposable
         var body = _bodies.Next(new BodyStamp(sequence, _number, _run), stampNs);
         var topic = _topics.Count == 1 ? _topics[0] : _topics[(int)(sequence % _topics.Count)];
         Sequence = sequence + 1;
+        _departures?.Record(Clock.NowNs);
         return new Outgoing(topic, body, isSampled ? stampNs : 0);
     }
 }

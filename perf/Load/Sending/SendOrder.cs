@@ -24,13 +24,23 @@ internal sealed record ProducerOrder(
     /// Queues of the topic among which paced messages take turns, by their keys; 0: without keys, in runs.
     /// </summary>
     public int KeyedQueues { get; init; }
+
+    /// <summary>Whether each producer keeps to one topic, its number modulo theirs.</summary>
+    public bool PinTopics { get; init; }
+
+    /// <summary>Whether the first producer's rate over windows of messages is told.</summary>
+    public bool InWindows { get; init; }
 }
 
 /// <summary>One stretch of sending: by time, or by count when <see cref="MessagesPerProducer"/> is set.</summary>
 /// <param name="Rate">
 /// Messages a second of all producers together, sent on time whatever the answers do; null: at will.
 /// </param>
-internal sealed record SendOrder(double Seconds, IReadOnlyList<long>? MessagesPerProducer, int? Rate);
+internal sealed record SendOrder(double Seconds, IReadOnlyList<long>? MessagesPerProducer, int? Rate)
+{
+    /// <summary>Producers that send at a time, so that very many connect little by little; null: all.</summary>
+    public int? AtATime { get; init; }
+}
 
 /// <summary>What was sent and acknowledged.</summary>
 /// <param name="SentInAll">By producer, since the start of the process.</param>
@@ -45,4 +55,8 @@ internal sealed record SendResult(
     long LastAckedNs,
     LatencyCounts Ack,
     ProcessFigures Start,
-    ProcessFigures End);
+    ProcessFigures End)
+{
+    /// <summary>The median of <see cref="WindowRates"/> in this stretch; null when nobody asked.</summary>
+    public double? WindowPerSecond { get; init; }
+}

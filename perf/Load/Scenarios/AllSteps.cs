@@ -1,0 +1,102 @@
+namespace EQueue.Load.Scenarios;
+
+/// <summary>One scenario of <c>all</c>, with what it is asked for.</summary>
+/// <param name="Title">As the report calls it.</param>
+/// <param name="Change">Makes the step's options of those that the command line gave.</param>
+internal sealed record MeasuringStep(string Scenario, string Title, Func<LoadOptions, LoadOptions> Change);
+
+/// <summary>What <c>all</c> goes through.</summary>
+internal static class AllSteps
+{
+    private const string Throughput = "throughput";
+    private const int QuickLimitMB = 512;
+
+    private static readonly SendApi[] OtherApis =
+        [SendApi.Callback, SendApi.Sync, SendApi.Oneway, SendApi.Batch, SendApi.Span];
+
+    /// <summary>Every scenario as it measures when nothing else is asked for.</summary>
+    public static IReadOnlyList<MeasuringStep> Full { get; } =
+    [
+        Step("limit"),
+        Step(Throughput, "throughput", options => options with { Pairs = [1, 2] }),
+        Step(Throughput, "throughput, sync flush", options => options with { Pairs = [1, 2], Flush = FlushMode.Sync }),
+        Step(Throughput, "throughput, 1,000 queues", options => options with { Pairs = [1, 2], Queues = 1000 }),
+        .. OtherApis.Select(
+            api => Step(Throughput, $"throughput, {NameOf(api)}", options => options with { Api = api })),
+        Step("sync"),
+        Step("latency"),
+        Step("remoting"),
+        Step("store"),
+        Step("packing"),
+        Step("recovery"),
+        Step("coldread"),
+        Step("backpressure"),
+        Step("filter"),
+        Step("groups"),
+        Step("topics"),
+        Step("connections"),
+        Step("fanout"),
+        Step("jellyfish"),
+    ];
+
+    /// <summary>Every scenario once, with little of everything.</summary>
+    public static IReadOnlyList<MeasuringStep> Quick { get; } =
+    [
+        Short("limit", 0, options => options with { Seconds = null, Warmup = null, Repeat = 2 }),
+        Short(Throughput, 2, options => options with { Pairs = [1, 2] }),
+        Short(
+            Throughput, "throughput, sync flush", 2,
+            options => options with { Sizes = [128, 1024], Flush = FlushMode.Sync, NoLimit = true }),
+        Short(
+            Throughput, "throughput, 1,000 queues", 2,
+            options => options with { Sizes = [128], Queues = 1000, NoLimit = true }),
+        .. OtherApis.Select(api => Short(
+            Throughput, $"throughput, {NameOf(api)}", 2,
+            options => options with { Sizes = [128], Api = api, NoLimit = true })),
+        Short("sync", 1, options => options),
+        Short("latency", 2, options => options with { Rates = [1000, 10_000] }),
+        Short("remoting", 0.7, options => options with { Sizes = [1024] }),
+        Short("store", 1, options => options with { Sizes = [128, 1024] }),
+        Short("packing", 2, options => options),
+        Short(
+            "recovery", 0,
+            options => options with { Seconds = null, Warmup = null, LogGB = 1, Queues = 2000, Messages = 200_000 }),
+        Short("coldread", 2, options => options with { LogGB = 0.3, Queues = 4 }),
+        Short("backpressure", 2, options => options),
+        Short("filter", 0, options => options with { Seconds = null, Warmup = null, Messages = 1_000_000 }),
+        Short("groups", 2, options => options with { Consumers = 4, Changes = 4 }),
+        Short("topics", 1, options => options with { Topics = 500 }),
+        Short("connections", 1, options => options with { Connections = 2000 }),
+        Short(
+            "fanout", 0,
+            options => options with
+            {
+                Seconds = null,
+                Warmup = null,
+                Sizes = [2000],
+                Messages = 20_000,
+                Parts = ["sizes", "direct", "proxy"],
+            }),
+        Short("jellyfish", 1, options => options with { Connections = 400 }),
+    ];
+
+    private static MeasuringStep Step(string scenario) => Step(scenario, scenario, options => options);
+
+    private static MeasuringStep Step(string scenario, string title, Func<LoadOptions, LoadOptions> change) =>
+        new(scenario, title, change);
+
+    private static MeasuringStep Short(string scenario, double seconds, Func<LoadOptions, LoadOptions> change) =>
+        Short(scenario, scenario, seconds, change);
+
+    private static MeasuringStep Short(
+        string scenario, string title, double seconds, Func<LoadOptions, LoadOptions> change) =>
+        new(scenario, title, options => change(options with
+        {
+            Repeat = 1,
+            Seconds = seconds,
+            Warmup = seconds / 2,
+            LimitTotalMB = Math.Min(options.LimitTotalMB, QuickLimitMB),
+        }));
+
+    private static string NameOf(SendApi api) => api.ToString().ToLowerInvariant();
+}

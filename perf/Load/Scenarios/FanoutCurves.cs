@@ -1,0 +1,63 @@
+using EQueue.Load.Reporting;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>The curves of <c>fanout</c>: messages and megabits a second of each part, and each subscriber.</summary>
+internal static class FanoutCurves
+{
+    public static void Write(string directory, IReadOnlyList<ReportRow> rows) => Curve.Write(
+        directory, [.. rows.GroupBy(row => (string)ValueOf(row, "part")!).SelectMany(part => Of(part.Key, [.. part]))]);
+
+    private static IEnumerable<Curve> Of(string part, ReportRow[] rows)
+    {
+        var (parameter, label) = part switch
+        {
+            "numbers" => ("messages", "messages"),
+            "sizes" => ("size", "bytes of a message"),
+            _ => ("subscribers", "subscribers"),
+        };
+        yield return Lines(
+            $"fanout-{part}", label, "messages/s", parameter, rows,
+            [
+                ("sent (ST)", FigureNames.SendWindowPerSecond),
+                ("received (RT)", FigureNames.ReceiveWindowPerSecond),
+                ("first to last", FigureNames.ConsumePerSecond),
+                ("all subscribers", FigureNames.SubscribersPerSecond),
+            ]);
+        yield return Lines(
+            $"fanout-{part}-megabits", label, "megabits/s", parameter, rows,
+            [
+                ("sent (ST)", FigureNames.SendMegabitsPerSecond),
+                ("received (RT)", FigureNames.ReceiveMegabitsPerSecond),
+            ]);
+        var each =
+            from row in rows
+            from rate in row.Medians.SubscriberPerSecond ?? []
+            select new double?[] { Number(row, parameter), rate };
+        yield return new Curve(
+            $"fanout-{part}-each", $"{part}: each subscriber", label, "messages/s", ["each"], [.. each])
+        {
+            IsPoints = true,
+        };
+    }
+
+    private static Curve Lines(
+        string name,
+        string label,
+        string unit,
+        string parameter,
+        IReadOnlyList<ReportRow> rows,
+        IReadOnlyList<(string Title, string Figure)> lines)
+    {
+        double?[][] points = [.. rows.Select(row => lines
+            .Select(line => row.Medians[line.Figure])
+            .Prepend(Number(row, parameter))
+            .ToArray())];
+        return new Curve(name, name, label, unit, [.. lines.Select(line => line.Title)], points);
+    }
+
+    private static double? Number(ReportRow row, string name) => (int)ValueOf(row, name)!;
+
+    private static object? ValueOf(ReportRow row, string name) =>
+        row.Parameters.First(parameter => parameter.Name == name).Value;
+}

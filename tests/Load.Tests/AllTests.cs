@@ -1,0 +1,73 @@
+using EQueue.Load.Scenarios;
+
+namespace EQueue.Load.Tests;
+
+public sealed class AllTests
+{
+    [Fact]
+    public async Task GivenTwoOfTheScenarios_WhenAllRunsQuickly_ThenBothAreInOneReport()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "all", "--quick", "--part", "limit,topics", "--limit-total", "5", "--json", "all.json", "--report",
+            "all.md");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var report = program.ReadJson("all.json");
+        Assert.Equal("all", report.GetProperty("scenario").GetString());
+        Assert.Equal(
+            ["limit", "topics"],
+            report.GetProperty("rows").EnumerateArray()
+                .Select(row => row.GetProperty("params").GetProperty("scenario").GetString()));
+        Assert.False(report.TryGetProperty("failures", out _));
+        var page = await File.ReadAllTextAsync(program.PathOf("all.md"), TestContext.Current.CancellationToken);
+        Assert.Contains("## topics", page, StringComparison.Ordinal);
+        Assert.Contains("limit MB/s", outcome.Output, StringComparison.Ordinal);
+        Assert.Equal(
+            ["all.json", "all.md"],
+            Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName).Order());
+    }
+
+    [Fact]
+    public async Task GivenScenariosThatFail_WhenAllRuns_ThenTheOthersAreMeasuredAndTheExitCodeIsThatOfWrongData()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "all", "--quick", "--part", "limit,remoting,topics", "--plant", "missing", "--limit-total", "5",
+            "--json", "all.json");
+
+        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
+        var report = program.ReadJson("all.json");
+        Assert.Equal(
+            ["remoting", "topics"],
+            report.GetProperty("failures").EnumerateArray().Select(each => each.GetString()!.Split(':')[0]));
+        var rows = report.GetProperty("rows").EnumerateArray().ToArray();
+        Assert.True(rows[0].GetProperty("limitMBps").GetDouble() > 0);
+        Assert.Equal(1, rows[^1].GetProperty("missing").GetInt64());
+    }
+
+    [Fact]
+    public void GivenTheList_WhenAllIsLookedThrough_ThenNoScenarioIsLeftOut()
+    {
+        var names = ScenarioList.All.Select(scenario => scenario.Name).Where(name => name != "all").Order().ToArray();
+
+        Assert.Equal(names, AllSteps.Full.Select(step => step.Scenario).Distinct().Order());
+        Assert.Equal(names, AllSteps.Quick.Select(step => step.Scenario).Distinct().Order());
+    }
+
+    [Theory]
+    [InlineData("all --size 128")]
+    [InlineData("all --part everything")]
+    [InlineData("limit --quick")]
+    public async Task GivenFlagsThatDoNotFit_WhenRun_ThenItExitsWith2AndWritesNothing(string arguments)
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(arguments.Split(' '));
+
+        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+    }
+}
