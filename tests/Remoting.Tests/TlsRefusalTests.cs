@@ -141,6 +141,29 @@ public sealed class TlsRefusalTests
     }
 
     [Fact]
+    public async Task GivenMutualTls_WhenAnUntrustedClientComesAgainAndAgain_ThenItIsRefusedEachTime()
+    {
+        using var plant = new TlsPlant();
+        using var stranger = new TlsPlant();
+        await using TestServer server = await TestServer.StartAsync(options: plant.MutualServer);
+        TlsOptions[] offers =
+        [
+            plant.Client.Tls!,
+            stranger.MutualClient.Tls! with { AuthorityFile = plant.AuthorityFile },
+        ];
+        for (int i = 0; i < 12; i++)
+        {
+            await using RemotingClient client = server.NewClient(
+                Greeting(new RemotingClientOptions { Tls = offers[i % offers.Length] }));
+            await RefusalOfAsync(client);
+        }
+
+        Assert.Empty(server.Handler.Connected);
+        await using RemotingClient trusted = server.NewClient(plant.MutualClient);
+        Assert.Equal([1], await trusted.EchoAsync([1]));
+    }
+
+    [Fact]
     public async Task GivenCertificatesAllowed_WhenClientsShowATrustedOneOrNone_ThenTheyAreServedButNotWithAStrangers()
     {
         using var plant = new TlsPlant();

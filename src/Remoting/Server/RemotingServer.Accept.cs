@@ -14,6 +14,7 @@ public sealed partial class RemotingServer
     private long _lastId;
     private int _connectionCount;
     private int _refusedCount;
+    private int _isWatching;
     private long _lastLogged;
 
     private TimeSpan WatchPeriod
@@ -173,7 +174,16 @@ public sealed partial class RemotingServer
 
     private void WatchAll()
     {
-        foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch();
+        // A pass that is late must not meet the next one: both would tell of the same peer.
+        if (Interlocked.Exchange(ref _isWatching, 1) != 0) return;
+        try
+        {
+            foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch();
+        }
+        finally
+        {
+            Volatile.Write(ref _isWatching, 0);
+        }
     }
 
     /// <summary>At most one line per second about trouble with accepting.</summary>

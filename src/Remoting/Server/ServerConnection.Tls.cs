@@ -32,7 +32,7 @@ public sealed partial class ServerConnection
     /// fail.</returns>
     private async ValueTask<string?> TrySecureAsync(TlsAcceptor tls, CancellationToken cancellationToken)
     {
-        string? distrust = null;
+        string? distrust = tls.AsksClients ? "it was not looked at" : null;
         SslStream? stream = null;
         try
         {
@@ -47,7 +47,7 @@ public sealed partial class ServerConnection
             }
 
             stream = new SslStream(new NetworkStream(_wire.Socket, ownsSocket: false), leaveInnerStreamOpen: false);
-            await stream.AuthenticateAsServerAsync(tls.OptionsFor(reason => distrust = reason), cancellationToken)
+            await stream.AuthenticateAsServerAsync(tls.OptionsFor(verdict => distrust = verdict), cancellationToken)
                 .ConfigureAwait(false);
             if (distrust is null)
             {

@@ -34,13 +34,14 @@ internal sealed class TlsAcceptor
     /// <summary>How long a handshake may take.</summary>
     public TimeSpan HandshakeTimeout => _options.HandshakeTimeout;
 
-    /// <summary>Whether a client has to show a certificate.</summary>
-    public ClientCertificates ClientCertificates => _options.ClientCertificates;
+    /// <summary>Whether clients are asked for certificates.</summary>
+    public bool AsksClients => _options.ClientCertificates != ClientCertificates.None;
 
     /// <summary>What a new connection is offered. A client's certificate that is not trusted does not end the
-    /// handshake: <paramref name="onRefused"/> is told the reason, and must see to it that nothing is read.</summary>
+    /// handshake: <paramref name="onJudged"/> is told why not, or null when it is trusted or may be missing, and must
+    /// see to it that nothing is read of a client of which it was not told null.</summary>
     [SuppressMessage("Security", "CA5359", Justification = "Who is not trusted is told so and then cut off.")]
-    public SslServerAuthenticationOptions OptionsFor(Action<string> onRefused)
+    public SslServerAuthenticationOptions OptionsFor(Action<string?> onJudged)
     {
         SslServerAuthenticationOptions current = LookForChange();
         return new SslServerAuthenticationOptions
@@ -51,14 +52,17 @@ internal sealed class TlsAcceptor
             ClientCertificateRequired = current.ClientCertificateRequired,
             CertificateChainPolicy = current.CertificateChainPolicy?.Clone(),
             AllowRenegotiation = false,
+
+            // What was decided about a client holds for one connection.
+            AllowTlsResume = !AsksClients,
             RemoteCertificateValidationCallback = (_, certificate, chain, errors) =>
             {
-                if (errors == SslPolicyErrors.None) return true;
-                if (certificate is null && ClientCertificates != ClientCertificates.Require) return true;
+                bool mayBeMissing = certificate is null && _options.ClientCertificates != ClientCertificates.Require;
+                bool isTrusted = errors == SslPolicyErrors.None || mayBeMissing;
 
                 // The peer learns why over the connection that comes about, and it is closed before anything is read:
                 // an alert in place of that is not sent by every system, and says less.
-                onRefused(TlsTrust.Explain(errors, certificate, chain, null));
+                onJudged(isTrusted ? null : TlsTrust.Explain(errors, certificate, chain, null));
                 return true;
             },
         };
@@ -106,7 +110,7 @@ internal sealed class TlsAcceptor
         {
             ServerCertificateContext = identity.Context,
             EnabledSslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
-            ClientCertificateRequired = _options.ClientCertificates != ClientCertificates.None,
+            ClientCertificateRequired = AsksClients,
             CertificateChainPolicy = trust,
         };
     }
