@@ -59,6 +59,7 @@ internal sealed partial class BrokerLane
 
     private void Finish(ProduceRequest request)
     {
+        BeginHold(request.Settled);
         Dispatch();
         SettleAll(request.Settled);
         request.Clear();
@@ -238,6 +239,7 @@ internal sealed partial class BrokerLane
             if (_isClosed)
                 return;
             var now = _time.GetTimestamp();
+            EndOldHolds(now);
             var hasPending = false;
             foreach (var queue in _queues.Values)
                 hasPending |= Sweep(queue, now, failed);

@@ -101,7 +101,8 @@ internal sealed partial class BrokerLane
     }
 
     private bool MustDispatch() =>
-        _isReady && !_isDispatching && (_inFlight == 0 || (_ready.Count > 0 && _inFlight < _options.MaxInFlight));
+        _isReady && !_isDispatching
+        && ((_inFlight == 0 && _holds == 0) || (_ready.Count > 0 && _inFlight < _options.MaxInFlight));
 
     /// <summary>Closes a full batch and opens one that has taken <paramref name="content"/>. Under the gate.</summary>
     private AppendStatus Renew(QueueLane queue, in RecordContent content, bool mayMove, ref SendBatch? batch)

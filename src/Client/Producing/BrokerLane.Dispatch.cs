@@ -59,7 +59,7 @@ internal sealed partial class BrokerLane
         }
 
         var now = _time.GetTimestamp();
-        if (_inFlight == 0)
+        if (_inFlight == 0 && _holds == 0)
             CloseOpen(now, ignoreLinger: false);
         var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
         if (batch is null)

@@ -30,7 +30,7 @@ internal enum AppendStatus
 /// leave when nothing is.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
 /// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway, Away,
-/// Telemetry.</para>
+/// Hold, Telemetry.</para>
 /// </remarks>
 internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 {

@@ -88,7 +88,10 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         budget.Release(reserved);
         _done?.TrySetResult();
         if (!WakeBlockedOnes())
+        {
+            EndHold();
             Release();
+        }
         else if (_producer.Options.InlineCompletions)
             Execute();
         else
@@ -112,6 +115,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
                 continuation(slot.State);
         }
 
+        EndHold();
         Release();
     }
 
@@ -179,10 +183,20 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             var waiter = BlockedSender.OfThread;
             waiter.Reset();
             OnCompleted(WakeBlocked, waiter, token, ValueTaskSourceOnCompletedFlags.None);
+            Queue.Broker.EndHolds();
             waiter.Wait();
         }
 
         return GetResult(token);
+    }
+
+    private void EndHold()
+    {
+        if (HoldAge < 0)
+            return;
+        var age = HoldAge;
+        HoldAge = -1;
+        Queue.Broker.EndHold(age);
     }
 
     private void ResetCompletion()

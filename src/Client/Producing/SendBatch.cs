@@ -96,6 +96,9 @@ internal sealed partial class SendBatch
     /// <summary>The different contexts of its messages; null for none.</summary>
     public List<ActivityContext>? Contexts => _contexts is { Count: > 0 } ? _contexts : null;
 
+    /// <summary>Which hold of its broker lane ends when its continuations have run; -1 = none.</summary>
+    public int HoldAge { get; set; } = -1;
+
     /// <summary>What the last attempt met.</summary>
     public EQueueException? LastError { get; set; }
 
