@@ -74,16 +74,19 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     /// <summary>Told when a fetch ends with its connection; must not block.</summary>
     public Action? ConnectionLost { get; set; }
 
-    /// <summary>Reads a queue from its cursor's place on.</summary>
-    public void Add(QueueCursor cursor)
+    /// <summary>Reads queues from their cursors' places on.</summary>
+    public void Add(params ReadOnlySpan<QueueCursor> cursors)
     {
         lock (_gate)
         {
-            if (cursor.IsRemoved)
-                return;
-            _queues[cursor.Key] = cursor;
-            _removed.Remove(cursor.Key);
-            _changed.Add(cursor);
+            foreach (var cursor in cursors)
+            {
+                if (cursor.IsRemoved)
+                    continue;
+                _queues[cursor.Key] = cursor;
+                _removed.Remove(cursor.Key);
+                _changed.Add(cursor);
+            }
         }
 
         Nudge();
@@ -112,14 +115,19 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     }
 
     /// <summary>Asks for an offset, waiting for the broker as long as a request may take.</summary>
-    public async ValueTask<QueueOffset> FindOffsetAsync(OffsetQuestion question, CancellationToken cancellationToken)
+    public async ValueTask<QueueOffset> FindOffsetAsync(OffsetQuestion question, CancellationToken cancellationToken) =>
+        (await FindOffsetsAsync([question], cancellationToken).ConfigureAwait(false))[0];
+
+    /// <summary>Asks for offsets; fails with the first that cannot be told.</summary>
+    public async ValueTask<QueueOffset[]> FindOffsetsAsync(
+        IReadOnlyList<OffsetQuestion> questions, CancellationToken cancellationToken)
     {
         var response = await Link.InvokeAsync(
-            new FindOffsetsRequest([question]), _client.RequestTimeout, cancellationToken).ConfigureAwait(false);
-        return response.Answers is [{ Error: ErrorCode.None } answer]
-            ? answer.Offset
-            : throw new EQueueException(
-                response.Answers.Count == 0 ? ErrorCode.InternalError : response.Answers[0].Error);
+            new FindOffsetsRequest(questions), _client.RequestTimeout, cancellationToken).ConfigureAwait(false);
+        if (response.Answers.Count != questions.Count)
+            throw Faults.Malformed(Opcode.FindOffsets, Link.Address.ToString());
+        return [.. response.Answers.Select(static answer =>
+            answer.Error == ErrorCode.None ? answer.Offset : throw new EQueueException(answer.Error))];
     }
 
     /// <summary>Asks again, after a pause, for queues that fell out of the session by an error.</summary>

@@ -67,20 +67,21 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
     public int NumberOf(FetchSession session, int number) => _directory.NumberOf(session.Link.Address, number);
 
-    /// <summary>Reads a queue.</summary>
-    public void Add(FetchSession session, QueueCursor cursor)
+    /// <summary>Reads queues of one broker.</summary>
+    public void Add(FetchSession session, params ReadOnlySpan<QueueCursor> cursors)
     {
-        Announce(session, cursor);
-        session.Add(cursor);
+        Announce(session, cursors);
+        session.Add(cursors);
     }
 
-    /// <summary>Takes a queue into the list; it is fetched when its session is told.</summary>
-    public void Announce(FetchSession session, QueueCursor cursor)
+    /// <summary>Takes queues into the list; they are fetched when their session is told.</summary>
+    public void Announce(FetchSession session, params ReadOnlySpan<QueueCursor> cursors)
     {
         lock (_gate)
         {
-            cursor.Session = session;
-            _cursors = [.. _cursors, cursor];
+            foreach (var cursor in cursors)
+                cursor.Session = session;
+            _cursors = [.. _cursors, .. cursors];
         }
     }
 

@@ -8,6 +8,8 @@ namespace EQueue.Client;
 /// </remarks>
 public sealed class QueueReader : IAsyncDisposable
 {
+    private const int QueuesAtOnce = 5_000;
+
     private readonly BrokerDirectory _directory;
     private readonly ReaderOptions _options;
     private readonly MessageStream _stream;
@@ -35,7 +37,7 @@ public sealed class QueueReader : IAsyncDisposable
     {
         var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
         var found = route.FindQueue(topic, queue);
-        await AssignAsync(topic, route, found, position, cancellationToken).ConfigureAwait(false);
+        await AssignAsync(topic, route, [found], position, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Reads all queues that a topic has now from a place on.</summary>
@@ -45,8 +47,7 @@ public sealed class QueueReader : IAsyncDisposable
         string topic, StartPosition position, CancellationToken cancellationToken = default)
     {
         var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
-        foreach (var queue in route.QueuesOf(topic))
-            await AssignAsync(topic, route, queue, position, cancellationToken).ConfigureAwait(false);
+        await AssignAsync(topic, route, route.QueuesOf(topic), position, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Reads a queue no longer; nothing happens if it is not assigned.</summary>
@@ -153,22 +154,66 @@ public sealed class QueueReader : IAsyncDisposable
         _directory.RouteAsync([topic], autoCreate: false, cancellationToken);
 
     private async ValueTask AssignAsync(
-        string topic, Route route, QueueRoute queue, StartPosition position, CancellationToken cancellationToken)
+        string topic,
+        Route route,
+        IReadOnlyList<QueueRoute> queues,
+        StartPosition position,
+        CancellationToken cancellationToken)
     {
-        var key = new FetchQueueKey(queue.Log, queue.Id);
-        var session = _stream.GetSession(route.AddressOf(queue));
-        var offset = position.KnownOffset
-            ?? await session.FindOffsetAsync(position.ToQuestion(key), cancellationToken).ConfigureAwait(false);
-        var cursor = new QueueCursor(topic, queue.Number, key, offset);
-        if (_options.StopAtEnd)
+        foreach (var share in queues.GroupBy(route.AddressOf))
         {
-            var end = new OffsetQuestion(key, OffsetQuestion.End);
-            cursor.StopAt = (await session.FindOffsetAsync(end, cancellationToken).ConfigureAwait(false)).Value;
-            cursor.VisibleEnd = cursor.StopAt;
+            var session = _stream.GetSession(share.Key);
+            foreach (var some in share.Chunk(QueuesAtOnce))
+            {
+                var cursors = await StartAsync(topic, session, some, position, cancellationToken)
+                    .ConfigureAwait(false);
+                var numbers = some.Select(static queue => queue.Number).ToHashSet();
+                foreach (var known in _stream.Cursors
+                    .Where(cursor => cursor.Topic == topic && !cursor.IsRemoved && numbers.Contains(cursor.Number)))
+                {
+                    _stream.Remove(known);
+                }
+
+                _stream.Add(session, cursors);
+            }
+        }
+    }
+
+    /// <summary>Cursors at their places; one request asks for the places of all.</summary>
+    private async ValueTask<QueueCursor[]> StartAsync(
+        string topic,
+        FetchSession session,
+        QueueRoute[] queues,
+        StartPosition position,
+        CancellationToken cancellationToken)
+    {
+        List<OffsetQuestion> questions = [];
+        foreach (var queue in queues)
+        {
+            var key = new FetchQueueKey(queue.Log, queue.Id);
+            if (position.KnownOffset is null)
+                questions.Add(position.ToQuestion(key));
+            if (_options.StopAtEnd)
+                questions.Add(new OffsetQuestion(key, OffsetQuestion.End));
         }
 
-        Unassign(topic, queue.Number);
-        _stream.Add(session, cursor);
+        var answers = questions.Count == 0
+            ? [] : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
+        var next = 0;
+        var cursors = new QueueCursor[queues.Length];
+        for (var i = 0; i < cursors.Length; i++)
+        {
+            var offset = position.KnownOffset ?? answers[next++];
+            var key = new FetchQueueKey(queues[i].Log, queues[i].Id);
+            cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset);
+            if (_options.StopAtEnd)
+            {
+                cursors[i].StopAt = answers[next++].Value;
+                cursors[i].VisibleEnd = cursors[i].StopAt;
+            }
+        }
+
+        return cursors;
     }
 
     private void SetPaused(string topic, int queue, bool isPaused)
