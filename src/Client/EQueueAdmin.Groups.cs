@@ -5,6 +5,9 @@ namespace EQueue.Client;
 /// <content>Consumer groups: who is in them, how far they are, and where they go on.</content>
 public sealed partial class EQueueAdmin
 {
+    /// <summary>What a broker says that has no share in the group or the topic.</summary>
+    private static readonly ErrorCode[] NoShare = [ErrorCode.UnknownGroup, ErrorCode.UnknownTopic];
+
     /// <summary>Names all groups that have members or progress in ordinal order, a page at a time when there is one
     /// broker.</summary>
     public IAsyncEnumerable<GroupListing> ListGroupsAsync(CancellationToken cancellationToken = default) =>
@@ -29,7 +32,7 @@ public sealed partial class EQueueAdmin
         string group, string? topic = null, bool withAges = true, CancellationToken cancellationToken = default) =>
         Shares.Unite(
             await _directory.InvokeEachAsync<DescribeGroupRequest, GroupDescription>(
-                _ => new DescribeGroupRequest(group, topic, withAges), ErrorCode.UnknownGroup, cancellationToken)
+                _ => new DescribeGroupRequest(group, topic, withAges), NoShare, cancellationToken)
                 .ConfigureAwait(false),
             _directory.ShareCount);
 
@@ -55,7 +58,7 @@ public sealed partial class EQueueAdmin
         CancellationToken cancellationToken = default)
     {
         var answers = await _directory.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
-            RequestAt, ErrorCode.UnknownGroup, cancellationToken).ConfigureAwait(false);
+            RequestAt, NoShare, cancellationToken).ConfigureAwait(false);
         return Shares.Unite(answers, _directory.ShareCount);
 
         ResetOffsetsRequest? RequestAt(int share)
@@ -80,5 +83,5 @@ public sealed partial class EQueueAdmin
     public async ValueTask DeleteGroupAsync(
         string group, string? topic = null, CancellationToken cancellationToken = default) =>
         await _directory.InvokeEachAsync<DeleteGroupRequest, Done>(
-            _ => new DeleteGroupRequest(group, topic), ErrorCode.UnknownGroup, cancellationToken).ConfigureAwait(false);
+            _ => new DeleteGroupRequest(group, topic), NoShare, cancellationToken).ConfigureAwait(false);
 }

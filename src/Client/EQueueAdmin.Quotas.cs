@@ -12,7 +12,7 @@ public sealed partial class EQueueAdmin
     {
         ArgumentNullException.ThrowIfNull(quota);
         await _directory.InvokeEachAsync<SetQuotaRequest, Done>(
-            _ => new SetQuotaRequest(quota), ErrorCode.None, cancellationToken).ConfigureAwait(false);
+            _ => new SetQuotaRequest(quota), [], cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>All quotas, those of clients first, each kind by name; as the first broker that answers has

@@ -35,7 +35,7 @@ public sealed partial class EQueueAdmin
         var request = new CreateTopicRequest(topic, settings ?? TopicSettings.None);
         return Shares.Unite(
             await _directory.InvokeEachAsync<CreateTopicRequest, TopicDescription>(
-                _ => request, ErrorCode.None, cancellationToken).ConfigureAwait(false),
+                _ => request, [], cancellationToken).ConfigureAwait(false),
             _directory.ShareCount);
     }
 
@@ -47,7 +47,7 @@ public sealed partial class EQueueAdmin
         var request = new AlterTopicRequest(topic, settings);
         return Shares.Unite(
             await _directory.InvokeEachAsync<AlterTopicRequest, TopicDescription>(
-                _ => request, ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false),
+                _ => request, [ErrorCode.UnknownTopic], cancellationToken).ConfigureAwait(false),
             _directory.ShareCount);
     }
 
@@ -75,7 +75,7 @@ public sealed partial class EQueueAdmin
             | (isReadable == true ? QueueState.Readable : QueueState.None);
         return Shares.Unite(
             await _directory.InvokeEachAsync<AlterQueuesRequest, TopicDescription>(
-                RequestAt, ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false),
+                RequestAt, [ErrorCode.UnknownTopic], cancellationToken).ConfigureAwait(false),
             _directory.ShareCount);
 
         AlterQueuesRequest? RequestAt(int share)
@@ -89,7 +89,7 @@ public sealed partial class EQueueAdmin
     /// <exception cref="EQueueException">UnknownTopic.</exception>
     public async ValueTask DeleteTopicAsync(string topic, CancellationToken cancellationToken = default) =>
         await _directory.InvokeEachAsync<DeleteTopicRequest, Done>(
-            _ => new DeleteTopicRequest(topic), ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false);
+            _ => new DeleteTopicRequest(topic), [ErrorCode.UnknownTopic], cancellationToken).ConfigureAwait(false);
 
     /// <summary>Names all topics in ordinal order, a page at a time when there is one broker.</summary>
     public IAsyncEnumerable<TopicListing> ListTopicsAsync(CancellationToken cancellationToken = default) =>
@@ -108,7 +108,8 @@ public sealed partial class EQueueAdmin
     public async ValueTask<TopicDescription> DescribeTopicAsync(
         string topic, CancellationToken cancellationToken = default) => Shares.Unite(
             await _directory.InvokeEachAsync<DescribeTopicRequest, TopicDescription>(
-                _ => new DescribeTopicRequest(topic), ErrorCode.UnknownTopic, cancellationToken).ConfigureAwait(false),
+                _ => new DescribeTopicRequest(topic), [ErrorCode.UnknownTopic], cancellationToken)
+                .ConfigureAwait(false),
             _directory.ShareCount);
 
     /// <summary>Tells an offset of one queue; an offset that is asked for by number is given back as it is.</summary>
@@ -116,7 +117,8 @@ public sealed partial class EQueueAdmin
     public async ValueTask<QueueOffset> FindOffsetAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
     {
-        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
+        var route = await _directory
+            .RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true).ConfigureAwait(false);
         var found = route.FindQueue(topic, queue);
         if (position.KnownOffset is { } known)
             return known;
@@ -136,7 +138,8 @@ public sealed partial class EQueueAdmin
     public async ValueTask<IReadOnlyList<QueueOffset>> ReadGroupOffsetsAsync(
         string group, string topic, CancellationToken cancellationToken = default)
     {
-        var route = await _directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
+        var route = await _directory
+            .RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true).ConfigureAwait(false);
         var queues = route.QueuesOf(topic);
         Dictionary<int, QueueOffset> committed = [];
         foreach (var share in queues.GroupBy(route.AddressOf))

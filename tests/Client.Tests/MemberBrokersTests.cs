@@ -55,6 +55,33 @@ public sealed class MemberBrokersTests
     }
 
     [Fact]
+    public async Task GivenABrokerThatRefusesForGood_WhenTheReasonIsGoneAndItJoinsAgain_ThenItReadsBothAndCommits()
+    {
+        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
+        one.Brokers = [one, other];
+        one.Tell((0, 1));
+        other.Tell((0, 5));
+        other.MeetBeat = static _ => ErrorCode.TagsDiffer;
+        await using var client = new EQueueClient(one.Address);
+        var options = NoTimer with { AutoCommitInterval = TimeSpan.FromMilliseconds(20) };
+        await using var consumer = client.CreateConsumer("g", ["t"], options);
+        var refused = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
+        Assert.Equal(ErrorCode.TagsDiffer, refused.Code);
+
+        other.MeetBeat = static _ => ErrorCode.None;
+        HashSet<(int, long)> read = [];
+        await foreach (var message in consumer.ReadAllAsync(Token))
+        {
+            read.Add((message.Queue, message.Offset.Value));
+            if (read.Count == 20)
+                break;
+        }
+
+        await Eventually.TrueAsync(() => one.Journal.Any(static line => line.StartsWith("commit", StringComparison.Ordinal)));
+    }
+
+    [Fact]
     public async Task GivenRoutesThatChange_WhenTheyAreAskedForAgain_ThenNewBrokersAreJoinedAndOthersLeft()
     {
         await using var one = await FakeCoordinator.StartAsync(queueCount: 1);

@@ -73,6 +73,24 @@ public sealed class SeveralBrokersAdminTests
     }
 
     [Fact]
+    public async Task GivenATopicAtOneBrokerAlone_WhenItsGroupIsDescribedAndReset_ThenTheOtherIsNoHindrance()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        var admin = plant.Client.Admin;
+        await plant.First.Client.Admin.CreateTopicAsync("alone", new TopicSettings { QueueCount = 2 }, Token);
+        await admin.ResetGroupOffsetsAsync("g", ResetPosition.End, Topic, cancellationToken: Token);
+
+        var reset = await admin.ResetGroupOffsetsAsync("g", ResetPosition.End, "alone", cancellationToken: Token);
+        Assert.Equal([0, 2], reset.Select(static queue => queue.Number));
+        var described = await admin.DescribeGroupAsync("g", "alone", cancellationToken: Token);
+        Assert.Equal([0, 2], described.Queues.Select(static queue => queue.Number));
+        await admin.DeleteGroupAsync("g", "alone", Token);
+        var nobody = await Assert.ThrowsAsync<EQueueException>(
+            () => admin.AlterQueuesAsync(Topic, [], isWritable: false, cancellationToken: Token).AsTask());
+        Assert.Equal(ErrorCode.InvalidArgument, nobody.Code);
+    }
+
+    [Fact]
     public async Task GivenMessagesAtTwoBrokers_WhenLookedUp_ThenEachIsFoundByItsReceiptAndByItsKey()
     {
         await using var plant = await TwoBrokers.StartAsync();

@@ -88,12 +88,20 @@ public sealed class SeveralBrokersTests
         var keyed = Enumerable.Range(1, 200).Select(i => SendAsync(producer, i, isKeyed: true)).ToArray();
         await Assert.ThrowsAsync<EQueueException>(() => TwoBrokers.ReadAllAsync(client));
         Assert.DoesNotContain(keyed, static send => send.IsCompleted);
+
+        // Who flushes, or sends keys in batches, waits for that broker; who has no keys does not wait behind them.
+        var flush = producer.FlushAsync(Token).AsTask();
+        var batch = producer.SendBatchAsync(Topic, [new Message("201"u8.ToArray(), "key-1")], Token).AsTask();
+        await SendAsync(producer, 202, isKeyed: false).WaitAsync(TimeSpan.FromSeconds(5), Token);
+        Assert.False(flush.IsCompleted || batch.IsCompleted);
         await plant.Second.StartBrokerAsync();
+        await batch.WaitAsync(TimeSpan.FromSeconds(20), Token);
+        await flush.WaitAsync(TimeSpan.FromSeconds(20), Token);
         var receipts = await Task.WhenAll(keyed).WaitAsync(TimeSpan.FromSeconds(20), Token);
 
         Assert.Contains(receipts, static receipt => receipt.Queue % 2 == 1);
-        await Eventually.TrueAsync(() => seen.Count == 201);
-        Assert.Equal(201, (await TwoBrokers.ReadAllAsync(client)).Count);
+        await Eventually.TrueAsync(() => seen.Count == 203);
+        Assert.Equal(203, (await TwoBrokers.ReadAllAsync(client)).Count);
     }
 
     [Fact]

@@ -33,7 +33,11 @@ internal sealed class TwoBrokers : IAsyncDisposable
         return plant;
     }
 
-    public EQueueClient NewClient() => new($"{First.Address},{Second.Address}");
+    public EQueueClient NewClient() => new(new ClientOptions
+    {
+        Addresses = $"{First.Address},{Second.Address}",
+        RequestTimeout = TimeSpan.FromSeconds(5),
+    });
 
     /// <summary>Every message by its number, where it is; fails when one is stored twice.</summary>
     public static async Task<Dictionary<int, (int Queue, long Offset)>> ReadAllAsync(EQueueClient client)

@@ -81,13 +81,13 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     /// Asks every broker, one after the other; the first refusal is thrown when all have been asked.
     /// </summary>
     /// <param name="requestOf">The request for the broker at an address, by index; null = it is not asked.</param>
-    /// <param name="absence">A refusal that counts as no answer as long as another broker gives one.</param>
+    /// <param name="absences">Refusals that count as no answer as long as another broker gives one.</param>
     /// <param name="cancellationToken">Gives up.</param>
     /// <returns>The answers with the indices of their addresses. A broker that has several addresses is asked
     /// once.</returns>
     /// <exception cref="EQueueException">Unreachable: one of them is away, and none was asked.</exception>
     public async ValueTask<IReadOnlyList<BrokerAnswer<TResponse>>> InvokeEachAsync<TRequest, TResponse>(
-        Func<int, TRequest?> requestOf, ErrorCode absence, CancellationToken cancellationToken)
+        Func<int, TRequest?> requestOf, ErrorCode[] absences, CancellationToken cancellationToken)
         where TRequest : class, IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
@@ -103,7 +103,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
                 var answer = await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
                 answers.Add(new BrokerAnswer<TResponse>(seed.Index, answer));
             }
-            catch (EQueueException exception) when (exception.Code == absence)
+            catch (EQueueException exception) when (absences.Contains(exception.Code))
             {
                 absent ??= exception;
             }
@@ -115,7 +115,8 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
         if (refusal is not null || (answers.Count == 0 && absent is not null))
             throw refusal ?? absent!;
-        return answers;
+        return answers.Count > 0
+            ? answers : throw new EQueueException(ErrorCode.InvalidArgument, "No broker has any of these queues.");
     }
 
     /// <summary>Lists what every broker has, page by page.</summary>
@@ -161,15 +162,19 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     /// <summary>Where the queues of topics are; the errors of single topics stay in the answer.</summary>
     /// <remarks>Brokers that are away are waited for only while no other has answered; their queues stay in the route
     /// as they were told last.</remarks>
+    /// <param name="topics">By name.</param>
+    /// <param name="autoCreate">Whether missing ones are to be made.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <param name="isPatient">Whether brokers that have never told are waited for all the same.</param>
     public async ValueTask<Route> RouteAsync(
-        IReadOnlyList<string> topics, bool autoCreate, CancellationToken cancellationToken)
+        IReadOnlyList<string> topics, bool autoCreate, CancellationToken cancellationToken, bool isPatient = false)
     {
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
         var request = new RouteRequest(topics, autoCreate);
         try
         {
             if (_seeds.Length > 1)
-                return await UniteAsync(request, either.Token).ConfigureAwait(false);
+                return await UniteAsync(request, isPatient, either.Token).ConfigureAwait(false);
             var answer = await _seeds[0]
                 .RouteAsync(request, _seeds[0].HasLink ? null : Options.RequestTimeout, either.Token)
                 .ConfigureAwait(false);
@@ -208,7 +213,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             {
                 throw Faults.Disposed("client");
             }
-            catch (EQueueException exception) when (exception.Code == ErrorCode.Unreachable)
+            catch (EQueueException exception) when (exception.Code is not (ErrorCode.Cancelled or ErrorCode.Disposed))
             {
                 Interlocked.Increment(ref _preferred);
                 if (FindConnected() is { } other)
@@ -261,7 +266,8 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         return [.. _seeds.DistinctBy(static seed => seed.StoreId)];
     }
 
-    private async ValueTask<Route> UniteAsync(RouteRequest request, CancellationToken cancellationToken)
+    private async ValueTask<Route> UniteAsync(
+        RouteRequest request, bool isPatient, CancellationToken cancellationToken)
     {
         var asked = new Task<RouteResponse>[_seeds.Length];
         using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken))
@@ -270,14 +276,23 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             var isAnyThere = _seeds.Any(static seed => !seed.IsAway);
             foreach (var seed in _seeds)
             {
-                var patience = isAnyThere && seed.IsAway ? TimeSpan.Zero : Options.RequestTimeout;
-                asked[seed.Index] = seed.RouteAsync(request, patience, lastCall.Token).AsTask();
+                var mustWait = isPatient && seed.Recall(request.Topics) is null;
+                var patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : Options.RequestTimeout;
+                var token = mustWait ? cancellationToken : lastCall.Token;
+                asked[seed.Index] = seed.RouteAsync(request, patience, token).AsTask();
             }
 
             await WaitAsync(asked, lastCall).ConfigureAwait(false);
         }
 
         var answers = Answers(asked, cancellationToken);
+        foreach (var seed in _seeds)
+        {
+            if (answers[seed.Index] is null && !seed.IsConnected)
+                seed.NoteAbsence();
+        }
+
+        DropRefusals(answers);
         HashSet<Guid> stores = [];
         var shares = new RouteResponse?[_seeds.Length];
         foreach (var seed in _seeds)
@@ -285,7 +300,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             // A broker with several addresses has one share.
             shares[seed.Index] = seed.StoreId is { } store && !stores.Add(store)
                 ? new RouteResponse([], [.. request.Topics.Select(Nothing)])
-                : answers[seed.Index] ?? seed.Recall(request.Topics);
+                : answers[seed.Index] ?? RecallUsable(seed, request);
         }
 
         var route = Route.Union(request.Topics, shares, _addresses);
@@ -295,6 +310,28 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
         static TopicRoute Nothing(string topic) => new(ErrorCode.UnknownTopic, topic, default, 0, []);
     }
+
+    /// <summary>A broker that cannot tell its share now has told nothing, as long as another can: its queues must not
+    /// be left out of those among which keys choose.</summary>
+    private static void DropRefusals(RouteResponse?[] answers)
+    {
+        if (!Array.Exists(answers, static answer => answer is not null && !IsRefusal(answer)))
+            return;
+        for (var i = 0; i < answers.Length; i++)
+        {
+            if (answers[i] is { } answer && IsRefusal(answer))
+                answers[i] = null;
+        }
+
+        static bool IsRefusal(RouteResponse answer) =>
+            answer.Topics.Any(static topic => topic.Error is not (ErrorCode.None or ErrorCode.UnknownTopic));
+    }
+
+    /// <summary>What a broker told last; that a topic is not there says nothing to those who want it made.</summary>
+    private static RouteResponse? RecallUsable(Seed seed, RouteRequest request) =>
+        seed.Recall(request.Topics) is { } told
+        && !(request.AutoCreate && told.Topics.Any(static topic => topic.Error != ErrorCode.None))
+            ? told : null;
 
     /// <summary>Waits for the first answer, and a little for the others.</summary>
     private static async ValueTask WaitAsync(Task<RouteResponse>[] asked, CancellationTokenSource lastCall)

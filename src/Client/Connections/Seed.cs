@@ -29,6 +29,9 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     /// <summary>The store that answers there; null before it said hello.</summary>
     public Guid? StoreId => Volatile.Read(ref _link)?.Hello?.StoreId;
 
+    /// <summary>It did not answer while others did.</summary>
+    public void NoteAbsence() => _isAway = true;
+
     /// <summary>The connection, made at first need, and anew when another store answers there.</summary>
     /// <exception cref="EQueueException">Disposed.</exception>
     public BrokerLink GetLink()
@@ -60,17 +63,24 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     /// <exception cref="EQueueException">Not within <paramref name="patience"/>, cancelled, disposed.</exception>
     public async ValueTask<BrokerLink> ConnectAsync(TimeSpan patience, CancellationToken cancellationToken)
     {
-        var link = GetLink();
-        try
+        while (true)
         {
-            await link.ConnectAsync(patience, cancellationToken).ConfigureAwait(false);
-            _isAway = false;
-            return link;
-        }
-        catch (EQueueException)
-        {
-            _isAway = true;
-            throw;
+            var link = GetLink();
+            try
+            {
+                await link.ConnectAsync(patience, cancellationToken).ConfigureAwait(false);
+                _isAway = false;
+                return link;
+            }
+            catch (EQueueException) when (link.IsStale && !directory.IsDisposed)
+            {
+                // Another store answers there: it has a new link.
+            }
+            catch (EQueueException exception)
+            {
+                _isAway |= exception.Code == ErrorCode.Unreachable;
+                throw;
+            }
         }
     }
 
@@ -121,6 +131,8 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     {
         lock (_gate)
         {
+            if (_link is { IsStale: true })
+                return null;
             List<TopicRoute> found = [];
             foreach (var topic in topics)
             {

@@ -19,6 +19,7 @@ internal sealed partial class GroupMember : IAsyncDisposable
     private MemberSession[] _sessions = [];
     private Task _loops = Task.CompletedTask;
     private bool _areLoopsRunning;
+    private volatile bool _isJoinedWholly;
 
     public GroupMember(
         BrokerDirectory directory,
@@ -39,7 +40,8 @@ internal sealed partial class GroupMember : IAsyncDisposable
     private MemberSession[] Sessions => Volatile.Read(ref _sessions);
 
     private bool IsJoined =>
-        Sessions is { Length: > 0 } sessions && Array.TrueForAll(sessions, static session => session.IsAlive);
+        _isJoinedWholly && Sessions is { Length: > 0 } sessions
+        && Array.TrueForAll(sessions, static session => session.IsAlive);
 
     /// <summary>Joins at every broker, unless that is done.</summary>
     public async ValueTask JoinAsync(CancellationToken cancellationToken)
@@ -87,6 +89,7 @@ internal sealed partial class GroupMember : IAsyncDisposable
     private async ValueTask LeaveAllAsync(bool stays)
     {
         var sessions = Sessions;
+        _isJoinedWholly = false;
         _byAddress.Clear();
         Volatile.Write(ref _sessions, []);
         await Task.WhenAll(sessions.Select(session => session.LeaveAsync(stays).AsTask())).ConfigureAwait(false);
@@ -97,6 +100,8 @@ internal sealed partial class GroupMember : IAsyncDisposable
     /// <summary>Within the turn.</summary>
     private async ValueTask JoinBrokersAsync(CancellationToken cancellationToken)
     {
+        // A refusal leaves it so: the next call goes on where this one ends.
+        _isJoinedWholly = false;
         foreach (var (address, session) in _byAddress.ToArray())
         {
             if (!session.IsAlive)
@@ -124,7 +129,7 @@ internal sealed partial class GroupMember : IAsyncDisposable
 
         foreach (var address in later)
             JoinLater(address);
-
+        _isJoinedWholly = true;
         if (_areLoopsRunning)
             return;
         _areLoopsRunning = true;

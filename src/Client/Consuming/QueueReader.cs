@@ -151,7 +151,7 @@ public sealed class QueueReader : IAsyncDisposable
     }
 
     private ValueTask<Route> RouteAsync(string topic, CancellationToken cancellationToken) =>
-        _directory.RouteAsync([topic], autoCreate: false, cancellationToken);
+        _directory.RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true);
 
     private async ValueTask AssignAsync(
         string topic,

@@ -29,7 +29,8 @@ internal sealed class MessageFinder : IAsyncDisposable
     public static async ValueTask<MessageFinder> OpenAsync(
         BrokerDirectory directory, string topic, CancellationToken cancellationToken)
     {
-        var route = await directory.RouteAsync([topic], autoCreate: false, cancellationToken).ConfigureAwait(false);
+        var route = await directory
+            .RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true).ConfigureAwait(false);
         var queues = route.QueuesOf(topic);
         var finder = new MessageFinder(topic, route);
         foreach (var queue in queues)

@@ -38,8 +38,7 @@ internal sealed partial class BrokerLane
         }
     }
 
-    /// <summary>Takes the batches without keys that were never sent to another lane's queue. At no time are they in
-    /// none: who flushes finds them.</summary>
+    /// <summary>Takes the batches without keys that were never sent to another lane's queue.</summary>
     private void Move(QueueLane queue, QueueLane target)
     {
         var other = target.Broker;
@@ -58,6 +57,7 @@ internal sealed partial class BrokerLane
                     next = batch.Next;
                     if (batch.Attempts > 0 || batch.HasKeys || batch.Size > other.MaxBatchBytes)
                         continue;
+                    _producer.NoteMove();
                     queue.Remove(batch);
                     batch.MoveTo(target);
                     target.Add(batch);

@@ -139,7 +139,7 @@ public sealed partial class Producer
         var lane = FindTopic(topic);
         if (lane.TryAppendOneway(content))
             return;
-        if (lane.IsResolved && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
+        if (lane.IsKnownFor(content.Key.HasValue) && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
         {
             throw new EQueueException(
                 ErrorCode.LimitReached, $"{Options.BufferMemoryBytes} bytes of messages wait to be sent.");
@@ -216,7 +216,7 @@ public sealed partial class Producer
         using var patience = new Patience(this, cancellationToken);
         try
         {
-            using var turn = await lane.TakeTurnAsync(messages.HasKeys, patience.Token).ConfigureAwait(false);
+            using var turn = await TakeTurnAsync(lane, messages.HasKeys, patience.Token).ConfigureAwait(false);
             while (next < messages.Count)
             {
                 var isKeyed = messages.HasKey(next);
@@ -233,6 +233,32 @@ public sealed partial class Producer
         catch (Exception exception) when (Patience.Covers(exception))
         {
             throw patience.Explain(exception);
+        }
+    }
+
+    /// <summary>The turn of a call in the order of calls. With keys it is given up while a broker has never told its
+    /// share: those without need not wait for that.</summary>
+    private static async ValueTask<IDisposable> TakeTurnAsync(
+        TopicLane lane, bool hasKeys, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            var mustPassKeys = hasKeys && (lane.IsWhole || !lane.IsResolved);
+            var turn = await lane.TakeTurnAsync(mustPassKeys, cancellationToken).ConfigureAwait(false);
+            try
+            {
+                await lane.ResolveAsync(isKeyed: false, cancellationToken).ConfigureAwait(false);
+            }
+            catch
+            {
+                turn.Dispose();
+                throw;
+            }
+
+            if (!hasKeys || lane.IsWhole)
+                return turn;
+            turn.Dispose();
+            await lane.ResolveAsync(isKeyed: true, cancellationToken).ConfigureAwait(false);
         }
     }
 

@@ -40,9 +40,10 @@ public sealed partial class Producer
             throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
         if (answer.Queues.Count == 0)
             throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
-        var bound = answer.Queues.Any(static queue => queue.State.HasFlag(QueueState.Bounded))
-            ? await FindBoundAsync(topic, cancellationToken).ConfigureAwait(false)
-            : null;
+        var bounded = answer.Queues.FirstOrDefault(static queue => queue.State.HasFlag(QueueState.Bounded));
+        var bound = bounded is null
+            ? null
+            : await FindBoundAsync(topic, route.AddressOf(bounded), cancellationToken).ConfigureAwait(false);
         var name = bound is null ? null : topic.Name;
         return new TopicRoutes(
             [.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue), name).GetQueue(topic, queue, bound))],
@@ -50,10 +51,11 @@ public sealed partial class Producer
             route.IsComplete);
     }
 
-    private async ValueTask<SendBound?> FindBoundAsync(TopicLane topic, CancellationToken cancellationToken)
+    private async ValueTask<SendBound?> FindBoundAsync(
+        TopicLane topic, ServerAddress address, CancellationToken cancellationToken)
     {
         var description = await _directory
-            .InvokeAsync(new DescribeTopicRequest(topic.Name), cancellationToken).ConfigureAwait(false);
+            .InvokeAtAsync(address, new DescribeTopicRequest(topic.Name), cancellationToken).ConfigureAwait(false);
         return SendBound.From(description.Settings);
     }
 
@@ -103,7 +105,7 @@ public sealed partial class Producer
     /// <summary>The topic's queues go on over other lanes, when everything sent over the old ones is settled.</summary>
     private async ValueTask MoveAsync(TopicLane topic, TopicRoutes routes)
     {
-        using var turn = await topic.TakeTurnAsync(keysAsWell: true, _closing.Token).ConfigureAwait(false);
+        using var turn = await topic.TakeTurnAsync(keysAsWell: topic.IsWhole, _closing.Token).ConfigureAwait(false);
         List<Task> pending = [];
         do
         {

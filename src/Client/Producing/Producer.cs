@@ -30,6 +30,7 @@ public sealed partial class Producer : IAsyncDisposable
     private readonly Dictionary<(ServerAddress Address, string? Topic), BrokerLane> _lanes = [];
     private readonly List<Task> _retired = [];
     private readonly Lock _lock = new();
+    private int _moves;
     private readonly CancellationTokenSource _closing = new();
     private readonly CancellationTokenSource _aborting = new();
     private readonly Action<Producer> _onDisposed;
@@ -125,6 +126,9 @@ public sealed partial class Producer : IAsyncDisposable
         }
     }
 
+    /// <summary>A batch goes from one lane to another. Under the gates of both.</summary>
+    internal void NoteMove() => Interlocked.Increment(ref _moves);
+
     /// <summary>
     /// Completes when everything sent before is stored or has failed. Does not throw for what failed.
     /// </summary>
@@ -138,11 +142,19 @@ public sealed partial class Producer : IAsyncDisposable
             foreach (var topic in _topics.Values)
             {
                 if (topic.IsWaitedFor)
-                    (await topic.TakeTurnAsync(keysAsWell: true, cancellationToken).ConfigureAwait(false)).Dispose();
+                    await topic.PassAsync(cancellationToken).ConfigureAwait(false);
             }
 
-            foreach (var lane in Lanes())
-                lane.Flush(pending);
+            int moves;
+            do
+            {
+                // A batch that went from one lane to another meanwhile may have been seen in neither.
+                moves = Volatile.Read(ref _moves);
+                foreach (var lane in Lanes())
+                    lane.Flush(pending);
+            }
+            while (moves != Volatile.Read(ref _moves));
+
             await Task.WhenAll(pending).WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException)

@@ -125,6 +125,19 @@ internal sealed class TopicLane
         return turns;
     }
 
+    /// <summary>Waits for everybody who waits already; those without keys go on meanwhile.</summary>
+    public async ValueTask PassAsync(CancellationToken cancellationToken)
+    {
+        using (await TakeTurnAsync(keysAsWell: false, cancellationToken).ConfigureAwait(false))
+        {
+            // Whoever stood before it with a key stands in the other line now.
+        }
+
+        using var turn = new LineTurn();
+        _keyedLine.Add(turn);
+        await turn.Granted.WaitAsync(cancellationToken).ConfigureAwait(false);
+    }
+
     /// <inheritdoc cref="SendLine.WhenEmpty"/>
     public async Task WhenNobodyWaits()
     {
