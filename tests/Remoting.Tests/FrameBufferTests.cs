@@ -70,13 +70,31 @@ public sealed class FrameBufferTests
     [Fact]
     public void GivenFullPool_WhenMoreIsReturned_ThenTheKeptBytesStayInBounds()
     {
+        const int Kib = 1024;
+        var pool = new SizeClassPool<object>(_ => new object(), 32 * Kib, 64 * Kib, 150 * Kib);
+        for (int i = 0; i < 100; i++) pool.Return(new object(), 64 * Kib);
+        Assert.Equal(128 * Kib, pool.KeptBytes);
+        object kept = pool.Rent(40 * Kib);
+        Assert.Equal(64 * Kib, pool.KeptBytes);
+        pool.Return(kept, 64 * Kib);
+        pool.Return(new object(), 128 * Kib);
+        Assert.Equal(128 * Kib, pool.KeptBytes);
+    }
+
+    [Fact]
+    public void GivenASmallObjectThatAThreadReturned_WhenItRentsOneOfTheSizeAgain_ThenItGetsThatOneAndNobodyElseDoes()
+    {
         var pool = new SizeClassPool<object>(_ => new object(), 512, 4096, 10_000);
-        for (int i = 0; i < 100; i++) pool.Return(new object(), 4096);
-        Assert.Equal(8192, pool.KeptBytes);
-        object kept = pool.Rent(3000);
-        Assert.Equal(4096, pool.KeptBytes);
-        pool.Return(kept, 4096);
-        pool.Return(new object(), 8192);
-        Assert.Equal(8192, pool.KeptBytes);
+        var other = new SizeClassPool<object>(_ => new object(), 512, 4096, 10_000);
+        object first = pool.Rent(512);
+        object second = pool.Rent(512);
+        pool.Return(first, 512);
+        pool.Return(second, 512);
+        Assert.Equal(512, pool.KeptBytes);
+        Assert.NotSame(first, other.Rent(512));
+        Assert.NotSame(first, pool.Rent(4096));
+        Assert.Same(first, pool.Rent(512));
+        Assert.Same(second, pool.Rent(512));
+        Assert.Equal(0, pool.KeptBytes);
     }
 }

@@ -49,9 +49,9 @@ public sealed class FrameFuzzTests
         {
             while (Now(reader.FillAsync()))
             {
-                while (reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
+                while (reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
                 {
-                    total += FrameHeader.Size + reader.Lend(payload).Length;
+                    total += FrameHeader.Size + payload.Length;
                     if (payload.Length != header.PayloadBytes || total > bytes.Length)
                         throw new InvalidDataException($"{total} bytes of frames came out of {bytes.Length}.");
                 }

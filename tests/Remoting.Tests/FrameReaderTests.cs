@@ -58,7 +58,7 @@ public sealed class FrameReaderTests
             var leases = new List<ResponseFrame>();
             while (await reader.FillAsync())
             {
-                while (reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
+                while (reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
                     leases.Add(reader.Lease(header, payload));
             }
 
@@ -139,10 +139,10 @@ public sealed class FrameReaderTests
         int count = 0;
         while (await reader.FillAsync())
         {
-            while (reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
+            while (reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
             {
                 Assert.Equal(expected[count].Length, (int)header.CorrelationId);
-                Assert.Equal(expected[count], reader.Lend(payload).ToArray());
+                Assert.Equal(expected[count], payload.ToArray());
                 count++;
             }
         }

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Net;
 using System.Text;
@@ -9,7 +8,7 @@ namespace EQueue.Remoting;
 /// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on
 /// it.</remarks>
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
-internal sealed class ClientConnection : IHandshakeChannel
+internal sealed partial class ClientConnection : IHandshakeChannel
 {
     private readonly Wire _wire;
     private readonly RemotingClientOptions _options;
@@ -82,6 +81,12 @@ internal sealed class ClientConnection : IHandshakeChannel
     /// <summary>Sends the request of an armed slot; fails its call when the connection is closed.</summary>
     public void Send(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
     {
+        SendAlone(request, opcode, version, id, inline);
+        if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+    }
+
+    private void SendAlone(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
+    {
         request.Seal(opcode, version, FrameFlags.None, id, 0);
         if (!Sender.Enqueue(request, inline)) _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
     }
@@ -89,6 +94,7 @@ internal sealed class ClientConnection : IHandshakeChannel
     /// <summary>Called by the client's timer: pings a silent peer, and closes when nothing follows.</summary>
     public void Watch()
     {
+        WatchTurn();
         TimeSpan silent = _time.GetElapsedTime(Volatile.Read(ref _lastReceived));
         if (silent < _options.KeepAliveInterval)
         {
@@ -116,6 +122,7 @@ internal sealed class ClientConnection : IHandshakeChannel
         _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
             ? Failures.Disposed()
             : Failures.ConnectionLost(RemoteEndPoint, cause));
+        if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
     }
 
     private async Task RunAsync()
@@ -137,15 +144,17 @@ internal sealed class ClientConnection : IHandshakeChannel
 
     private async Task ProcessAsync()
     {
-        while (await _reader.FillAsync().ConfigureAwait(false))
-        {
-            Volatile.Write(ref _lastReceived, _time.GetTimestamp());
-            while (_reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
-                Dispatch(header, payload);
-        }
+        while (await FillAsync().ConfigureAwait(false)) ReadFrames();
     }
 
-    private void Dispatch(FrameHeader header, ReadOnlySequence<byte> payload)
+    private void ReadFrames()
+    {
+        Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+        while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
+            Dispatch(header, payload);
+    }
+
+    private void Dispatch(FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         if (header.Opcode == FrameHeader.PingOpcode)
         {
@@ -155,8 +164,9 @@ internal sealed class ClientConnection : IHandshakeChannel
         else if (header.IsResponse)
         {
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
-            if (_ring.TryEnd(header.CorrelationId, out InFlightRing.Ending ending))
-                _ring.Answer(ending, _reader.Lease(header, payload));
+            if (!_ring.TryEnd(header.CorrelationId, out InFlightRing.Ending ending)) return;
+            _isCalledInTurn = ending.Sink is BlockingCall;
+            _ring.Answer(ending, _reader.Lease(header, payload));
         }
         else if (!header.IsOneway)
         {
@@ -165,9 +175,9 @@ internal sealed class ClientConnection : IHandshakeChannel
         }
     }
 
-    private RemotingException Refused(ReadOnlySequence<byte> reason)
+    private RemotingException Refused(ReadOnlyMemory<byte> reason)
     {
-        string text = $"{RemoteEndPoint} refuses this client: {Encoding.UTF8.GetString(reason)}";
+        string text = $"{RemoteEndPoint} refuses this client: {Encoding.UTF8.GetString(reason.Span)}";
         return new RemotingException(RemotingError.ProtocolViolation, text, new TlsRefusedException(text));
     }
 

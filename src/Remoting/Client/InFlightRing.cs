@@ -22,6 +22,7 @@ internal sealed class InFlightRing
     private readonly int _indexBits;
     private Slot[] _slots = [];
     private TaskCompletionSource? _whenFree;
+    private long _earliestDeadline = long.MaxValue;
     private int _inFlight;
 
     /// <param name="maxSlots">Requests at a time: a power of two.</param>
@@ -73,6 +74,7 @@ internal sealed class InFlightRing
             slot.Token = token;
             slot.Owner = owner;
             slot.Deadline = deadline;
+            if (deadline < _earliestDeadline) Volatile.Write(ref _earliestDeadline, deadline);
             _inFlight++;
             Volatile.Write(ref slot.ArmedId, id);
             return true;
@@ -141,16 +143,23 @@ internal sealed class InFlightRing
         }
     }
 
-    /// <summary>Fails all calls whose deadline is over.</summary>
+    /// <summary>Fails all calls whose deadline is over. Looks at the slots only when one may be: clients are many, and
+    /// each asks often.</summary>
     public void FailOverdue(long now)
     {
-        if (InFlight == 0) return;
+        if (now < Volatile.Read(ref _earliestDeadline)) return;
+        lock (_lock) _earliestDeadline = long.MaxValue;
+        long earliest = long.MaxValue;
         foreach (Slot slot in Volatile.Read(ref _slots))
         {
             uint id = Volatile.Read(ref slot.ArmedId);
-            if (id != 0 && Volatile.Read(ref slot.Deadline) <= now)
-                Fail(id, Failures.TimedOut("no answer before the request's deadline"));
+            long deadline = Volatile.Read(ref slot.Deadline);
+            if (id == 0) continue;
+            if (deadline > now) earliest = Math.Min(earliest, deadline);
+            else Fail(id, Failures.TimedOut("no answer before the request's deadline"));
         }
+
+        lock (_lock) _earliestDeadline = Math.Min(_earliestDeadline, earliest);
     }
 
     /// <summary>Completes when a slot may be free; whoever waits then tries again.</summary>

@@ -89,7 +89,7 @@ public sealed partial class RemotingClient
                 .AsTask().GetAwaiter().GetResult();
         }
 
-        connection.Send(request, opcode, version, id, inline: true);
+        connection.SendAndReceive(request, opcode, version, id, call, TimeLeft(deadline));
         return call.Wait(_ring, id, TimeLeft(deadline));
     }
 

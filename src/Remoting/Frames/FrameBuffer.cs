@@ -46,6 +46,22 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         return buffer;
     }
 
+    /// <summary>An empty buffer for <see cref="Join"/>: what is joined is its <see cref="Frame"/>.</summary>
+    /// <param name="bytes">Expected of all frames together; it grows beyond by itself.</param>
+    internal static FrameBuffer RentForJoining(int bytes)
+    {
+        FrameBuffer buffer = Rent(bytes);
+        buffer._end = 0;
+        return buffer;
+    }
+
+    /// <summary>Puts a sealed frame behind those that are there, and lets go of it.</summary>
+    internal void Join(FrameBuffer frame)
+    {
+        frame._array.AsSpan(0, frame._end).CopyTo(Reserve(frame._end));
+        frame.Dispose();
+    }
+
     /// <inheritdoc/>
     public Span<byte> GetSpan(int sizeHint = 0)
     {

@@ -10,8 +10,11 @@ namespace EQueue.Remoting;
 internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDisposable
 {
     private readonly WireReader? _wireInput = input as WireReader;
-    private ReadOnlySequence<byte> _unread;
+    private ReadOnlySequence<byte> _shown;
+    private ReadOnlyMemory<byte> _piece;
     private ReceiveBlock? _joined;
+    private long _shownBytes;
+    private int _readBytes;
     private int _neededBytes = sizeof(uint);
     private bool _isFilled;
     private bool _isAtEnd;
@@ -21,7 +24,9 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
 
     /// <summary>Whether bytes are there that are no whole frame; to be asked when <see cref="TryRead"/> has said
     /// no.</summary>
-    public bool HasPartialFrame => !_unread.IsEmpty;
+    public bool HasPartialFrame => UnreadBytes > 0;
+
+    private long UnreadBytes => _shownBytes - _readBytes;
 
     /// <summary>Lets go of what was read and waits for more.</summary>
     /// <returns>Whether there is something to read; <see langword="false"/> when the stream ended between two
@@ -32,49 +37,47 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     {
         if (_isAtEnd) return EndOfStream();
         bool isFirst = !_isFilled;
-        if (!isFirst) input.AdvanceTo(_unread.Start, _unread.End);
+        if (!isFirst) input.AdvanceTo(_shown.GetPosition(_readBytes), _shown.End);
 
         ReadResult result = await input.ReadAtLeastAsync(_neededBytes).ConfigureAwait(false);
+        Show(result.Buffer);
         _isFilled = true;
-        _unread = result.Buffer;
         _isAtEnd = result.IsCompleted;
         if (isFirst) RefuseTls();
-        return !_isAtEnd || _unread.Length >= _neededBytes || EndOfStream();
+        return !_isAtEnd || UnreadBytes >= _neededBytes || EndOfStream();
     }
 
-    /// <summary>The next whole frame.</summary>
+    /// <summary>The next whole frame, its payload in one piece.</summary>
+    /// <param name="header">The frame's header.</param>
+    /// <param name="payload">Valid until the next call of this reader, unless it is leased.</param>
     /// <exception cref="RemotingException">The bytes are not a frame.</exception>
-    public bool TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload)
+    public bool TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload)
     {
         payload = default;
         if (!TryReadHeader(out header)) return false;
-        if (_unread.Length < header.Length)
+        int length = (int)header.Length;
+        if (UnreadBytes < length)
         {
-            _neededBytes = (int)header.Length;
+            _neededBytes = length;
             return false;
         }
 
-        payload = _unread.Slice(FrameHeader.Size, header.PayloadBytes);
-        _unread = _unread.Slice(header.Length);
+        int end = _readBytes + length;
+        payload = end <= _piece.Length
+            ? _piece[(_readBytes + FrameHeader.Size)..end]
+            : OnePiece(_shown.Slice(_readBytes + FrameHeader.Size, header.PayloadBytes));
+        _readBytes = end;
         _neededBytes = sizeof(uint);
         return true;
     }
 
-    /// <summary>The payload in one piece, valid until the next call of this reader.</summary>
-    public ReadOnlyMemory<byte> Lend(ReadOnlySequence<byte> payload)
+    /// <summary>The payload of the frame that was read last, valid until the lease ends.</summary>
+    public ResponseFrame Lease(FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        if (payload.IsSingleSegment) return payload.First;
-        _joined?.Release();
-        _joined = Join(payload);
-        return _joined.Array.AsMemory(0, (int)payload.Length);
-    }
-
-    /// <summary>The payload in one piece, valid until the lease ends.</summary>
-    public ResponseFrame Lease(FrameHeader header, ReadOnlySequence<byte> payload)
-    {
-        if (_wireInput is not null) return _wireInput.Lease(header, payload);
-        ReceiveBlock block = Join(payload);
-        ResponseFrame lease = block.Lease(header, 0, (int)payload.Length);
+        if (_wireInput is not null) return _wireInput.Lease(header, _readBytes - header.PayloadBytes);
+        ReceiveBlock block = ReceiveBlock.Rent(payload.Length);
+        payload.CopyTo(block.Array);
+        ResponseFrame lease = block.Lease(header, 0, payload.Length);
         block.Release();
         return lease;
     }
@@ -82,23 +85,33 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     /// <summary>Lets go of the input.</summary>
     public void Dispose()
     {
-        _unread = default;
+        Show(default);
         _joined?.Release();
         _joined = null;
         input.Complete();
     }
 
-    private static ReceiveBlock Join(ReadOnlySequence<byte> payload)
+    private void Show(ReadOnlySequence<byte> bytes)
     {
-        ReceiveBlock block = ReceiveBlock.Rent((int)payload.Length);
-        payload.CopyTo(block.Array);
-        return block;
+        _shown = bytes;
+        _shownBytes = bytes.Length;
+        _piece = bytes.First;
+        _readBytes = 0;
+    }
+
+    private ReadOnlyMemory<byte> OnePiece(ReadOnlySequence<byte> payload)
+    {
+        if (payload.IsSingleSegment) return payload.First;
+        _joined?.Release();
+        _joined = ReceiveBlock.Rent((int)payload.Length);
+        payload.CopyTo(_joined.Array);
+        return _joined.Array.AsMemory(0, (int)payload.Length);
     }
 
     /// <summary>The first bytes tell a peer that speaks TLS, which would else look like a long frame.</summary>
     private void RefuseTls()
     {
-        HasSeenTls = TlsRecord.IsGreeting(_unread.FirstSpan) || TlsRecord.IsAlert(_unread.FirstSpan);
+        HasSeenTls = TlsRecord.IsGreeting(_piece.Span) || TlsRecord.IsAlert(_piece.Span);
         if (!HasSeenTls) return;
         var refusal = new TlsRefusedException("The peer speaks TLS, this end does not.");
         throw new RemotingException(RemotingError.ProtocolViolation, refusal.Message, refusal);
@@ -107,11 +120,15 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     private bool TryReadHeader(out FrameHeader header)
     {
         Span<byte> joined = stackalloc byte[FrameHeader.Size];
-        scoped ReadOnlySpan<byte> start = _unread.FirstSpan;
-        if (start.Length < FrameHeader.Size && !_unread.IsSingleSegment)
+        scoped ReadOnlySpan<byte> start;
+        if (_piece.Length - _readBytes >= FrameHeader.Size || _shown.IsSingleSegment)
         {
-            int bytes = (int)Math.Min(_unread.Length, FrameHeader.Size);
-            _unread.Slice(0, bytes).CopyTo(joined);
+            start = _piece.Span[_readBytes..];
+        }
+        else
+        {
+            int bytes = (int)Math.Min(UnreadBytes, FrameHeader.Size);
+            _shown.Slice(_readBytes, bytes).CopyTo(joined);
             start = joined[..bytes];
         }
 
@@ -121,11 +138,11 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         return false;
     }
 
-    private bool EndOfStream() => _unread.IsEmpty
+    private bool EndOfStream() => !HasPartialFrame
         ? false
         : throw new RemotingException(
             RemotingError.ProtocolViolation,
-            $"The stream ended inside a frame: {_unread.Length} of at least {_neededBytes} bytes are there.");
+            $"The stream ended inside a frame: {UnreadBytes} of at least {_neededBytes} bytes are there.");
 
     private RemotingException Violation(FrameFault fault, uint length) => new(
         RemotingError.ProtocolViolation,

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Net.Sockets;
 
 namespace EQueue.Remoting;
@@ -74,7 +73,7 @@ public sealed partial class ServerConnection
             BeginBurst();
             try
             {
-                while (_reader.TryRead(out FrameHeader header, out ReadOnlySequence<byte> payload))
+                while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
                 {
                     hasFrame = true;
                     if (IsDraining) continue;
@@ -102,7 +101,7 @@ public sealed partial class ServerConnection
         else if (hasFrame || _partialSince == 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
     }
 
-    private ValueTask DispatchAsync(FrameHeader header, ReadOnlySequence<byte> payload)
+    private ValueTask DispatchAsync(FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         if (header.Opcode == FrameHeader.PingOpcode)
         {
@@ -111,9 +110,8 @@ public sealed partial class ServerConnection
         }
 
         if (!header.IsOneway && !header.IsResponse) Interlocked.Increment(ref _unanswered);
-        ReadOnlyMemory<byte> lent = _reader.Lend(payload);
         _isInHandler = true;
-        ValueTask handling = _handler.OnFrameAsync(this, header, lent);
+        ValueTask handling = _handler.OnFrameAsync(this, header, payload);
         if (handling.IsCompletedSuccessfully) _isInHandler = false;
         return handling;
     }

@@ -8,6 +8,8 @@ namespace EQueue.Remoting;
 /// <content>The TLS handshake, before anything else goes over the connection.</content>
 public sealed partial class ServerConnection
 {
+    private const string NotLookedAt = "it was not looked at";
+
     private readonly TlsAcceptor? _tls;
 
     /// <summary>Whether frames may be read; if not, the connection is closed and the log says why.</summary>
@@ -32,7 +34,7 @@ public sealed partial class ServerConnection
     /// fail.</returns>
     private async ValueTask<string?> TrySecureAsync(TlsAcceptor tls, CancellationToken cancellationToken)
     {
-        string? distrust = tls.AsksClients ? "it was not looked at" : null;
+        string? distrust = tls.AsksClients ? NotLookedAt : null;
         SslStream? stream = null;
         try
         {
@@ -57,15 +59,20 @@ public sealed partial class ServerConnection
 
             await TellRefusalAsync(stream, distrust, cancellationToken).ConfigureAwait(false);
             await stream.DisposeAsync().ConfigureAwait(false);
-            return $"its certificate is not trusted: {distrust}";
+            return NotTrusted(distrust);
         }
         catch (Exception exception) when (exception is AuthenticationException or IOException or SocketException
             or OperationCanceledException or ObjectDisposedException)
         {
             if (stream is not null) await stream.DisposeAsync().ConfigureAwait(false);
+
+            // A client that is not trusted may be gone before it was told all.
+            if (distrust is not null and not NotLookedAt) return NotTrusted(distrust);
             return exception is SocketException ? "" : (exception.InnerException ?? exception).Message.TrimEnd('.');
         }
     }
+
+    private static string NotTrusted(string reason) => $"its certificate is not trusted: {reason}";
 
     private static async ValueTask TellRefusalAsync(
         SslStream stream, string reason, CancellationToken cancellationToken)

@@ -12,9 +12,13 @@ namespace EQueue.Remoting;
 internal sealed class FrameSender : IThreadPoolWorkItem
 {
     private const int SmallFrameBytes = 32 * 1024;
-    private const int CoalescedBytes = 128 * 1024;
+    private const int JoinedBytes = 128 * 1024;
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
+    private const int GatheredBytes = 64 * 1024;
+    private const int GatheringSpins = 40;
+
+    private static readonly TimeSpan LongestGathering = TimeSpan.FromMicroseconds(30);
 
     private readonly Wire _wire;
     private readonly int _maxQueuedBytes;
@@ -23,9 +27,11 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private readonly Lock _lock = new();
     private List<FrameBuffer> _queued = [];
     private List<FrameBuffer> _batch = [];
+    private FrameBuffer? _joined;
     private TaskCompletionSource? _writable;
     private TaskCompletionSource? _idle;
     private long _queuedBytes;
+    private int _recentJoinedBytes;
     private long _stalledSince;
     private bool _isCorked;
     private bool _isSending;
@@ -74,8 +80,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
                 return false;
             }
 
-            _queued.Add(frame);
             _queuedBytes += frame.FrameBytes;
+            Queue(frame);
             if (_isSending || (inline && _isCorked)) return true;
             _isSending = true;
         }
@@ -158,6 +164,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             while (TakeBatch())
             {
                 await SendBatchAsync(_batch).ConfigureAwait(false);
+                if (!inline) Gather();
                 if (!inline || ++rounds < MaxInlineRounds) continue;
 
                 // A thread that came to send one frame must not serve the others for ever.
@@ -171,11 +178,57 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
+    /// <summary>While frames stream in, lets some more come, so that they leave together: a system call for every few
+    /// would cost both ends more than everything else. Ends as soon as nothing comes.</summary>
+    private void Gather()
+    {
+        long began = Stopwatch.GetTimestamp();
+        long bytes = QueuedBytes;
+        while (bytes is > 0 and < GatheredBytes && Stopwatch.GetElapsedTime(began) < LongestGathering)
+        {
+            Thread.SpinWait(GatheringSpins);
+            long before = bytes;
+            bytes = QueuedBytes;
+            if (bytes == before) return;
+        }
+    }
+
+    /// <summary>Puts a frame behind those that wait. A small one is copied behind the small ones before it, to leave
+    /// with them: whoever made it still has it in its cache.</summary>
+    private void Queue(FrameBuffer frame)
+    {
+        if (_queued.Count == 0 || frame.FrameBytes > SmallFrameBytes)
+        {
+            _joined = null;
+            _queued.Add(frame);
+            return;
+        }
+
+        FrameBuffer last = _joined ?? _queued[^1];
+        if (last.FrameBytes + frame.FrameBytes > JoinedBytes || (_joined is null && last.FrameBytes > SmallFrameBytes))
+        {
+            _joined = null;
+            _queued.Add(frame);
+            return;
+        }
+
+        if (_joined is null)
+        {
+            _joined = FrameBuffer.RentForJoining(Math.Max(_recentJoinedBytes, last.FrameBytes + frame.FrameBytes));
+            _joined.Join(last);
+            _queued[^1] = _joined;
+        }
+
+        _joined.Join(frame);
+    }
+
     /// <summary>Takes what is queued, or ends the drain.</summary>
     private bool TakeBatch()
     {
         lock (_lock)
         {
+            _recentJoinedBytes = _joined?.FrameBytes ?? _recentJoinedBytes / 2;
+            _joined = null;
             _batch.Clear();
             (_queued, _batch) = (_batch, _queued);
             if (_batch.Count > 0) return true;
@@ -206,75 +259,30 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         _onFailed(exception);
     }
 
-    /// <summary>Sends the frames in order; a frame that was sent is taken out of the list's accounting and
-    /// disposed.</summary>
+    /// <summary>Sends the buffers in order; what was sent is taken out of the list and the accounting, and let go
+    /// of.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     private async ValueTask SendBatchAsync(List<FrameBuffer> batch)
     {
         int sent = 0;
-        FrameBuffer? joined = null;
         try
         {
             while (sent < batch.Count)
             {
-                int run = CountOfRun(batch, sent);
-                if (run > 1)
-                {
-                    joined ??= FrameBuffer.Rent(CoalescedBytes);
-                    Join(batch, sent, run, joined);
-                    await SendAsync(joined.WrittenMemory).ConfigureAwait(false);
-                }
-                else
-                {
-                    await SendAsync(batch[sent].Frame).ConfigureAwait(false);
-                }
-
-                Release(batch, sent, run);
-                sent += run;
+                await SendAsync(batch[sent].Frame).ConfigureAwait(false);
+                Release(batch[sent++]);
             }
         }
         finally
         {
-            joined?.Dispose();
             batch.RemoveRange(0, sent);
         }
     }
 
-    /// <summary>How many frames from here on leave together.</summary>
-    private static int CountOfRun(List<FrameBuffer> batch, int first)
+    private void Release(FrameBuffer sent)
     {
-        int bytes = 0;
-        int end = first;
-        while (end < batch.Count)
-        {
-            int frameBytes = batch[end].FrameBytes;
-            bytes += frameBytes;
-            if (frameBytes > SmallFrameBytes || bytes > CoalescedBytes) break;
-            end++;
-        }
-
-        return Math.Max(end - first, 1);
-    }
-
-    private static void Join(List<FrameBuffer> batch, int first, int count, FrameBuffer joined)
-    {
-        joined.Truncate(0);
-        for (int i = first; i < first + count; i++)
-        {
-            ReadOnlySpan<byte> frame = batch[i].Frame.Span;
-            frame.CopyTo(joined.Reserve(frame.Length));
-        }
-    }
-
-    private void Release(List<FrameBuffer> batch, int first, int count)
-    {
-        long bytes = 0;
-        for (int i = first; i < first + count; i++)
-        {
-            bytes += batch[i].FrameBytes;
-            batch[i].Dispose();
-        }
-
+        int bytes = sent.FrameBytes;
+        sent.Dispose();
         lock (_lock)
         {
             _queuedBytes -= bytes;
@@ -305,6 +313,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
 
         _queued.Clear();
+        _joined = null;
     }
 
     private void SignalWritable()

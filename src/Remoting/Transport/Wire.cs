@@ -38,6 +38,10 @@ internal sealed class Wire : IDisposable
     /// <summary>Bytes that can be read at once, as far as that is known.</summary>
     public int Available => IsBare ? _socket!.Available : 0;
 
+    /// <summary>Blocks this thread until something can be read, or the end, or for so long; a bare socket's
+    /// only.</summary>
+    public bool Wait(TimeSpan atMost) => _socket!.Poll(atMost, SelectMode.SelectRead);
+
     /// <summary>From here on bytes go through TLS.</summary>
     public void Secure(SslStream tls)
     {

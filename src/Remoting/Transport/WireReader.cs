@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
 
@@ -33,6 +34,7 @@ internal sealed class WireReader : PipeReader
     private int _examined;
     private bool _isAtEnd;
     private bool _isBusy;
+    private PromptPeer _peer;
 
     /// <param name="wire">Connected; aborted by its owner, which ends a pending read with an exception.</param>
     /// <param name="blockBytes">The size of a large block; a single larger frame gets a larger one.</param>
@@ -49,9 +51,11 @@ internal sealed class WireReader : PipeReader
     /// <summary>Whether a frame waits for memory to come into.</summary>
     public bool IsWaitingForMemory => Volatile.Read(ref _isWaitingForMemory);
 
-    /// <summary>Leases bytes that were shown by the last read and are not yet consumed.</summary>
-    public ResponseFrame Lease(FrameHeader header, ReadOnlySequence<byte> payload) =>
-        _block!.Lease(header, IndexOf(payload.Start), (int)payload.Length);
+    /// <summary>Leases a payload that was shown by the last read and is not yet consumed.</summary>
+    /// <param name="header">The payload's.</param>
+    /// <param name="at">Where the payload begins in what was shown.</param>
+    public ResponseFrame Lease(FrameHeader header, int at) =>
+        _block!.Lease(header, _start + at, header.PayloadBytes);
 
     /// <inheritdoc/>
     public override void AdvanceTo(SequencePosition consumed) => AdvanceTo(consumed, consumed);
@@ -138,7 +142,10 @@ internal sealed class WireReader : PipeReader
 
             // Memory beyond the bound is for one frame: it is given back as soon as that has been read.
             if (_isBeyond) room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
+            if (_wire.IsBare && !_isBusy) _peer.Spin(_wire);
+            long began = Stopwatch.GetTimestamp();
             int received = await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false);
+            _peer.Note(Stopwatch.GetElapsedTime(began));
             _isBusy = received >= SmallBlockBytes;
             _isAtEnd = received == 0;
             _end += received;
