@@ -1,3 +1,4 @@
+using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -22,7 +23,8 @@ public sealed record ClientOptions
     /// them.</summary>
     public TlsOptions? Tls { get; init; }
 
-    /// <summary>What people read in the broker's log and lists; at most 255 characters.</summary>
+    /// <summary>What people read in the broker's log and lists; at most 249 characters, which is what brokers
+    /// take.</summary>
     public string ClientName { get; init; } = Environment.MachineName + "/" + Environment.ProcessId;
 
     /// <summary>How long one attempt to connect may take; 1 ms or more.</summary>
@@ -64,7 +66,11 @@ public sealed record ClientOptions
     {
         ServerAddress.ParseList(Addresses);
         Tls?.Validate();
-        Option.Require(ClientName is { Length: <= 255 }, nameof(ClientName), ClientName, "at most 255 characters");
+        Option.Require(
+            ClientName is { Length: <= NameRules.MaxLength },
+            nameof(ClientName),
+            ClientName ?? "null",
+            $"a text of at most {NameRules.MaxLength} characters");
         Option.RequireAtLeast(ConnectTimeout, TimeSpan.FromMilliseconds(1), nameof(ConnectTimeout));
         Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));
         Option.RequireAtLeast(KeepAliveInterval, TimeSpan.FromMilliseconds(10), nameof(KeepAliveInterval));

@@ -14,6 +14,9 @@ public sealed partial class EQueueAdmin
 {
     private const int PageSize = 1000;
 
+    /// <summary>What a broker says that has no share in the topic.</summary>
+    private static readonly ErrorCode[] NoTopic = [ErrorCode.UnknownTopic];
+
     private readonly BrokerDirectory _directory;
 
     internal EQueueAdmin(BrokerDirectory directory) => _directory = directory;
@@ -33,10 +36,7 @@ public sealed partial class EQueueAdmin
         string topic, TopicSettings? settings = null, CancellationToken cancellationToken = default)
     {
         var request = new CreateTopicRequest(topic, settings ?? TopicSettings.None);
-        return Shares.Unite(
-            await _directory.InvokeEachAsync<CreateTopicRequest, TopicDescription>(
-                _ => request, [], cancellationToken).ConfigureAwait(false),
-            _directory.ShareCount);
+        return await DescribeEachAsync(_ => request, [], cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Changes the settings that are named and leaves the rest.</summary>
@@ -45,10 +45,7 @@ public sealed partial class EQueueAdmin
         string topic, TopicSettings settings, CancellationToken cancellationToken = default)
     {
         var request = new AlterTopicRequest(topic, settings);
-        return Shares.Unite(
-            await _directory.InvokeEachAsync<AlterTopicRequest, TopicDescription>(
-                _ => request, [ErrorCode.UnknownTopic], cancellationToken).ConfigureAwait(false),
-            _directory.ShareCount);
+        return await DescribeEachAsync(_ => request, NoTopic, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Says which queues of a topic may be written and read; when it returns it holds, over restarts as
@@ -73,10 +70,8 @@ public sealed partial class EQueueAdmin
             | (isReadable is null ? QueueState.None : QueueState.Readable);
         var state = (isWritable == true ? QueueState.Writable : QueueState.None)
             | (isReadable == true ? QueueState.Readable : QueueState.None);
-        return Shares.Unite(
-            await _directory.InvokeEachAsync<AlterQueuesRequest, TopicDescription>(
-                RequestAt, [ErrorCode.UnknownTopic], cancellationToken).ConfigureAwait(false),
-            _directory.ShareCount);
+        return await DescribeEachAsync<AlterQueuesRequest>(RequestAt, NoTopic, cancellationToken)
+            .ConfigureAwait(false);
 
         AlterQueuesRequest? RequestAt(int share)
         {
@@ -89,7 +84,7 @@ public sealed partial class EQueueAdmin
     /// <exception cref="EQueueException">UnknownTopic.</exception>
     public async ValueTask DeleteTopicAsync(string topic, CancellationToken cancellationToken = default) =>
         await _directory.InvokeEachAsync<DeleteTopicRequest, Done>(
-            _ => new DeleteTopicRequest(topic), [ErrorCode.UnknownTopic], cancellationToken).ConfigureAwait(false);
+            _ => new DeleteTopicRequest(topic), NoTopic, cancellationToken).ConfigureAwait(false);
 
     /// <summary>Names all topics in ordinal order, a page at a time when there is one broker.</summary>
     public IAsyncEnumerable<TopicListing> ListTopicsAsync(CancellationToken cancellationToken = default) =>
@@ -105,20 +100,16 @@ public sealed partial class EQueueAdmin
 
     /// <summary>Tells a topic's settings and queues.</summary>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
-    public async ValueTask<TopicDescription> DescribeTopicAsync(
-        string topic, CancellationToken cancellationToken = default) => Shares.Unite(
-            await _directory.InvokeEachAsync<DescribeTopicRequest, TopicDescription>(
-                _ => new DescribeTopicRequest(topic), [ErrorCode.UnknownTopic], cancellationToken)
-                .ConfigureAwait(false),
-            _directory.ShareCount);
+    public ValueTask<TopicDescription> DescribeTopicAsync(
+        string topic, CancellationToken cancellationToken = default) =>
+        DescribeEachAsync(_ => new DescribeTopicRequest(topic), NoTopic, cancellationToken);
 
     /// <summary>Tells an offset of one queue; an offset that is asked for by number is given back as it is.</summary>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, DamagedData.</exception>
     public async ValueTask<QueueOffset> FindOffsetAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
     {
-        var route = await _directory
-            .RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true).ConfigureAwait(false);
+        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var found = route.FindQueue(topic, queue);
         if (position.KnownOffset is { } known)
             return known;
@@ -138,8 +129,7 @@ public sealed partial class EQueueAdmin
     public async ValueTask<IReadOnlyList<QueueOffset>> ReadGroupOffsetsAsync(
         string group, string topic, CancellationToken cancellationToken = default)
     {
-        var route = await _directory
-            .RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true).ConfigureAwait(false);
+        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var queues = route.QueuesOf(topic);
         Dictionary<int, QueueOffset> committed = [];
         foreach (var share in queues.GroupBy(route.AddressOf))
@@ -162,4 +152,12 @@ public sealed partial class EQueueAdmin
     /// <summary>The broker's own figures.</summary>
     public ValueTask<StatsResponse> StatsAsync(CancellationToken cancellationToken = default) =>
         _directory.InvokeAsync(new StatsRequest(), cancellationToken);
+
+    /// <summary>Has every broker answer with its share of a topic: the topic as a whole.</summary>
+    private async ValueTask<TopicDescription> DescribeEachAsync<TRequest>(
+        Func<int, TRequest?> requestOf, ErrorCode[] absences, CancellationToken cancellationToken)
+        where TRequest : class, IRequest<TRequest, TopicDescription> => Shares.Unite(
+            await _directory.InvokeEachAsync<TRequest, TopicDescription>(requestOf, absences, cancellationToken)
+                .ConfigureAwait(false),
+            _directory.ShareCount);
 }

@@ -13,13 +13,9 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenTwoBrokers_WhenAMemberReads_ThenItJoinsCommitsAndLeavesAtEach()
     {
-        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
-        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
-        one.Brokers = [one, other];
-        one.Tell((0, 1));
-        other.Tell((0, 5));
-        await using var client = new EQueueClient(one.Address);
-        await using (var consumer = client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true }))
+        await using var plant = await TwoCoordinators.StartAsync();
+        var (one, other) = (plant.One, plant.Other);
+        await using (var consumer = plant.Client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true }))
         {
             List<(int, long)> read = [];
             await foreach (var message in consumer.ReadAllAsync(Token))
@@ -34,14 +30,10 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenBrokerThatRefusesForNow_WhenAMemberReads_ThenTheOtherIsReadAndTheFirstFollows()
     {
-        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
-        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
-        one.Brokers = [one, other];
-        one.Tell((0, 1));
-        other.Tell((0, 5));
+        await using var plant = await TwoCoordinators.StartAsync();
+        var (one, other) = (plant.One, plant.Other);
         other.MeetBeat = static _ => ErrorCode.ShuttingDown;
-        await using var client = new EQueueClient(one.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using var consumer = plant.Client.CreateConsumer("g", ["t"], NoTimer);
         await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         for (var i = 0; i < 10; i++)
         {
@@ -57,15 +49,11 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenABrokerThatRefusesForGood_WhenTheReasonIsGoneAndItJoinsAgain_ThenItReadsBothAndCommits()
     {
-        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
-        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
-        one.Brokers = [one, other];
-        one.Tell((0, 1));
-        other.Tell((0, 5));
+        await using var plant = await TwoCoordinators.StartAsync();
+        var (one, other) = (plant.One, plant.Other);
         other.MeetBeat = static _ => ErrorCode.TagsDiffer;
-        await using var client = new EQueueClient(one.Address);
         var options = NoTimer with { AutoCommitInterval = TimeSpan.FromMilliseconds(20) };
-        await using var consumer = client.CreateConsumer("g", ["t"], options);
+        await using var consumer = plant.Client.CreateConsumer("g", ["t"], options);
         var refused = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
         Assert.Equal(ErrorCode.TagsDiffer, refused.Code);
 
@@ -84,12 +72,10 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenRoutesThatChange_WhenTheyAreAskedForAgain_ThenNewBrokersAreJoinedAndOthersLeft()
     {
-        await using var one = await FakeCoordinator.StartAsync(queueCount: 1);
-        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1);
-        one.Tell((0, 1));
-        other.Tell((0, 5));
-        await using var client = new EQueueClient(one.Address);
-        await using var consumer = client.CreateConsumer(
+        await using var plant = await TwoCoordinators.StartAsync();
+        var (one, other) = (plant.One, plant.Other);
+        one.Brokers = [one];
+        await using var consumer = plant.Client.CreateConsumer(
             "g", ["t"], NoTimer with { RouteRefreshInterval = TimeSpan.FromMilliseconds(10) });
         await consumer.JoinAsync(Token);
         Assert.Equal(0, Assert.Single(consumer.GetProgress()).Queue);
@@ -99,11 +85,49 @@ public sealed class MemberBrokersTests
         one.Brokers = [other];
         await Eventually.TrueAsync(() => one.Journal.Contains("leave"));
 
+        // What is left asks for routes.
+        await Eventually.TrueAsync(() => one.ConnectionCount == 1);
         await Eventually.TrueAsync(() => consumer.GetProgress() is [{ Queue: 1 }]);
         await foreach (var message in consumer.ReadAllAsync(Token))
         {
             Assert.Equal(1, message.Queue);
             break;
+        }
+    }
+
+    /// <summary>Two brokers with a queue of the topic each, which the group gives to the member, and its client.</summary>
+    private sealed class TwoCoordinators : IAsyncDisposable
+    {
+        private TwoCoordinators(FakeCoordinator one, FakeCoordinator other)
+        {
+            (One, Other) = (one, other);
+            one.Brokers = [one, other];
+            one.Tell((0, 1));
+            other.Tell((0, 5));
+            Client = new EQueueClient(new ClientOptions
+            {
+                Addresses = one.Address,
+
+                // A member gives a broker that refuses it for now so long, before it reads the others without it.
+                RequestTimeout = TimeSpan.FromSeconds(2),
+            });
+        }
+
+        public FakeCoordinator One { get; }
+
+        public FakeCoordinator Other { get; }
+
+        public EQueueClient Client { get; }
+
+        public static async Task<TwoCoordinators> StartAsync() => new(
+            await FakeCoordinator.StartAsync(queueCount: 1),
+            await FakeCoordinator.StartAsync(queueCount: 1, firstNumber: 1));
+
+        public async ValueTask DisposeAsync()
+        {
+            await Client.DisposeAsync();
+            await One.DisposeAsync();
+            await Other.DisposeAsync();
         }
     }
 }

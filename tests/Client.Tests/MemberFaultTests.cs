@@ -20,7 +20,13 @@ public sealed class MemberFaultTests
         await using var fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1));
         fake.MeetBeat = _ => error;
-        await using var client = new EQueueClient(fake.Address);
+
+        // For so long a refusal that may pass is tried again.
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = fake.Address,
+            RequestTimeout = TimeSpan.FromSeconds(2),
+        });
         await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
 
         var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.JoinAsync(Token));

@@ -27,6 +27,28 @@ public class ProducerTests
     }
 
     [Fact]
+    public async Task GivenATokenThatIsCancelled_WhenSentInAnyWay_ThenTheCallSaysSoAndNothingIsSent()
+    {
+        await using var broker = await StartAsync();
+        await using var producer = broker.Client.CreateProducer();
+        await producer.SendAsync("orders", "first"u8, key: "k", cancellationToken: Token);
+        var over = new CancellationToken(canceled: true);
+        Func<Task>[] ways =
+        [
+            () => producer.SendAsync("orders", "late"u8, key: "k", cancellationToken: over).AsTask(),
+            () => producer.SendBatchAsync("orders", [new Message { Key = "k" }], over).AsTask(),
+            () => Task.Run(() => producer.Send("orders", new Message { Key = "k" }, over), Token),
+            () => Task.Run(
+                () => producer.Send("orders", new Message { Key = "k" }, static (_, _, _) => { }, null, over), Token),
+            () => Task.Run(() => producer.SendOneway("orders", "late"u8, key: "k", cancellationToken: over), Token),
+        ];
+        foreach (var way in ways)
+            Assert.Equal(ErrorCode.Cancelled, (await Assert.ThrowsAsync<EQueueException>(way)).Code);
+
+        Assert.Equal(1, (await producer.SendAsync("orders", "second"u8, key: "k", cancellationToken: Token)).Offset.Value);
+    }
+
+    [Fact]
     public async Task GivenManyMessages_WhenSentWithoutWaiting_ThenEachIsStoredOnceAndInOrder()
     {
         await using var broker = await StartAsync();

@@ -60,6 +60,18 @@ public sealed class SettingsTests
         Refused("group", () => client.CreateConsumer("no/slash", ["t"]));
         Refused("topics", () => client.CreateConsumer("g", []));
         Refused("MaxFrameBytes", () => new EQueueClient(new ClientOptions { MaxFrameBytes = 1 }));
+        Refused("ClientName", () => new EQueueClient(new ClientOptions { ClientName = null! }));
+    }
+
+    [Fact]
+    public async Task GivenTheLongestName_WhenConnected_ThenTheBrokerTakesItAndALongerOneIsRefusedBefore()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        var options = new ClientOptions { Addresses = broker.Address, ClientName = new string('n', 249) };
+        await using var client = new EQueueClient(options);
+        Assert.NotNull(await client.Admin.HelloAsync(TestContext.Current.CancellationToken));
+
+        Refused("249", () => new EQueueClient(options with { ClientName = new string('n', 250) }));
     }
 
     [Theory]

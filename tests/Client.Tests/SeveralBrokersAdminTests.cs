@@ -82,6 +82,11 @@ public sealed class SeveralBrokersAdminTests
 
         var reset = await admin.ResetGroupOffsetsAsync("g", ResetPosition.End, "alone", cancellationToken: Token);
         Assert.Equal([0, 2], reset.Select(static queue => queue.Number));
+        var refused = await admin.ResetGroupOffsetsAsync(
+            "g", ResetPosition.End, Topic, [9, -3, 3], cancellationToken: Token);
+        Assert.Equal(
+            [(-3, ErrorCode.UnknownQueue), (3, ErrorCode.None), (9, ErrorCode.UnknownQueue)],
+            refused.Select(static queue => (queue.Number, queue.Error)));
         var described = await admin.DescribeGroupAsync("g", "alone", cancellationToken: Token);
         Assert.Equal([0, 2], described.Queues.Select(static queue => queue.Number));
         await admin.DeleteGroupAsync("g", "alone", Token);

@@ -1,5 +1,7 @@
 using EQueue.Protocol;
 using EQueue.Support;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Client.Tests;
 
@@ -70,6 +72,27 @@ public sealed class SeveralBrokersTests
         Assert.All(receipts, receipt => Assert.NotEqual(first.Result.Queue % 2, receipt.Queue % 2));
         await there.StartBrokerAsync();
         Assert.Equal(11, (await TwoBrokers.ReadAllAsync(plant.Client)).Count);
+    }
+
+    [Fact]
+    public async Task GivenKeysInAnAwayBrokersOpenBatch_WhenOthersAreSentBehindThem_ThenOnlyTheKeysWait()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var producer = plant.Client.CreateProducer(
+            new ProducerOptions { BatchBytes = 64 * 1024, Linger = TimeSpan.FromSeconds(3) });
+        var first = SendAsync(producer, 0, isKeyed: false);
+        await producer.FlushAsync(Token);
+        var there = (await first).Queue % 2 == 0 ? plant.First : plant.Second;
+        var keyed = Enumerable.Range(1, 60).Select(i => SendAsync(producer, i, isKeyed: true)).ToArray();
+        var free = Enumerable.Range(61, 10).Select(i => SendAsync(producer, i, isKeyed: false)).ToArray();
+        await there.StopAsync();
+
+        var receipts = await Task.WhenAll(free).WaitAsync(TimeSpan.FromSeconds(10), Token);
+        Assert.All(receipts, receipt => Assert.NotEqual(first.Result.Queue % 2, receipt.Queue % 2));
+        Assert.Contains(keyed, static send => !send.IsCompleted);
+        await there.StartBrokerAsync();
+        await Task.WhenAll(keyed).WaitAsync(TimeSpan.FromSeconds(20), Token);
+        Assert.Equal(71, (await TwoBrokers.ReadAllAsync(plant.Client)).Count);
     }
 
     [Fact]
@@ -157,6 +180,55 @@ public sealed class SeveralBrokersTests
         Assert.Equal(500, (await TwoBrokers.ReadAllAsync(broker.Client)).Count);
     }
 
+    [Fact]
+    public async Task GivenAKnownBrokerThatIsAway_WhenAllQueuesAreAssigned_ThenNoneIsAndALaterAttemptTakesThemAll()
+    {
+        await using var plant = await TwoBrokers.StartAsync();
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = $"{plant.First.Address},{plant.Second.Address}",
+            RequestTimeout = TimeSpan.FromSeconds(1),
+        });
+        await using var producer = client.CreateProducer();
+        await SendAsync(producer, 0, isKeyed: false);
+        await plant.Second.StopAsync();
+        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await Assert.ThrowsAsync<EQueueException>(
+            () => reader.AssignAllAsync(Topic, StartPosition.Begin, Token).AsTask());
+        Assert.Empty(reader.GetProgress());
+
+        await plant.Second.StartBrokerAsync();
+        await Eventually.TrueAsync(async () =>
+        {
+            try
+            {
+                await reader.AssignAllAsync(Topic, StartPosition.Begin, Token);
+                return true;
+            }
+            catch (EQueueException)
+            {
+                Assert.Empty(reader.GetProgress());
+                return false;
+            }
+        });
+        Assert.Equal(8, reader.GetProgress().Count);
+    }
+
+    [Fact]
+    public async Task GivenALoggerFactoryThatThrows_WhenARouteIsAskedFor_ThenThatIsToldAndNotACancellation()
+    {
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = "localhost:1,localhost:2",
+            LoggerFactory = new BrokenLoggerFactory(),
+        });
+        await using var reader = client.CreateReader();
+        var failure = await Assert.ThrowsAsync<EQueueException>(
+            () => reader.AssignAllAsync(Topic, StartPosition.Begin, Token).AsTask());
+        Assert.Equal(ErrorCode.InternalError, failure.Code);
+        Assert.Equal("No log here.", Assert.IsType<InvalidOperationException>(failure.InnerException).Message);
+    }
+
     private static Task<SendReceipt> SendAsync(Producer producer, int number, bool isKeyed) =>
         TwoBrokers.SendAsync(producer, number, isKeyed ? $"key-{number % KeyCount}" : null);
 
@@ -193,6 +265,22 @@ public sealed class SeveralBrokersTests
                 lock (_numbers)
                     _numbers.Add(TwoBrokers.Number(message));
             }
+        }
+    }
+
+    /// <summary>Gives no logger to connections.</summary>
+    private sealed class BrokenLoggerFactory : ILoggerFactory
+    {
+        public ILogger CreateLogger(string categoryName) => categoryName == "EQueue.Client"
+            ? throw new InvalidOperationException("No log here.")
+            : NullLogger.Instance;
+
+        public void AddProvider(ILoggerProvider provider)
+        {
+        }
+
+        public void Dispose()
+        {
         }
     }
 }

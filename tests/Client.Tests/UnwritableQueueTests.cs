@@ -190,7 +190,8 @@ public sealed class UnwritableQueueTests
                 await Task.WhenAny(sends[i]);
         }
 
-        await Task.WhenAny(Task.WhenAll(sends));
+        await ((Task)Task.WhenAll(sends)).ConfigureAwait(
+            ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
         var stored = fake.All();
         Assert.Equal(stored.Count, stored.Distinct().Count());
         for (var i = 0; i < sends.Length; i++)

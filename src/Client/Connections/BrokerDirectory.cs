@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 
@@ -14,12 +13,8 @@ namespace EQueue.Client;
 /// </remarks>
 internal sealed class BrokerDirectory : IAsyncDisposable
 {
-    /// <summary>How long a route waits for the slower brokers once one has answered.</summary>
-    private static readonly TimeSpan LastCall = TimeSpan.FromMilliseconds(500);
-
     private readonly Seed[] _seeds;
-    private readonly ServerAddress[] _addresses;
-    private readonly ConcurrentDictionary<ServerAddress, int> _shares = [];
+    private readonly RouteFinder _routes;
     private readonly Guid _clientInstanceId = Guid.NewGuid();
     private readonly CancellationTokenSource _closing = new();
     private int _preferred;
@@ -28,17 +23,19 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public BrokerDirectory(ClientOptions options)
     {
         Options = options;
-        _addresses = options.InMemory is null
+        var addresses = options.InMemory is null
             ? ServerAddress.ParseList(options.Addresses)
             : [ServerAddress.InMemory];
-        _seeds = [.. _addresses.Select((address, index) => new Seed(this, address, index))];
-        for (var i = _addresses.Length - 1; i >= 0; i--)
-            _shares[_addresses[i]] = i;
+        _seeds = [.. addresses.Select((address, index) => new Seed(this, address, index))];
+        _routes = new RouteFinder(_seeds, options.RequestTimeout);
     }
 
     public ClientOptions Options { get; }
 
     public bool IsDisposed => _isDisposed;
+
+    /// <summary>How many addresses were given.</summary>
+    public int ShareCount => _seeds.Length;
 
     /// <summary>A connection of its own to a broker; the caller disposes it.</summary>
     public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId);
@@ -47,10 +44,10 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     /// <param name="address">Where its broker listens, out of a route.</param>
     /// <param name="number">What the broker calls it.</param>
     public int NumberOf(ServerAddress address, int number) =>
-        _seeds.Length == 1 || !_shares.TryGetValue(address, out var share) ? number : (number * _seeds.Length) + share;
+        _routes.ShareOf(address) is { } share ? Shares.NumberOf(number, share, ShareCount) : number;
 
     /// <summary>Whether a broker belongs to a given address that did not answer when it was asked last.</summary>
-    public bool IsAway(ServerAddress address) => _shares.TryGetValue(address, out var share) && _seeds[share].IsAway;
+    public bool IsAway(ServerAddress address) => _routes.ShareOf(address) is { } share && _seeds[share].IsAway;
 
     /// <summary>Asks the broker that listens at an address.</summary>
     public async ValueTask<TResponse> InvokeAtAsync<TRequest, TResponse>(
@@ -156,29 +153,20 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             yield return item;
     }
 
-    /// <summary>How many addresses were given.</summary>
-    public int ShareCount => _seeds.Length;
+    /// <summary>Where the queues of a topic are, brokers that have never told waited for: what is asked needs all of
+    /// them.</summary>
+    public ValueTask<Route> RouteOfAsync(string topic, CancellationToken cancellationToken) =>
+        RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true);
 
-    /// <summary>Where the queues of topics are; the errors of single topics stay in the answer.</summary>
-    /// <remarks>Brokers that are away are waited for only while no other has answered; their queues stay in the route
-    /// as they were told last.</remarks>
-    /// <param name="topics">By name.</param>
-    /// <param name="autoCreate">Whether missing ones are to be made.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <param name="isPatient">Whether brokers that have never told are waited for all the same.</param>
+    /// <inheritdoc cref="RouteFinder.FindAsync"/>
     public async ValueTask<Route> RouteAsync(
         IReadOnlyList<string> topics, bool autoCreate, CancellationToken cancellationToken, bool isPatient = false)
     {
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-        var request = new RouteRequest(topics, autoCreate);
         try
         {
-            if (_seeds.Length > 1)
-                return await UniteAsync(request, isPatient, either.Token).ConfigureAwait(false);
-            var answer = await _seeds[0]
-                .RouteAsync(request, _seeds[0].HasLink ? null : Options.RequestTimeout, either.Token)
-                .ConfigureAwait(false);
-            return Route.From(answer, _addresses[0]);
+            return await _routes
+                .FindAsync(new RouteRequest(topics, autoCreate), isPatient, either.Token).ConfigureAwait(false);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
         {
@@ -264,115 +252,5 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         }
 
         return [.. _seeds.DistinctBy(static seed => seed.StoreId)];
-    }
-
-    private async ValueTask<Route> UniteAsync(
-        RouteRequest request, bool isPatient, CancellationToken cancellationToken)
-    {
-        var asked = new Task<RouteResponse>[_seeds.Length];
-        using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken))
-        {
-            // Whoever was away the last time is waited for only if there is nobody else.
-            var isAnyThere = _seeds.Any(static seed => !seed.IsAway);
-            foreach (var seed in _seeds)
-            {
-                var mustWait = isPatient && seed.Recall(request.Topics) is null;
-                var patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : Options.RequestTimeout;
-                var token = mustWait ? cancellationToken : lastCall.Token;
-                asked[seed.Index] = seed.RouteAsync(request, patience, token).AsTask();
-            }
-
-            await WaitAsync(asked, lastCall).ConfigureAwait(false);
-        }
-
-        var answers = Answers(asked, cancellationToken);
-        foreach (var seed in _seeds)
-        {
-            if (answers[seed.Index] is null && !seed.IsConnected)
-                seed.NoteAbsence();
-        }
-
-        DropRefusals(answers);
-        HashSet<Guid> stores = [];
-        var shares = new RouteResponse?[_seeds.Length];
-        foreach (var seed in _seeds)
-        {
-            // A broker with several addresses has one share.
-            shares[seed.Index] = seed.StoreId is { } store && !stores.Add(store)
-                ? new RouteResponse([], [.. request.Topics.Select(Nothing)])
-                : answers[seed.Index] ?? RecallUsable(seed, request);
-        }
-
-        var route = Route.Union(request.Topics, shares, _addresses);
-        foreach (var seed in _seeds)
-            Learn(seed, shares[seed.Index]);
-        return route;
-
-        static TopicRoute Nothing(string topic) => new(ErrorCode.UnknownTopic, topic, default, 0, []);
-    }
-
-    /// <summary>A broker that cannot tell its share now has told nothing, as long as another can: its queues must not
-    /// be left out of those among which keys choose.</summary>
-    private static void DropRefusals(RouteResponse?[] answers)
-    {
-        if (!Array.Exists(answers, static answer => answer is not null && !IsRefusal(answer)))
-            return;
-        for (var i = 0; i < answers.Length; i++)
-        {
-            if (answers[i] is { } answer && IsRefusal(answer))
-                answers[i] = null;
-        }
-
-        static bool IsRefusal(RouteResponse answer) =>
-            answer.Topics.Any(static topic => topic.Error is not (ErrorCode.None or ErrorCode.UnknownTopic));
-    }
-
-    /// <summary>What a broker told last; that a topic is not there says nothing to those who want it made.</summary>
-    private static RouteResponse? RecallUsable(Seed seed, RouteRequest request) =>
-        seed.Recall(request.Topics) is { } told
-        && !(request.AutoCreate && told.Topics.Any(static topic => topic.Error != ErrorCode.None))
-            ? told : null;
-
-    /// <summary>Waits for the first answer, and a little for the others.</summary>
-    private static async ValueTask WaitAsync(Task<RouteResponse>[] asked, CancellationTokenSource lastCall)
-    {
-        List<Task<RouteResponse>> open = [.. asked];
-        while (open.Count > 0)
-        {
-            var done = await Task.WhenAny(open).ConfigureAwait(false);
-            open.Remove(done);
-            if (!done.IsCompletedSuccessfully)
-                continue;
-            lastCall.CancelAfter(LastCall);
-            await ((Task)Task.WhenAll(open)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-            return;
-        }
-    }
-
-    /// <summary>The answers that came; throws when there is none.</summary>
-    private static RouteResponse?[] Answers(Task<RouteResponse>[] asked, CancellationToken cancellationToken)
-    {
-        EQueueException? failure = null;
-        var answers = new RouteResponse?[asked.Length];
-        for (var i = 0; i < asked.Length; i++)
-        {
-            if (asked[i].IsCompletedSuccessfully)
-                answers[i] = asked[i].Result;
-            else if (asked[i].Exception?.InnerException is EQueueException exception)
-                failure ??= exception;
-        }
-
-        if (Array.Exists(answers, static answer => answer is not null))
-            return answers;
-        throw failure is null || cancellationToken.IsCancellationRequested
-            ? Faults.Cancelled(cancellationToken) : failure;
-    }
-
-    private void Learn(Seed seed, RouteResponse? share)
-    {
-        if (share is null)
-            return;
-        foreach (var address in Route.From(share, seed.Address).Addresses)
-            _shares.TryAdd(address, seed.Index);
     }
 }

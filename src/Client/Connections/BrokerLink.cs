@@ -49,7 +49,6 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     public RemotingClient Remoting { get; }
 
-
     /// <summary>What the broker said last; null before the first connection.</summary>
     public HelloResponse? Hello => _hello;
 
@@ -132,9 +131,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        if (!ClientMeter.Duration.Enabled)
-            return await InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
-        var begun = _options.TimeProvider.GetTimestamp();
+        var begun = ClientMeter.Begin(_options.TimeProvider);
         try
         {
             var answer = await InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
@@ -159,18 +156,9 @@ internal sealed class BrokerLink : IAsyncDisposable
         return frame;
     }
 
-    private void ObserveDuration(long begun, string operation, string group, EQueueException? failure)
-    {
-        try
-        {
-            ClientMeter.RecordDuration(
-                _options.TimeProvider, begun, operation, topic: null, group, Address, failure);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
-    }
+    private void ObserveDuration(long begun, string operation, string group, EQueueException? failure) =>
+        ClientMeter.RecordDuration(
+            _logger, _options.TimeProvider, begun, operation, topic: null, group, Address, failure);
 
     private static TimeSpan AtLeast(TimeSpan value)
     {
@@ -200,7 +188,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     {
         if (hello.Version != HelloRequest.ProtocolVersion)
         {
-            throw Refused(new EQueueException(
+            throw ForGood(new EQueueException(
                 ErrorCode.UnsupportedVersion,
                 $"{Address} speaks version {hello.Version}, this client {HelloRequest.ProtocolVersion}."));
         }
@@ -209,31 +197,22 @@ internal sealed class BrokerLink : IAsyncDisposable
         {
             _isStale = true;
             Log.StoreChanged(_logger, Address, hello.StoreId, known.StoreId);
-            throw Refused(new EQueueException(
+            throw ForGood(new EQueueException(
                 ErrorCode.UnknownQueue, $"{Address} is store {hello.StoreId} now, not {known.StoreId}."));
         }
 
-        if (_hello is not null && ClientMeter.Reconnects.Enabled)
-            ObserveReconnect();
         if (_hello is null)
             Log.Connected(_logger, Address, hello.StoreId, hello.BrokerVersion);
+        else
+            ClientMeter.CountReconnect(_logger, Address);
         _hello = hello;
     }
 
-    private void ObserveReconnect()
-    {
-        try
-        {
-            ClientMeter.CountReconnect(Address);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
-    }
+    /// <summary>What no later attempt can change ends the link; anything else may pass, and is tried again.</summary>
+    private static Exception Refused(EQueueException exception) =>
+        exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed or ErrorCode.NotAuthorized
+            or ErrorCode.InvalidArgument or ErrorCode.MalformedRequest or ErrorCode.UnknownOperation
+            ? ForGood(exception) : exception;
 
-    /// <summary>What no later attempt can change ends the link.</summary>
-    private static Exception Refused(EQueueException exception) => exception.IsRetriable
-        ? exception
-        : new PermanentFailureException(exception.Message, exception);
+    private static PermanentFailureException ForGood(EQueueException exception) => new(exception.Message, exception);
 }

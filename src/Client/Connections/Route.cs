@@ -57,10 +57,7 @@ internal sealed record Route(
                         + $"none with number {number}.");
     }
 
-    /// <summary>
-    /// The shares of several brokers as one route. Queue n of the broker at the i-th of k addresses has the number
-    /// n * k + i: no two have the same, and none changes when a broker is away or gets more queues.
-    /// </summary>
+    /// <summary>The shares of several brokers as one route, the queues numbered by <see cref="Shares"/>.</summary>
     /// <param name="topics">The topics asked for.</param>
     /// <param name="shares">What each address told, by index; null = it has never told.</param>
     /// <param name="seeds">The given addresses.</param>
@@ -112,7 +109,7 @@ internal sealed record Route(
             {
                 queues.Add(queue with
                 {
-                    Number = (queue.Number * shares.Count) + i,
+                    Number = Shares.NumberOf(queue.Number, i, shares.Count),
                     BrokerIndex = (ushort)(starts[i] + queue.BrokerIndex),
                 });
             }

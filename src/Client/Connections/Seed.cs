@@ -8,6 +8,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
 {
     private readonly Lock _gate = new();
     private readonly Dictionary<string, TopicRoute> _told = [];
+    private readonly Endings _retired = new();
     private BrokerLink? _link;
     private IReadOnlyList<BrokerAddress> _brokers = [];
     private volatile bool _isAway;
@@ -53,9 +54,9 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         }
         finally
         {
-            // It takes no more calls; its end waits for nobody.
+            // It takes no more calls.
             if (old is not null)
-                _ = old.DisposeAsync().AsTask();
+                _retired.Begin(old);
         }
     }
 
@@ -156,6 +157,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
 
         if (link is not null)
             await link.DisposeAsync().ConfigureAwait(false);
+        await _retired.WhenAllAsync().ConfigureAwait(false);
     }
 
     private void Remember(RouteResponse answer)

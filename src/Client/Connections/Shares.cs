@@ -3,11 +3,18 @@ using EQueue.Protocol;
 namespace EQueue.Client;
 
 /// <summary>
-/// The answers of several brokers as one: queues by the numbers that they have for the application
-/// (<see cref="Route.Union(IReadOnlyList{string}, IReadOnlyList{RouteResponse}, IReadOnlyList{ServerAddress})"/>).
+/// The answers of several brokers as one, and the numbers that queues have for the application: queue n of the broker
+/// at the i-th of k addresses has the number n * k + i.
 /// </summary>
 internal static class Shares
 {
+    /// <summary>The number that a queue has for the application: no two have the same, and none changes when a broker
+    /// is away or gets more queues.</summary>
+    /// <param name="number">As its broker calls it; what is no number at all, below 0, stays as it is.</param>
+    /// <param name="share">The index of the broker's address.</param>
+    /// <param name="count">How many addresses there are.</param>
+    public static int NumberOf(int number, int share, int count) => number < 0 ? number : (number * count) + share;
+
     /// <summary>The numbers that the broker at one address has for queues; null where it has none of them.</summary>
     /// <param name="queues">As the application calls them; null = all.</param>
     /// <param name="share">The index of the address.</param>
@@ -28,21 +35,17 @@ internal static class Shares
 
     /// <summary>A topic: id, time and settings as the first broker has them.</summary>
     public static TopicDescription Unite(IReadOnlyList<BrokerAnswer<TopicDescription>> answers, int count) =>
-        count == 1
-            ? answers[0].Answer
-            : answers[0].Answer with
-            {
-                Queues = [.. answers
-                    .SelectMany(answer => answer.Answer.Queues.Select(
-                        queue => queue with { Number = (queue.Number * count) + answer.Share }))
-                    .OrderBy(static queue => queue.Number)],
-            };
+        answers[0].Answer with
+        {
+            Queues = [.. answers
+                .SelectMany(answer => answer.Answer.Queues.Select(
+                    queue => queue with { Number = NumberOf(queue.Number, answer.Share, count) }))
+                .OrderBy(static queue => queue.Number)],
+        };
 
     /// <summary>A group: members by id; it stands where the broker stands that is behind the others.</summary>
     public static GroupDescription Unite(IReadOnlyList<BrokerAnswer<GroupDescription>> answers, int count)
     {
-        if (count == 1)
-            return answers[0].Answer;
         List<MemberDescription> members = [];
         List<GroupQueueDescription> queues = [];
         foreach (var (share, group) in answers)
@@ -50,7 +53,7 @@ internal static class Shares
             var places = group.Members.Select(member => Place(members, member)).ToArray();
             queues.AddRange(group.Queues.Select(queue => queue with
             {
-                Number = (queue.Number * count) + share,
+                Number = NumberOf(queue.Number, share, count),
                 Owner = queue.Owner < 0 ? queue.Owner : places[queue.Owner],
                 Target = queue.Target < 0 ? queue.Target : places[queue.Target],
             }));
@@ -67,16 +70,15 @@ internal static class Shares
     }
 
     /// <summary>What became of queues.</summary>
-    public static IReadOnlyList<ResetQueue> Unite(IReadOnlyList<BrokerAnswer<ResetOffsetsResponse>> answers, int count)
-    {
-        if (count == 1)
-            return answers[0].Answer.Queues;
-        return [.. answers
+    public static IReadOnlyList<ResetQueue> Unite(
+        IReadOnlyList<BrokerAnswer<ResetOffsetsResponse>> answers, int count) =>
+    [
+        .. answers
             .SelectMany(answer => answer.Answer.Queues.Select(
-                queue => queue with { Number = (queue.Number * count) + answer.Share }))
+                queue => queue with { Number = NumberOf(queue.Number, answer.Share, count) }))
             .OrderBy(static queue => queue.Topic, StringComparer.Ordinal)
-            .ThenBy(static queue => queue.Number)];
-    }
+            .ThenBy(static queue => queue.Number),
+    ];
 
     /// <summary>Groups by name.</summary>
     public static IEnumerable<GroupListing> Unite(IEnumerable<GroupListing> listings) => listings

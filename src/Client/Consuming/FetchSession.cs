@@ -255,6 +255,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
         await _closing.CancelAsync().ConfigureAwait(false);
         await recovery.ConfigureAwait(false);
+        await Link.DisposeAsync().ConfigureAwait(false);
         _closing.Dispose();
     }
 
@@ -273,7 +274,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
             request = BuildRequest();
             _isOutstanding = true;
-            _sentAt = ClientMeter.Duration.Enabled ? _client.TimeProvider.GetTimestamp() : 0;
+            _sentAt = ClientMeter.Begin(_client.TimeProvider);
             token = ++_token;
         }
 
@@ -303,19 +304,6 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         Link.Remoting.Invoke(BrokerLink.Encode(nudge), (byte)Opcode.Fetch, 0, _timeout, this, NudgeToken);
     }
 
-    /// <summary>A fetch is over; 0 = nobody wanted to know how long it would take.</summary>
-    private void ObserveAnswer(long sentAt, EQueueException? failure)
-    {
-        if (sentAt == 0)
-            return;
-        try
-        {
-            ClientMeter.RecordDuration(
-                _client.TimeProvider, sentAt, "fetch", topic: null, _stream.Group, Link.Address, failure);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
-    }
+    private void ObserveAnswer(long sentAt, EQueueException? failure) => ClientMeter.RecordDuration(
+        _logger, _client.TimeProvider, sentAt, "fetch", topic: null, _stream.Group, Link.Address, failure);
 }

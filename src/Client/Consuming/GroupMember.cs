@@ -109,25 +109,26 @@ internal sealed partial class GroupMember : IAsyncDisposable
         }
 
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-        var found = (await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
-            .Where(address => !_byAddress.ContainsKey(address))
-            .ToLookup(_directory.IsAway);
-        ServerAddress[] addresses = [.. found[_byAddress.Count == 0 && !found.Contains(false)]];
-        ServerAddress[] later = [.. found.SelectMany(static group => group).Except(addresses)];
-        var failures = await Task.WhenAll(addresses.Select(address => JoinAsync(address, either.Token)))
+        List<ServerAddress> present = [];
+        List<ServerAddress> away = [];
+        foreach (var address in await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
+        {
+            if (!_byAddress.ContainsKey(address))
+                (_directory.IsAway(address) ? away : present).Add(address);
+        }
+
+        // Those that are away are waited for only where there is nobody else to read from.
+        var isAnyThere = present.Count > 0 || _byAddress.Count > 0;
+        var (atOnce, later) = isAnyThere ? (present, away) : (away, present);
+        var failures = await Task.WhenAll(atOnce.Select(address => JoinAsync(address, either.Token)))
             .ConfigureAwait(false);
         var failure = failures.FirstOrDefault(static one => one is { IsRetriable: false })
             ?? (_byAddress.Count == 0 ? failures.FirstOrDefault(static one => one is not null) : null);
         if (failure is not null)
             throw failure;
-        for (var i = 0; i < addresses.Length; i++)
-        {
-            // That broker's queues come when it is back; the others are read meanwhile.
-            if (failures[i] is not null)
-                JoinLater(addresses[i]);
-        }
 
-        foreach (var address in later)
+        // Their queues come when they are back; the others are read meanwhile.
+        foreach (var address in later.Concat(atOnce.Where((_, index) => failures[index] is not null)))
             JoinLater(address);
         _isJoinedWholly = true;
         if (_areLoopsRunning)
@@ -188,6 +189,7 @@ internal sealed partial class GroupMember : IAsyncDisposable
         }
 
         await session.LeaveAsync(stays: false).ConfigureAwait(false);
+        _stream.Leave(address);
     }
 
     /// <summary>Asks until a broker that is just restarting answers, for no longer than a request may take.</summary>

@@ -5,11 +5,7 @@ namespace EQueue.Client;
 /// <content>Answer, queue, entry, batch, record: one step at a time, on the reader's thread.</content>
 internal sealed partial class MessageStream
 {
-    /// <summary>Fetches in a row that may bring damaged bytes before the stored ones are held to be damaged.</summary>
-    private const int MaxCorruptFetches = 3;
-
     private readonly MessageCursor _cursor;
-    private readonly List<FetchSession> _stale = [];
     private readonly Queue<(QueueCursor Cursor, long Offset)> _seeks = new();
     private FetchedAnswer? _answer;
     private int _queueIndex;
@@ -76,48 +72,6 @@ internal sealed partial class MessageStream
         return step;
     }
 
-    /// <summary>Deals with the error that the last step met.</summary>
-    /// <exception cref="EQueueException">The options say so, or nothing else can be done.</exception>
-    public async ValueTask TroubleAsync(CancellationToken cancellationToken)
-    {
-        var queue = _queue;
-        LeaveQueue(isDone: false);
-        var cursor = queue.Cursor;
-        switch (queue.Error)
-        {
-            case ErrorCode.OffsetOutOfRange when _options.WhenOutOfRange != OutOfRangePolicy.Throw:
-                var question = new OffsetQuestion(
-                    cursor.Key,
-                    _options.WhenOutOfRange == OutOfRangePolicy.Begin ? OffsetQuestion.Begin : OffsetQuestion.End);
-                var next = await cursor.Session.FindOffsetAsync(question, cancellationToken).ConfigureAwait(false);
-                Log.OffsetReset(_logger, cursor.Topic, cursor.Number, queue.From, next.Value);
-                Seek(cursor, next);
-                break;
-            case ErrorCode.OffsetOutOfRange:
-                throw new EQueueException(
-                    queue.Error, $"{cursor.Topic}/{cursor.Number} has no offset {queue.From}.");
-            case ErrorCode.DamagedData:
-                OnDamaged(cursor, queue.From, Math.Max(queue.Next, queue.From + 1), "on the broker's disk");
-                break;
-            case ErrorCode.QueueNotReadable when _options.StopAtEnd && IsSettled is null:
-                // It has an end that cannot be reached; a group's member is about to lose it.
-                throw new EQueueException(
-                    queue.Error, $"{ErrorCodes.Describe(queue.Error)}: {cursor.Topic}/{cursor.Number}.");
-            case ErrorCode.QueueNotReadable or ErrorCode.DivergingEpoch:
-                if (queue.Error == ErrorCode.QueueNotReadable)
-                    Log.QueueNotReadable(_logger, cursor.Topic, cursor.Number);
-                cursor.LastEpoch = -1;
-                cursor.Session.ReviveLater();
-                break;
-            default:
-                await OnDroppedAsync(cursor, queue.Error).ConfigureAwait(false);
-                break;
-        }
-    }
-
-    /// <summary>A queue is gone; set by the owner: a group drops it, a reader of named queues fails.</summary>
-    public Func<QueueCursor, ErrorCode, ValueTask>? Dropped { get; set; }
-
     /// <summary>Everything of an answer is processed whose commit senders wait for; set by a group's member.</summary>
     public Action? CommitDue { get; set; }
 
@@ -151,14 +105,6 @@ internal sealed partial class MessageStream
     {
         if (_isInBatch)
             _cursor.Queue.Processed = _cursor.Queue.Delivered;
-    }
-
-    private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
-    {
-        Log.QueueDropped(_logger, cursor.Topic, cursor.Number, error);
-        return Dropped is { } dropped
-            ? dropped(cursor, error)
-            : throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {cursor.Topic}/{cursor.Number}.");
     }
 
     private bool TryNextRecord()
@@ -321,35 +267,6 @@ internal sealed partial class MessageStream
         _queue = default;
         _entries = default;
         LetGo();
-    }
-
-    /// <summary>
-    /// Bytes are not what they claim: they are fetched again, and held to be damaged on disk when that does not help.
-    /// </summary>
-    private void OnCorrupt(QueueCursor cursor, long offset, long next)
-    {
-        LeaveQueue(isDone: false);
-        if (++cursor.CorruptCount < MaxCorruptFetches)
-        {
-            Log.CorruptFetch(_logger, cursor.Topic, cursor.Number, offset);
-            Seek(cursor, new QueueOffset(cursor.Delivered));
-            return;
-        }
-
-        cursor.CorruptCount = 0;
-        OnDamaged(cursor, offset, next, "its checksum does not match");
-    }
-
-    private void OnDamaged(QueueCursor cursor, long offset, long next, string cause)
-    {
-        if (_options.WhenDamaged == DamagedDataPolicy.Throw)
-        {
-            throw new DamagedDataException(
-                cursor.Topic, cursor.Number, new QueueOffset(offset), new QueueOffset(next), cause);
-        }
-
-        Log.DamageSkipped(_logger, offset, next, cursor.Topic, cursor.Number, cause);
-        Seek(cursor, new QueueOffset(next));
     }
 
     private void ApplySeeks()

@@ -2,8 +2,7 @@ using System.Diagnostics;
 
 namespace EQueue.Client;
 
-/// <content>What listeners are told, batch by batch. While there is none, each of these is a branch. A listener that
-/// throws is logged and holds nothing up.</content>
+/// <content>What listeners are told, batch by batch.</content>
 internal sealed partial class MessageStream
 {
     /// <summary>Messages of the open batch before this offset were counted.</summary>
@@ -18,7 +17,7 @@ internal sealed partial class MessageStream
     {
         FetchSession[] sessions;
         lock (_gate)
-            sessions = [.. _sessions.Values, .. _stale];
+            sessions = [.. _sessions.Values, .. _left];
         return sessions.Select(
             static session => KeyValuePair.Create(session.Link.Address, session.BufferedBytes));
     }
@@ -29,19 +28,7 @@ internal sealed partial class MessageStream
             (cursor.Topic, Group), Math.Max(0, cursor.VisibleEnd - cursor.Processed)));
 
     /// <summary>The application is given the first of a batch, or goes on within one.</summary>
-    private void BeginHanding()
-    {
-        if (!ClientTrace.IsListenedTo)
-            return;
-        try
-        {
-            _processing = ClientTrace.StartProcess(_cursor, Group);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
-    }
+    private void BeginHanding() => _processing = ClientTrace.StartProcess(_logger, _cursor, Group);
 
     /// <summary>The application is through with the open batch, or leaves it.</summary>
     private void EndHanding()
@@ -53,17 +40,10 @@ internal sealed partial class MessageStream
         var messages = TakeHandedOut();
         if (messages == 0)
             return; // a span of nothing is never ended, and so never told
-        try
-        {
-            if (ClientMeter.Consumed.Enabled)
-                ClientMeter.CountConsumed(messages, _cursor.Queue.Topic, Group, _cursor.Queue.Session.Link.Address);
-            if (span is not null)
-                ClientTrace.EndProcess(span, messages);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
+        var queue = _cursor.Queue;
+        ClientMeter.CountConsumed(_logger, messages, queue.Topic, Group, queue.Session.Link.Address);
+        if (span is not null)
+            ClientTrace.EndProcess(_logger, span, messages);
     }
 
     /// <summary>Messages of the open batch that were handed out since this was last asked.</summary>

@@ -8,14 +8,17 @@ namespace EQueue.Client;
 /// <remarks>
 /// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The
 /// current message lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
-/// <para>See the other parts: Steps for the way from an answer to a message, Hand for what the reader holds when a
-/// queue or a membership ends, Telemetry for what listeners are told.</para>
+/// <para>See the other parts: Steps for the way from an answer to a message, Trouble for queues that cannot be read as
+/// they are, Hand for what the reader holds when a queue or a membership ends, Telemetry for what listeners are
+/// told.</para>
 /// </remarks>
 internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable
 {
     private readonly Lock _gate = new();
     private readonly Queue<FetchedAnswer> _answers = new();
     private readonly Dictionary<ServerAddress, FetchSession> _sessions = [];
+    private readonly List<FetchSession> _left = [];
+    private readonly Endings _endings = new();
     private readonly ReaderOptions _options;
     private readonly BrokerDirectory _directory;
     private readonly ILogger _logger;
@@ -55,12 +58,25 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
             if (!_sessions.TryGetValue(address, out var session) || session.Link.IsStale)
             {
                 if (session is not null)
-                    _stale.Add(session);
+                    _left.Add(session);
                 session = new FetchSession(this, _directory.Open(address), _options, _directory.Options);
                 _sessions[address] = session;
+                EndLeft();
             }
 
             return session;
+        }
+    }
+
+    /// <summary>Reads at a broker no longer: its session ends with the last of its queues.</summary>
+    public void Leave(ServerAddress address)
+    {
+        lock (_gate)
+        {
+            if (_isClosed || !_sessions.Remove(address, out var session))
+                return;
+            _left.Add(session);
+            EndLeft();
         }
     }
 
@@ -100,6 +116,8 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
         lock (_gate)
             _cursors = [.. _cursors.Where(other => other != cursor)];
         Revoke(cursor);
+        lock (_gate)
+            EndLeft();
     }
 
     /// <summary>The cursor of a queue, or null.</summary>
@@ -228,15 +246,13 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
                 return;
             _isClosed = true;
             ClientGauges.Remove(this);
-            sessions = [.. _sessions.Values, .. _stale];
+            sessions = [.. _sessions.Values, .. _left];
         }
 
         Wake();
         foreach (var session in sessions)
-        {
             await session.DisposeAsync().ConfigureAwait(false);
-            await session.Link.DisposeAsync().ConfigureAwait(false);
-        }
+        await _endings.WhenAllAsync().ConfigureAwait(false);
 
         lock (_gate)
         {
@@ -245,6 +261,19 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
         }
 
         await _cancellation.DisposeAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>Ends the sessions that were left and have no queue in the list any more. Under the gate.</summary>
+    private void EndLeft()
+    {
+        for (var i = _left.Count - 1; i >= 0 && !_isClosed; i--)
+        {
+            var session = _left[i];
+            if (_cursors.Exists(cursor => cursor.Session == session))
+                continue;
+            _left.RemoveAt(i);
+            _endings.Begin(session);
+        }
     }
 
     bool IValueTaskSource<bool>.GetResult(short token) => _wait.GetResult(token);

@@ -35,18 +35,19 @@ public sealed class QueueReader : IAsyncDisposable
     public async ValueTask AssignAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
     {
-        var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
+        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var found = route.FindQueue(topic, queue);
         await AssignAsync(topic, route, [found], position, cancellationToken).ConfigureAwait(false);
     }
 
-    /// <summary>Reads all queues that a topic has now from a place on.</summary>
+    /// <summary>Reads all queues that a topic has now from a place on; when it fails, everything is as it
+    /// was.</summary>
     /// <exception cref="EQueueException">UnknownTopic; Unreachable: a broker is away, and its queues are not
-    /// known.</exception>
+    /// known. Others that a broker tells.</exception>
     public async ValueTask AssignAllAsync(
         string topic, StartPosition position, CancellationToken cancellationToken = default)
     {
-        var route = await RouteAsync(topic, cancellationToken).ConfigureAwait(false);
+        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         await AssignAsync(topic, route, route.QueuesOf(topic), position, cancellationToken).ConfigureAwait(false);
     }
 
@@ -150,9 +151,6 @@ public sealed class QueueReader : IAsyncDisposable
         _onDisposed(this);
     }
 
-    private ValueTask<Route> RouteAsync(string topic, CancellationToken cancellationToken) =>
-        _directory.RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true);
-
     private async ValueTask AssignAsync(
         string topic,
         Route route,
@@ -160,23 +158,27 @@ public sealed class QueueReader : IAsyncDisposable
         StartPosition position,
         CancellationToken cancellationToken)
     {
+        List<(FetchSession Session, QueueCursor[] Cursors)> shares = [];
         foreach (var share in queues.GroupBy(route.AddressOf))
         {
             var session = _stream.GetSession(share.Key);
             foreach (var some in share.Chunk(QueuesAtOnce))
             {
-                var cursors = await StartAsync(topic, session, some, position, cancellationToken)
-                    .ConfigureAwait(false);
-                var numbers = some.Select(static queue => queue.Number).ToHashSet();
-                foreach (var known in _stream.Cursors
-                    .Where(cursor => cursor.Topic == topic && !cursor.IsRemoved && numbers.Contains(cursor.Number)))
-                {
-                    _stream.Remove(known);
-                }
-
-                _stream.Add(session, cursors);
+                shares.Add((session, await StartAsync(topic, session, some, position, cancellationToken)
+                    .ConfigureAwait(false)));
             }
         }
+
+        // Only now that every broker has told its places: all of the queues are assigned, or none.
+        var numbers = queues.Select(static queue => queue.Number).ToHashSet();
+        foreach (var known in _stream.Cursors
+            .Where(cursor => cursor.Topic == topic && !cursor.IsRemoved && numbers.Contains(cursor.Number)))
+        {
+            _stream.Remove(known);
+        }
+
+        foreach (var (session, cursors) in shares)
+            _stream.Add(session, cursors);
     }
 
     /// <summary>Cursors at their places; one request asks for the places of all.</summary>

@@ -29,8 +29,7 @@ internal sealed class MessageFinder : IAsyncDisposable
     public static async ValueTask<MessageFinder> OpenAsync(
         BrokerDirectory directory, string topic, CancellationToken cancellationToken)
     {
-        var route = await directory
-            .RouteAsync([topic], autoCreate: false, cancellationToken, isPatient: true).ConfigureAwait(false);
+        var route = await directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var queues = route.QueuesOf(topic);
         var finder = new MessageFinder(topic, route);
         foreach (var queue in queues)

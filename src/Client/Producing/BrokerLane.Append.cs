@@ -35,7 +35,7 @@ internal sealed partial class BrokerLane
         {
             if (_isClosed)
                 return AppendStatus.Closed;
-            var batch = queue.Open;
+            var batch = OpenFor(queue, content);
             if (batch is null || !batch.TryAppend(content))
                 status = Renew(queue, content, mayMove, ref batch);
             if (status == AppendStatus.Appended)
@@ -74,10 +74,12 @@ internal sealed partial class BrokerLane
             if (_isClosed)
                 return 0;
             status = AppendStatus.Appended;
-            var batch = queue.Open;
             while (from + taken < to)
             {
                 var content = messages.Encode(from + taken);
+                if (taken > 0 && queue.Open is { } begun && MustPart(begun, content))
+                    break;
+                var batch = OpenFor(queue, content);
                 if (batch is null || !batch.TryAppend(content))
                 {
                     // A full batch ends the run; the first message of a run opens one.
@@ -99,6 +101,19 @@ internal sealed partial class BrokerLane
             Dispatch();
         return taken;
     }
+
+    /// <summary>The open batch that may take a message; one that may not is closed. Under the gate.</summary>
+    private SendBatch? OpenFor(QueueLane queue, in RecordContent content)
+    {
+        if (queue.Open is { } open && MustPart(open, content))
+            CloseBatch(queue, wasFull: false);
+        return queue.Open;
+    }
+
+    /// <summary>Where there are other brokers, messages with keys keep to themselves: they wait for theirs, and the
+    /// others must not have to.</summary>
+    private bool MustPart(SendBatch batch, in RecordContent content) =>
+        _hasOthers && batch.HasKeys != content.Key.HasValue;
 
     private bool MustDispatch() =>
         _isReady && !_isDispatching

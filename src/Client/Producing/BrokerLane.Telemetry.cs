@@ -2,8 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <content>What listeners are told, outside the gate, by batch and request. While there is none, each of these is a
-/// branch. A listener that throws is logged and holds nothing up.</content>
+/// <content>What listeners are told, outside the gate, by batch and request.</content>
 internal sealed partial class BrokerLane
 {
     /// <summary>Produce requests that are not answered.</summary>
@@ -30,7 +29,7 @@ internal sealed partial class BrokerLane
 
     private void ObserveLeaving(ProduceRequest request)
     {
-        request.SentAt = ClientMeter.Duration.Enabled ? _time.GetTimestamp() : 0;
+        request.SentAt = ClientMeter.Begin(_time);
         if (!ClientTrace.IsListenedTo && !ClientMeter.Retries.Enabled)
             return;
         foreach (var batch in request.Batches)
@@ -40,17 +39,10 @@ internal sealed partial class BrokerLane
     /// <summary>The first sending of a batch begins its span, the others count.</summary>
     private void ObserveLeaving(SendBatch batch)
     {
-        try
-        {
-            if (batch.Attempts > 1 && ClientMeter.Retries.Enabled)
-                ClientMeter.CountRetry(batch.Queue.Topic.Name, Address, batch.LastError);
-            else if (batch.Attempts <= 1 && batch.Span is null && ClientTrace.IsListenedTo)
-                batch.Span = ClientTrace.StartSend(batch, Address);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
+        if (batch.Attempts > 1)
+            ClientMeter.CountRetry(_logger, batch.Queue.Topic.Name, Address, batch.LastError);
+        else
+            batch.Span ??= ClientTrace.StartSend(_logger, batch, Address);
     }
 
     private void ObserveAnswer(ProduceRequest request, EQueueException? failure)
@@ -67,28 +59,14 @@ internal sealed partial class BrokerLane
             }
         }
 
-        try
-        {
-            ClientMeter.RecordDuration(_time, request.SentAt, "send", topic?.Name, group: null, Address, failure);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
+        ClientMeter.RecordDuration(
+            _logger, _time, request.SentAt, "send", topic?.Name, group: null, Address, failure);
     }
 
     private void ObserveSettled(SendBatch batch, EQueueException? failure)
     {
-        try
-        {
-            if (ClientMeter.Sent.Enabled)
-                ClientMeter.CountSent(batch.RecordCount, batch.Queue.Topic.Name, Address, failure);
-            if (batch.Span is { } span)
-                ClientTrace.EndSend(span, batch.Attempts, failure);
-        }
-        catch (Exception exception)
-        {
-            Log.ListenerThrew(_logger, exception);
-        }
+        ClientMeter.CountSent(_logger, batch.RecordCount, batch.Queue.Topic.Name, Address, failure);
+        if (batch.Span is { } span)
+            ClientTrace.EndSend(_logger, span, batch.Attempts, failure);
     }
 }

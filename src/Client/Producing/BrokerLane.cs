@@ -55,6 +55,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly long _deliveryTicks;
     private readonly TimeSpan _sweepInterval;
     private readonly bool _isBounded;
+    private readonly bool _hasOthers;
     private int _maxBatchBytes;
     private long _timerDue = long.MaxValue;
     private bool _isClosed;
@@ -66,6 +67,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     public BrokerLane(Producer producer, BrokerLink link, bool isBounded)
     {
         _isBounded = isBounded;
+        _hasOthers = producer.HasSeveralBrokers;
         Budget = isBounded ? producer.NewBoundedBudget() : producer.Budget;
         _producer = producer;
         _options = producer.Options;

@@ -39,7 +39,7 @@ public sealed partial class Producer
     /// </summary>
     public SendReceipt Send(string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {
-        var lane = FindTopic(topic);
+        var lane = FindTopic(topic, cancellationToken);
         return lane.TryAppend(content, null, null, out var awaitable)
             ? awaitable.Batch.Wait(awaitable.Token)
             : lane.AppendWhenPossible(content, null, null, cancellationToken)
@@ -55,8 +55,8 @@ public sealed partial class Producer
     /// the receiving one).</param>
     /// <param name="state">Handed to the callback.</param>
     /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
-    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge,
-    /// Disposed.</exception>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed,
+    /// Cancelled.</exception>
     public void Send(
         string topic,
         Message message,
@@ -80,8 +80,8 @@ public sealed partial class Producer
     }
 
     /// <summary>Sends a message given as bytes throughout and tells the callback what became of it.</summary>
-    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge,
-    /// Disposed.</exception>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed,
+    /// Cancelled.</exception>
     public void Send(
         string topic,
         in RecordContent content,
@@ -90,7 +90,7 @@ public sealed partial class Producer
         CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(callback);
-        var lane = FindTopic(topic);
+        var lane = FindTopic(topic, cancellationToken);
         if (!lane.TryAppend(content, callback, state, out _))
             lane.AppendWhenPossible(content, callback, state, cancellationToken);
     }
@@ -136,7 +136,7 @@ public sealed partial class Producer
     /// <exception cref="EQueueException">As for the other form.</exception>
     public void SendOneway(string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {
-        var lane = FindTopic(topic);
+        var lane = FindTopic(topic, cancellationToken);
         if (lane.TryAppendOneway(content))
             return;
         if (lane.IsKnownFor(content.Key.HasValue) && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
@@ -160,7 +160,7 @@ public sealed partial class Producer
         string topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(messages);
-        var lane = FindTopic(topic);
+        var lane = FindTopic(topic, cancellationToken);
         var encoder = new MessageEncoder(messages);
         var runs = new List<(int FirstIndex, Awaitable Awaitable)>();
         var next = 0;

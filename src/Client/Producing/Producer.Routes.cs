@@ -150,7 +150,7 @@ public sealed partial class Producer
             if (_lanes.TryGetValue(key, out var lane) && !lane.IsClosed)
                 return lane;
             if (lane is not null)
-                _retired.Add(lane.DisposeAsync().AsTask());
+                _retired.Begin(lane);
             lane = new BrokerLane(this, _directory.Open(address), isBounded: boundedTopic is not null);
             _lanes[key] = lane;
             lane.Start();

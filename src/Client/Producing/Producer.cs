@@ -28,22 +28,22 @@ public sealed partial class Producer : IAsyncDisposable
 
     /// <summary>By broker, and by topic where its backlog is bounded.</summary>
     private readonly Dictionary<(ServerAddress Address, string? Topic), BrokerLane> _lanes = [];
-    private readonly List<Task> _retired = [];
+    private readonly Endings _retired = new();
     private readonly Lock _lock = new();
-    private int _moves;
     private readonly CancellationTokenSource _closing = new();
     private readonly CancellationTokenSource _aborting = new();
     private readonly Action<Producer> _onDisposed;
 
     /// <summary>What topics with a bounded backlog may hold together.</summary>
     private readonly SendBudget _boundedBudget;
-    private TopicLane? _lastTopic;
     private readonly Task _refreshes;
-    private Task? _disposal;
-    private volatile bool _isDisposed;
 
     /// <summary>Completes when the last callback of a send that gave up has returned.</summary>
     private readonly TaskCompletionSource _told = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private TopicLane? _lastTopic;
+    private Task? _disposal;
+    private volatile bool _isDisposed;
+    private int _moves;
     private int _telling = 1;
 
     internal Producer(BrokerDirectory directory, ProducerOptions options, Action<Producer> onDisposed)
@@ -68,6 +68,9 @@ public sealed partial class Producer : IAsyncDisposable
 
     internal ILogger Logger { get; }
 
+    /// <summary>Whether messages may go to one broker or another.</summary>
+    internal bool HasSeveralBrokers => _directory.ShareCount > 1;
+
     /// <summary>Ends every wait of the producer.</summary>
     internal CancellationToken Closing => _closing.Token;
 
@@ -80,7 +83,8 @@ public sealed partial class Producer : IAsyncDisposable
     /// <param name="key">Messages of one key keep their order and share a queue; null: any queue.</param>
     /// <param name="tag">A word to filter by.</param>
     /// <param name="properties">Name-value pairs.</param>
-    /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
+    /// <param name="cancellationToken">Ends the wait for memory or for the route. When it has been cancelled before,
+    /// nothing is sent.</param>
     public ValueTask<SendReceipt> SendAsync(
         string topic,
         ReadOnlySpan<byte> body,
@@ -115,7 +119,7 @@ public sealed partial class Producer : IAsyncDisposable
     {
         try
         {
-            var lane = FindTopic(topic);
+            var lane = FindTopic(topic, cancellationToken);
             return lane.TryAppend(content, null, null, out var awaitable)
                 ? awaitable.ToValueTask()
                 : lane.AppendWhenPossible(content, null, null, cancellationToken).ToValueTask();
@@ -235,20 +239,19 @@ public sealed partial class Producer : IAsyncDisposable
         await _refreshes.ConfigureAwait(false);
         foreach (var lane in Lanes())
             await lane.DisposeAsync().ConfigureAwait(false);
-        Task[] retired;
-        lock (_lock)
-            retired = [.. _retired];
-        await Task.WhenAll(retired).ConfigureAwait(false);
+        await _retired.WhenAllAsync().ConfigureAwait(false);
         EndTelling();
         await _told.Task.ConfigureAwait(false);
         _onDisposed(this);
     }
 
-    private TopicLane FindTopic(string topic)
+    private TopicLane FindTopic(string topic, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(topic);
         if (_isDisposed)
             throw Faults.Disposed("producer");
+        if (cancellationToken.IsCancellationRequested)
+            throw Faults.Cancelled(cancellationToken);
         var last = Volatile.Read(ref _lastTopic);
         if (last is not null && ReferenceEquals(last.Name, topic))
             return last;

@@ -85,13 +85,14 @@ internal sealed class TopicLane
     /// <summary>As <see cref="AppendWhenPossible"/>, for a message that nobody acknowledges; not in the line.</summary>
     public async ValueTask AppendOnewayWhenPossibleAsync(MessageCopy message, CancellationToken cancellationToken)
     {
+        var isKeyed = message.Content.Key.HasValue;
         while (true)
         {
-            await ResolveAsync(message.Content.Key.HasValue, cancellationToken).ConfigureAwait(false);
+            await ResolveAsync(isKeyed, cancellationToken).ConfigureAwait(false);
             var released = _producer.Budget.WhenReleased();
             if (TryAppendOneway(message.Content))
                 return;
-            if (IsKnownFor(message.Content.Key.HasValue))
+            if (IsKnownFor(isKeyed))
                 await released.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
     }
@@ -190,7 +191,7 @@ internal sealed class TopicLane
     public bool IsWaitedFor => !_line.IsEmpty || !_keyedLine.IsEmpty;
 
     /// <summary>Sends that wait for the route or for memory.</summary>
-    public int WaitingCount => _line.Count;
+    public int WaitingCount => _line.Count + _keyedLine.Count;
 
     /// <summary>Whether the route is known.</summary>
     public bool IsResolved => Volatile.Read(ref _routes) is not null;
@@ -253,11 +254,8 @@ internal sealed class TopicLane
     /// is none.</summary>
     public QueueLane? FindWritable(BrokerLane broker)
     {
-        var queues = Volatile.Read(ref _routes)?.Queues ?? [];
-        var first = Volatile.Read(ref _stickyIndex);
-        for (var step = 0; step < queues.Length; step++)
+        foreach (var queue in InTurn())
         {
-            var queue = queues[QueueSelector.Wrap(first + step, queues.Length)];
             if (queue.Broker == broker && queue.IsWritable)
                 return queue;
         }
@@ -268,17 +266,17 @@ internal sealed class TopicLane
     /// <summary>A queue of another broker that is there and takes messages; null = there is none.</summary>
     public QueueLane? FindElsewhere(BrokerLane broker)
     {
-        var queues = Volatile.Read(ref _routes)?.Queues ?? [];
-        var first = Volatile.Read(ref _stickyIndex);
-        for (var step = 0; step < queues.Length; step++)
+        foreach (var queue in InTurn())
         {
-            var queue = queues[QueueSelector.Wrap(first + step, queues.Length)];
             if (queue.Broker != broker && queue.TakesMessages)
                 return queue;
         }
 
         return null;
     }
+
+    /// <summary>The queues, the present one of messages without a key first.</summary>
+    private QueueTurns InTurn() => new(Volatile.Read(ref _routes)?.Queues ?? [], Volatile.Read(ref _stickyIndex));
 
     /// <summary>The queue of a message. Without a key it leaves a queue that takes none, and a broker that is away, if
     /// there is another.</summary>

@@ -1,12 +1,14 @@
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
-/// <summary>The client's counters and histograms, one set for the process. Look at <c>Enabled</c> first: while nobody
-/// listens that is all there is to do.</summary>
-/// <remarks>Not to be told anything under a lock: listeners run in the call. docs/telemetry.md has the list.</remarks>
+/// <summary>The client's counters and histograms, one set for the process. While nobody listens, each call is a
+/// branch.</summary>
+/// <remarks>Not to be told anything under a lock: listeners run in the call. One that throws is logged and holds
+/// nothing up. docs/telemetry.md has the list.</remarks>
 internal static class ClientMeter
 {
     public static readonly Meter Meter =
@@ -36,43 +38,51 @@ internal static class ClientMeter
         "equeue.client.reconnects", "{connection}", "Connections made again.");
 
     /// <summary>A batch was settled.</summary>
-    public static void CountSent(int messages, string topic, ServerAddress server, EQueueException? failure)
+    public static void CountSent(
+        ILogger logger, int messages, string topic, ServerAddress server, EQueueException? failure)
     {
-        var tags = Tags("send", topic, group: null, server, failure);
-        Sent.Add(messages, tags);
+        if (Sent.Enabled)
+            Add(logger, Sent, messages, Tags("send", topic, group: null, server, failure));
     }
 
     /// <summary>The application went on from a batch.</summary>
-    public static void CountConsumed(long messages, string topic, string? group, ServerAddress server)
+    public static void CountConsumed(ILogger logger, long messages, string topic, string? group, ServerAddress server)
     {
-        var tags = Tags("process", topic, group, server, failure: null);
-        Consumed.Add(messages, tags);
+        if (Consumed.Enabled)
+            Add(logger, Consumed, messages, Tags("process", topic, group, server, failure: null));
     }
 
     /// <summary>A batch leaves again.</summary>
-    public static void CountRetry(string topic, ServerAddress server, EQueueException? last)
+    public static void CountRetry(ILogger logger, string topic, ServerAddress server, EQueueException? last)
     {
-        var tags = Tags("send", topic, group: null, server, last);
-        Retries.Add(1, tags);
+        if (Retries.Enabled)
+            Add(logger, Retries, 1, Tags("send", topic, group: null, server, last));
     }
 
     /// <summary>There is a connection again.</summary>
-    public static void CountReconnect(ServerAddress server)
+    public static void CountReconnect(ILogger logger, ServerAddress server)
     {
+        if (!Reconnects.Enabled)
+            return;
         var tags = default(TagList);
         AddServer(ref tags, server);
-        Reconnects.Add(1, tags);
+        Add(logger, Reconnects, 1, tags);
     }
 
+    /// <summary>When a request leaves; 0 when nobody wants to know how long it takes.</summary>
+    public static long Begin(TimeProvider time) => Duration.Enabled ? time.GetTimestamp() : 0;
+
     /// <summary>A request ended.</summary>
+    /// <param name="logger">Told of a listener that throws.</param>
     /// <param name="time">The clock that <paramref name="begun"/> was read from.</param>
-    /// <param name="begun">When it left.</param>
+    /// <param name="begun">What <see cref="Begin"/> said when it left.</param>
     /// <param name="operation">send, fetch or commit.</param>
     /// <param name="topic">Null when it was about several.</param>
     /// <param name="group">Null for none.</param>
     /// <param name="server">Who answered.</param>
     /// <param name="failure">Null when it was answered.</param>
     public static void RecordDuration(
+        ILogger logger,
         TimeProvider time,
         long begun,
         string operation,
@@ -81,8 +91,17 @@ internal static class ClientMeter
         ServerAddress server,
         EQueueException? failure)
     {
-        var tags = Tags(operation, topic, group, server, failure);
-        Duration.Record(time.GetElapsedTime(begun).TotalSeconds, tags);
+        if (begun == 0)
+            return;
+        try
+        {
+            var tags = Tags(operation, topic, group, server, failure);
+            Duration.Record(time.GetElapsedTime(begun).TotalSeconds, tags);
+        }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(logger, exception);
+        }
     }
 
     /// <summary>The attributes that name a broker.</summary>
@@ -91,6 +110,18 @@ internal static class ClientMeter
         tags.Add(TelemetryTags.System, TelemetryTags.SystemValue);
         tags.Add(TelemetryTags.Host, server.Host);
         tags.Add(TelemetryTags.Port, server.Port);
+    }
+
+    private static void Add(ILogger logger, Counter<long> counter, long count, TagList tags)
+    {
+        try
+        {
+            counter.Add(count, tags);
+        }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(logger, exception);
+        }
     }
 
     private static TagList Tags(

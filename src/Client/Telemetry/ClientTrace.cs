@@ -1,11 +1,12 @@
 using System.Diagnostics;
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
 /// <summary>The client's spans: one for each batch that leaves and one for each that is handed out.</summary>
-/// <remarks>No span becomes the application's current activity: a batch serves many sends, a loop many
-/// awaits.</remarks>
+/// <remarks>No span becomes the application's current activity: a batch serves many sends, a loop many awaits. A
+/// listener that throws is logged and holds nothing up.</remarks>
 internal static class ClientTrace
 {
     /// <summary>Contexts that one span refers to at most.</summary>
@@ -18,19 +19,21 @@ internal static class ClientTrace
     public static bool IsListenedTo => Source.HasListeners();
 
     /// <summary>Begins the span of a batch that leaves for the first time; null when it is not sampled.</summary>
-    public static Activity? StartSend(SendBatch batch, ServerAddress server)
+    public static Activity? StartSend(ILogger logger, SendBatch batch, ServerAddress server)
     {
+        if (!IsListenedTo)
+            return null;
         var topic = batch.Queue.Topic.Name;
         var tags = Tags("send", topic, batch.Queue.Number, server);
         tags.Add(new(TelemetryTags.MessageCount, batch.RecordCount));
         var contexts = batch.Contexts;
         return contexts is { Count: 1 }
-            ? Start($"send {topic}", ActivityKind.Producer, contexts[0], tags, null)
-            : Start($"send {topic}", ActivityKind.Producer, default, tags, contexts);
+            ? Start(logger, $"send {topic}", ActivityKind.Producer, contexts[0], tags, null)
+            : Start(logger, $"send {topic}", ActivityKind.Producer, default, tags, contexts);
     }
 
     /// <summary>Ends it: the batch is settled.</summary>
-    public static void EndSend(Activity span, int attempts, EQueueException? failure)
+    public static void EndSend(ILogger logger, Activity span, int attempts, EQueueException? failure)
     {
         span.SetTag(TelemetryTags.Attempts, attempts);
         if (failure is not null)
@@ -39,24 +42,27 @@ internal static class ClientTrace
             span.SetStatus(ActivityStatusCode.Error, failure.Message);
         }
 
-        Stop(span);
+        Stop(logger, span);
     }
 
     /// <summary>Begins the span of a batch that is handed out; null when it is not sampled.</summary>
-    public static Activity? StartProcess(MessageCursor batch, string? group)
+    public static Activity? StartProcess(ILogger logger, MessageCursor batch, string? group)
     {
+        if (!IsListenedTo)
+            return null;
         var queue = batch.Queue;
         var tags = Tags("process", queue.Topic, queue.Number, queue.Session.Link.Address);
         if (group is not null)
             tags.Add(new(TelemetryTags.Group, group));
-        return Start($"process {queue.Topic}", ActivityKind.Consumer, default, tags, batch.ReadContexts(MaxContexts));
+        var contexts = batch.ReadContexts(MaxContexts);
+        return Start(logger, $"process {queue.Topic}", ActivityKind.Consumer, default, tags, contexts);
     }
 
     /// <summary>Ends it: the application has gone on.</summary>
-    public static void EndProcess(Activity span, long messages)
+    public static void EndProcess(ILogger logger, Activity span, long messages)
     {
         span.SetTag(TelemetryTags.MessageCount, messages);
-        Stop(span);
+        Stop(logger, span);
     }
 
     /// <summary>Takes a context up, unless it is the last one or there are enough.</summary>
@@ -68,6 +74,7 @@ internal static class ClientTrace
     }
 
     private static Activity? Start(
+        ILogger logger,
         string name,
         ActivityKind kind,
         ActivityContext parent,
@@ -81,17 +88,32 @@ internal static class ClientTrace
             var links = contexts?.Select(static context => new ActivityLink(context)).ToArray();
             return Source.CreateActivity(name, kind, parent, tags, links, ActivityIdFormat.W3C)?.Start();
         }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(logger, exception);
+            return null;
+        }
         finally
         {
             Activity.Current = current;
         }
     }
 
-    private static void Stop(Activity span)
+    private static void Stop(ILogger logger, Activity span)
     {
         var current = Activity.Current;
-        span.Stop();
-        Activity.Current = current;
+        try
+        {
+            span.Stop();
+        }
+        catch (Exception exception)
+        {
+            Log.ListenerThrew(logger, exception);
+        }
+        finally
+        {
+            Activity.Current = current;
+        }
     }
 
     private static List<KeyValuePair<string, object?>> Tags(

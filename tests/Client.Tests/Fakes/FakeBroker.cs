@@ -37,7 +37,7 @@ internal enum Verdict
 }
 
 /// <summary>A broker in memory that checks sequences as the real one does and misbehaves as it is told.</summary>
-/// <remarks>The other part knows topics whose backlog is bounded.</remarks>
+/// <remarks>The other parts greet, and know topics whose backlog is bounded.</remarks>
 internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 {
     private readonly Lock _lock = new();
@@ -135,7 +135,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         switch ((Opcode)header.Opcode)
         {
             case Opcode.Hello:
-                Answer(connection, header, Hello());
+                Greet(connection, header);
                 break;
             case Opcode.Route:
                 Assert.True(Payload.TryRead<RouteRequest>(payload.Span, out var route));
@@ -169,19 +169,6 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         answer.Write(new PayloadWriter(frame));
         connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
     }
-
-    private HelloResponse Hello() => new()
-    {
-        Version = HelloRequest.ProtocolVersion,
-        Operations = OperationVersions.All,
-        StoreId = StoreId,
-        BrokerId = StoreId,
-        BrokerVersion = "fake",
-        MaxFrameBytes = 16 << 20,
-        MaxMessageBytes = 4 << 20,
-        MaxBatchBytes = (4 << 20) + 65536,
-        SequenceWindow = 16,
-    };
 
     private RouteResponse Route(RouteRequest request) => new(
         [new BrokerAddress(StoreId, "", 0)],

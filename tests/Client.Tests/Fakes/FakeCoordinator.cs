@@ -81,6 +81,15 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     /// <summary>What each queue of a commit meets.</summary>
     public Func<OffsetCommit, ErrorCode> MeetOffset { get; set; } = static _ => ErrorCode.None;
 
+    public int ConnectionCount
+    {
+        get
+        {
+            lock (_lock)
+                return _connections.Count;
+        }
+    }
+
     /// <summary>Every heartbeat so far.</summary>
     public IReadOnlyList<GroupHeartbeatRequest> Beats
     {

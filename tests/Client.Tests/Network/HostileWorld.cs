@@ -14,7 +14,13 @@ internal sealed class HostileWorld : IAsyncDisposable, ILoggerFactory, ILogger
     private readonly ConcurrentQueue<string> _wrong = new();
     private EQueueBroker? _broker;
 
-    private HostileWorld() => TaskScheduler.UnobservedTaskException += OnUnobserved;
+    private HostileWorld()
+    {
+        // What the tests before left behind is not this world's.
+        GC.Collect();
+        GC.WaitForPendingFinalizers();
+        TaskScheduler.UnobservedTaskException += OnUnobserved;
+    }
 
     public Histogram Histogram { get; } = new();
 

@@ -175,6 +175,23 @@ public sealed class ClientMetricTests
     }
 
     [Fact]
+    public async Task GivenKeysThatWaitForABrokerNeverSeen_WhenOthersWereSent_ThenTheyCountAsWaitingSends()
+    {
+        using var metrics = new MeterRecorder(ClientTelemetry.Name);
+        await using var plant = await TwoBrokers.StartAsync();
+        await plant.Second.StopAsync();
+        await using var client = plant.NewClient();
+        await using var producer = client.CreateProducer();
+        var keyed = Enumerable.Range(0, 5).Select(i => TwoBrokers.SendAsync(producer, i, $"key-{i}")).ToArray();
+        await TwoBrokers.SendAsync(producer, 5, key: null);
+
+        await Eventually.TrueAsync(() => metrics.Observe("equeue.client.waiting_sends") is [{ Value: 5 }]);
+        await plant.Second.StartBrokerAsync();
+        await Task.WhenAll(keyed);
+        await Eventually.TrueAsync(() => metrics.Observe("equeue.client.waiting_sends") is [{ Value: 0 }]);
+    }
+
+    [Fact]
     public async Task GivenAListenerThatThrows_WhenMessagesAreSentAndRead_ThenTheyAreAllTheSame()
     {
         using var listener = new MeterListener

@@ -1,0 +1,154 @@
+using System.Collections.Concurrent;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>Finds out where the queues of topics are: asks every broker for its share and makes one route of
+/// them.</summary>
+/// <remarks>Thread-safe.</remarks>
+/// <param name="seeds">The given addresses.</param>
+/// <param name="requestTimeout">How long one answer may take.</param>
+internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout)
+{
+    /// <summary>How long a route waits for the slower brokers once one has answered.</summary>
+    private static readonly TimeSpan LastCall = TimeSpan.FromMilliseconds(500);
+
+    /// <summary>The index of the given address at which an address belongs: the first of those that are the
+    /// same.</summary>
+    private readonly ConcurrentDictionary<ServerAddress, int> _shares = new(
+        seeds.DistinctBy(static seed => seed.Address)
+            .Select(static seed => KeyValuePair.Create(seed.Address, seed.Index)));
+
+    /// <summary>The index of the given address whose broker listens at an address; null = nobody has told.</summary>
+    public int? ShareOf(ServerAddress address) => _shares.TryGetValue(address, out var share) ? share : null;
+
+    /// <summary>Where the queues of topics are; the errors of single topics stay in the answer.</summary>
+    /// <remarks>Brokers that are away are waited for only while no other has answered; their queues stay in the route
+    /// as they were told last.</remarks>
+    /// <param name="request">The topics, and whether missing ones are to be made.</param>
+    /// <param name="isPatient">Whether brokers that have never told are waited for all the same.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <exception cref="EQueueException">Nobody answered.</exception>
+    public async ValueTask<Route> FindAsync(
+        RouteRequest request, bool isPatient, CancellationToken cancellationToken)
+    {
+        if (seeds.Length > 1)
+            return await UniteAsync(request, isPatient, cancellationToken).ConfigureAwait(false);
+        var only = seeds[0];
+        var answer = await only
+            .RouteAsync(request, only.HasLink ? null : requestTimeout, cancellationToken).ConfigureAwait(false);
+        return Route.From(answer, only.Address);
+    }
+
+    private async ValueTask<Route> UniteAsync(
+        RouteRequest request, bool isPatient, CancellationToken cancellationToken)
+    {
+        var asked = new Task<RouteResponse>[seeds.Length];
+        using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken))
+        {
+            // Whoever was away the last time is waited for only if there is nobody else.
+            var isAnyThere = seeds.Any(static seed => !seed.IsAway);
+            foreach (var seed in seeds)
+            {
+                var mustWait = isPatient && seed.Recall(request.Topics) is null;
+                var patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : requestTimeout;
+                var token = mustWait ? cancellationToken : lastCall.Token;
+                asked[seed.Index] = seed.RouteAsync(request, patience, token).AsTask();
+            }
+
+            await WaitAsync(asked, lastCall).ConfigureAwait(false);
+        }
+
+        var answers = Answers(asked, cancellationToken);
+        foreach (var seed in seeds)
+        {
+            if (answers[seed.Index] is null && !seed.IsConnected)
+                seed.NoteAbsence();
+        }
+
+        DropRefusals(answers);
+        HashSet<Guid> stores = [];
+        var shares = new RouteResponse?[seeds.Length];
+        foreach (var seed in seeds)
+        {
+            // A broker with several addresses has one share.
+            shares[seed.Index] = seed.StoreId is { } store && !stores.Add(store)
+                ? new RouteResponse([], [.. request.Topics.Select(Nothing)])
+                : answers[seed.Index] ?? RecallUsable(seed, request);
+        }
+
+        var route = Route.Union(request.Topics, shares, [.. seeds.Select(static seed => seed.Address)]);
+        foreach (var seed in seeds)
+            Learn(seed, shares[seed.Index]);
+        return route;
+
+        static TopicRoute Nothing(string topic) => new(ErrorCode.UnknownTopic, topic, default, 0, []);
+    }
+
+    /// <summary>A broker that cannot tell its share now has told nothing, as long as another can: its queues must not
+    /// be left out of those among which keys choose.</summary>
+    private static void DropRefusals(RouteResponse?[] answers)
+    {
+        if (!Array.Exists(answers, static answer => answer is not null && !IsRefusal(answer)))
+            return;
+        for (var i = 0; i < answers.Length; i++)
+        {
+            if (answers[i] is { } answer && IsRefusal(answer))
+                answers[i] = null;
+        }
+
+        static bool IsRefusal(RouteResponse answer) =>
+            answer.Topics.Any(static topic => topic.Error is not (ErrorCode.None or ErrorCode.UnknownTopic));
+    }
+
+    /// <summary>What a broker told last; that a topic is not there says nothing to those who want it made.</summary>
+    private static RouteResponse? RecallUsable(Seed seed, RouteRequest request) =>
+        seed.Recall(request.Topics) is { } told
+        && !(request.AutoCreate && told.Topics.Any(static topic => topic.Error != ErrorCode.None))
+            ? told : null;
+
+    /// <summary>Waits for the first answer, and a little for the others.</summary>
+    private static async ValueTask WaitAsync(Task<RouteResponse>[] asked, CancellationTokenSource lastCall)
+    {
+        List<Task<RouteResponse>> open = [.. asked];
+        while (open.Count > 0)
+        {
+            var done = await Task.WhenAny(open).ConfigureAwait(false);
+            open.Remove(done);
+            if (!done.IsCompletedSuccessfully)
+                continue;
+            lastCall.CancelAfter(LastCall);
+            await ((Task)Task.WhenAll(open)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            return;
+        }
+    }
+
+    /// <summary>The answers that came; throws when there is none.</summary>
+    private static RouteResponse?[] Answers(Task<RouteResponse>[] asked, CancellationToken cancellationToken)
+    {
+        Exception? failure = null;
+        var answers = new RouteResponse?[asked.Length];
+        for (var i = 0; i < asked.Length; i++)
+        {
+            if (asked[i].IsCompletedSuccessfully)
+                answers[i] = asked[i].Result;
+            else
+                failure ??= asked[i].Exception?.InnerException;
+        }
+
+        if (Array.Exists(answers, static answer => answer is not null))
+            return answers;
+        if (failure is null || cancellationToken.IsCancellationRequested)
+            throw Faults.Cancelled(cancellationToken);
+        throw failure as EQueueException
+            ?? new EQueueException(ErrorCode.InternalError, failure.Message, failure);
+    }
+
+    private void Learn(Seed seed, RouteResponse? share)
+    {
+        if (share is null)
+            return;
+        foreach (var address in Route.From(share, seed.Address).Addresses)
+            _shares.TryAdd(address, seed.Index);
+    }
+}

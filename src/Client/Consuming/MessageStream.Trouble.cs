@@ -1,0 +1,102 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <content>Queues that cannot be read as they are: out of range, damaged, gone.</content>
+internal sealed partial class MessageStream
+{
+    /// <summary>Fetches in a row that may bring damaged bytes before the stored ones are held to be damaged.</summary>
+    private const int MaxCorruptFetches = 3;
+
+    /// <summary>A queue is gone; set by the owner: a group drops it, a reader of named queues fails.</summary>
+    public Func<QueueCursor, ErrorCode, ValueTask>? Dropped { get; set; }
+
+    /// <summary>Deals with the error that the last step met.</summary>
+    /// <exception cref="EQueueException">The options say so, or nothing else can be done.</exception>
+    public async ValueTask TroubleAsync(CancellationToken cancellationToken)
+    {
+        var queue = _queue;
+        LeaveQueue(isDone: false);
+        var cursor = queue.Cursor;
+        switch (queue.Error)
+        {
+            case ErrorCode.OffsetOutOfRange when _options.WhenOutOfRange != OutOfRangePolicy.Throw:
+                var question = new OffsetQuestion(
+                    cursor.Key,
+                    _options.WhenOutOfRange == OutOfRangePolicy.Begin ? OffsetQuestion.Begin : OffsetQuestion.End);
+                await ResetAsync(cursor, queue.From, question, cancellationToken).ConfigureAwait(false);
+                break;
+            case ErrorCode.OffsetOutOfRange:
+                throw new EQueueException(
+                    queue.Error, $"{cursor.Topic}/{cursor.Number} has no offset {queue.From}.");
+            case ErrorCode.DamagedData:
+                OnDamaged(cursor, queue.From, Math.Max(queue.Next, queue.From + 1), "on the broker's disk");
+                break;
+            case ErrorCode.QueueNotReadable when _options.StopAtEnd && IsSettled is null:
+                // It has an end that cannot be reached; a group's member is about to lose it.
+                throw new EQueueException(
+                    queue.Error, $"{ErrorCodes.Describe(queue.Error)}: {cursor.Topic}/{cursor.Number}.");
+            case ErrorCode.QueueNotReadable or ErrorCode.DivergingEpoch:
+                if (queue.Error == ErrorCode.QueueNotReadable)
+                    Log.QueueNotReadable(_logger, cursor.Topic, cursor.Number);
+                cursor.LastEpoch = -1;
+                cursor.Session.ReviveLater();
+                break;
+            default:
+                await OnDroppedAsync(cursor, queue.Error).ConfigureAwait(false);
+                break;
+        }
+    }
+
+    private async ValueTask ResetAsync(
+        QueueCursor cursor, long from, OffsetQuestion question, CancellationToken cancellationToken)
+    {
+        try
+        {
+            var next = await cursor.Session.FindOffsetAsync(question, cancellationToken).ConfigureAwait(false);
+            Log.OffsetReset(_logger, cursor.Topic, cursor.Number, from, next.Value);
+            Seek(cursor, next);
+        }
+        catch (EQueueException) when (cursor.IsRemoved)
+        {
+            // It was taken away meanwhile, perhaps with its session.
+        }
+    }
+
+    private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
+    {
+        Log.QueueDropped(_logger, cursor.Topic, cursor.Number, error);
+        return Dropped is { } dropped
+            ? dropped(cursor, error)
+            : throw new EQueueException(error, $"{ErrorCodes.Describe(error)}: {cursor.Topic}/{cursor.Number}.");
+    }
+
+    /// <summary>
+    /// Bytes are not what they claim: they are fetched again, and held to be damaged on disk when that does not help.
+    /// </summary>
+    private void OnCorrupt(QueueCursor cursor, long offset, long next)
+    {
+        LeaveQueue(isDone: false);
+        if (++cursor.CorruptCount < MaxCorruptFetches)
+        {
+            Log.CorruptFetch(_logger, cursor.Topic, cursor.Number, offset);
+            Seek(cursor, new QueueOffset(cursor.Delivered));
+            return;
+        }
+
+        cursor.CorruptCount = 0;
+        OnDamaged(cursor, offset, next, "its checksum does not match");
+    }
+
+    private void OnDamaged(QueueCursor cursor, long offset, long next, string cause)
+    {
+        if (_options.WhenDamaged == DamagedDataPolicy.Throw)
+        {
+            throw new DamagedDataException(
+                cursor.Topic, cursor.Number, new QueueOffset(offset), new QueueOffset(next), cause);
+        }
+
+        Log.DamageSkipped(_logger, offset, next, cursor.Topic, cursor.Number, cause);
+        Seek(cursor, new QueueOffset(next));
+    }
+}

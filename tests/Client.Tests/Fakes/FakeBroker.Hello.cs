@@ -1,0 +1,44 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client.Tests;
+
+/// <content>Connections are greeted, or refused as the test says.</content>
+internal sealed partial class FakeBroker
+{
+    private int _helloCount;
+
+    /// <summary>What the n-th Hello meets, from 0: an error closes the connection.</summary>
+    public Func<int, ErrorCode> MeetHello { get; set; } = static _ => ErrorCode.None;
+
+    public int HelloCount => Volatile.Read(ref _helloCount);
+
+    private void Greet(ServerConnection connection, FrameHeader header)
+    {
+        var error = MeetHello(Interlocked.Increment(ref _helloCount) - 1);
+        if (error == ErrorCode.None)
+        {
+            Answer(connection, header, Hello());
+            return;
+        }
+
+        var frame = FrameBuffer.Rent();
+        new ErrorDetail("As the test says.", TimeSpan.Zero).Write(new PayloadWriter(frame));
+        connection.Send(
+            frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
+        connection.CloseAfterFlush();
+    }
+
+    private HelloResponse Hello() => new()
+    {
+        Version = HelloRequest.ProtocolVersion,
+        Operations = OperationVersions.All,
+        StoreId = StoreId,
+        BrokerId = StoreId,
+        BrokerVersion = "fake",
+        MaxFrameBytes = 16 << 20,
+        MaxMessageBytes = 4 << 20,
+        MaxBatchBytes = (4 << 20) + 65536,
+        SequenceWindow = 16,
+    };
+}
