@@ -98,6 +98,16 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect());
 
+    /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>
+    /// <param name="topics">How often retention runs is not taken up.</param>
+    /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>
+    public void ChangeTopicDefaults(TopicOptions topics)
+    {
+        ArgumentNullException.ThrowIfNull(topics);
+        topics.Validate(_options.Limits);
+        _catalogue.Defaults = topics;
+    }
+
     /// <summary>
     /// Stops in order: accepts no more, answers what was read, makes everything durable, takes a snapshot and marks the
     /// directory as clean.
@@ -147,7 +157,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             var remover = new GroupRemover(progress);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
-                new TopicHandler(store, catalogue, groups, heartbeats, options),
+                new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),

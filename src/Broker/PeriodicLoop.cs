@@ -2,9 +2,10 @@ namespace EQueue.Broker;
 
 /// <summary>Work that is done again and again while the broker runs.</summary>
 /// <remarks>On the pool; one round at a time. A round handles its own errors.</remarks>
-/// <param name="interval">Between the beginnings of two rounds; the first one comes after it.</param>
+/// <param name="interval">Between the beginnings of two rounds.</param>
 /// <param name="time">Measures it.</param>
-internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time) : IAsyncDisposable
+/// <param name="first">When the first round comes; none = after an interval.</param>
+internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time, TimeSpan? first = null) : IAsyncDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
     private Task _loop = Task.CompletedTask;
@@ -27,11 +28,14 @@ internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time) : IAs
 
     private async Task RunAsync()
     {
-        using var timer = new PeriodicTimer(interval, Time);
+        using var timer = new PeriodicTimer(first ?? interval, Time);
         try
         {
             while (await timer.WaitForNextTickAsync(_stopping.Token))
+            {
+                timer.Period = interval;
                 await RunOnceAsync(_stopping.Token);
+            }
         }
         catch (OperationCanceledException)
         {

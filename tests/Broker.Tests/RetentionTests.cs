@@ -45,11 +45,25 @@ public sealed class RetentionTests
         Assert.InRange(Math.Abs(begins[0] - begins[1]), 0, 1);
     }
 
-    private static Task<TestBroker> StartAsync(ManualTime time)
+    [Fact]
+    public async Task GivenABrokerThatNeverLivesForAnInterval_WhenItStarts_ThenTheRoundComesSoon()
+    {
+        await using TestBroker first = await StartAsync(new ManualTime(), TimeSpan.FromHours(1));
+        QueueId[] queues;
+        await using (TestPeer peer = await first.ConnectAsync())
+            queues = await FillAsync(peer, new TopicSettings { QueueCount = 2, RetentionCount = 3 });
+
+        await using TestBroker again = await first.RestartAsync();
+
+        await using TestPeer reader = await again.ConnectAsync();
+        await Eventually.TrueAsync(async () => (await BeginsAsync(reader, queues)).All(begin => begin == Bodies - 3));
+    }
+
+    private static Task<TestBroker> StartAsync(ManualTime time, TimeSpan? interval = null)
     {
         BrokerOptions options = TestBroker.SmallOptions();
-        return TestBroker.StartAsync(
-            options with { Topics = options.Topics with { RetentionInterval = TimeSpan.FromMilliseconds(100) } }, time);
+        TopicOptions topics = options.Topics with { RetentionInterval = interval ?? TimeSpan.FromMilliseconds(100) };
+        return TestBroker.StartAsync(options with { Topics = topics }, time);
     }
 
     private static async Task<QueueId[]> FillAsync(TestPeer peer, TopicSettings settings, string topic = "orders")

@@ -143,19 +143,33 @@ internal sealed partial class GroupAdminHandler(
                 KindOf(group),
                 roster.State,
                 roster.Generation,
-                [.. members.Select(member => Describe(roster, member))],
+                [.. members.Zip(CountOwned(roster, members), Describe)],
                 []);
             return (description, RowsOf(group, members));
         }
     }
 
-    private MemberDescription Describe(GroupRoster roster, GroupMember member)
+    /// <summary>How many queues each member has; in a broadcast group all of its topics.</summary>
+    private static int[] CountOwned(GroupRoster roster, GroupMember[] members)
+    {
+        if (roster.Kind == GroupKind.Broadcast)
+        {
+            Dictionary<string, int> queues = roster.Queues.CountBy(queue => queue.Topic).ToDictionary();
+            return
+            [
+                .. members.Select(member => member.Subscriptions.Keys.Sum(topic => queues.GetValueOrDefault(topic))),
+            ];
+        }
+
+        Dictionary<GroupMember, int> owned =
+            roster.Queues.Select(queue => queue.Owner).OfType<GroupMember>().CountBy(owner => owner).ToDictionary();
+        return [.. members.Select(member => owned.GetValueOrDefault(member))];
+    }
+
+    private MemberDescription Describe(GroupMember member, int owned)
     {
         var connection = member.Connection as BrokerConnection;
         TimeSpan silent = heartbeats.Now - member.LastCall;
-        int owned = roster.Queues.Count(queue => roster.Kind == GroupKind.Broadcast
-            ? member.Subscriptions.ContainsKey(queue.Topic)
-            : queue.Owner == member);
         return new MemberDescription(
             member.Id,
             member.InstanceId,
@@ -181,16 +195,20 @@ internal sealed partial class GroupAdminHandler(
             rows.Add(key, new QueueRow(key, -1, -1));
         HashSet<FetchQueueKey> known = [.. rows.Keys.Select(key => key.Queue)];
         bool isBroadcast = group.Roster.Kind == GroupKind.Broadcast;
+        Dictionary<GroupMember, int> places =
+            members.Select((member, place) => KeyValuePair.Create(member, place)).ToDictionary();
         foreach (RosterQueue queue in group.Roster.Queues)
         {
             var key = new ProgressKey(null, queue.Key);
             if (isBroadcast && known.Contains(queue.Key))
                 continue;
-            rows[key] = new QueueRow(
-                key, Array.IndexOf(members, queue.Owner), Array.IndexOf(members, queue.Target));
+            rows[key] = new QueueRow(key, PlaceOf(queue.Owner), PlaceOf(queue.Target));
         }
 
         return [.. rows.Values];
+
+        int PlaceOf(GroupMember? member) =>
+            member is not null && places.TryGetValue(member, out int place) ? place : -1;
     }
 
     /// <summary>A queue of a group; owner and target by their place among the members, -1 = nobody.</summary>

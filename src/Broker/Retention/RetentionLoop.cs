@@ -17,7 +17,7 @@ internal sealed class RetentionLoop(
     TopicOptions options,
     TimeProvider time,
     ILogger logger)
-    : PeriodicLoop(options.RetentionInterval, time)
+    : PeriodicLoop(options.RetentionInterval, time, first: Soon(options.RetentionInterval))
 {
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
@@ -34,6 +34,10 @@ internal sealed class RetentionLoop(
             logger.RetentionFailed(exception);
         }
     }
+
+    /// <summary>A broker that never lives for an interval must not keep everything for ever.</summary>
+    private static TimeSpan Soon(TimeSpan interval) =>
+        interval < TimeSpan.FromSeconds(1) ? interval : TimeSpan.FromSeconds(1);
 
     private Dictionary<TopicId, long> SumBytes()
     {

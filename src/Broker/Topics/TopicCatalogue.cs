@@ -21,8 +21,16 @@ internal sealed partial class TopicCatalogue(
     private readonly SemaphoreSlim _changes = new(1, 1);
     private readonly ConcurrentDictionary<string, Topic> _topics = new();
     private readonly ConcurrentDictionary<uint, Topic> _topicOfQueue = new();
+    private volatile TopicOptions _defaults = options.Topics;
     private long _version = 1;
     private Listing _sorted = new(0, []);
+
+    /// <summary>What a topic is made of when its maker does not say.</summary>
+    public TopicOptions Defaults
+    {
+        get => _defaults;
+        set => _defaults = value;
+    }
 
     /// <summary>Rises with each change.</summary>
     public long Version => Volatile.Read(ref _version);
@@ -193,9 +201,9 @@ internal sealed partial class TopicCatalogue(
                 ErrorCode.TooManyQueues, $"The broker has {_topics.Count} topics, its limit (Limits.MaxTopics).");
         }
 
-        TopicSettings whole = settings.Or(options.Topics.ToSettings(options.Limits));
+        TopicSettings whole = settings.Or(Defaults.ToSettings(options.Limits));
         var record = new TopicRecord(name, TopicId.NewId(), time.GetUtcNow().ToUnixTimeMilliseconds(), whole);
-        Topic topic = await StoreAsync(record, [], whole.QueueCount ?? options.Topics.QueueCount);
+        Topic topic = await StoreAsync(record, [], whole.QueueCount ?? Defaults.QueueCount);
         logger.TopicCreated(name, topic.Id, topic.Queues.Length);
         return topic;
     }

@@ -8,8 +8,7 @@ internal sealed class TopicHandler(
     QueueStore store,
     TopicCatalogue catalogue,
     GroupTable groups,
-    HeartbeatHandler heartbeats,
-    BrokerOptions options)
+    HeartbeatHandler heartbeats)
 {
     private const int MaxListed = 1_000;
     private const int MaxRouted = 1_000;
@@ -90,7 +89,7 @@ internal sealed class TopicHandler(
         {
             if (!NameRules.IsValid(name))
                 return new TopicRoute(ErrorCode.InvalidName, name, default, 0, []);
-            if (!autoCreate || !options.Topics.AutoCreate)
+            if (!autoCreate || !catalogue.Defaults.AutoCreate)
                 return new TopicRoute(ErrorCode.UnknownTopic, name, default, 0, []);
             try
             {

@@ -9,6 +9,16 @@ public sealed class StoreRoomTests : BacklogTest
     /// <summary>Three quarters of the tail memory of the tests' store may be unseen, less what is there already.</summary>
     private const int MegabytesThatFit = 11;
 
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+
+    /// <summary>All of it lies in one segment: a batch that waited for the next one would wait for the disk as
+    /// well.</summary>
+    private protected override BrokerOptions Prepare(BrokerOptions options)
+    {
+        options = base.Prepare(options);
+        return options with { Store = options.Store with { SegmentSizeBytes = 64 << 20 } };
+    }
+
     [Fact]
     public async Task GivenABatchThatTheStoreHasNoRoomFor_WhenTheNextOfItsRequestWaits_ThenItDoesNotOvertake()
     {
@@ -41,13 +51,16 @@ public sealed class StoreRoomTests : BacklogTest
         await using TestPeer late = await Broker.ConnectAsync();
         await using TestPeer patient = await Broker.ConnectAsync();
         byte[] large = Messages.Batch(ProducerSession.None, -1, new byte[4_000_000]);
-        Task<ProduceResult[]> first = SendAsync(late, 1_500, (queue, large));
+        Task<ProduceResult[]> first = SendAsync(late, (int)Patience.TotalMilliseconds, (queue, large));
         await ParkedAsync(1);
         Task<ProduceResult[]> second = SendAsync(patient, 0, (queue, large));
         await ParkedAsync(2);
         await using TestPeer filler = await Broker.ConnectAsync("filler");
         await HoldAndFillStoreAsync(filler);
         await Peer.SendOnewayAsync(Opcode.CommitOffsets, TestPeer.Encode(Commit(queue, 1)));
+        await ParkedAsync(1);
+        Assert.False(first.IsCompleted);
+        Time.Advance(Patience + TimeSpan.FromSeconds(1));
         Assert.Equal(ErrorCode.Timeout, Assert.Single(await first).Error);
         Assert.False(second.IsCompleted);
         Disk.ReleaseWrites();
@@ -64,7 +77,6 @@ public sealed class StoreRoomTests : BacklogTest
         byte[] batch = Messages.Batch(ProducerSession.None, -1, new byte[1 << 20]);
         for (int i = 0; i < MegabytesThatFit; i++)
         {
-            // One that has to wait for the next segment is stored all the same.
             long stored = await Peer.FigureAsync("store.appendedBatches");
             await filler.SendOnewayAsync(Opcode.Produce, Request(0, (queue, batch)));
             await Eventually.TrueAsync(

@@ -2,7 +2,7 @@ namespace EQueue.Broker.Tests;
 
 /// <summary>
 /// A clock that the test sets; it goes on by itself as well. Moved in steps below a second, with every timer that ticks
-/// called at each, because a longer gap counts as a pause of the process.
+/// or is due called at each, because a longer gap counts as a pause of the process.
 /// </summary>
 internal sealed class ManualTime : TimeProvider
 {
@@ -47,30 +47,50 @@ internal sealed class ManualTime : TimeProvider
     /// <summary>Moves the clock at once, as a pause of the process does.</summary>
     public void Jump(TimeSpan by) => Interlocked.Add(ref _aheadTicks, by.Ticks);
 
-    private sealed class Ticker(ManualTime time, TimerCallback callback, object? state) : ITimer
+    /// <summary>A timer of the system, called by the test as well: at each step when it ticks, once when it is due
+    /// otherwise.</summary>
+    private sealed class Ticker : ITimer
     {
-        private readonly ITimer _timer =
-            System.CreateTimer(callback, state, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        private readonly ManualTime _time;
+        private readonly TimerCallback _callback;
+        private readonly object? _state;
+        private readonly ITimer _timer;
+        private bool _isSingle;
+        private long _dueAt;
+
+        public Ticker(ManualTime time, TimerCallback callback, object? state)
+        {
+            _time = time;
+            _callback = callback;
+            _state = state;
+            _timer = System.CreateTimer(
+                static ticker => ((Ticker)ticker!).Call(isDue: true),
+                this,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
+        }
 
         public bool Change(TimeSpan dueTime, TimeSpan period)
         {
-            lock (time._gate)
+            lock (_time._gate)
             {
-                if (period > TimeSpan.Zero && period < Step)
-                    time._ticking.Add(this);
+                _isSingle = dueTime >= TimeSpan.Zero && period <= TimeSpan.Zero;
+                _dueAt = _time.GetTimestamp() + (long)(dueTime.TotalSeconds * _time.TimestampFrequency);
+                if (_isSingle || (period > TimeSpan.Zero && period < Step))
+                    _time._ticking.Add(this);
                 else
-                    time._ticking.Remove(this);
+                    _time._ticking.Remove(this);
             }
 
             return _timer.Change(dueTime, period);
         }
 
-        public void Tick() => callback(state);
+        public void Tick() => Call(isDue: false);
 
         public void Dispose()
         {
-            lock (time._gate)
-                time._ticking.Remove(this);
+            lock (_time._gate)
+                _time._ticking.Remove(this);
             _timer.Dispose();
         }
 
@@ -78,6 +98,18 @@ internal sealed class ManualTime : TimeProvider
         {
             Dispose();
             return ValueTask.CompletedTask;
+        }
+
+        private void Call(bool isDue)
+        {
+            lock (_time._gate)
+            {
+                // A single call is made by the system or by the test, whichever is first.
+                if (_isSingle && !((isDue || _time.GetTimestamp() >= _dueAt) && _time._ticking.Remove(this)))
+                    return;
+            }
+
+            _callback(_state);
         }
     }
 }
