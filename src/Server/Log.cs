@@ -6,7 +6,7 @@ internal static partial class Log
     [LoggerMessage(6000, LogLevel.Information, "Opening {DataDirectory} with flush policy {FlushPolicy}")]
     public static partial void Opening(ILogger logger, string dataDirectory, string flushPolicy);
 
-    [LoggerMessage(6001, LogLevel.Information, "Serving health, stats and metrics on {EndPoint}")]
+    [LoggerMessage(6001, LogLevel.Information, "Serving health, metrics and the admin API on {EndPoint}")]
     public static partial void AdminServing(ILogger logger, string endPoint);
 
     [LoggerMessage(6002, LogLevel.Information, "Stopping: answering what was read, then closing the store")]
@@ -29,4 +29,25 @@ internal static partial class Log
 
     [LoggerMessage(6008, LogLevel.Warning, "Instruments could not be read for /metrics; the others are shown")]
     public static partial void InstrumentsFailed(ILogger logger, Exception cause);
+
+    [LoggerMessage(6009, LogLevel.Error, "{Method} {Path} of the admin port failed")]
+    public static partial void ApiFailed(ILogger logger, string method, string path, Exception cause);
+
+    [LoggerMessage(6010, LogLevel.Warning,
+        "{Setting} is {Address}, beyond this machine, and nobody is asked who they are: "
+        + "Server:AllowUnauthenticatedRemoteAccess permits it")]
+    public static partial void OpenToAll(ILogger logger, string setting, string address);
+
+    [LoggerMessage(6011, LogLevel.Information, "{Setting} changed from {Before} to {After}")]
+    public static partial void SettingChanged(ILogger logger, string setting, string before, string after);
+
+    [LoggerMessage(6012, LogLevel.Warning,
+        "{Setting} changed from {Before} to {After}, which takes effect at the next start")]
+    public static partial void SettingWaits(ILogger logger, string setting, string before, string after);
+
+    [LoggerMessage(6013, LogLevel.Warning, "The changed configuration is not used: {Reason}")]
+    public static partial void NotReloaded(ILogger logger, string reason);
+
+    [LoggerMessage(6014, LogLevel.Warning, "systemd cannot be told how the server does, at {Address}: {Reason}")]
+    public static partial void NotNotified(ILogger logger, string address, string reason);
 }

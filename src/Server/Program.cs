@@ -2,11 +2,18 @@ using System.Reflection;
 using EQueue.Server;
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
+using EQueue.Server.Services;
 using Serilog;
 using Serilog.Events;
 
 try
 {
+    if (ServiceRequest.IsMeantBy(args))
+    {
+        var service = new SystemdService(ServiceRequest.Parse(args), new ServiceMachine(), Console.Out, Console.Error);
+        return await service.RunAsync();
+    }
+
     CommandLine commandLine = CommandLine.Parse(args);
     switch (commandLine.Mode)
     {
@@ -26,7 +33,8 @@ try
         return ExitCode.Clean;
     }
 
-    return await ServerHost.RunAsync(options, configuration, logging => AddSerilog(logging, configuration));
+    var live = new LiveConfiguration(configuration);
+    return await ServerHost.RunAsync(options, commandLine, live, logging => AddSerilog(logging, live.Root));
 }
 catch (ConfigurationException exception)
 {
@@ -38,7 +46,8 @@ static string ReadVersion()
     => Assembly.GetExecutingAssembly()
         .GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion;
 
-// The log goes to standard error; section Serilog of the configuration sets levels and adds files.
+// The log goes to standard error; section Serilog of the configuration sets levels, which follow its reloads, and adds
+// files.
 static void AddSerilog(ILoggingBuilder logging, IConfiguration configuration)
 {
     try

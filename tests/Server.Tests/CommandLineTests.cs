@@ -1,4 +1,5 @@
 using EQueue.Server.Configuration;
+using EQueue.Support;
 
 namespace EQueue.Server.Tests;
 
@@ -51,4 +52,19 @@ public sealed class CommandLineTests
     public void GivenASerilogSetting_WhenParsed_ThenItGoesToItsOwnSection()
         => Assert.Equal("Debug", CommandLine.Parse(["--Serilog:MinimumLevel:Default", "Debug"])
             .Values["Serilog:MinimumLevel:Default"]);
+
+    [Fact]
+    public void GivenAFile_WhenParsed_ThenItTakesThePlaceOfTheCurrentDirectorysAndMustBeThere()
+    {
+        using var directory = new TempDirectory();
+        CommandLine parsed = CommandLine.Parse(["--config", directory["mine.json"]]);
+        Assert.Equal(directory["mine.json"], SettingsSource.FilesOf(parsed)[1]);
+        Assert.Equal(2, SettingsSource.FilesOf(parsed).Count);
+        var missing = Assert.Throws<ConfigurationException>(() => SettingsSource.Load(parsed));
+        Assert.Contains($"--config is '{directory["mine.json"]}'", missing.Message, StringComparison.Ordinal);
+
+        File.WriteAllText(directory["mine.json"], "{ \"EQueue\": { \"Limits\": { \"MaxTopics\": \"9\" } } }");
+        Assert.Equal("9", SettingsSource.Load(parsed)["EQueue:Limits:MaxTopics"]);
+        Assert.Throws<ConfigurationException>(() => CommandLine.Parse(["--config", "/a", "--config=/b"]));
+    }
 }

@@ -4,7 +4,7 @@ using EQueue.Remoting;
 
 namespace EQueue.Server.Configuration;
 
-/// <summary>Everything that can be set: the broker's options, and where the admin pages are.</summary>
+/// <summary>Everything that can be set: the broker's options, and where the admin port is and what it allows.</summary>
 internal sealed record ServerOptions
 {
     /// <summary>The word that turns the admin pages off.</summary>
@@ -18,6 +18,12 @@ internal sealed record ServerOptions
     /// <see cref="NoAdmin"/>.
     /// </summary>
     public string AdminListen { get; init; } = "127.0.0.1:9491";
+
+    /// <summary>What the admin port allows.</summary>
+    public AdminOptions Admin { get; init; } = new();
+
+    /// <summary>Whether ports may be open beyond this machine without anybody being asked who they are.</summary>
+    public bool AllowsUnauthenticatedRemoteAccess { get; init; }
 
     /// <summary>How the broker runs.</summary>
     public BrokerOptions Broker { get; init; } = new();
@@ -43,6 +49,8 @@ internal sealed record ServerOptions
 
     public ServerOptions WithTelemetry(Func<TelemetryOptions, TelemetryOptions> change)
         => this with { Broker = Broker with { Telemetry = change(Broker.Telemetry) } };
+
+    public ServerOptions WithAdmin(Func<AdminOptions, AdminOptions> change) => this with { Admin = change(Admin) };
 
     public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
         => this with { Broker = Broker with { Topics = change(Broker.Topics) } };

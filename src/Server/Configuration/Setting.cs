@@ -2,11 +2,17 @@ namespace EQueue.Server.Configuration;
 
 /// <summary>One thing that can be set.</summary>
 /// <param name="Key">Its place in the configuration, below <c>EQueue</c>: <c>Store:FlushPolicy</c>.</param>
+/// <param name="Meaning">What it does, for people.</param>
 /// <param name="Allowed">The values it may have, for people.</param>
 /// <param name="Read">The options with the value set, or <see langword="null"/> when the value is not allowed.</param>
 /// <param name="Show">The value as the options hold it.</param>
 internal sealed record Setting(
     string Key,
+    string Meaning,
     string Allowed,
     Func<ServerOptions, string, ServerOptions?> Read,
-    Func<ServerOptions, string> Show);
+    Func<ServerOptions, string> Show)
+{
+    /// <summary>Whether a change in a file takes effect while the server runs.</summary>
+    public bool IsReloadable { get; init; }
+}

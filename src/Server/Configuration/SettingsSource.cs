@@ -10,18 +10,34 @@ internal static class SettingsSource
 
     private const string FileName = "appsettings.json";
 
+    /// <summary>The files that settings are taken from; those that the command line does not name may be
+    /// missing.</summary>
+    public static IReadOnlyList<string> FilesOf(CommandLine commandLine) =>
+    [
+        Path.Combine(AppContext.BaseDirectory, FileName),
+        commandLine.File ?? Path.Combine(Directory.GetCurrentDirectory(), FileName),
+    ];
+
     /// <summary>Reads every source; the last one wins.</summary>
-    /// <exception cref="ConfigurationException">A file is no JSON.</exception>
+    /// <exception cref="ConfigurationException">A file is no JSON, or the one that the command line names is not
+    /// there.</exception>
     public static IConfigurationRoot Load(CommandLine commandLine)
     {
+        if (commandLine.File is { } named && !File.Exists(named))
+            throw new ConfigurationException($"--config is '{named}': allowed is a file that is there.");
         try
         {
-            return new ConfigurationBuilder()
-                .AddJsonFile(Path.Combine(AppContext.BaseDirectory, FileName), optional: true)
-                .AddJsonFile(Path.Combine(Directory.GetCurrentDirectory(), FileName), optional: true)
+            var builder = new ConfigurationBuilder();
+            foreach (string file in FilesOf(commandLine))
+                builder.AddJsonFile(file, optional: file != commandLine.File);
+            return builder
                 .AddEnvironmentVariables()
                 .AddInMemoryCollection(commandLine.Values)
                 .Build();
+        }
+        catch (Exception exception) when (exception is UnauthorizedAccessException or FileNotFoundException)
+        {
+            throw new ConfigurationException(exception.Message, exception);
         }
         catch (Exception exception) when (exception is InvalidDataException or FormatException)
         {
@@ -65,6 +81,8 @@ internal static class SettingsSource
             throw new ConfigurationException(message, exception);
         }
 
+        LogLevels.Check(configuration);
+        RemoteAccess.Check(options);
         return options;
     }
 

@@ -1,44 +1,65 @@
 using System.Net;
-using System.Text.Json;
 using EQueue.Server.Configuration;
+using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace EQueue.Server.Hosting;
 
-/// <summary>The admin pages: whether the process lives, whether it serves, and the broker's figures as JSON and for
-/// Prometheus.</summary>
-/// <remarks>Starts before the broker, so that a long recovery can be told from a dead process.</remarks>
+/// <summary>The admin port: Kestrel with the pages and the API.</summary>
+/// <remarks>Starts before the broker, so that a long recovery can be told from a dead process, and stops behind
+/// it.</remarks>
 internal sealed class AdminService(
-    ServerOptions options, BrokerService broker, ILoggerFactory loggers, ILogger<AdminService> logger)
-    : IHostedService, IDisposable
+    ServerOptions options, BrokerService broker, TimeProvider time, ILoggerFactory loggers,
+    ILogger<AdminService> logger) : IHostedService, IDisposable
 {
+    private const int BesideCounted = 64;
+    private const double LeastBytesPerSecond = 240;
+
+    /// <summary>How long answers that peers do not take may hold up the end.</summary>
+    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(5);
+
     private WebApplication? _application;
     private MetricsPage? _metrics;
+    private AdminPages? _pages;
+    private AdminApi? _api;
 
-    /// <summary>Where the pages are, or <see langword="null"/> when they are turned off.</summary>
+    /// <summary>Where the port is, or <see langword="null"/> when it is turned off.</summary>
     public string? EndPoint { get; private set; }
+
+    /// <summary>What the application routes, as methods and patterns.</summary>
+    public IEnumerable<(string Method, string Pattern)> EndPoints =>
+        from endPoint in _application!.Services.GetRequiredService<EndpointDataSource>().Endpoints
+            .OfType<RouteEndpoint>()
+        from method in endPoint.Metadata.GetMetadata<IHttpMethodMetadata>()!.HttpMethods
+        select (method, endPoint.RoutePattern.RawText!);
 
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         if (!options.HasAdmin) return;
+        foreach ((string setting, string open) in RemoteAccess.FindOpen(options))
+            Log.OpenToAll(logger, setting, open);
         _metrics = new MetricsPage(logger);
+        _pages = new AdminPages(broker, _metrics);
         IPEndPoint endPoint = await ResolveAsync(options.AdminListen, cancellationToken);
+        _api = new AdminApi(broker, options.Admin, _pages.All, time, logger)
+        {
+            IsLoopback = IPAddress.IsLoopback(endPoint.Address),
+        };
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel =>
         {
             kestrel.Listen(endPoint);
             kestrel.AddServerHeader = false;
+            Bound(kestrel.Limits);
         });
         builder.Services.AddRoutingCore();
         builder.Services.AddSingleton(loggers);
         builder.Services.AddSingleton<IHostLifetime, SilentLifetime>();
         WebApplication application = builder.Build();
-        application.MapGet("/health/live", AnswerLiveAsync);
-        application.MapGet("/health/ready", AnswerReadyAsync);
-        application.MapGet("/stats", AnswerStatsAsync);
-        application.MapGet("/metrics", AnswerMetricsAsync);
+        _api.Map(application);
         _application = application;
         await application.StartAsync(cancellationToken);
         string address = application.Services.GetRequiredService<IServer>()
@@ -50,11 +71,28 @@ internal sealed class AdminService(
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         if (_application is not { } application) return;
-        await application.StopAsync(cancellationToken);
+        using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        patience.CancelAfter(StopPatience);
+        await application.StopAsync(patience.Token);
         await application.DisposeAsync();
+        await _api!.DisposeAsync();
     }
 
-    public void Dispose() => _metrics?.Dispose();
+    public void Dispose()
+    {
+        _pages?.Dispose();
+        _metrics?.Dispose();
+    }
+
+    private void Bound(KestrelServerLimits limits)
+    {
+        AdminOptions admin = options.Admin;
+        limits.MaxRequestBodySize = admin.MaxBodyBytes;
+        limits.MaxConcurrentConnections = (4 * (admin.MaxRequests + admin.MaxStreams)) + BesideCounted;
+        limits.RequestHeadersTimeout = TimeSpan.FromSeconds(10);
+        limits.MinRequestBodyDataRate = new MinDataRate(LeastBytesPerSecond, admin.SlowPeerGrace);
+        limits.MinResponseDataRate = new MinDataRate(LeastBytesPerSecond, admin.SlowPeerGrace);
+    }
 
     private static async Task<IPEndPoint> ResolveAsync(string hostAndPort, CancellationToken cancellationToken)
     {
@@ -65,47 +103,6 @@ internal sealed class AdminService(
             return new IPEndPoint(address, port);
         IPAddress[] found = await Dns.GetHostAddressesAsync(host, cancellationToken);
         return new IPEndPoint(found[0], port);
-    }
-
-    private Task AnswerLiveAsync(HttpContext context) => AnswerAsync(context, StatusCodes.Status200OK, "live");
-
-    private Task AnswerReadyAsync(HttpContext context) => broker.Serving is null
-        ? AnswerAsync(context, StatusCodes.Status503ServiceUnavailable, "not ready")
-        : AnswerAsync(context, StatusCodes.Status200OK, "ready");
-
-    private Task AnswerStatsAsync(HttpContext context)
-    {
-        if (broker.Serving is not { } serving)
-            return AnswerAsync(context, StatusCodes.Status503ServiceUnavailable, "not ready");
-        byte[] body = WriteFigures(serving.CollectStats().Figures);
-        context.Response.ContentType = "application/json";
-        return context.Response.Body.WriteAsync(body, context.RequestAborted).AsTask();
-    }
-
-    private Task AnswerMetricsAsync(HttpContext context)
-    {
-        context.Response.ContentType = PrometheusWriter.ContentType;
-        return context.Response.Body.WriteAsync(_metrics!.Write(), context.RequestAborted).AsTask();
-    }
-
-    private static byte[] WriteFigures(IReadOnlyList<Protocol.StatsFigure> figures)
-    {
-        var bytes = new System.Buffers.ArrayBufferWriter<byte>();
-        using (var writer = new Utf8JsonWriter(bytes, new JsonWriterOptions { Indented = true }))
-        {
-            writer.WriteStartObject();
-            foreach (Protocol.StatsFigure figure in figures) writer.WriteNumber(figure.Name, figure.Value);
-            writer.WriteEndObject();
-        }
-
-        return bytes.WrittenSpan.ToArray();
-    }
-
-    private static Task AnswerAsync(HttpContext context, int status, string text)
-    {
-        context.Response.StatusCode = status;
-        context.Response.ContentType = "text/plain";
-        return context.Response.WriteAsync(text + "\n", context.RequestAborted);
     }
 
     /// <summary>Signals are the server's own host's affair.</summary>

@@ -1,5 +1,7 @@
 using EQueue.Broker;
 using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
 using EQueue.Server.Configuration;
 
 namespace EQueue.Server.Hosting;
@@ -13,13 +15,43 @@ internal sealed class BrokerService(
     ILoggerFactory loggers,
     ILogger<BrokerService> logger) : IHostedService
 {
-    private EQueueBroker? _broker;
+    private const int SmallestFrameBytes = 16 << 20;
+    private const int BesideBatch = 1 << 20;
+
+    private volatile EQueueBroker? _broker;
     private Task _watch = Task.CompletedTask;
     private volatile bool _isStopping;
 
-    /// <summary>The broker once it serves, until it stops or fails.</summary>
+    /// <summary>The broker once it serves, until the server begins to stop or the store fails.</summary>
     public EQueueBroker? Serving
-        => _broker is { Completion.IsCompleted: false } broker && !_isStopping ? broker : null;
+        => _broker is { Completion.IsCompleted: false } broker && !IsStopping ? broker : null;
+
+    /// <summary>Where the admin port reaches the broker within the process; null: there is no admin port.</summary>
+    public InMemoryEndPoint? InMemory { get; } = options.HasAdmin ? new InMemoryEndPoint() : null;
+
+    /// <summary>The longest frame that the broker may send there.</summary>
+    public int MaxFrameBytes => Math.Max(SmallestFrameBytes, options.Broker.Store.MaxBatchBytes + BesideBatch);
+
+    /// <summary>Cancelled when the server begins to stop.</summary>
+    public CancellationToken Stopping => lifetime.ApplicationStopping;
+
+    private bool IsStopping => _isStopping || Stopping.IsCancellationRequested;
+
+    /// <summary>Throws unless the broker serves.</summary>
+    /// <exception cref="EQueueException">Why not: Unreachable (not yet), ShuttingDown, StoreFaulted.</exception>
+    public void CheckServing()
+    {
+        if (Serving is not null)
+            return;
+        if (_broker is { Completion.IsFaulted: true })
+            throw new EQueueException(ErrorCode.StoreFaulted);
+        throw IsStopping
+            ? new EQueueException(ErrorCode.ShuttingDown)
+            : new EQueueException(ErrorCode.Unreachable, "The broker is opening its store; it does not serve yet.")
+            {
+                RetryAfter = TimeSpan.FromSeconds(1),
+            };
+    }
 
     public async Task StartAsync(CancellationToken cancellationToken)
     {
@@ -28,7 +60,8 @@ internal sealed class BrokerService(
             Log.InMemory(logger, memory.LimitBytes);
         else
             Log.Opening(logger, options.Broker.DataDirectory, policy);
-        EQueueBroker broker = await EQueueBroker.StartAsync(options.Broker, loggers, cancellationToken);
+        EQueueBroker broker = await EQueueBroker.StartAsync(
+            options.Broker with { InMemory = InMemory }, loggers, cancellationToken);
         _broker = broker;
         _watch = WatchAsync(broker);
     }

@@ -1,4 +1,5 @@
 using EQueue.Server.Configuration;
+using EQueue.Server.Services;
 using EQueue.Server.Telemetry;
 
 namespace EQueue.Server.Hosting;
@@ -6,11 +7,19 @@ namespace EQueue.Server.Hosting;
 /// <summary>Puts the server together on the generic host and runs it until a signal or a fault ends it.</summary>
 internal static class ServerHost
 {
+    /// <summary>How long a stop may take.</summary>
+    /// <remarks>The broker bounds its own drain; the host must not cut the snapshot that follows it.</remarks>
+    public static TimeSpan StopTimeOf(ServerOptions options) =>
+        options.Broker.DrainTimeout + TimeSpan.FromMinutes(2);
+
     /// <returns>The exit code.</returns>
     public static async Task<int> RunAsync(
-        ServerOptions options, IConfiguration configuration, Action<ILoggingBuilder> addLogging)
+        ServerOptions options,
+        CommandLine commandLine,
+        LiveConfiguration configuration,
+        Action<ILoggingBuilder> addLogging)
     {
-        using IHost host = Build(options, configuration, addLogging);
+        using IHost host = Build(options, commandLine, configuration, addLogging);
         ServerOutcome outcome = host.Services.GetRequiredService<ServerOutcome>();
         ILogger logger = host.Services.GetRequiredService<ILoggerFactory>().CreateLogger("EQueue.Server");
         try
@@ -44,21 +53,31 @@ internal static class ServerHost
     }
 
     private static IHost Build(
-        ServerOptions options, IConfiguration configuration, Action<ILoggingBuilder> addLogging)
+        ServerOptions options,
+        CommandLine commandLine,
+        LiveConfiguration configuration,
+        Action<ILoggingBuilder> addLogging)
     {
         HostApplicationBuilder builder = Host.CreateEmptyApplicationBuilder(new HostApplicationBuilderSettings
         {
             ApplicationName = "equeue-server",
         });
-        builder.Configuration.AddConfiguration(configuration);
+        builder.Configuration.AddConfiguration(configuration.Root);
         addLogging(builder.Logging);
         builder.Services.Configure<ConsoleLifetimeOptions>(lifetime => lifetime.SuppressStatusMessages = true);
         builder.Services.Configure<HostOptions>(host =>
         {
-            // The broker bounds its own drain; the host must not cut the snapshot that follows it.
-            host.ShutdownTimeout = options.Broker.DrainTimeout + TimeSpan.FromMinutes(2);
+            host.ShutdownTimeout = StopTimeOf(options);
         });
         builder.Services.AddEQueueServer(options);
+        builder.Services.AddHostedService(provider => new SettingsWatch(
+            () => SettingsSource.Load(commandLine),
+            SettingsSource.FilesOf(commandLine),
+            configuration,
+            options,
+            provider.GetRequiredService<BrokerService>(),
+            provider.GetRequiredService<TimeProvider>(),
+            provider.GetRequiredService<ILogger<SettingsWatch>>()));
         return builder.Build();
     }
 
@@ -66,9 +85,18 @@ internal static class ServerHost
     private static void AddEQueueServer(this IServiceCollection services, ServerOptions options)
     {
         services.AddSingleton(options);
+        services.AddSingleton(TimeProvider.System);
         services.AddSingleton<ServerOutcome>();
         services.AddSingleton<BrokerService>();
         services.AddSingleton<AdminService>();
+        services.AddHostedService(provider => new ServiceNotices(
+            NotifySocket.Find(
+                Environment.GetEnvironmentVariable,
+                Environment.ProcessId,
+                provider.GetRequiredService<ILogger<NotifySocket>>()),
+            provider.GetRequiredService<BrokerService>(),
+            provider.GetRequiredService<IHostApplicationLifetime>(),
+            provider.GetRequiredService<TimeProvider>()));
         services.AddHostedService(provider => provider.GetRequiredService<AdminService>());
         services.AddHostedService(provider => provider.GetRequiredService<BrokerService>());
         services.AddHostedService<MetricsExport>();

@@ -5,14 +5,15 @@ namespace EQueue.Support;
 /// <summary>A tool of the system, run to its end.</summary>
 public static class ToolRun
 {
-    public static async Task<ProgramResult> RunAsync(string tool, params string[] arguments)
+    public static Task<ProgramResult> RunAsync(string tool, params string[] arguments) =>
+        RunAsync(new ProcessStartInfo(tool, arguments));
+
+    /// <summary>The same in a folder and an environment of its own.</summary>
+    public static async Task<ProgramResult> RunAsync(ProcessStartInfo start)
     {
-        var start = new ProcessStartInfo(tool, arguments)
-        {
-            UseShellExecute = false,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        };
+        start.UseShellExecute = false;
+        start.RedirectStandardOutput = true;
+        start.RedirectStandardError = true;
         using Process process = Process.Start(start)!;
         var output = new MemoryStream();
         Task copy = process.StandardOutput.BaseStream.CopyToAsync(output);

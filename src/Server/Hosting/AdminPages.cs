@@ -1,0 +1,90 @@
+using System.Text.Json;
+using EQueue.Server.Http;
+using EQueue.Server.Telemetry;
+
+namespace EQueue.Server.Hosting;
+
+/// <summary>The pages beside the API: whether the process lives, whether it serves, its figures and metrics.</summary>
+/// <remarks>Never refused for a limit. One metrics page is written at a time; others wait without a thread.</remarks>
+internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : IDisposable
+{
+    private readonly SemaphoreSlim _metricsTurn = new(1);
+
+    public IEnumerable<ApiRoute> All =>
+    [
+        Page("/health/live", "readLive", "200 while the process runs", "text/plain", AnswerLiveAsync),
+        Page("/health/ready", "readReady", "200 while the broker serves, else 503", "text/plain", AnswerReadyAsync),
+        Page("/stats", "readFigures", "The broker's figures, by name", "application/json", AnswerStatsAsync) with
+        {
+            ResponseType = typeof(IReadOnlyDictionary<string, long>),
+        },
+        Page("/metrics", "readMetrics", "Metrics in Prometheus' text format", "text/plain", AnswerMetricsAsync),
+    ];
+
+    public void Dispose() => _metricsTurn.Dispose();
+
+    private static ApiRoute Page(
+        string path, string name, string summary, string contentType, Func<HttpContext, Task> answer) => new()
+        {
+            Method = "GET",
+            Pattern = path,
+            Name = name,
+            Summary = summary,
+            ContentType = contentType,
+            IsPage = true,
+            Run = call => answer(call.Http),
+        };
+
+    private static Task AnswerLiveAsync(HttpContext context) =>
+        AnswerAsync(context, StatusCodes.Status200OK, "live");
+
+    private Task AnswerReadyAsync(HttpContext context) => broker.Serving is null
+        ? AnswerAsync(context, StatusCodes.Status503ServiceUnavailable, "not ready")
+        : AnswerAsync(context, StatusCodes.Status200OK, "ready");
+
+    private Task AnswerStatsAsync(HttpContext context)
+    {
+        if (broker.Serving is not { } serving)
+            return AnswerAsync(context, StatusCodes.Status503ServiceUnavailable, "not ready");
+        byte[] body = WriteFigures(serving.CollectStats().Figures);
+        context.Response.ContentType = "application/json";
+        return context.Response.Body.WriteAsync(body, context.RequestAborted).AsTask();
+    }
+
+    private async Task AnswerMetricsAsync(HttpContext context)
+    {
+        byte[] page;
+        await _metricsTurn.WaitAsync(context.RequestAborted);
+        try
+        {
+            page = metrics.Write();
+        }
+        finally
+        {
+            _metricsTurn.Release();
+        }
+
+        context.Response.ContentType = PrometheusWriter.ContentType;
+        await context.Response.Body.WriteAsync(page, context.RequestAborted);
+    }
+
+    private static byte[] WriteFigures(IReadOnlyList<Protocol.StatsFigure> figures)
+    {
+        var bytes = new System.Buffers.ArrayBufferWriter<byte>();
+        using (var writer = new Utf8JsonWriter(bytes, new JsonWriterOptions { Indented = true }))
+        {
+            writer.WriteStartObject();
+            foreach (Protocol.StatsFigure figure in figures) writer.WriteNumber(figure.Name, figure.Value);
+            writer.WriteEndObject();
+        }
+
+        return bytes.WrittenSpan.ToArray();
+    }
+
+    private static Task AnswerAsync(HttpContext context, int status, string text)
+    {
+        context.Response.StatusCode = status;
+        context.Response.ContentType = "text/plain";
+        return context.Response.WriteAsync(text + "\n", context.RequestAborted);
+    }
+}

@@ -1,0 +1,213 @@
+using System.Reflection;
+using System.Text.Json.Nodes;
+using EQueue.Protocol;
+using EQueue.Server.Configuration;
+using EQueue.Server.Hosting;
+
+namespace EQueue.Server.Http;
+
+/// <summary>Serves the routes of the admin port: counts requests, checks them, runs them, and turns what fails into
+/// problems.</summary>
+/// <remarks>Thread-safe. Routes beside the API's own are handed in.</remarks>
+internal sealed class AdminApi : IAsyncDisposable
+{
+    private readonly BrokerService _broker;
+    private readonly AdminOptions _options;
+    private readonly TimeProvider _time;
+    private readonly ILogger _logger;
+    private readonly LiveFigures _live;
+    private readonly BrokerLinks? _links;
+    private int _requests;
+    private int _streams;
+
+    public AdminApi(
+        BrokerService broker, AdminOptions options, IEnumerable<ApiRoute> pages, TimeProvider time, ILogger logger)
+    {
+        _broker = broker;
+        _options = options;
+        _time = time;
+        _logger = logger;
+        _live = new LiveFigures(time);
+        _links = broker.InMemory is { } endPoint ? new BrokerLinks(endPoint, broker.MaxFrameBytes) : null;
+        Routes =
+        [
+            .. pages,
+            ApiRoute.Of("GET", "/api/v1/openapi.json", "describeApi", "Describes this API", DescribeAsync) with
+            {
+                IsPage = true,
+            },
+            .. new FigureRoutes(_live, time).All,
+            .. TopicRoutes.All,
+            new SendRoute(time).ToRoute(),
+            .. ReadRoutes.All,
+            .. GroupRoutes.All,
+            .. QuotaRoutes.All,
+        ];
+    }
+
+    /// <summary>Everything that is served.</summary>
+    public IReadOnlyList<ApiRoute> Routes { get; }
+
+    /// <summary>Whether the address is one that only this machine reaches.</summary>
+    public bool IsLoopback { get; set; } = true;
+
+    /// <summary>Adds the routes to the application.</summary>
+    public void Map(WebApplication application)
+    {
+        application.UseRouting();
+        application.Use(AnswerStrayAsync);
+        foreach (ApiRoute route in Routes)
+            application.MapMethods(route.Pattern, [route.Method], context => RunAsync(context, route));
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_links is not null)
+            await _links.DisposeAsync();
+        _live.Dispose();
+    }
+
+    private Task<JsonObject> DescribeAsync(ApiCall call) => Task.FromResult(OpenApiDocument.Make(
+        Routes,
+        typeof(AdminApi).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion));
+
+    /// <summary>What no route takes is a problem too.</summary>
+    private static async Task AnswerStrayAsync(HttpContext context, RequestDelegate next)
+    {
+        await next(context);
+        if (context.Response.HasStarted || !context.Request.Path.StartsWithSegments("/api", StringComparison.Ordinal))
+            return;
+        ApiProblem? problem = context.Response.StatusCode switch
+        {
+            StatusCodes.Status404NotFound => ApiProblem.Of(
+                ErrorCode.UnknownOperation,
+                $"There is no {context.Request.Path}; /api/v1/openapi.json describes what there is.",
+                status: StatusCodes.Status404NotFound),
+            StatusCodes.Status405MethodNotAllowed => ApiProblem.OfValue(
+                "the method", context.Request.Method, $"{context.Response.Headers.Allow}") with
+            {
+                Status = StatusCodes.Status405MethodNotAllowed,
+            },
+            _ => null,
+        };
+        if (problem is not null)
+            await WriteAsync(context, problem);
+    }
+
+    private async Task RunAsync(HttpContext context, ApiRoute route)
+    {
+        context.Response.Headers.XContentTypeOptions = "nosniff";
+        if (route.IsPage)
+        {
+            await RunAsync(context, route, context.RequestAborted);
+            return;
+        }
+
+        ref int count = ref route.IsStream ? ref _streams : ref _requests;
+        int most = route.IsStream ? _options.MaxStreams : _options.MaxRequests;
+        if (Interlocked.Increment(ref count) <= most)
+        {
+            await RunCountedAsync(context, route);
+            return;
+        }
+
+        Interlocked.Decrement(ref count);
+        await WriteAsync(context, Busy(route.IsStream ? "streams of live figures" : "requests", most));
+    }
+
+    private async Task RunCountedAsync(HttpContext context, ApiRoute route)
+    {
+        try
+        {
+            // A stream ends with the server; a request under way is answered, as those of other clients are.
+            using var ending = CancellationTokenSource.CreateLinkedTokenSource(
+                context.RequestAborted, route.IsStream ? _broker.Stopping : CancellationToken.None);
+            await RunAsync(context, route, ending.Token);
+        }
+        finally
+        {
+            if (route.IsStream)
+                Interlocked.Decrement(ref _streams);
+            else
+                Interlocked.Decrement(ref _requests);
+        }
+    }
+
+    private async Task RunAsync(HttpContext context, ApiRoute route, CancellationToken ending)
+    {
+        TimeSpan patience = route.IsStream ? Timeout.InfiniteTimeSpan : _options.RequestTimeout + (2 * ApiCall.Grace);
+        using var late = new CancellationTokenSource(patience, _time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(late.Token, ending);
+        await using var call = new ApiCall(context, route, _links, _options.RequestTimeout, either.Token);
+        try
+        {
+            if (!route.IsPage)
+            {
+                BrowserGuard.Check(context.Request, IsLoopback);
+                _broker.CheckServing();
+            }
+
+            call.CheckQuery();
+            await route.Run(call);
+        }
+        catch (ApiException exception)
+        {
+            await WriteAsync(context, exception.Problem);
+        }
+        catch (EQueueException exception)
+        {
+            await WriteAsync(context, ApiProblem.Of(exception));
+        }
+        catch (BadHttpRequestException exception)
+        {
+            await WriteAsync(context, Explain(exception));
+        }
+        catch (OperationCanceledException) when (ending.IsCancellationRequested)
+        {
+            // Nobody waits for the answer, or the stream is over.
+        }
+        catch (OperationCanceledException)
+        {
+            await WriteAsync(context, ApiProblem.Of(
+                ErrorCode.Timeout, $"No answer within {call.LongestWait}; what was asked may be done all the same."));
+        }
+        catch (Exception exception) when (exception is not IOException)
+        {
+            Log.ApiFailed(_logger, context.Request.Method, context.Request.Path, exception);
+            await WriteAsync(
+                context, ApiProblem.Of(ErrorCode.InternalError, "The request failed; the server's log says why."));
+        }
+    }
+
+    private ApiProblem Explain(BadHttpRequestException exception) =>
+        exception.StatusCode == StatusCodes.Status413PayloadTooLarge
+            ? ApiProblem.Of(
+                ErrorCode.FrameTooLarge, $"The body is too long: allowed is up to {_options.MaxBodyBytes} bytes.") with
+            {
+                What = "the body",
+                Allowed = $"up to {_options.MaxBodyBytes} bytes",
+            }
+            : ApiProblem.Of(ErrorCode.MalformedRequest, exception.Message, status: exception.StatusCode);
+
+    private static ApiProblem Busy(string what, int most) => ApiProblem.Of(
+        ErrorCode.LimitReached,
+        $"{most} {what} are under way, as many as may be at once.",
+        TimeSpan.FromSeconds(1),
+        StatusCodes.Status503ServiceUnavailable);
+
+    private static async Task WriteAsync(HttpContext context, ApiProblem problem)
+    {
+        if (context.Response.HasStarted)
+        {
+            context.Abort();
+            return;
+        }
+
+        context.Response.StatusCode = problem.Status;
+        if (problem.RetryAfterMs is { } delay)
+            context.Response.Headers.RetryAfter = $"{(delay + 999) / 1_000}";
+        else if (problem is { Retriable: true, Status: >= 429 })
+            context.Response.Headers.RetryAfter = "1";
+        await context.Response.WriteAsJsonAsync(problem, ApiJson.Options, ApiJson.ProblemType, context.RequestAborted);
+    }
+}

@@ -1,0 +1,120 @@
+using System.Text.Json;
+using System.Text.Json.Nodes;
+using EQueue.Protocol;
+using Microsoft.Net.Http.Headers;
+
+namespace EQueue.Server.Http;
+
+/// <content>Reading the body, and saying what is wrong with it.</content>
+internal sealed partial class ApiCall
+{
+    private const int MostShown = 100;
+
+    /// <summary>The body as JSON.</summary>
+    /// <exception cref="ApiException">It is none, or does not fit.</exception>
+    public async Task<T> ReadBodyAsync<T>()
+        where T : class
+    {
+        if (!MediaTypeHeaderValue.TryParse(Http.Request.ContentType, out MediaTypeHeaderValue? type)
+            || !type.MediaType.Equals("application/json", StringComparison.OrdinalIgnoreCase))
+        {
+            ApiProblem problem = ApiProblem.OfValue("Content-Type", Http.Request.ContentType, "application/json");
+            throw new ApiException(problem with { Status = StatusCodes.Status415UnsupportedMediaType });
+        }
+
+        using var body = new MemoryStream();
+        await Http.Request.Body.CopyToAsync(body, Token);
+        ReadOnlyMemory<byte> bytes = body.GetBuffer().AsMemory(0, (int)body.Length);
+        try
+        {
+            return JsonSerializer.Deserialize<T>(bytes.Span, ApiJson.Options)
+                ?? throw ApiException.OfValue("the body", "null", "an object");
+        }
+        catch (JsonException exception)
+        {
+            throw Explain(exception, bytes, typeof(T));
+        }
+    }
+
+    private static ApiException Explain(JsonException exception, ReadOnlyMemory<byte> body, Type type)
+    {
+        JsonNode? found;
+        try
+        {
+            found = JsonNode.Parse(body.Span);
+        }
+        catch (JsonException)
+        {
+            return new ApiException(
+                ApiProblem.Of(ErrorCode.InvalidArgument, $"The body is no JSON: {exception.Message}") with
+                {
+                    What = "the body",
+                    Allowed = "JSON",
+                });
+        }
+
+        string path = exception.Path ?? "$";
+        JsonNode schema = ApiSchemas.Of(type);
+        if (FindMissing(found, schema, "$") is { } missing)
+        {
+            JsonNode? wanted = Follow(found, schema, missing).Rule;
+            return ApiException.OfValue(missing[2..], null, wanted is null ? "required" : ApiSchemas.Describe(wanted));
+        }
+
+        (JsonNode? value, JsonNode? rule) = Follow(found, schema, path);
+        string what = path == "$" ? "the body" : path[2..];
+        return ApiException.OfValue(what, Show(value), rule is null ? "not there" : ApiSchemas.Describe(rule));
+    }
+
+    /// <summary>The path of the first member that is required and not there.</summary>
+    private static string? FindMissing(JsonNode? value, JsonNode schema, string path)
+    {
+        switch (value)
+        {
+            case JsonObject members when schema is JsonObject rules:
+                foreach (JsonNode? name in rules["required"] as JsonArray ?? [])
+                {
+                    if (!members.ContainsKey((string)name!))
+                        return $"{path}.{name}";
+                }
+
+                return members
+                    .Select(member => rules["properties"]?[member.Key] is { } rule
+                        ? FindMissing(member.Value, rule, $"{path}.{member.Key}") : null)
+                    .FirstOrDefault(static missing => missing is not null);
+            case JsonArray items when schema is JsonObject { } rules && rules["items"] is { } rule:
+                return items
+                    .Select((item, index) => FindMissing(item, rule, $"{path}[{index}]"))
+                    .FirstOrDefault(static missing => missing is not null);
+            default:
+                return null;
+        }
+    }
+
+    /// <summary>What stands at a path such as <c>$.messages[3].key</c>, and its schema; null: no such member.</summary>
+    private static (JsonNode? Value, JsonNode? Rule) Follow(JsonNode? value, JsonNode? rule, string path)
+    {
+        foreach (string part in path.Split('.', '[').Skip(1))
+        {
+            if (part.EndsWith(']'))
+            {
+                value = value is JsonArray items && int.TryParse(part[..^1], out int index) && index < items.Count
+                    ? items[index] : null;
+                rule = rule?["items"];
+                continue;
+            }
+
+            value = value is JsonObject members ? members[part] : null;
+            rule = rule is JsonObject ? rule["properties"]?[part] : null;
+        }
+
+        return (value, rule);
+    }
+
+    private static string Show(JsonNode? value)
+    {
+        string text = value is JsonValue single && single.TryGetValue(out string? plain)
+            ? plain : value?.ToJsonString(ApiJson.Options) ?? "null";
+        return text.Length <= MostShown ? text : text[..MostShown] + "...";
+    }
+}

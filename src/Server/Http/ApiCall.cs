@@ -1,0 +1,142 @@
+using System.Globalization;
+using System.Text.Json;
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Server.Http;
+
+/// <summary>One request of the API: its parameters, its body, the broker, and its answer.</summary>
+/// <remarks>Used by one flow at a time.</remarks>
+internal sealed partial class ApiCall(
+    HttpContext http, ApiRoute route, BrokerLinks? links, TimeSpan timeout, CancellationToken cancellationToken)
+    : IAsyncDisposable
+{
+    /// <summary>What a request may take beyond what it waits.</summary>
+    public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
+
+    private BrokerLink? _link;
+    private volatile bool _isLeftOpen;
+    private int _status;
+
+    public HttpContext Http { get; } = http;
+
+    public ApiRoute Route { get; } = route;
+
+    /// <summary>How long the request may wait at the broker.</summary>
+    public TimeSpan Timeout { get; } = timeout;
+
+    /// <summary>When the broker is given up: it keeps its own deadlines before.</summary>
+    public TimeSpan LongestWait => Timeout + Grace;
+
+    /// <summary>The asker is gone, the time is over, or the server stops.</summary>
+    public CancellationToken Token { get; } = cancellationToken;
+
+    public string Topic => PathValue("topic");
+
+    public string Group => PathValue("group");
+
+    /// <summary>The link to the broker, of this request alone.</summary>
+    public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent();
+
+    /// <summary>Asks the broker.</summary>
+    public Task<TResponse> InvokeAsync<TRequest, TResponse>(IRequest<TRequest, TResponse> request)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse> =>
+        ObserveAsync(Link.InvokeAsync(request, LongestWait, Token));
+
+    /// <summary>Asks the broker with a body that is encoded already.</summary>
+    /// <returns>The answer, which the caller disposes.</returns>
+    public Task<ResponseFrame> SendAsync(Opcode opcode, FrameBuffer request) =>
+        ObserveAsync(Link.SendAsync(opcode, request, LongestWait, Token));
+
+    /// <summary>Answers with JSON and the route's status, or the other one.</summary>
+    public async Task AnswerAsync<T>(T body)
+    {
+        byte[] bytes = JsonSerializer.SerializeToUtf8Bytes(body, ApiJson.Options);
+        Http.Response.StatusCode = _status == 0 ? Route.Status : _status;
+        Http.Response.ContentType = ApiJson.ContentType;
+        Http.Response.ContentLength = bytes.Length;
+        await Http.Response.Body.WriteAsync(bytes, Http.RequestAborted);
+    }
+
+    /// <summary>Has the answer leave with the route's other status.</summary>
+    public void UseOtherStatus() => _status = Route.OtherStatus ?? Route.Status;
+
+    /// <summary>A link whose last request was answered is kept for others.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        if (_link is { } link && links is not null)
+            await links.ReturnAsync(link, isAtRest: !_isLeftOpen);
+    }
+
+    public string PathValue(string name) => (string)Http.Request.RouteValues[name]!;
+
+    /// <summary>A whole number of the path.</summary>
+    public long PathNumber(string name, long most)
+    {
+        string text = PathValue(name);
+        return ReadNumber(name, text, 0, most);
+    }
+
+    /// <summary>A parameter of the query; null when it is not there.</summary>
+    public string? Query(string name)
+    {
+        Microsoft.Extensions.Primitives.StringValues values = Http.Request.Query[name];
+        return values.Count switch
+        {
+            0 => null,
+            1 => values[0],
+            _ => throw ApiException.OfValue(name, string.Join(", ", values!), "one value"),
+        };
+    }
+
+    /// <summary>A whole number of the query, within what the route's description says.</summary>
+    public long? QueryNumber(string name)
+    {
+        System.Text.Json.Nodes.JsonObject schema = Route.Query.Single(parameter => parameter.Name == name).Schema();
+        return Query(name) is { } text
+            ? ReadNumber(name, text, (long)schema["minimum"]!, (long)schema["maximum"]!)
+            : (long?)schema["default"];
+    }
+
+    public bool QueryFlag(string name) => Query(name) switch
+    {
+        null or "false" => false,
+        "true" => true,
+        string other => throw ApiException.OfValue(name, other, "true or false"),
+    };
+
+    /// <summary>Refuses parameters that the route does not have.</summary>
+    public void CheckQuery()
+    {
+        foreach (string name in Http.Request.Query.Keys)
+        {
+            if (Route.Query.All(parameter => parameter.Name != name))
+            {
+                string[] known = [.. Route.Query.Select(static parameter => parameter.Name)];
+                throw ApiException.OfValue(
+                    "the parameter", name, known.Length == 0 ? "no parameter" : string.Join(", ", known));
+            }
+        }
+    }
+
+    /// <summary>Notes when an answer did not come: the link is not at rest then.</summary>
+    private async Task<T> ObserveAsync<T>(ValueTask<T> asking)
+    {
+        try
+        {
+            return await asking;
+        }
+        catch (Exception exception) when (exception is not EQueueException { Code: not ErrorCode.Timeout })
+        {
+            _isLeftOpen = true;
+            throw;
+        }
+    }
+
+    private static long ReadNumber(string name, string text, long least, long most) =>
+        long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long value)
+            && value >= least && value <= most
+            ? value
+            : throw ApiException.OfValue(name, text, $"{least} to {most}");
+}

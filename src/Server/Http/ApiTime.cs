@@ -1,0 +1,25 @@
+using System.Globalization;
+
+namespace EQueue.Server.Http;
+
+/// <summary>Times in bodies and parameters: ISO 8601, written in UTC.</summary>
+internal static class ApiTime
+{
+    /// <summary>What a time in a request may look like.</summary>
+    public const string Allowed = "a time in ISO 8601, such as 2026-01-31T10:00:00Z";
+
+    private static readonly long LatestMs = DateTimeOffset.MaxValue.ToUnixTimeMilliseconds();
+
+    public static DateTime Of(long unixMs) =>
+        DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(unixMs, 0, LatestMs)).UtcDateTime;
+
+    /// <summary>Reads a time; without a zone it is UTC.</summary>
+    public static bool TryReadMs(string text, out long unixMs)
+    {
+        bool isTime = DateTimeOffset.TryParse(
+            text, CultureInfo.InvariantCulture, DateTimeStyles.AssumeUniversal, out DateTimeOffset time)
+            && text.Length >= 10 && text[4] == '-';
+        unixMs = isTime ? Math.Max(0, time.ToUnixTimeMilliseconds()) : 0;
+        return isTime;
+    }
+}

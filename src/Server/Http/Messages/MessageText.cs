@@ -1,0 +1,43 @@
+using System.Text;
+using EQueue.Protocol;
+
+namespace EQueue.Server.Http;
+
+/// <summary>Shows records to people: text where it is text, base64 where it is not.</summary>
+internal static class MessageText
+{
+    public static MessageBody ToBody(
+        string topic, int queue, long offset, long storedMs, in RecordView record, bool isBase64)
+    {
+        (string? key, byte[]? keyBytes) = Show(record.Key, record.HasKey, isBase64);
+        (string? body, byte[]? bodyBytes) = Show(record.Body, record.HasBody, isBase64);
+        var properties = new List<PropertyBody>();
+        foreach (RecordProperty property in record.Properties)
+        {
+            (string? value, byte[]? bytes) = Show(property.Value.Value, property.Value.HasValue, isBase64);
+            properties.Add(new PropertyBody(Encoding.UTF8.GetString(property.Name), value, bytes));
+        }
+
+        return new MessageBody(
+            topic,
+            queue,
+            offset,
+            key,
+            keyBytes,
+            record.HasTag ? Encoding.UTF8.GetString(record.Tag) : null,
+            properties,
+            body,
+            bodyBytes,
+            ApiTime.Of(record.TimestampMs),
+            ApiTime.Of(storedMs));
+    }
+
+    private static (string? Text, byte[]? Bytes) Show(ReadOnlySpan<byte> bytes, bool hasValue, bool isBase64)
+    {
+        if (!hasValue)
+            return (null, null);
+        if (isBase64 || !System.Text.Unicode.Utf8.IsValid(bytes))
+            return (null, bytes.ToArray());
+        return (Encoding.UTF8.GetString(bytes), null);
+    }
+}

@@ -1,0 +1,69 @@
+using System.Text;
+using EQueue.Protocol;
+
+namespace EQueue.Server.Http;
+
+/// <summary>A message of a request as the record that it becomes.</summary>
+internal sealed class OutgoingRecord
+{
+    private readonly byte[]? _body;
+    private readonly byte[]? _tag;
+    private readonly RecordProperties? _properties;
+
+    /// <param name="message">What was asked to be sent.</param>
+    /// <param name="index">Its place in the request.</param>
+    /// <exception cref="ApiException">It says a thing twice, or names a property that cannot be.</exception>
+    public OutgoingRecord(OutgoingMessage? message, int index)
+    {
+        if (message is null)
+            throw ApiException.OfValue($"messages[{index}]", "null", "an object");
+        Index = index;
+        Key = BytesOf(message.Key, message.KeyBase64, $"messages[{index}].key");
+        _body = BytesOf(message.Body, message.BodyBase64, $"messages[{index}].body");
+        _tag = message.Tag is null ? null : Encoding.UTF8.GetBytes(message.Tag);
+        _properties = PropertiesOf(message.Properties ?? [], $"messages[{index}].properties");
+    }
+
+    public int Index { get; }
+
+    public byte[]? Key { get; }
+
+    public int BodySize => _body?.Length ?? 0;
+
+    public RecordContent Content => new()
+    {
+        Key = OptionalBytes.FromArray(Key),
+        Body = OptionalBytes.FromArray(_body),
+        Tag = OptionalBytes.FromArray(_tag),
+        Properties = _properties,
+    };
+
+    private static byte[]? BytesOf(string? text, byte[]? bytes, string what)
+    {
+        if (text is not null && bytes is not null)
+            throw ApiException.OfValue(what, text, $"{what} or {what}Base64, not both");
+        return text is null ? bytes : Encoding.UTF8.GetBytes(text);
+    }
+
+    private static RecordProperties? PropertiesOf(IReadOnlyList<PropertyBody?> pairs, string what)
+    {
+        if (pairs.Count == 0)
+            return null;
+        var properties = new RecordProperties();
+        for (int i = 0; i < pairs.Count; i++)
+        {
+            PropertyBody pair = pairs[i] ?? throw ApiException.OfValue($"{what}[{i}]", "null", "an object");
+            byte[]? value = BytesOf(pair.Value, pair.ValueBase64, $"{what}[{i}].value");
+            if (pair.Name is "" or RecordContent.TagHeaderName)
+            {
+                throw ApiException.OfValue(
+                    $"{what}[{i}].name", pair.Name,
+                    $"a text that is neither empty nor {RecordContent.TagHeaderName}");
+            }
+
+            properties.Add(pair.Name, OptionalBytes.FromArray(value));
+        }
+
+        return properties;
+    }
+}

@@ -1,0 +1,167 @@
+using System.Buffers.Binary;
+using System.Text;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Server.Http;
+
+/// <summary>Reads messages of one queue: single fetches, decoded for people.</summary>
+/// <remarks>An entry is a header of 48 bytes or more, then the batch (docs/storage-format.md): its size stands at 0,
+/// the stored time at 24, the kind at 32 and the header's length at 33. The batch's CRC is checked here.</remarks>
+/// <param name="call">The request.</param>
+/// <param name="queue">Which queue.</param>
+internal sealed class QueueRead(ApiCall call, QueueRoute queue)
+{
+    private const int EntryHeaderSize = 48;
+    private const int MostPlainBytes = 64 << 20;
+
+    private readonly List<MessageBody> _messages = [];
+
+    public required string Topic { get; init; }
+
+    /// <summary>Only messages with this tag; null: all.</summary>
+    public string? Tag { get; init; }
+
+    /// <summary>Whether bytes are always shown as base64.</summary>
+    public bool IsBase64 { get; init; }
+
+    public FetchQueueKey Key => new(queue.Log, queue.Id);
+
+    /// <summary>Fetches once.</summary>
+    /// <param name="from">The first offset wanted.</param>
+    /// <param name="limit">Messages at most.</param>
+    /// <param name="maxBytes">Bytes of the log at most; one batch is read even if it is larger.</param>
+    /// <param name="wait">How long to wait for the first message.</param>
+    /// <exception cref="EQueueException">OffsetOutOfRange, DamagedData, QueueNotReadable, UnsupportedCodec.</exception>
+    public async Task<MessagePage> ReadAsync(long from, int limit, int maxBytes, TimeSpan wait)
+    {
+        _messages.Clear();
+        uint mask = Tag is null ? TagBits.Unknown : TagBits.Of(Encoding.UTF8.GetBytes(Tag));
+        var request = new FetchRequest
+        {
+            MinBytes = wait > TimeSpan.Zero ? 1 : 0,
+            MaxBytes = maxBytes,
+            MaxWaitMs = (int)wait.TotalMilliseconds,
+            Queues = [new FetchQueue(Key, new QueueOffset(from), -1, maxBytes, mask, new QueueOffset(-1))],
+        };
+        using ResponseFrame response = await call.SendAsync(Opcode.Fetch, BrokerLink.Encode(request));
+        ReadOnlyMemory<byte> rest = response.Payload;
+        if (!FetchResponseHeader.TryRead(rest.Span, out FetchResponseHeader head))
+            throw BrokerLink.Malformed(Opcode.Fetch);
+        rest = rest[FetchResponseHeader.Size..];
+        long next = from;
+        long start = -1, end = -1;
+        for (int i = 0; i < head.QueueCount; i++)
+        {
+            if (!FetchedQueueHeader.TryRead(rest.Span, out FetchedQueueHeader found))
+                throw BrokerLink.Malformed(Opcode.Fetch);
+            (start, end) = (found.Start.Value, found.VisibleEnd.Value);
+            bool isFirst = _messages.Count == 0 && next == from;
+            if (found.Error != ErrorCode.None && isFirst)
+                throw Explain(found, from);
+            ReadOnlyMemory<byte> entries = rest.Slice(FetchedQueueHeader.Size, found.EntriesSize);
+            long reached = ReadEntries(entries, from, limit);
+            if (found.Error == ErrorCode.None && _messages.Count < limit)
+                next = Math.Max(found.Next.Value, reached);
+            else
+                next = Math.Max(next, reached);
+            rest = rest[(FetchedQueueHeader.Size + found.EntriesSize)..];
+        }
+
+        if (start < 0)
+            (start, end) = await FindEndsAsync();
+        return new MessagePage([.. _messages], next, start, end);
+    }
+
+    /// <summary>The queue's first offset, and the one after its last visible message.</summary>
+    public async Task<(long Start, long End)> FindEndsAsync()
+    {
+        long[] ends = await FindAllAsync(OffsetQuestion.Begin, OffsetQuestion.End);
+        return (ends[0], ends[1]);
+    }
+
+    /// <summary>The offset that a question asks for.</summary>
+    public async Task<long> FindAsync(long question) => (await FindAllAsync(question))[0];
+
+    private async Task<long[]> FindAllAsync(params long[] questions)
+    {
+        FindOffsetsResponse found = await call.InvokeAsync(
+            new FindOffsetsRequest([.. questions.Select(question => new OffsetQuestion(Key, question))]));
+        return
+        [
+            .. found.Answers.Select(static answer => answer.Error == ErrorCode.None
+                ? answer.Offset.Value : throw new EQueueException(answer.Error)),
+        ];
+    }
+
+    private EQueueException Explain(in FetchedQueueHeader found, long from)
+    {
+        string where = $"queue {queue.Number} of '{Topic}'";
+        return new EQueueException(found.Error, found.Error switch
+        {
+            ErrorCode.OffsetOutOfRange =>
+                $"from is {from}: {where} has offsets {found.Start.Value} to {found.VisibleEnd.Value}.",
+            ErrorCode.DamagedData => $"{where} is damaged at {from}; what can be read goes on at {found.Next.Value}.",
+            _ => $"{ErrorCodes.Describe(found.Error)}: {where}.",
+        });
+    }
+
+    /// <returns>The offset behind what was shown or passed over.</returns>
+    private long ReadEntries(ReadOnlyMemory<byte> entries, long from, int limit)
+    {
+        long reached = from;
+        while (entries.Length >= EntryHeaderSize && _messages.Count < limit)
+        {
+            ReadOnlySpan<byte> header = entries.Span;
+            int size = BinaryPrimitives.ReadInt32LittleEndian(header);
+            int headerSize = header[33];
+            if (headerSize < EntryHeaderSize || size < headerSize || size > entries.Length)
+                throw BrokerLink.Malformed(Opcode.Fetch);
+            if (header[32] == (byte)EntryKind.Messages)
+            {
+                long storedMs = BinaryPrimitives.ReadInt64LittleEndian(header[24..]);
+                reached = ReadBatch(entries[headerSize..size], storedMs, reached, limit);
+            }
+
+            entries = entries[size..];
+        }
+
+        return reached;
+    }
+
+    private long ReadBatch(ReadOnlyMemory<byte> batch, long storedMs, long from, int limit)
+    {
+        if (!RecordBatch.TryReadHeader(batch.Span, out RecordBatchHeader header, out _)
+            || header.TotalSize != batch.Length || !RecordBatch.HasValidCrc(batch.Span))
+        {
+            throw new EQueueException(
+                ErrorCode.CorruptBatch, $"A batch of queue {queue.Number} of '{Topic}' at {from} came damaged.");
+        }
+
+        (long first, long end) = (header.BaseOffset.Value, header.NextOffset.Value);
+        ErrorCode error = RecordBatch.Decompress(batch, MostPlainBytes, out ReadOnlyMemory<byte> plain);
+        if (error != ErrorCode.None)
+            throw Unreadable(error, first, end);
+        var records = new RecordReader(plain.Span);
+        while (records.TryRead(out RecordView record))
+        {
+            long offset = first + record.OffsetDelta;
+            if (offset < from)
+                continue;
+            if (Tag is null || (record.HasTag && Encoding.UTF8.GetString(record.Tag) == Tag))
+            {
+                if (_messages.Count == limit)
+                    return offset;
+                _messages.Add(MessageText.ToBody(Topic, queue.Number, offset, storedMs, record, IsBase64));
+            }
+        }
+
+        return records.Error == ErrorCode.None ? end : throw Unreadable(records.Error, first, end);
+    }
+
+    private EQueueException Unreadable(ErrorCode error, long first, long end) => new(
+        error,
+        $"{ErrorCodes.Describe(error)}: offsets {first} to {end - 1} of queue {queue.Number} of '{Topic}'; read on at "
+        + $"{end}.");
+}

@@ -1,0 +1,109 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Server.Http;
+
+/// <summary>Sends messages: one produce request for each batch, all under way at once, in order.</summary>
+internal sealed class SendRoute(TimeProvider time)
+{
+    private const int MostMessages = 10_000;
+
+    private uint _turn;
+
+    public ApiRoute ToRoute() => ApiRoute.Of<SendBody, ReceiptsBody>(
+        "POST", "/api/v1/topics/{topic}/messages", "sendMessages", "Stores messages", SendAsync) with
+    {
+        OtherStatus = StatusCodes.Status207MultiStatus,
+    };
+
+    private async Task<ReceiptsBody> SendAsync(ApiCall call, SendBody body)
+    {
+        if (body.Messages.Count is < 1 or > MostMessages)
+            throw ApiException.OfValue("messages", $"{body.Messages.Count} of them", $"1 to {MostMessages}");
+        int most = (int)call.Timeout.TotalMilliseconds;
+        if (body.TimeoutMs is { } asked && (asked < 1 || asked > most))
+            throw ApiException.OfValue("timeoutMs", $"{asked}", $"1 to {most}");
+        OutgoingRecord[] records = [.. body.Messages.Select(static (one, index) => new OutgoingRecord(one, index))];
+        IReadOnlyList<QueueRoute> queues = await TopicRoutes.RouteAsync(call, body.CreateTopic);
+        if (body.Queue is { } queue && (queue < 0 || queue >= queues.Count))
+            throw ApiException.OfValue("queue", $"{queue}", $"0 to {queues.Count - 1}");
+        HelloResponse limits = await call.Link.GreetAsync(call.Token);
+        var plan = new SendPlan(queues, Interlocked.Increment(ref _turn), limits);
+        foreach (OutgoingRecord record in records)
+            plan.Add(record, body.Queue);
+        return await SendAsync(call, plan, (Durability)body.Durability, body.TimeoutMs ?? most);
+    }
+
+    private async Task<ReceiptsBody> SendAsync(ApiCall call, SendPlan plan, Durability durability, int deadlineMs)
+    {
+        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        Task<ProduceResult>[] sending =
+        [
+            .. plan.Batches.Select(batch => SendAsync(call, batch.ToRequest(durability, deadlineMs, nowMs))),
+        ];
+        await ((Task)Task.WhenAll(sending)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        var receipts = new ReceiptBody[plan.Batches.Sum(static batch => batch.Records.Count)];
+        EQueueException? failure = null;
+        bool isAnyStored = false;
+        for (int i = 0; i < sending.Length; i++)
+        {
+            PlannedBatch batch = plan.Batches[i];
+            EQueueException? refused = await FindRefusalAsync(sending[i]);
+            failure ??= refused;
+            isAnyStored |= refused is null;
+            for (int delta = 0; delta < batch.Records.Count; delta++)
+            {
+                receipts[batch.Records[delta].Index] = refused is null
+                    ? Stored(batch.Route.Number, await sending[i], delta)
+                    : Refused(batch.Route.Number, refused);
+            }
+        }
+
+        if (failure is not null && !isAnyStored)
+            throw failure;
+        if (failure is not null)
+            call.UseOtherStatus();
+        return new ReceiptsBody(receipts);
+    }
+
+    private static async Task<ProduceResult> SendAsync(ApiCall call, FrameBuffer request)
+    {
+        using ResponseFrame response = await call.SendAsync(Opcode.Produce, request);
+        ReadOnlySpan<byte> payload = response.Payload.Span;
+        if (!ProduceResponse.TryReadHeader(payload, out _, out int count) || count != 1)
+            throw BrokerLink.Malformed(Opcode.Produce);
+        return ProduceResult.Read(payload[ProduceResponse.HeaderSize..]);
+    }
+
+    /// <summary>Why a batch is not stored, or not known to be; null: it is.</summary>
+    private static async Task<EQueueException?> FindRefusalAsync(Task<ProduceResult> sending)
+    {
+        try
+        {
+            ProduceResult result = await sending;
+            return result.IsStored ? null : new EQueueException(result.Error)
+            {
+                RetryAfter = TimeSpan.FromMilliseconds(result.RetryAfterMs),
+            };
+        }
+        catch (EQueueException exception)
+        {
+            return exception;
+        }
+    }
+
+    private static ReceiptBody Stored(int queue, in ProduceResult result, int delta) => new(
+        queue,
+        result.FirstOffset.Value + delta,
+        ApiTime.Of(result.StoredTimeMs),
+        (DurabilityWish)result.Level,
+        Error: null);
+
+    private static ReceiptBody Refused(int queue, EQueueException refused)
+    {
+        ApiProblem problem = ApiProblem.Of(refused);
+        return new ReceiptBody(
+            queue, null, null, null,
+            new ReceiptError(problem.Code, problem.Detail, problem.Retriable, problem.RetryAfterMs));
+    }
+}

@@ -1,0 +1,202 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+using System.Text.Json.Nodes;
+using EQueue.Support;
+
+namespace EQueue.Server.Tests.Http;
+
+/// <summary>The admin port at its limits, with peers that are slow or not meant, and before and behind the broker's
+/// life.</summary>
+public sealed class AdminLimitTests
+{
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenAsManyRequestsAsMayBe_WhenOneMoreComes_ThenItIsRefusedAndHealthAnswers()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(admin => admin with { MaxRequests = 2 });
+        await server.AskAsync("POST", "/api/v1/topics", """{"topic":"t"}""", HttpStatusCode.Created);
+        const string Wait = "/api/v1/topics/t/queues/0/messages?from=end&waitMs=30000";
+        using var gone = CancellationTokenSource.CreateLinkedTokenSource(Token);
+        Task[] waiting = [server.Http.GetAsync(Wait, gone.Token), server.Http.GetAsync(Wait, gone.Token)];
+        await Eventually.TrueAsync(async () => await ParkedAsync(server) == 2);
+        using HttpResponseMessage refused = await server.SendAsync("GET", "/api/v1/topics");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, refused.StatusCode);
+        Assert.Equal(TimeSpan.FromSeconds(1), refused.Headers.RetryAfter!.Delta);
+        Assert.Contains("LimitReached", await refused.Content.ReadAsStringAsync(Token), StringComparison.Ordinal);
+        Assert.Equal("ready\n", await server.Http.GetStringAsync("/health/ready", Token));
+
+        await gone.CancelAsync();
+        await Task.WhenAll(waiting.Select(one => Assert.ThrowsAnyAsync<OperationCanceledException>(() => one)));
+        await Eventually.TrueAsync(async () =>
+        {
+            using HttpResponseMessage answer = await server.SendAsync("GET", "/api/v1/topics");
+            return answer.StatusCode == HttpStatusCode.OK;
+        });
+    }
+
+    [Fact]
+    public async Task GivenABodyAboveTheLimit_WhenSent_ThenItIsRefusedUnread()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(admin => admin with { MaxBodyBytes = 1024 });
+        JsonObject problem = await server.AskAsync(
+            "POST", "/api/v1/topics", $$"""{"topic":"{{new string('t', 2_000)}}"}""", HttpStatusCode.RequestEntityTooLarge);
+        Assert.Equal("up to 1024 bytes", (string?)problem["allowed"]);
+    }
+
+    [Fact]
+    public async Task GivenAsManyStreamsAsMayBe_WhenOneMoreIsAskedFor_ThenItIsRefused()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(admin => admin with { MaxStreams = 1 });
+        using HttpResponseMessage stream = await server.SendAsync("GET", "/api/v1/live");
+        Assert.Equal("text/event-stream", stream.Content.Headers.ContentType!.MediaType);
+        using HttpResponseMessage refused = await server.SendAsync("GET", "/api/v1/live");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, refused.StatusCode);
+        await server.AskAsync("GET", "/api/v1/topics");
+    }
+
+    [Fact]
+    public async Task GivenAPeerThatTakesNothing_WhenItsAnswerIsLong_ThenItIsCutAndOthersGoOn()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(
+            admin => admin with { SlowPeerGrace = TimeSpan.FromSeconds(2), MaxRequests = 1 });
+        await server.AskAsync("POST", "/api/v1/topics", """{"topic":"t","settings":{"queueCount":1}}""", HttpStatusCode.Created);
+        for (int i = 0; i < 8; i++)
+        {
+            await server.AskAsync(
+                "POST", "/api/v1/topics/t/messages", $$"""{"messages":[{"body":"{{new string('x', 1_000_000)}}"}]}""");
+        }
+
+        using var slow = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)
+        {
+            ReceiveBufferSize = 4_096,
+        };
+        await slow.ConnectAsync(server.EndPoint, Token);
+        await slow.SendAsync(
+            "GET /api/v1/topics/t/queues/0/messages?maxBytes=8388608&encoding=base64 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"u8.ToArray(),
+            Token);
+        // The one place for a request is taken until the peer is cut.
+        await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.ServiceUnavailable);
+        await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.OK);
+    }
+
+    [Fact]
+    public async Task GivenAPeerThatSendsNothing_WhenItsBodyIsWaitedFor_ThenItIsCutAndOthersGoOn()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(
+            admin => admin with { SlowPeerGrace = TimeSpan.FromSeconds(2), MaxRequests = 1 });
+        using var slow = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        await slow.ConnectAsync(server.EndPoint, Token);
+        await slow.SendAsync(
+            Encoding.ASCII.GetBytes(
+                "POST /api/v1/topics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"),
+            Token);
+        await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.ServiceUnavailable);
+        await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.OK);
+    }
+
+    [Fact]
+    public async Task GivenABrokerThatIsNotThereYet_WhenAsked_ThenOnlyLifeIsTold()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(isServing: false);
+        Assert.Equal("live\n", await server.Http.GetStringAsync("/health/live", Token));
+        using HttpResponseMessage ready = await server.SendAsync("GET", "/health/ready");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, ready.StatusCode);
+        JsonObject problem = await server.AskAsync("GET", "/api/v1/topics", status: HttpStatusCode.ServiceUnavailable);
+        Assert.Equal(("Unreachable", 1000), ((string?)problem["code"], (int)problem["retryAfterMs"]!));
+        await server.Broker.StartAsync(Token);
+        Assert.Equal("ready\n", await server.Http.GetStringAsync("/health/ready", Token));
+        await server.AskAsync("GET", "/api/v1/topics");
+    }
+
+    [Fact]
+    public async Task GivenAServerThatBeginsToStop_WhenAsked_ThenItIsNotReadyAndStreamsEnd()
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        using HttpResponseMessage stream = await server.SendAsync("GET", "/api/v1/live?intervalMs=60000");
+        await using Stream events = await stream.Content.ReadAsStreamAsync(Token);
+        await events.ReadExactlyAsync(new byte[16], Token);
+        server.BeginStop();
+        await events.CopyToAsync(Stream.Null, Token);
+        using HttpResponseMessage ready = await server.SendAsync("GET", "/health/ready");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, ready.StatusCode);
+        Assert.Equal("live\n", await server.Http.GetStringAsync("/health/live", Token));
+        JsonObject problem = await server.AskAsync("GET", "/api/v1/topics", status: HttpStatusCode.ServiceUnavailable);
+        Assert.Equal("ShuttingDown", (string?)problem["code"]);
+    }
+
+    [Theory]
+    [InlineData("Host", "evil.example", 421)]
+    [InlineData("Host", "localhost:9491", 200)]
+    [InlineData("Host", "[::1]", 200)]
+    [InlineData("Origin", "http://evil.example", 403)]
+    [InlineData("Origin", "null", 403)]
+    public async Task GivenARequestThatABrowserSendsForAnotherSite_WhenAsked_ThenItIsRefused(
+        string header, string value, int status)
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        var request = new HttpRequestMessage(HttpMethod.Get, "/api/v1/topics");
+        request.Headers.TryAddWithoutValidation(header, value);
+        using HttpResponseMessage answer = await server.Http.SendAsync(request, Token);
+        Assert.Equal(status, (int)answer.StatusCode);
+        Assert.DoesNotContain(
+            answer.Headers, one => one.Key.StartsWith("Access-Control", StringComparison.OrdinalIgnoreCase));
+    }
+
+    [Fact]
+    public async Task GivenAPreflightOrAForm_WhenSent_ThenNothingPermitsIt()
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        using HttpResponseMessage preflight = await server.SendAsync("OPTIONS", "/api/v1/topics");
+        Assert.Equal(HttpStatusCode.MethodNotAllowed, preflight.StatusCode);
+        Assert.DoesNotContain(
+            preflight.Headers, one => one.Key.StartsWith("Access-Control", StringComparison.OrdinalIgnoreCase));
+        using HttpResponseMessage form = await server.Http.PostAsync(
+            "/api/v1/topics", new StringContent("""{"topic":"t"}""", Encoding.UTF8, "text/plain"), Token);
+        Assert.Equal(HttpStatusCode.UnsupportedMediaType, form.StatusCode);
+        Assert.Empty((await server.AskAsync("GET", "/api/v1/topics"))["topics"]!.AsArray());
+    }
+
+    [Fact]
+    public async Task GivenFiguresThatMove_WhenStreamed_ThenEventsTellLevelsRatesAndBacklogs()
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        await server.AskAsync("POST", "/api/v1/topics/t/messages", """{"messages":[{"body":"x"}],"queue":0}""");
+        await server.AskAsync("POST", "/api/v1/groups/g/reset", """{"to":"begin","topic":"t"}""");
+        using HttpResponseMessage stream = await server.SendAsync("GET", "/api/v1/live?intervalMs=100");
+        using var reader = new StreamReader(await stream.Content.ReadAsStreamAsync(Token));
+        JsonNode first = await ReadEventAsync(reader);
+        Assert.Null(first["perSecond"]);
+        Assert.Equal((1, 1), ((int)first["now"]!["topics"]!, (int)first["groups"]![0]!["backlog"]!));
+        Assert.True((int)first["now"]!["connections"]! > 0);
+        await server.AskAsync("POST", "/api/v1/topics/t/messages", """{"messages":[{"body":"y"},{"body":"z"}]}""");
+        JsonNode next;
+        do
+        {
+            next = await ReadEventAsync(reader);
+        }
+        while ((double)next["perSecond"]!["messages"]! == 0);
+        Assert.True((double)next["perSecond"]!["writtenBytes"]! > 0);
+    }
+
+    private static async Task<JsonNode> ReadEventAsync(StreamReader reader)
+    {
+        while (await reader.ReadLineAsync(Token) is { } line)
+        {
+            if (line.StartsWith("data: ", StringComparison.Ordinal))
+                return JsonNode.Parse(line["data: ".Length..])!;
+        }
+
+        throw new EndOfStreamException("The stream ended.");
+    }
+
+    private static async Task<long> ParkedAsync(AdminServer server) =>
+        (long)(await server.AskAsync("GET", "/stats"))["broker.parkedFetches"]!;
+
+    private static async Task<HttpStatusCode> StatusAsync(AdminServer server)
+    {
+        using HttpResponseMessage answer = await server.SendAsync("GET", "/api/v1/topics");
+        return answer.StatusCode;
+    }
+}

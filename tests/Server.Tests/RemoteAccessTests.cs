@@ -1,0 +1,63 @@
+using EQueue.Server.Configuration;
+using EQueue.Support;
+using Microsoft.Extensions.Configuration;
+
+namespace EQueue.Server.Tests;
+
+/// <summary>No port is open beyond this machine by accident.</summary>
+public sealed class RemoteAccessTests
+{
+    [Theory]
+    [InlineData("Server:Listen", "0.0.0.0:9490")]
+    [InlineData("Server:Listen", "[::]:9490")]
+    [InlineData("Server:Listen", "10.0.0.7:9490")]
+    [InlineData("Server:Listen", "127.0.0.1:9490,broker.example:9490")]
+    [InlineData("Server:AdminListen", "0.0.0.0:9491")]
+    [InlineData("Server:AdminListen", "broker.example:9491")]
+    public void GivenAnAddressBeyondThisMachine_WhenRead_ThenItIsRefusedUnlessThatIsSaid(string key, string address)
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read((key, address)));
+        Assert.StartsWith($"{key} is '{address.Split(',')[^1]}'", refused.Message, StringComparison.Ordinal);
+        Assert.Contains("Server:AllowUnauthenticatedRemoteAccess", refused.Message, StringComparison.Ordinal);
+        ServerOptions options = Read((key, address), ("Server:AllowUnauthenticatedRemoteAccess", "true"));
+        Assert.Single(RemoteAccess.FindOpen(options));
+    }
+
+    [Theory]
+    [InlineData("Server:Listen", "127.0.0.1:9490,[::1]:9490,localhost:9490,127.8.8.8:0,unix:/run/equeue.sock")]
+    [InlineData("Server:AdminListen", "localhost:9491")]
+    [InlineData("Server:AdminListen", "none")]
+    public void GivenAnAddressOfThisMachineAlone_WhenRead_ThenItIsTaken(string key, string address)
+        => Assert.Empty(RemoteAccess.FindOpen(Read((key, address))));
+
+    [Theory]
+    [InlineData("require", true)]
+    [InlineData("allow", false)]
+    [InlineData("none", false)]
+    public void GivenCertificatesOfClients_WhenTheyAreRequired_ThenTheDataPortMayBeOpenAndTheAdminPortNot(
+        string asked, bool isTaken)
+    {
+        using var directory = new TempDirectory();
+        using TestAuthority authority = TestAuthority.Create();
+        using TestCertificate certificate = authority.Sign();
+        File.WriteAllText(directory["s.pem"], certificate.CertificatePem);
+        File.WriteAllText(directory["s.key"], certificate.KeyPem);
+        File.WriteAllText(directory["ca.pem"], authority.Pem);
+        (string, string)[] tls =
+        [
+            ("Server:Tls:Certificate", directory["s.pem"]), ("Server:Tls:Key", directory["s.key"]),
+            ("Server:Tls:ClientCertificates", asked), ("Server:Listen", "0.0.0.0:9490"),
+            .. asked == "none" ? [] : ((string, string)[])[("Server:Tls:ClientAuthority", directory["ca.pem"])],
+        ];
+        if (isTaken)
+            Assert.Equal("0.0.0.0:9490", Read(tls).Broker.Listen);
+        else
+            Assert.Throws<ConfigurationException>(() => Read(tls));
+        Assert.Throws<ConfigurationException>(() => Read([.. tls, ("Server:AdminListen", "0.0.0.0:9491")]));
+    }
+
+    private static ServerOptions Read(params (string Key, string Value)[] settings)
+        => SettingsSource.Read(new ConfigurationBuilder()
+            .AddInMemoryCollection(settings.ToDictionary(s => $"EQueue:{s.Key}", s => (string?)s.Value))
+            .Build());
+}

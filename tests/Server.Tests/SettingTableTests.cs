@@ -1,0 +1,91 @@
+using EQueue.Server.Configuration;
+using Microsoft.Extensions.Configuration;
+
+namespace EQueue.Server.Tests;
+
+/// <summary>Every setting, one by one: its default, a value it takes, and one that it refuses.</summary>
+public sealed class SettingTableTests
+{
+    /// <summary>Key, default, a value that is taken as it is shown, and one that is refused (null: every text is a
+    /// path).</summary>
+    private static readonly (string Key, string Usual, string Taken, string? Refused)[] Table =
+    [
+        ("Server:Listen", "127.0.0.1:9490", "[::1]:1", "1"),
+        ("Server:AdminListen", "127.0.0.1:9491", "none", "nowhere"),
+        ("Server:AllowUnauthenticatedRemoteAccess", "false", "true", "1"),
+        ("Server:DataDirectory", Path.GetFullPath("data"), "/d", null),
+        ("Server:Tls:Certificate", "none", "none", null),
+        ("Server:Tls:Key", "none", "none", null),
+        ("Server:Tls:PasswordFile", "none", "none", null),
+        ("Server:Tls:ClientCertificates", "none", "none", "some"),
+        ("Server:Tls:ClientAuthority", "none", "none", null),
+        ("Admin:MaxBodyBytes", "8388608", "1024", "1023"),
+        ("Admin:MaxRequests", "32", "10000", "0"),
+        ("Admin:MaxStreams", "16", "0", "1001"),
+        ("Admin:RequestTimeout", "00:00:30", "00:10:00", "999ms"),
+        ("Store:FlushPolicy", "sync", "async", "both"),
+        ("Store:FlushInterval", "00:00:00.1000000", "01:00:00", "0.5ms"),
+        ("Store:SegmentSizeBytes", "536870912", "1073741824", "65535"),
+        ("Store:TailMemoryBytes", "33554432", "1073741824", "32767"),
+        ("Store:PageCacheBytes", "268435456", "0", "-1"),
+        ("Store:MaxLogBytes", "0", "9000000000", "all"),
+        ("Store:ColdReadBytesPerSecond", "134217728", "1048576", "1048575"),
+        ("Store:PackBytesPerSecond", "33554432", "65536", "65535"),
+        ("Store:ScrubBytesPerSecond", "4194304", "0", "1"),
+        ("Store:ScrubInterval", "1.00:00:00", "30.00:00:00", "0.5s"),
+        ("Store:Memory", "false", "134217728", "1048575"),
+        ("Store:MemoryFull", "reject", "reject", "wait"),
+        ("Store:Logs", "1", "1", "0"),
+        ("Limits:MaxMessageBytes", "4194304", "1024", "1023"),
+        ("Limits:MaxConnections", "18000", "1000000", "1000001"),
+        ("Limits:MemoryBytes", "536870912", "16777216", "16777215"),
+        ("Limits:ReceiveBytes", "1073741824", "16777216", "16777215"),
+        ("Limits:ParkedBytes", "268435456", "1048576", "1048575"),
+        ("Limits:MaxBacklogWait", "00:10:00", "1.00:00:00", "25h"),
+        ("Topics:AutoCreate", "true", "false", "maybe"),
+        ("Topics:QueueCount", "4", "10000", "10001"),
+        ("Topics:RetentionAge", "7.00:00:00", "00:00:00", "36501d"),
+        ("Topics:RetentionBytes", "0", "1", "1 MB"),
+        ("Topics:RetentionInterval", "00:00:10", "01:00:00", "61m"),
+        ("Groups:ReconnectGrace", "00:00:01", "00:01:00", "2m"),
+        ("Groups:SettleWindow", "00:00:03", "00:00:00", "-1s"),
+        ("Groups:OffsetRetention", "30.00:00:00", "10000.00:00:00", "10001d"),
+        ("Groups:ExpiryInterval", "00:01:00", "01:00:00", "2h"),
+        ("Telemetry:MaxSeries", "100", "0", "-1"),
+        ("Telemetry:OtlpEndpoint", "none", "http://c:4317/", "c"),
+        ("Telemetry:GroupInterval", "00:00:10", "01:00:00", "2h"),
+    ];
+
+    public static TheoryData<string> Keys => [.. Settings.All.Select(setting => setting.Key)];
+
+    [Theory]
+    [MemberData(nameof(Keys))]
+    public void GivenASetting_WhenLeftOutSetAndSetWrongly_ThenItsDefaultItsValueAndItsRangeAreTold(string key)
+    {
+        (_, string usual, string taken, string? refused) = Assert.Single(Table, one => one.Key == key);
+        Setting setting = Settings.Find(key)!;
+        Assert.Equal(usual, setting.Show(Read()));
+        Assert.Equal(taken, setting.Show(Read((key, taken))));
+        if (refused is null)
+            return;
+        string message = Assert.Throws<ConfigurationException>(() => Read((key, refused))).Message;
+        Assert.Equal($"{key} is '{refused}': allowed is {setting.Allowed}.", message);
+    }
+
+    [Theory]
+    [InlineData("Serilog:MinimumLevel", "Loud")]
+    [InlineData("Serilog:MinimumLevel:Default", "2")]
+    [InlineData("Serilog:MinimumLevel:Override:EQueue.Broker", "Off")]
+    public void GivenALevelThatIsNone_WhenRead_ThenTheMessageNamesThoseThatThereAre(string key, string value)
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => SettingsSource.Read(new ConfigurationBuilder()
+            .AddInMemoryCollection([new(key, value)]).Build()));
+        Assert.Equal(
+            $"{key} is '{value}': allowed is Verbose, Debug, Information, Warning, Error, Fatal.", refused.Message);
+    }
+
+    private static ServerOptions Read(params (string Key, string Value)[] settings)
+        => SettingsSource.Read(new ConfigurationBuilder()
+            .AddInMemoryCollection(settings.ToDictionary(s => $"EQueue:{s.Key}", s => (string?)s.Value))
+            .Build());
+}
