@@ -9,4 +9,7 @@ internal sealed record CliStreams(Stream Input, Stream Output, TextWriter Error,
 {
     /// <summary>Whether a person reads the errors and remarks directly.</summary>
     public bool IsErrorTerminal { get; init; }
+
+    /// <summary>Looks a variable of the environment up.</summary>
+    public Func<string, string?> Variable { get; init; } = Environment.GetEnvironmentVariable;
 }

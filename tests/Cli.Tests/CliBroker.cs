@@ -17,6 +17,8 @@ internal sealed class CliBroker : IAsyncDisposable
 
     public string Address { get; private set; } = "127.0.0.1:0";
 
+    public string DataDirectory => _directory["data"];
+
     public EQueueClient Client { get; private set; } = null!;
 
     public static async Task<CliBroker> StartAsync()

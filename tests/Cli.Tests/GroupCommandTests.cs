@@ -74,6 +74,7 @@ public sealed class GroupCommandTests : CommandTest
 
         await FailsAsync(ExitCode.Refused, "GroupBusy", "group", "reset", "billing", "--to", "begin");
         await FailsAsync(ExitCode.Refused, "GroupBusy", "group", "delete", "billing", "--yes");
+        await FailsAsync(ExitCode.Refused, "GroupBusy", "group", "delete", "billing", "--dry-run");
     }
 
     [Fact]
@@ -93,6 +94,35 @@ public sealed class GroupCommandTests : CommandTest
         Assert.Equal(["b", "c", "d"], (await DoneAsync("consume", "orders", "--group", "billing")).OutputLines);
         await DoneAsync("group", "reset", "billing", "--to", "offset:3");
         Assert.Equal(["d"], (await DoneAsync("consume", "orders", "--group", "billing")).OutputLines);
+    }
+
+    [Fact]
+    public async Task GivenADryRun_WhenTopicsGroupsOrQuotasWouldGo_ThenItTellsWhatAndAllIsAsItWas()
+    {
+        CliRun topic = await DoneAsync("topic", "delete", "orders", "--dry-run");
+        Assert.Matches(@"^orders would be deleted with up to 4 messages, \d+ bytes; nothing was changed", topic.Error);
+        Assert.Matches(
+            """^{"topic":"orders","messages":4,"bytes":\d+,"preview":true}\n$""",
+            (await DoneAsync("topic", "delete", "orders", "--yes", "--dry-run", "--json")).OutputText);
+        await DoneAsync("topic", "describe", "orders");
+        await FailsAsync(ExitCode.NotFound, "UnknownTopic", "topic", "delete", "nope", "--dry-run");
+
+        CliRun group = await DoneAsync("group", "delete", "billing", "--dry-run");
+        Assert.Equal(
+            "billing would be deleted with its progress in 1 queue; nothing was changed", group.Error.TrimEnd());
+        Assert.Equal(
+            """{"group":"billing","topic":"orders","queues":1,"preview":true}""",
+            Assert.Single((await DoneAsync(
+                "group", "delete", "billing", "--topic", "orders", "--dry-run", "--json")).OutputLines));
+        await DoneAsync("group", "describe", "billing");
+        await FailsAsync(ExitCode.NotFound, "UnknownGroup", "group", "delete", "nobody", "--dry-run");
+
+        await DoneAsync("quota", "set", "topic", "orders", "--request-rate", "50");
+        Assert.Contains(
+            "nothing was changed", (await DoneAsync("quota", "remove", "topic", "orders", "--dry-run")).Error,
+            StringComparison.Ordinal);
+        Assert.Single((await DoneAsync("quota", "list")).OutputLines);
+        await FailsAsync(ExitCode.NotFound, "NotFound", "quota", "remove", "topic", "nope", "--dry-run");
     }
 
     [Fact]

@@ -44,6 +44,19 @@ public sealed class TlsCommandTests : IAsyncLifetime
         Assert.Equal("over TLS\n", read.OutputText);
     }
 
+    [Fact]
+    public async Task GivenAContextWithTheFiles_WhenACommandNamesNoServer_ThenItIsServedOverTls()
+    {
+        CliRun added = await InContextAsync(
+            "context", "add", "safe", "--tls-ca", _directory["ca.pem"], "--tls-cert", _directory["client.pem"],
+            "--tls-key", _directory["client.key"], "--server", $"{_broker.EndPoint}");
+        Assert.True(added.ExitCode == ExitCode.Done, added.Error);
+        CliRun sent = await InContextAsync("send", "t", "over TLS");
+        Assert.True(sent.ExitCode == ExitCode.Done, sent.Error);
+        CliRun plain = await InContextAsync("topic", "list", "--tls", "--timeout", "5s");
+        Assert.Equal(ExitCode.Refused, plain.ExitCode);
+    }
+
     [Theory]
     [InlineData("", "speaks TLS")]
     [InlineData("--tls", "the certificate is not trusted")]
@@ -74,6 +87,10 @@ public sealed class TlsCommandTests : IAsyncLifetime
 
     private Task<CliRun> RunAsync(string[] arguments) =>
         CliRun.RunAsync([.. arguments, "--server", $"{_broker.EndPoint}"]);
+
+    private Task<CliRun> InContextAsync(params string[] arguments) => CliRun.RunAsync(
+        arguments, [], name => name is "XDG_CONFIG_HOME" or "APPDATA" ? _directory["home"] : null,
+        TestContext.Current.CancellationToken);
 
     private IEnumerable<string> Split(string flags) => flags
         .Split(' ', StringSplitOptions.RemoveEmptyEntries)

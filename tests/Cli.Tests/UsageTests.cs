@@ -83,6 +83,26 @@ public sealed class UsageTests
         "group reset g --to begin --queue 0",
         "group reset g --to begin --topic t --queue -1",
         "group delete g",
+        "explain",
+        "explain t --queue 0 --offset 0",
+        "explain t --queue 0 --group g",
+        "explain t --queue -1 --offset 0 --group g",
+        "explain t --queue 0 --offset -1 --group g",
+        "group lag --interval 1s",
+        "group lag --watch --interval 50ms",
+        "top --interval soon",
+        "top --rows 0",
+        "context",
+        "context add",
+        "context add prod",
+        "context add no/slash --server 127.0.0.1:1",
+        "context add prod --server host:port",
+        "context use",
+        "perf --seconds 0",
+        "perf --seconds 61",
+        "perf --size 15",
+        "perf --queues 0",
+        "perf --rate 0",
         "topic list --server host:port",
         "topic list --nope",
     ];
@@ -95,6 +115,7 @@ public sealed class UsageTests
         Assert.Equal(ExitCode.Usage, run.ExitCode);
         Assert.Empty(run.Output);
         Assert.StartsWith("equeue: ", run.Error, StringComparison.Ordinal);
+        Assert.Matches(@"\nnext: equeue [a-z -]*--help shows what it takes\r?\n$", run.Error);
     }
 
     [Fact]
@@ -105,6 +126,7 @@ public sealed class UsageTests
         JsonElement error = JsonDocument.Parse(run.Error).RootElement.GetProperty("error");
         Assert.Equal("Usage", error.GetProperty("code").GetString());
         Assert.NotEmpty(error.GetProperty("message").GetString()!);
+        Assert.Equal("equeue send --help shows what it takes", error.GetProperty("next").GetString());
         Assert.False(error.GetProperty("retriable").GetBoolean());
     }
 
@@ -134,11 +156,17 @@ public sealed class UsageTests
     [InlineData("send t body")]
     [InlineData("consume t --queue 0")]
     [InlineData("find t --last 1")]
+    [InlineData("explain t --queue 0 --offset 0 --group g")]
+    [InlineData("group lag --watch")]
+    [InlineData("top")]
+    [InlineData("perf")]
     public async Task GivenNoBroker_WhenRun_ThenTheExitCodeIsFourWithinTheTimeout(string line)
     {
         string[] arguments = [.. line.Split(' '), "--server", "127.0.0.1:1", "--timeout", "300ms", "--json"];
         CliRun run = await CliRun.RunAsync(arguments);
         Assert.Equal(ExitCode.Unreachable, run.ExitCode);
-        Assert.True(JsonDocument.Parse(run.Error).RootElement.GetProperty("error").GetProperty("retriable").GetBoolean());
+        JsonElement error = JsonDocument.Parse(run.Error).RootElement.GetProperty("error");
+        Assert.True(error.GetProperty("retriable").GetBoolean());
+        Assert.Contains("equeue-server", error.GetProperty("next").GetString(), StringComparison.Ordinal);
     }
 }

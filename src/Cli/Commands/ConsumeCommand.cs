@@ -11,7 +11,9 @@ internal static class ConsumeCommand
     {
         var consume = new ConsumeOptions();
         var command = new Command(
-            "consume", "Prints messages: those that are there when it starts, or with --follow all that come.");
+            "consume",
+            "Prints messages: those that are there when it starts, or with --follow all that come. "
+            + "Example: equeue consume orders --group billing --follow");
         consume.AddTo(command);
         command.SetAction(async (parsed, cancellationToken) =>
         {

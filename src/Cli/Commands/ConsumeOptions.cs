@@ -37,20 +37,7 @@ internal sealed class ConsumeOptions
         HelpName = "X",
     };
 
-    private readonly Option<long?> _count = new("--count")
-    {
-        Description = "Ends after so many messages.",
-        HelpName = "N",
-    };
-
-    private readonly Option<bool> _follow = new("--follow") { Description = "Goes on with messages that come later." };
-
-    private readonly Option<TimeSpan?> _idleExit = new("--idle-exit")
-    {
-        Description = "Ends when no message came for so long: 500ms, 5s, 1m.",
-        HelpName = "TIME",
-        CustomParser = result => DurationText.Parse(result),
-    };
+    private readonly EndOptions _end = new();
 
     private readonly Option<string?> _format = new("--format")
     {
@@ -66,8 +53,10 @@ internal sealed class ConsumeOptions
     public void AddTo(Command command)
     {
         command.Arguments.Add(_topic);
-        foreach (Option option in new Option[] { _group, _queue, _from, _tag, _count, _follow, _idleExit, _format })
+        foreach (Option option in new Option[] { _group, _queue, _from, _tag })
             command.Options.Add(option);
+        _end.AddTo(command);
+        command.Options.Add(_format);
     }
 
     /// <exception cref="UsageException">The options contradict each other.</exception>
@@ -78,7 +67,7 @@ internal sealed class ConsumeOptions
         if (group is null == queue is null) throw new UsageException("Give exactly one of --group and --queue.");
         if (group is "") throw new UsageException("--group must not be empty.");
         if (queue is < 0) throw new UsageException("--queue must be 0 or more.");
-        if (parsed.GetValue(_count) is < 1) throw new UsageException("--count must be 1 or more.");
+        _end.Check(parsed);
         return new ConsumeRequest
         {
             Topic = parsed.GetRequiredValue(_topic),
@@ -86,9 +75,9 @@ internal sealed class ConsumeOptions
             Queue = queue ?? 0,
             From = parsed.GetValue(_from),
             Tags = parsed.GetValue(_tag) is { } tag ? [tag] : [],
-            Count = parsed.GetValue(_count),
-            Follow = parsed.GetValue(_follow),
-            IdleExit = parsed.GetValue(_idleExit),
+            Count = _end.Count(parsed),
+            Follow = _end.Follows(parsed),
+            IdleExit = _end.IdleExit(parsed),
             Format = MessageFormats.Read(parsed.GetValue(_format), isJson),
         };
     }

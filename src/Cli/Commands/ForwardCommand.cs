@@ -18,7 +18,8 @@ internal static class ForwardCommand
         var command = new Command(
             "forward",
             "Sends a topic's messages on to another topic, at least once: those that are there when it starts, or with "
-            + "--follow all that come.");
+            + "--follow all that come. "
+            + "Example: equeue forward --from 127.0.0.1:9490/orders --to backup.example:9490/orders");
         forward.AddTo(command);
         command.SetAction(async (parsed, cancellationToken) =>
         {

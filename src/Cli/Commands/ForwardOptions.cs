@@ -40,39 +40,16 @@ internal sealed class ForwardOptions
         CustomParser = StartText.Parse,
     };
 
-    private readonly Option<string?> _durability = new("--durability")
-    {
-        Description = "What to wait for at the target; without it the broker's flush policy.",
-        HelpName = "written|durable",
-    };
+    private readonly Option<string?> _durability = DurabilityText.Option(
+        "What to wait for at the target; without it the broker's flush policy.");
 
-    private readonly Option<long?> _count = new("--count")
-    {
-        Description = "Ends after so many messages.",
-        HelpName = "N",
-    };
-
-    private readonly Option<bool> _follow = new("--follow") { Description = "Goes on with messages that come later." };
-
-    private readonly Option<TimeSpan?> _idleExit = new("--idle-exit")
-    {
-        Description = "Ends when no message came for so long: 500ms, 5s, 1m.",
-        HelpName = "TIME",
-        CustomParser = result => DurationText.Parse(result),
-    };
-
-    public ForwardOptions()
-    {
-        _durability.AcceptOnlyFromAmong("written", "durable");
-    }
+    private readonly EndOptions _end = new();
 
     public void AddTo(Command command)
     {
-        foreach (Option option in new Option[]
-            { _from, _to, _group, _start, _durability, _count, _follow, _idleExit })
-        {
+        foreach (Option option in new Option[] { _from, _to, _group, _start, _durability })
             command.Options.Add(option);
-        }
+        _end.AddTo(command);
     }
 
     public TopicAddress From(ParseResult parsed) => parsed.GetRequiredValue(_from)!;
@@ -84,7 +61,7 @@ internal sealed class ForwardOptions
     {
         if (parsed.GetValue(_group) is { } group && !NameRules.IsValid(group))
             throw new UsageException($"--group must be a name of 1 to 249 of A-Z a-z 0-9 . _ -; found '{group}'.");
-        if (parsed.GetValue(_count) is < 1) throw new UsageException("--count must be 1 or more.");
+        _end.Check(parsed);
     }
 
     /// <param name="parsed">Checked before.</param>
@@ -96,15 +73,10 @@ internal sealed class ForwardOptions
         To = To(parsed),
         Group = parsed.GetValue(_group) ?? GroupFor(target),
         Start = parsed.GetValue(_start),
-        Durability = parsed.GetValue(_durability) switch
-        {
-            "written" => Durability.Written,
-            "durable" => Durability.Durable,
-            _ => Durability.Policy,
-        },
-        Count = parsed.GetValue(_count),
-        Follow = parsed.GetValue(_follow),
-        IdleExit = parsed.GetValue(_idleExit),
+        Durability = DurabilityText.Read(parsed.GetValue(_durability)),
+        Count = _end.Count(parsed),
+        Follow = _end.Follows(parsed),
+        IdleExit = _end.IdleExit(parsed),
         Patience = patience,
     };
 

@@ -8,15 +8,21 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace EQueue.Cli.Commands;
 
 /// <summary>The options that every command takes.</summary>
-internal sealed class GlobalOptions
+/// <param name="variable">Looks a variable of the environment up.</param>
+internal sealed partial class GlobalOptions(Func<string, string?> variable)
 {
-    private readonly Option<string> _server = new("--server")
+    private readonly Option<string?> _server = new("--server")
     {
-        Description = "The brokers' addresses, separated by commas; without it those of "
-            + "the environment's EQUEUE_SERVER.",
+        Description = "The brokers' addresses, separated by commas; without it those of --context, of the "
+            + $"environment's EQUEUE_SERVER or EQUEUE_CONTEXT, of the context in use, else {UsualServer}.",
         HelpName = "HOST:PORT[,HOST:PORT]",
-        DefaultValueFactory = _ => Environment.GetEnvironmentVariable("EQUEUE_SERVER") is { Length: > 0 } server
-            ? server : "127.0.0.1:9490",
+        Recursive = true,
+    };
+
+    private readonly Option<string?> _context = new("--context")
+    {
+        Description = "The servers of this context (see equeue context --help).",
+        HelpName = "NAME",
         Recursive = true,
     };
 
@@ -65,6 +71,7 @@ internal sealed class GlobalOptions
     public void AddTo(RootCommand root)
     {
         root.Options.Add(_server);
+        root.Options.Add(_context);
         root.Options.Add(_tls);
         root.Options.Add(_tlsAuthority);
         root.Options.Add(_tlsCertificate);
@@ -77,17 +84,22 @@ internal sealed class GlobalOptions
 
     public TimeSpan Timeout(ParseResult parsed) => parsed.GetValue(_timeout);
 
-    /// <summary>Whether <c>--server</c> was given.</summary>
-    public bool NamesServer(ParseResult parsed) => parsed.GetResult(_server) is { Implicit: false };
-
     /// <summary>A client of the servers that were named.</summary>
     /// <exception cref="UsageException">An address cannot be read.</exception>
     public EQueueClient CreateClient(ParseResult parsed) =>
-        CreateClient(parsed, parsed.GetValue(_server)!, NullLoggerFactory.Instance);
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance);
+
+    /// <summary>A client of one of the servers that were named.</summary>
+    public EQueueClient CreateClient(ParseResult parsed, string address) =>
+        CreateClient(parsed, address, ReadTls(parsed), NullLoggerFactory.Instance);
 
     /// <summary>A client of other servers.</summary>
     /// <exception cref="UsageException">An address cannot be read.</exception>
-    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers)
+    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers) =>
+        CreateClient(parsed, addresses, GivenTls(parsed), loggers);
+
+    private EQueueClient CreateClient(
+        ParseResult parsed, string addresses, TlsOptions? tls, ILoggerFactory loggers)
     {
         TimeSpan timeout = Timeout(parsed);
         try
@@ -95,7 +107,7 @@ internal sealed class GlobalOptions
             return new EQueueClient(new ClientOptions
             {
                 Addresses = addresses,
-                Tls = ReadTls(parsed),
+                Tls = tls,
                 ClientName = $"equeue/{Environment.ProcessId}",
                 RequestTimeout = timeout,
                 ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),
@@ -106,13 +118,5 @@ internal sealed class GlobalOptions
         {
             throw new UsageException(exception.Message);
         }
-    }
-    private TlsOptions? ReadTls(ParseResult parsed)
-    {
-        (string? authority, string? certificate, string? key) =
-            (parsed.GetValue(_tlsAuthority), parsed.GetValue(_tlsCertificate), parsed.GetValue(_tlsKey));
-        return parsed.GetValue(_tls) || authority is not null || certificate is not null || key is not null
-            ? new TlsOptions { AuthorityFile = authority, CertificateFile = certificate, KeyFile = key }
-            : null;
     }
 }

@@ -1,19 +1,23 @@
 using System.CommandLine;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
+using EQueue.Cli.Watching;
 using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 
-/// <summary><c>group list | describe | reset | delete</c>.</summary>
+/// <summary><c>group list | describe | lag | reset | delete</c>.</summary>
 internal static class GroupCommands
 {
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
-        var group = new Command("group", "Lists, describes, resets and deletes consumer groups.");
+        var group = new Command(
+            "group",
+            "Lists, describes, watches, resets and deletes consumer groups. Example: equeue group describe billing");
         group.Subcommands.Add(CreateList(options, streams));
         group.Subcommands.Add(CreateDescribe(options, streams));
+        group.Subcommands.Add(CreateLag(options, streams));
         group.Subcommands.Add(CreateReset(options, streams));
         group.Subcommands.Add(CreateDelete(options, streams));
         return group;
@@ -26,7 +30,7 @@ internal static class GroupCommands
 
     private static Command CreateList(GlobalOptions options, CliStreams streams)
     {
-        var command = new Command("list", "Lists the groups by name.");
+        var command = new Command("list", "Lists the groups by name. Example: equeue group list --json");
         command.SetAction(async (parsed, cancellationToken) =>
         {
             await using EQueueClient client = options.CreateClient(parsed);
@@ -42,7 +46,12 @@ internal static class GroupCommands
     {
         Argument<string> name = GroupArgument();
         var command = new Command(
-            "describe", "Tells a group's members, who has which queue, and how far it is behind.") { name };
+            "describe",
+            "Tells a group's members, who has which queue, and how far it is behind. "
+            + "Example: equeue group describe billing")
+        {
+            name,
+        };
         command.SetAction(async (parsed, cancellationToken) =>
         {
             string group = parsed.GetRequiredValue(name);
@@ -51,6 +60,45 @@ internal static class GroupCommands
                 group, cancellationToken: cancellationToken);
             new GroupWriter(streams, options.IsJson(parsed)).Write(group, described);
             return ExitCode.Done;
+        });
+        return command;
+    }
+
+    private static Command CreateLag(GlobalOptions options, CliStreams streams)
+    {
+        var names = new Argument<string[]>("group")
+        {
+            Description = "The groups' names; none = all groups.",
+            HelpName = "G...",
+            Arity = ArgumentArity.ZeroOrMore,
+        };
+        var watch = new Option<bool>("--watch") { Description = "Looks again and again, until Ctrl-C." };
+        Option<TimeSpan> interval = WatchOptions.Interval(TimeSpan.FromSeconds(2));
+        var command = new Command(
+            "lag",
+            "Tells how far groups are behind, the furthest first: messages not committed, and the age of the oldest. "
+            + "Example: equeue group lag billing --watch")
+        {
+            names, watch, interval,
+        };
+        command.SetAction(async (parsed, cancellationToken) =>
+        {
+            bool isWatched = parsed.GetValue(watch);
+            if (!isWatched && parsed.GetResult(interval) is { Implicit: false })
+                throw new UsageException("--interval goes with --watch.");
+            TimeProvider time = TimeProvider.System;
+            bool isJson = options.IsJson(parsed);
+            await using EQueueClient client = options.CreateClient(parsed);
+            return await new Screen(streams, time, redraws: isWatched && streams.IsTerminal && !isJson).RunAsync(
+                parsed.GetValue(interval),
+                isWatched ? null : 1,
+                async token =>
+                {
+                    IReadOnlyList<GroupLagLine> lines = await GroupLagLine.ReadAsync(
+                        client.Admin, parsed.GetValue(names) ?? [], token);
+                    return page => LagWriter.Write(page, lines, time.GetUtcNow(), isJson);
+                },
+                cancellationToken);
         });
         return command;
     }
@@ -77,7 +125,9 @@ internal static class GroupCommands
             CustomParser = ResetText.Parse,
         };
         var preview = new Option<bool>("--dry-run") { Description = "Only tells what would become of each queue." };
-        var command = new Command("reset", "Sets where a group without members goes on.")
+        var command = new Command(
+            "reset",
+            "Sets where a group without members goes on. Example: equeue group reset billing --to by:-100 --dry-run")
         {
             name, topic, queues, instance, to, preview,
         };
@@ -111,14 +161,33 @@ internal static class GroupCommands
         Argument<string> name = GroupArgument();
         Option<string?> topic = TopicOption("Only the group's progress in this topic.");
         var yes = new Option<bool>("--yes") { Description = "Really: its progress goes." };
-        var command = new Command("delete", "Deletes a group without members.") { name, topic, yes };
+        Option<bool> preview = DryRunOption.Create();
+        var command = new Command(
+            "delete", "Deletes a group without members. Example: equeue group delete billing --dry-run")
+        {
+            name, topic, yes, preview,
+        };
         command.SetAction(async (parsed, cancellationToken) =>
         {
             string group = parsed.GetRequiredValue(name);
             string? only = parsed.GetValue(topic);
             string what = only is null ? group : $"{group} in {only}";
-            if (!parsed.GetValue(yes)) throw new UsageException($"Deleting {what} cannot be undone: add --yes.");
+            bool isPreview = parsed.GetValue(preview);
+            if (!isPreview && !parsed.GetValue(yes))
+            {
+                throw new UsageException(
+                    $"Deleting {what} cannot be undone: add --yes, or --dry-run to see what goes.");
+            }
+
             await using EQueueClient client = options.CreateClient(parsed);
+            if (isPreview)
+            {
+                GroupDescription found = await client.Admin.DescribeGroupAsync(
+                    group, only, withAges: false, cancellationToken);
+                new GroupWriter(streams, options.IsJson(parsed)).WriteDeletable(group, only, found);
+                return ExitCode.Done;
+            }
+
             await client.Admin.DeleteGroupAsync(group, only, cancellationToken);
             if (options.IsJson(parsed))
             {

@@ -11,7 +11,10 @@ internal static class LogCommands
 {
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
-        var log = new Command("log", "Checks and shows a data directory, without a broker; nothing is written.");
+        var log = new Command(
+            "log",
+            "Checks and shows a data directory, without a broker; nothing is written. "
+            + "Example: equeue log verify /var/lib/equeue");
         log.Subcommands.Add(CreateVerify(options, streams));
         log.Subcommands.Add(CreateInspect(options, streams));
         return log;
@@ -22,7 +25,10 @@ internal static class LogCommands
     private static Command CreateVerify(GlobalOptions options, CliStreams streams)
     {
         Argument<string> directory = DirectoryArgument();
-        var command = new Command("verify", "Checks every byte of the log; ends with 6 when something is damaged.")
+        var command = new Command(
+            "verify",
+            "Checks every byte of the log; ends with 6 when something is damaged. "
+            + "Example: equeue log verify /var/lib/equeue")
         {
             directory,
         };
@@ -44,7 +50,10 @@ internal static class LogCommands
         var entries = new Option<bool>("--entries") { Description = "Lists the entries too." };
         var from = new Option<long>("--from") { Description = "The first entry's position.", HelpName = "POSITION" };
         var count = new Option<long?>("--count") { Description = "Ends after so many entries.", HelpName = "N" };
-        var command = new Command("inspect", "Lists segments and snapshots, and with --entries what they hold.")
+        var command = new Command(
+            "inspect",
+            "Lists segments and snapshots, and with --entries what they hold. "
+            + "Example: equeue log inspect /var/lib/equeue --entries --count 100")
         {
             directory, entries, from, count,
         };

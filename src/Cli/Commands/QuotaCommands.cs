@@ -1,5 +1,4 @@
 using System.CommandLine;
-using System.CommandLine.Parsing;
 using System.Globalization;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
@@ -16,7 +15,10 @@ internal static class QuotaCommands
 
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
-        var quota = new Command("quota", "Sets, removes and lists how fast clients and topics may go.");
+        var quota = new Command(
+            "quota",
+            "Sets, removes and lists how fast clients and topics may go. "
+            + "Example: equeue quota set client billing --produce-rate 10MiB");
         quota.Subcommands.Add(CreateSet(options, streams));
         quota.Subcommands.Add(CreateRemove(options, streams));
         quota.Subcommands.Add(CreateList(options, streams));
@@ -49,10 +51,12 @@ internal static class QuotaCommands
         {
             Description = "Requests per second.",
             HelpName = "N",
-            CustomParser = ParseCount,
+            CustomParser = CountText.Parse,
         };
         var command = new Command(
-            "set", "Sets a quota in place of the one before. Who is faster waits; nothing is refused.")
+            "set",
+            "Sets a quota in place of the one before. Who is faster waits; nothing is refused. "
+            + "Example: equeue quota set topic '*' --request-rate 5000")
         {
             kind, name, produce, fetch, requests,
         };
@@ -81,14 +85,26 @@ internal static class QuotaCommands
     {
         Argument<QuotaKind> kind = KindArgument();
         Argument<string> name = NameArgument();
-        var command = new Command("remove", "Removes a quota.") { kind, name };
+        Option<bool> preview = DryRunOption.Create();
+        var command = new Command("remove", "Removes a quota. Example: equeue quota remove client billing")
+        {
+            kind, name, preview,
+        };
         command.SetAction(async (parsed, cancellationToken) =>
         {
             var quota = new Quota(parsed.GetRequiredValue(kind), parsed.GetRequiredValue(name), 0, 0, 0);
             await using EQueueClient client = options.CreateClient(parsed);
             IReadOnlyList<Quota> known = await client.Admin.ListQuotasAsync(cancellationToken);
-            if (!known.Any(one => one.Kind == quota.Kind && one.Name == quota.Name))
-                throw new NothingFoundException($"There is no quota of {Text(quota.Kind)} '{quota.Name}'.");
+            Quota found = known.FirstOrDefault(one => one.Kind == quota.Kind && one.Name == quota.Name)
+                ?? throw new NothingFoundException($"There is no quota of {Text(quota.Kind)} '{quota.Name}'.");
+            if (parsed.GetValue(preview))
+            {
+                if (options.IsJson(parsed)) Write(streams.Output, found);
+                await streams.Error.WriteLineAsync(
+                    $"the quota of {Text(quota.Kind)} {quota.Name} would be removed; nothing was changed");
+                return ExitCode.Done;
+            }
+
             await client.Admin.SetQuotaAsync(quota, cancellationToken);
             if (options.IsJson(parsed)) Write(streams.Output, quota);
             else await streams.Error.WriteLineAsync($"removed the quota of {Text(quota.Kind)} {quota.Name}");
@@ -99,7 +115,7 @@ internal static class QuotaCommands
 
     private static Command CreateList(GlobalOptions options, CliStreams streams)
     {
-        var command = new Command("list", "Lists the quotas; 0 is no bound.");
+        var command = new Command("list", "Lists the quotas; 0 is no bound. Example: equeue quota list --json");
         command.SetAction(async (parsed, cancellationToken) =>
         {
             await using EQueueClient client = options.CreateClient(parsed);
@@ -127,14 +143,6 @@ internal static class QuotaCommands
 
     private static Option<long?> Rate(string name, string description) =>
         new(name) { Description = description, HelpName = "SIZE", CustomParser = SizeText.Parse };
-
-    private static long? ParseCount(ArgumentResult result)
-    {
-        string text = result.Tokens[0].Value;
-        if (long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long count)) return count;
-        result.AddError($"'{text}' is no number of requests.");
-        return null;
-    }
 
     private static void Write(Stream output, Quota quota) => JsonLine.Write(output, json =>
     {

@@ -17,7 +17,10 @@ internal static class SendCommand
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
         var sendOptions = new SendOptions();
-        var command = new Command("send", "Sends messages and ends when every one is acknowledged.");
+        var command = new Command(
+            "send",
+            "Sends messages and ends when every one is acknowledged. "
+            + "Example: equeue send orders 'one coffee' --key customer-7 --tag paid --receipts");
         sendOptions.AddTo(command);
         command.SetAction((parsed, cancellationToken) =>
             RunAsync(new SendJob(options, sendOptions, parsed, streams), cancellationToken));

@@ -56,11 +56,8 @@ internal sealed class SendOptions
 
     private readonly Option<int> _rate = new("--rate") { Description = "Messages per second at most.", HelpName = "N" };
 
-    private readonly Option<string?> _durability = new("--durability")
-    {
-        Description = "What to wait for; without it the broker's flush policy.",
-        HelpName = "written|durable",
-    };
+    private readonly Option<string?> _durability = DurabilityText.Option(
+        "What to wait for; without it the broker's flush policy.");
 
     private readonly Option<TimeSpan> _deliveryTimeout = new("--delivery-timeout")
     {
@@ -72,11 +69,6 @@ internal sealed class SendOptions
     };
 
     private readonly Option<bool> _receipts = new("--receipts") { Description = "Prints where each message is." };
-
-    public SendOptions()
-    {
-        _durability.AcceptOnlyFromAmong("written", "durable");
-    }
 
     public void AddTo(Command command)
     {
@@ -95,12 +87,7 @@ internal sealed class SendOptions
 
     public string? Lines(ParseResult parsed) => parsed.GetValue(_lines);
 
-    public Durability Durability(ParseResult parsed) => parsed.GetValue(_durability) switch
-    {
-        "written" => Protocol.Durability.Written,
-        "durable" => Protocol.Durability.Durable,
-        _ => Protocol.Durability.Policy,
-    };
+    public Durability Durability(ParseResult parsed) => DurabilityText.Read(parsed.GetValue(_durability));
 
     /// <summary>The single message to send, unless lines are.</summary>
     public async Task<byte[]> ReadBodyAsync(ParseResult parsed, CancellationToken cancellationToken)

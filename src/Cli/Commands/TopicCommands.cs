@@ -13,7 +13,9 @@ internal static class TopicCommands
 {
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
-        var topic = new Command("topic", "Creates, changes, lists, describes and deletes topics.");
+        var topic = new Command(
+            "topic",
+            "Creates, changes, lists, describes and deletes topics. Example: equeue topic create orders --queues 8");
         topic.Subcommands.Add(CreateCreate(options, streams));
         topic.Subcommands.Add(CreateAlter(options, streams));
         topic.Subcommands.Add(CreateAlterQueues(options, streams));
@@ -102,7 +104,7 @@ internal static class TopicCommands
 
     private static Command CreateList(GlobalOptions options, CliStreams streams)
     {
-        var command = new Command("list", "Lists the topics by name.");
+        var command = new Command("list", "Lists the topics by name. Example: equeue topic list --json");
         command.SetAction(async (parsed, cancellationToken) =>
         {
             await using EQueueClient client = options.CreateClient(parsed);
@@ -136,7 +138,9 @@ internal static class TopicCommands
 
     private static Command CreateDescribe(GlobalOptions options, CliStreams streams)
     {
-        var command = new Command("describe", "Tells topics' settings and where their queues begin and end.");
+        var command = new Command(
+            "describe",
+            "Tells topics' settings and where their queues begin and end. Example: equeue topic describe orders");
         TopicNames names = AddNames(command);
         command.SetAction((parsed, cancellationToken) => new TopicErrand<TopicDescription>(
             "described",
@@ -148,12 +152,30 @@ internal static class TopicCommands
     private static Command CreateDelete(GlobalOptions options, CliStreams streams)
     {
         var yes = new Option<bool>("--yes") { Description = "Really: messages and groups' progress go too." };
-        var command = new Command("delete", "Deletes topics with their messages.") { yes };
+        Option<bool> preview = DryRunOption.Create();
+        var command = new Command(
+            "delete", "Deletes topics with their messages. Example: equeue topic delete orders --dry-run")
+        {
+            yes, preview,
+        };
         TopicNames names = AddNames(command);
         command.SetAction((parsed, cancellationToken) =>
         {
+            if (parsed.GetValue(preview))
+            {
+                return new TopicErrand<TopicDescription>(
+                    "nothing was changed; without --dry-run and with --yes there go",
+                    (admin, topic, token) => admin.DescribeTopicAsync(topic, token),
+                    static (writer, topic, _) => writer.WriteDeletableAsync(topic))
+                    .RunAsync(options, names, parsed, streams, cancellationToken);
+            }
+
             if (!parsed.GetValue(yes))
-                throw new UsageException($"Deleting {names.Describe(parsed)} cannot be undone: add --yes.");
+            {
+                throw new UsageException(
+                    $"Deleting {names.Describe(parsed)} cannot be undone: add --yes, or --dry-run to see what goes.");
+            }
+
             var errand = new TopicErrand<string>(
                 "deleted",
                 async (admin, topic, token) =>

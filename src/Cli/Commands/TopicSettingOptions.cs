@@ -1,5 +1,4 @@
 using System.CommandLine;
-using System.Globalization;
 using EQueue.Cli.Input;
 using EQueue.Protocol;
 
@@ -99,13 +98,7 @@ internal sealed class TopicSettingOptions
     {
         Description = description,
         HelpName = "N",
-        CustomParser = result =>
-        {
-            string text = result.Tokens[0].Value;
-            if (long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long value)) return value;
-            result.AddError($"{name} '{text}': a number, 0 or more.");
-            return null;
-        },
+        CustomParser = CountText.Parse,
     };
 
     private static BacklogPolicy? Wrong(System.CommandLine.Parsing.ArgumentResult result, string message)

@@ -10,23 +10,14 @@ internal static class ResetText
 {
     public static ResetPosition? TryRead(string text)
     {
-        if (text == "begin") return ResetPosition.Begin;
-        if (text == "end") return ResetPosition.End;
-        int colon = text.IndexOf(':', StringComparison.Ordinal);
-        if (colon < 0) return null;
-        ReadOnlySpan<char> value = text.AsSpan(colon + 1);
-        return text[..colon] switch
+        if (PlaceText.ValueOf("by", text) is not { } by)
         {
-            "offset" when long.TryParse(value, NumberStyles.None, null, out long offset)
-                => ResetPosition.AtOffset(offset),
-            "time" when DateTimeOffset.TryParse(
-                value, CultureInfo.InvariantCulture, DateTimeStyles.AssumeUniversal, out DateTimeOffset time)
-                => ResetPosition.AtTime(time),
-            "by" when long.TryParse(
-                value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long messages)
-                => ResetPosition.By(messages),
-            _ => null,
-        };
+            return PlaceText.TryRead(
+                text, ResetPosition.Begin, ResetPosition.End, ResetPosition.AtOffset, ResetPosition.AtTime);
+        }
+
+        return long.TryParse(by, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long messages)
+            ? ResetPosition.By(messages) : null;
     }
 
     /// <summary>For an option's parser.</summary>

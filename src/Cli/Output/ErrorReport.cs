@@ -10,11 +10,13 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
 {
     /// <param name="exception">Why.</param>
     /// <param name="topic">Of which of many topics; null: of all that was asked for.</param>
-    public void Write(Exception exception, string? topic = null)
+    /// <param name="next">What to do next; null: nothing is known.</param>
+    public void Write(Exception exception, string? topic = null, string? next = null)
     {
         if (!IsJson)
         {
             Error.WriteLine(topic is null ? $"equeue: {exception.Message}" : $"equeue: {topic}: {exception.Message}");
+            if (next is not null) Error.WriteLine($"next: {next}");
             return;
         }
 
@@ -28,6 +30,7 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
             json.WriteString("message", exception.Message);
             json.WriteBoolean("retriable", failure?.IsRetriable ?? false);
             if (topic is not null) json.WriteString("topic", topic);
+            if (next is not null) json.WriteString("next", next);
             json.WriteEndObject();
             json.WriteEndObject();
         }

@@ -103,6 +103,35 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
         }
     }
 
+    /// <summary>Tells what would go with a group, or with its progress in one topic.</summary>
+    /// <exception cref="EQueueException">GroupBusy: as long as it has members, nothing would.</exception>
+    public void WriteDeletable(string name, string? topic, GroupDescription group)
+    {
+        int queues = group.Queues.Count(queue => queue.Committed.Value >= 0);
+        if (group.Members.Count > 0)
+        {
+            throw new EQueueException(
+                ErrorCode.GroupBusy,
+                $"{name} has {Count(group.Members.Count, "member")} and would not be deleted: stop its readers first.");
+        }
+
+        if (!isJson)
+        {
+            string where = topic is null ? "" : $" in {topic}";
+            streams.Error.WriteLine(
+                $"{name}{where} would be deleted with its progress in {Count(queues, "queue")}; nothing was changed");
+            return;
+        }
+
+        JsonLine.Write(streams.Output, json =>
+        {
+            json.WriteString("group", name);
+            json.WriteString("topic", topic);
+            json.WriteNumber("queues", queues);
+            json.WriteBoolean("preview", true);
+        });
+    }
+
     private static string? NameOf(GroupDescription group, int member) => member < 0 || member >= group.Members.Count
         ? null
         : group.Members[member].InstanceId ?? group.Members[member].Client;

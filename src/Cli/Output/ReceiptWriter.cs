@@ -1,6 +1,6 @@
 using System.Text;
+using EQueue.Cli.Input;
 using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
 
@@ -9,7 +9,7 @@ internal sealed class ReceiptWriter(Stream output, bool isJson)
 {
     public void Write(in SendReceipt receipt)
     {
-        string durability = receipt.Durability == Durability.Durable ? "durable" : "written";
+        string durability = DurabilityText.Of(receipt.Durability);
         string time = JsonText.Time(receipt.StoredTime);
         if (!isJson)
         {

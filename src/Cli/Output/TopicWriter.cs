@@ -48,6 +48,27 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
         else await streams.Error.WriteLineAsync($"deleted {topic}");
     }
 
+    /// <summary>Tells what would go with a topic.</summary>
+    public async Task WriteDeletableAsync(TopicDescription topic)
+    {
+        long messages = topic.Queues.Sum(queue => queue.End.Value - queue.Start.Value);
+        long bytes = topic.Queues.Sum(queue => queue.StoredBytes);
+        if (!isJson)
+        {
+            await streams.Error.WriteLineAsync(
+                $"{topic.Topic} would be deleted with up to {messages} messages, {bytes} bytes; nothing was changed");
+            return;
+        }
+
+        JsonLine.Write(streams.Output, json =>
+        {
+            json.WriteString("topic", topic.Topic);
+            json.WriteNumber("messages", messages);
+            json.WriteNumber("bytes", bytes);
+            json.WriteBoolean("preview", true);
+        });
+    }
+
     /// <summary>Has everything printed that was written.</summary>
     public async Task FlushAsync()
     {

@@ -1,0 +1,39 @@
+using EQueue.Protocol;
+
+namespace EQueue.Cli.Output;
+
+/// <summary>What a person may do about an error.</summary>
+internal static class NextStep
+{
+    /// <returns>A sentence; null when the error says it all.</returns>
+    public static string? Of(Exception exception) => exception switch
+    {
+        PartlyDoneException { InnerException: EQueueException cause } => Of(cause.Code),
+        EQueueException failure => Of(failure.Code),
+        _ => null,
+    };
+
+    private static string? Of(ErrorCode code) => code switch
+    {
+        ErrorCode.Unreachable =>
+            "is a broker running there? equeue-server starts one, --server HOST:PORT or equeue context names another",
+        ErrorCode.Timeout => "try again, or wait longer with --timeout 2m",
+        ErrorCode.ConnectionLost => "try again: the broker may have been started anew",
+        ErrorCode.AuthenticationFailed => "see --tls, --tls-ca, --tls-cert and --tls-key, and the broker's log",
+        ErrorCode.UnknownTopic => "equeue topic list shows those there are",
+        ErrorCode.UnknownQueue => "equeue topic describe TOPIC shows those there are",
+        ErrorCode.UnknownGroup => "equeue group list shows those there are",
+        ErrorCode.TopicExists => "equeue topic alter changes its settings",
+        ErrorCode.GroupBusy => "stop its readers, which equeue group describe GROUP shows, and try again",
+        ErrorCode.QueueNotReadable => "equeue topic alter-queues TOPIC --queue all --readable true opens it",
+        ErrorCode.QueueNotWritable => "equeue topic alter-queues TOPIC --queue all --writable true opens it",
+        ErrorCode.MessageTooLarge => "equeue topic alter TOPIC --max-message-bytes SIZE takes larger ones",
+        ErrorCode.QueueFull => "equeue group lag shows who is behind",
+        ErrorCode.StorageFull =>
+            "make room on the broker's disk, or keep less: equeue topic alter TOPIC --retention-age 1d",
+        ErrorCode.StoreFaulted => "look at the broker's log and disk, then start it again",
+        ErrorCode.DamagedData or ErrorCode.CorruptBatch => "equeue log verify DIR tells what is damaged",
+        ErrorCode.UnknownOperation or ErrorCode.UnsupportedVersion => "the broker is of another version: renew it",
+        _ => null,
+    };
+}

@@ -1,0 +1,53 @@
+using System.Globalization;
+using System.Text.Json;
+using EQueue.Cli.Output;
+
+namespace EQueue.Cli.Watching;
+
+/// <summary>Prints how far groups are behind.</summary>
+internal static class LagWriter
+{
+    private static readonly string[] Columns = ["group", "topic", "members", "queues", "lag", "lag ms"];
+
+    public static void Write(CliStreams streams, IReadOnlyList<GroupLagLine> lines, DateTimeOffset time, bool isJson)
+    {
+        if (!isJson)
+        {
+            WriteTable(streams, lines);
+            return;
+        }
+
+        foreach (GroupLagLine line in lines)
+        {
+            JsonLine.Write(streams.Output, json =>
+            {
+                json.WriteString("time", JsonText.Time(time));
+                WriteFields(json, line);
+            });
+        }
+    }
+
+    public static void WriteTable(CliStreams streams, IReadOnlyList<GroupLagLine> lines) => TableWriter.Write(
+        streams,
+        Columns,
+        [
+            .. lines.Select(line => new[]
+            {
+                line.Group, line.Topic, Text(line.MemberCount), Text(line.QueueCount), Text(line.Lag),
+                line.LagMs < 0 ? "-" : Text(line.LagMs),
+            }),
+        ]);
+
+    public static void WriteFields(Utf8JsonWriter json, GroupLagLine line)
+    {
+        json.WriteString("group", line.Group);
+        json.WriteString("topic", line.Topic);
+        json.WriteNumber("memberCount", line.MemberCount);
+        json.WriteNumber("queueCount", line.QueueCount);
+        json.WriteNumber("lag", line.Lag);
+        if (line.LagMs < 0) json.WriteNull("lagMs");
+        else json.WriteNumber("lagMs", line.LagMs);
+    }
+
+    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
+}

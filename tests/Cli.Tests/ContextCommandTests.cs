@@ -1,0 +1,89 @@
+namespace EQueue.Cli.Tests;
+
+/// <summary><c>context ...</c>, and the commands that go to its servers.</summary>
+public sealed class ContextCommandTests : CommandTest
+{
+    private readonly Dictionary<string, string> _variables = new(StringComparer.Ordinal);
+
+    private string ContextsPath => PathOf(Path.Combine("home", "equeue", "contexts.json"));
+
+    public override async ValueTask InitializeAsync()
+    {
+        await base.InitializeAsync();
+        _variables[OperatingSystem.IsWindows() ? "APPDATA" : "XDG_CONFIG_HOME"] = PathOf("home");
+    }
+
+    [Fact]
+    public async Task GivenAContext_WhenACommandNamesNoServer_ThenItGoesToTheContextInUse()
+    {
+        await InAsync(ExitCode.Done, "context", "add", "here", "--server", $"{Broker.EndPoint}");
+        await InAsync(ExitCode.Done, "context", "add", "nowhere", "--server", "127.0.0.1:1");
+        await InAsync(ExitCode.Done, "topic", "create", "t");
+        Assert.Equal(["t\t4"], (await InAsync(ExitCode.Done, "topic", "list")).OutputLines);
+        await InAsync(ExitCode.Done, "context", "use", "nowhere");
+        await InAsync(ExitCode.Unreachable, "topic", "list", "--timeout", "300ms");
+        await InAsync(ExitCode.Done, "topic", "list", "--context", "here");
+        await InAsync(ExitCode.Done, "topic", "list", "--server", $"{Broker.EndPoint}");
+        _variables["EQUEUE_CONTEXT"] = "here";
+        await InAsync(ExitCode.Done, "topic", "list");
+        _variables["EQUEUE_SERVER"] = "127.0.0.1:1";
+        await InAsync(ExitCode.Unreachable, "topic", "list", "--timeout", "300ms");
+        await InAsync(ExitCode.Done, "topic", "list", "--context", "here");
+        _variables["EQUEUE_CONTEXT"] = "nowhere";
+        _variables["EQUEUE_SERVER"] = $"{Broker.EndPoint}";
+        await InAsync(ExitCode.Done, "topic", "list");
+    }
+
+    [Fact]
+    public async Task GivenContexts_WhenListed_ThenTheOneInUseIsMarkedAndARemovedOneIsGone()
+    {
+        Assert.Empty((await InAsync(ExitCode.Done, "context", "list")).Output);
+        await InAsync(ExitCode.Done, "context", "add", "b", "--server", "127.0.0.1:1,127.0.0.1:2");
+        await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:3", "--tls");
+        Assert.Equal(
+            ["a\t127.0.0.1:3\tyes\t", "b\t127.0.0.1:1,127.0.0.1:2\tno\t*"],
+            (await InAsync(ExitCode.Done, "context", "list")).OutputLines);
+        Assert.Equal(
+            """{"name":"a","server":"127.0.0.1:3","tls":true,"tlsCa":null,"tlsCert":null,"tlsKey":null,"inUse":false}""",
+            (await InAsync(ExitCode.Done, "context", "list", "--json")).OutputLines[0]);
+        CliRun again = await InAsync(ExitCode.Usage, "context", "add", "a", "--server", "127.0.0.1:4");
+        Assert.Contains("--replace", again.Error, StringComparison.Ordinal);
+        await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:4", "--replace");
+        await InAsync(ExitCode.Done, "context", "remove", "b");
+        Assert.Equal(["a\t127.0.0.1:4\tno\t"], (await InAsync(ExitCode.Done, "context", "list")).OutputLines);
+        CliRun gone = await InAsync(ExitCode.NotFound, "context", "use", "b");
+        Assert.Contains("there are a.", gone.Error, StringComparison.Ordinal);
+        await InAsync(ExitCode.NotFound, "context", "remove", "b");
+        await InAsync(ExitCode.NotFound, "topic", "list", "--context", "b");
+    }
+
+    [Fact]
+    public async Task GivenTheFile_WhenItIsWritten_ThenOnlyItsOwnerMayReadIt()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "files have owners' modes on Unix alone");
+        await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:1");
+        await InAsync(ExitCode.Done, "context", "add", "b", "--server", "127.0.0.1:1");
+        if (!OperatingSystem.IsWindows())
+            Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite, File.GetUnixFileMode(ContextsPath));
+        Assert.Equal([ContextsPath], Directory.GetFiles(Path.GetDirectoryName(ContextsPath)!));
+    }
+
+    [Fact]
+    public async Task GivenAFileThatIsNotJson_WhenACommandNeedsIt_ThenItSaysWhichFileAndOthersGoOn()
+    {
+        await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:1");
+        await File.WriteAllTextAsync(ContextsPath, "{", TestContext.Current.CancellationToken);
+        CliRun run = await InAsync(ExitCode.Usage, "topic", "list");
+        Assert.Contains(ContextsPath, run.Error, StringComparison.Ordinal);
+        await InAsync(ExitCode.Done, "topic", "list", "--server", $"{Broker.EndPoint}");
+        await InAsync(ExitCode.Done, "topic", "--help");
+    }
+
+    private async Task<CliRun> InAsync(int exitCode, params string[] arguments)
+    {
+        CliRun run = await CliRun.RunAsync(
+            arguments, [], name => _variables.GetValueOrDefault(name), TestContext.Current.CancellationToken);
+        Assert.True(run.ExitCode == exitCode, $"{string.Join(' ', arguments)}: {run.ExitCode} {run.Error}");
+        return run;
+    }
+}
