@@ -32,7 +32,7 @@ internal static class LoadCommand
         if (name == "list")
         {
             foreach (var each in ScenarioList.All)
-                Console.WriteLine($"{each.Name,-12} {each.Summary}");
+                Console.WriteLine($"{each.Name,-13} {each.Summary}");
             return LoadExit.Ok;
         }
 
@@ -57,7 +57,10 @@ internal static class LoadCommand
 
     private static async Task<int> MeasureAsync(IScenario scenario, LoadOptions options, CancellationToken interrupted)
     {
-        var report = new LoadReport(scenario.Name);
+        var report = new LoadReport(scenario.Name)
+        {
+            Title = options.Quick ? $"{scenario.Name} --quick" : scenario.Name,
+        };
         var exitCode = LoadExit.Ok;
         try
         {
@@ -98,15 +101,38 @@ internal static class LoadCommand
         {
             if (options.JsonFile is { } json)
                 File.WriteAllText(json, JsonReport.Write(report));
+            var pictures = Draw(report, options);
             if (options.ReportFile is { } page)
-                File.WriteAllText(page, MarkdownReport.Write(report));
+                File.WriteAllText(page, MarkdownReport.Write(report, pictures));
             return true;
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (
+            exception is IOException or UnauthorizedAccessException or LoadException)
         {
             LoadSession.Say($"the report cannot be written: {exception.Message}");
             return false;
         }
+    }
+
+    /// <summary>
+    /// Writes the curves of each table: where <c>--curves</c> says, those of several scenarios else beside the page.
+    /// </summary>
+    /// <returns>By table: what was drawn, as seen from the page.</returns>
+    private static ILookup<LoadReport, string> Draw(LoadReport report, LoadOptions options)
+    {
+        var beside = report.Sections.Count > 0 && options.ReportFile is { } page
+            ? Path.ChangeExtension(page, null) + "-curves"
+            : null;
+        var curves = report.Sections.Prepend(report)
+            .SelectMany(each => Pictures.Of(each).Select(curve => (Report: each, Curve: curve)))
+            .ToArray();
+        if (curves.Length == 0 || (options.CurveDirectory ?? beside) is not { } directory)
+            return curves[..0].ToLookup(each => each.Report, each => each.Curve.Name);
+        var drawn = Curve.Write(directory, [.. curves.Select(each => each.Curve)]);
+        var from = Path.GetDirectoryName(Path.GetFullPath(options.ReportFile ?? directory))!;
+        var to = Path.GetRelativePath(from, Path.GetFullPath(directory)).Replace('\\', '/');
+        return curves.Where(each => drawn.Contains(each.Curve))
+            .ToLookup(each => each.Report, each => $"{to}/{each.Curve.Name}.svg");
     }
 
     private static PosixSignalRegistration Register(PosixSignal signal, CancellationTokenSource interrupted) =>

@@ -16,7 +16,6 @@ internal sealed class LoadCommandLine
         Description = "what to measure; 'list' names them",
     };
 
-
     private readonly Option<int[]?> _sizes = List(
         "--size", "body sizes in bytes, one row each", LoadOptions.MinBodySize, LoadOptions.MaxBodySize);
 
@@ -27,6 +26,7 @@ internal sealed class LoadCommandLine
 
     private readonly Option<int?> _queues = Number("--queues", "queues of each topic (4)", 1, 100_000);
     private readonly Option<int?> _topics = Number("--topics", "topics (1)", 1, 100_000);
+    private readonly Option<int[]?> _brokers = List("--brokers", "brokers, a row each (cluster-bench)", 1, 64);
     private readonly Option<double?> _seconds = Duration("--seconds", "seconds of sending in a measured run", 0.1);
     private readonly Option<long?> _messages = new("--messages")
     {
@@ -51,9 +51,10 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _connections = Number(
         "--connections", "idle connections (connections: what descriptors allow)", 1, 200_000);
 
-    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish, all)");
+    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish, cluster-bench, all)");
     private readonly Option<bool> _quick = new("--quick") { Description = "each scenario shortly (all)" };
-    private readonly Option<string?> _curves = Text("--curves", "write gnuplot's curves into this directory (fanout)");
+    private readonly Option<string?> _curves = Text(
+        "--curves", "write curves for gnuplot into this directory (fanout, latency, throughput)");
     private readonly Option<string?> _data = Text("--data", "where to make the temporary directory (.)");
     private readonly Option<string?> _server = Text("--server", "measure a running server, HOST:PORT");
     private readonly Option<bool> _noLimit = new("--no-limit") { Description = "leave the limit runs out" };
@@ -65,14 +66,18 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _limitTotal = Number("--limit-total", "MB of a limit run (2048)", 1, 1_000_000);
 
     /// <summary>Not shown in the help; described in docs/performance.md.</summary>
-    private readonly Option<Plant> _plant = Word("--plant", "plants a defect for the checker to find", Plant.None);
+    private readonly Option<Plant> _plant = new("--plant")
+    {
+        Description = "plants defects for the checker to find",
+        CustomParser = ParsePlant,
+    };
 
     public LoadCommandLine()
     {
         _plant.Hidden = true;
         Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
         {
-            _scenario, _sizes, _producers, _consumers, _pairs, _queues, _topics, _seconds, _messages, _repeat, _warmup,
+            _scenario, _sizes, _producers, _consumers, _pairs, _queues, _topics, _brokers, _seconds, _messages, _repeat, _warmup,
             _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _parts, _quick, _curves, _data, _server, _noLimit,
             _seed, _json, _report, _warmMemory, _limitBlock, _limitTotal, _plant,
         };
@@ -93,6 +98,7 @@ internal sealed class LoadCommandLine
             Pairs = NullIfNotGiven(result.GetValue(_pairs)),
             Queues = result.GetValue(_queues),
             Topics = result.GetValue(_topics),
+            Brokers = NullIfNotGiven(result.GetValue(_brokers)),
             Seconds = result.GetValue(_seconds),
             Messages = result.GetValue(_messages),
             Repeat = result.GetValue(_repeat),
@@ -160,6 +166,15 @@ internal sealed class LoadCommandLine
             return value;
         result.AddError($"{name} '{word}': a number from {min} to {max}");
         return null;
+    }
+
+    private static Plant ParsePlant(ArgumentResult result)
+    {
+        var word = result.Tokens[0].Value;
+        if (!int.TryParse(word, CultureInfo.InvariantCulture, out _) && Enum.TryParse<Plant>(word, true, out var plant))
+            return plant;
+        result.AddError($"--plant '{word}': missing, duplicate, reorder, short, or several with commas");
+        return Plant.None;
     }
 
     private static Option<int[]?> List(string name, string description, int min, int max) => new(name)

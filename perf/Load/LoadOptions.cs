@@ -22,6 +22,9 @@ internal sealed record LoadOptions
 
     public int? Topics { get; init; }
 
+    /// <summary>Numbers of brokers, a row each.</summary>
+    public IReadOnlyList<int>? Brokers { get; init; }
+
     /// <summary>Seconds of sending in a measured run.</summary>
     public double? Seconds { get; init; }
 
@@ -72,6 +75,9 @@ internal sealed record LoadOptions
     public string? CurveDirectory { get; init; }
 
     public Plant Plant { get; init; } = Plant.None;
+
+    /// <summary>What a consumer's checker is to be deceived with.</summary>
+    public Plant ConsumerPlant => Plant & ~Plant.Short;
 
     public int WarmMemoryGB { get; init; }
 

@@ -1,10 +1,19 @@
 namespace EQueue.Load;
 
-/// <summary>A defect planted between the consumer and the checker, to prove that the checker sees it.</summary>
+/// <summary>
+/// Defects planted between the consumer and the checker, one message each, to prove that the checker sees them.
+/// </summary>
+[Flags]
 internal enum Plant
 {
-    None,
-    Missing,
-    Duplicate,
-    Reorder,
+    None = 0,
+
+    Missing = 1,
+
+    Duplicate = 2,
+
+    Reorder = 4,
+
+    /// <summary>Not in front of the checker: the log's files lose their last batch before they are looked at.</summary>
+    Short = 8,
 }

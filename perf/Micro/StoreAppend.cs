@@ -1,7 +1,5 @@
 using BenchmarkDotNet.Attributes;
-using EQueue.MessageStore;
 using EQueue.Protocol;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Micro;
 
@@ -25,14 +23,9 @@ public class StoreAppend
     /// <summary>Fills the first blocks of an index, which are small, and begins the first large one.</summary>
     private const int RequestsBefore = 8 + 64 + 1;
 
-    /// <summary>Requests under way: with the largest batches 4 MB, which the store always has room for.</summary>
-    private const int RequestsUnderWay = 8;
-
-    private readonly AppendItem[] _items = new AppendItem[Queues];
-    private readonly CountedWaiter[] _waiters = new CountedWaiter[RequestsUnderWay];
     private byte[] _batch = [];
-    private string _directory = string.Empty;
-    private QueueStore? _store;
+    private byte[] _copy = [];
+    private SampleStore? _store;
 
     /// <summary>Bodies of 128 B in a batch; 949 are as many as the client puts into one.</summary>
     [Params(1, 100, 949)]
@@ -43,75 +36,35 @@ public class StoreAppend
     public void Prepare()
     {
         _batch = Sample.Batch(Records, new RecordContent { Body = Sample.Bytes(128) });
-        for (int i = 0; i < RequestsUnderWay; i++)
-            _waiters[i] = new CountedWaiter();
+        _copy = new byte[_batch.Length];
     }
 
     /// <summary>Opens a new store, and appends until nothing is new to it.</summary>
     [IterationSetup]
     public void Open()
     {
-        _directory = Directory.CreateTempSubdirectory("equeue-micro-").FullName;
-        var options = new StoreOptions { DataDirectory = _directory, FlushPolicy = FlushPolicy.Async };
-        _store = QueueStore.OpenAsync(
-            options, new NoState(), NullLoggerFactory.Instance, TimeProvider.System, default).GetAwaiter().GetResult();
-        QueueId[] queues = _store.OpenQueuesAsync(TopicId.NewId(), 0, Queues, [], default).GetAwaiter().GetResult();
-        for (int i = 0; i < Queues; i++)
-            _items[i] = new AppendItem { Queue = queues[i], Batch = _batch, TagBits = uint.MaxValue };
-        Append(RequestsBefore);
+        _store = new SampleStore(Queues, _batch);
+        _store.Append(RequestsBefore);
     }
 
     /// <summary>Removes the store.</summary>
     [IterationCleanup]
-    public void Remove()
+    public void Remove() => _store!.Remove();
+
+    /// <summary>The copy and the CRC alone: what no store can be faster than.</summary>
+    [Benchmark(Baseline = true, OperationsPerInvoke = Requests * Queues)]
+    public uint CopyAndCrc_128B()
     {
-        _store!.DisposeAsync().AsTask().GetAwaiter().GetResult();
-        Directory.Delete(_directory, recursive: true);
+        uint sum = 0;
+        for (int i = 0; i < Requests * Queues; i++)
+        {
+            _batch.CopyTo(_copy, 0);
+            sum += Crc32C.Compute(_copy);
+        }
+
+        return sum;
     }
 
     [Benchmark(OperationsPerInvoke = Requests * Queues)]
-    public void Append_128B() => Append(Requests);
-
-    private void Append(int requests)
-    {
-        for (int i = 0; i < requests; i++)
-        {
-            CountedWaiter waiter = _waiters[i % RequestsUnderWay];
-            waiter.Wait();
-            waiter.Begin();
-            if (_store!.Append(_items, Durability.Policy, waiter) != AppendStatus.Accepted)
-                throw new InvalidOperationException($"The store refused request {i}: {_items[0].Error}.");
-        }
-
-        foreach (CountedWaiter waiter in _waiters)
-            waiter.Wait();
-    }
-
-    /// <summary>Waits by spinning: nothing that parks or is made anew takes part in the measurement.</summary>
-    private sealed class CountedWaiter : AppendWaiter
-    {
-        private bool _isUnderWay;
-
-        public void Begin() => Volatile.Write(ref _isUnderWay, true);
-
-        public void Wait()
-        {
-            var spin = new SpinWait();
-            while (Volatile.Read(ref _isUnderWay))
-                spin.SpinOnce();
-        }
-
-        protected override void OnCompleted(Exception? fault) => Volatile.Write(ref _isUnderWay, false);
-    }
-
-    /// <summary>A store without topics and groups.</summary>
-    private sealed class NoState : IStateMachine
-    {
-        public void Apply(in StateRecord record)
-        {
-            // The store's own records are enough.
-        }
-
-        public IEnumerable<StateEntry> Capture() => [];
-    }
+    public void Append_128B() => _store!.Append(Requests);
 }

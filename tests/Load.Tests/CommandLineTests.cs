@@ -16,15 +16,24 @@ public sealed class CommandLineTests
     [InlineData("limit --flush never")]
     [InlineData("limit --in-flight 0")]
     [InlineData("limit extra")]
-    public async Task GivenAWrongCommandLine_WhenRun_ThenItExitsWith2AndSaysWhyAndWritesNothing(string arguments)
+    [InlineData("throughput --plant sideways")]
+    public async Task GivenAWrongCommandLine_WhenRun_ThenItExitsWith2AndWritesNothing(string arguments)
+    {
+        await LoadProgram.DemandRefusalAsync(arguments);
+    }
+
+    [Theory]
+    [InlineData("bogus", "bogus")]
+    [InlineData("limit --repeat x", "--repeat 'x': a number from 1 to 1000")]
+    public async Task GivenAWrongCommandLine_WhenTheProgramRuns_ThenItSaysWhy(string arguments, string why)
     {
         using var program = new LoadProgram();
 
         var outcome = await program.RunAsync(arguments.Split(' '));
 
         Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
-        Assert.NotEmpty(outcome.Errors);
-        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+        Assert.Contains(why, outcome.Errors, StringComparison.Ordinal);
+        Assert.Empty(program.Leftovers);
     }
 
     [Fact]

@@ -16,12 +16,11 @@ public sealed class ConnectionsTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "connections", "--connections", "600", "--producers", "4", "--messages", "20000", "--warmup", "0",
-            "--repeat", "1", "--json", "connections.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "connections", "--connections", "600", "--producers", "4", "--messages", "20000", "--warmup",
+            "0", "--repeat", "1");
 
-        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var row = Assert.Single(program.ReadJson("connections.json").GetProperty("rows").EnumerateArray());
+        var row = Assert.Single(rows);
         Assert.Equal("--connections 600", row.GetProperty("params").GetProperty("endedBy").GetString());
         Assert.Equal(600, row.GetProperty("idleConnections").GetInt32());
         Assert.Equal(JsonValueKind.Number, row.GetProperty("bytesPerConnection").ValueKind);
@@ -34,8 +33,6 @@ public sealed class ConnectionsTests
             tolerance: 0.001);
         foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
-        Assert.Equal(
-            ["connections.json"], Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName));
     }
 
     [Fact]
@@ -43,12 +40,11 @@ public sealed class ConnectionsTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "connections", "--connections", "120", "--producers", "2", "--messages", "5000", "--warmup", "0",
-            "--repeat", "1", "--plant", "missing", "--json", "connections.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.WrongData, "connections", "--connections", "120", "--producers", "2", "--messages", "5000",
+            "--warmup", "0", "--repeat", "1", "--plant", "missing");
 
-        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
-        var row = program.ReadJson("connections.json").GetProperty("rows")[0];
+        var row = rows[0];
         Assert.Equal(2, row.GetProperty("missing").GetInt64());
         Assert.Equal(JsonValueKind.Null, row.GetProperty("consumePerSecond").ValueKind);
         Assert.Equal(JsonValueKind.Null, row.GetProperty("reference").GetProperty("ratio").ValueKind);
@@ -80,12 +76,7 @@ public sealed class ConnectionsTests
     [InlineData("--in-flight 1,2")]
     public async Task GivenFlagsThatConnectionsDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
-        using var program = new LoadProgram();
-
-        var outcome = await program.RunAsync(["connections", .. flags.Split(' ')]);
-
-        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
-        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+        await LoadProgram.DemandRefusalAsync($"connections {flags}");
     }
 
     private sealed class HelloAnswerer : IConnectionHandler

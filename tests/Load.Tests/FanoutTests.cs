@@ -36,7 +36,7 @@ public sealed class FanoutTests
 
         foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
-        Assert.Equal(["curves", "fanout.json"], Names(program.WorkingDirectory));
+        Assert.Equal(["curves", "fanout.json"], program.Leftovers);
         var each = await File.ReadAllLinesAsync(
             program.PathOf($"curves/fanout-{part}-each.dat"), TestContext.Current.CancellationToken);
         Assert.Equal(1 + subscribers, each.Length);
@@ -49,12 +49,11 @@ public sealed class FanoutTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1", "--plant",
-            "duplicate", "--json", "fanout.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1",
+            "--plant", "duplicate");
 
-        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
-        var row = program.ReadJson("fanout.json").GetProperty("rows")[0];
+        var row = rows[0];
         Assert.Equal(1, row.GetProperty("duplicated").GetInt64());
         foreach (var name in new[] { "consumePerSecond", "sendWindowPerSecond", "subscriberPerSecond" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
@@ -66,12 +65,7 @@ public sealed class FanoutTests
     [InlineData("--seconds 1")]
     public async Task GivenFlagsThatFanoutDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
-        using var program = new LoadProgram();
-
-        var outcome = await program.RunAsync(["fanout", .. flags.Split(' ')]);
-
-        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
-        Assert.Empty(Names(program.WorkingDirectory));
+        await LoadProgram.DemandRefusalAsync($"fanout {flags}");
     }
 
     [Fact]

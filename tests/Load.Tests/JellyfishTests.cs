@@ -9,12 +9,10 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "jellyfish", "--part", "enqueue,through", "--producers", "3", "--messages", "9001", "--warmup", "0",
-            "--repeat", "1", "--json", "jellyfish.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "jellyfish", "--part", "enqueue,through", "--producers", "3", "--messages", "9001", "--warmup",
+            "0", "--repeat", "1");
 
-        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var rows = program.ReadJson("jellyfish.json").GetProperty("rows").EnumerateArray().ToArray();
         Assert.Equal(["enqueue", "enqueue", "through", "through"], rows.Select(row => Text(row, "part")));
         Assert.Equal(["message", "batch", "message", "batch"], rows.Select(row => Text(row, "api")));
         Assert.Equal([4e6, 40e6, 2e6, 20e6], rows.Select(row => Reference(row, "value")));
@@ -29,8 +27,6 @@ public sealed class JellyfishTests
         });
         Assert.Equal(10, rows[3].GetProperty("params").GetProperty("batchMessages").GetInt32());
         Assert.Equal(3, rows[3].GetProperty("params").GetProperty("consumers").GetInt32());
-        Assert.Equal(
-            ["jellyfish.json"], Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName));
     }
 
     [Fact]
@@ -38,11 +34,10 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "jellyfish", "--part", "blocked", "--producers", "20", "--repeat", "1", "--json", "jellyfish.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "jellyfish", "--part", "blocked", "--producers", "20", "--repeat", "1");
 
-        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var row = Assert.Single(program.ReadJson("jellyfish.json").GetProperty("rows").EnumerateArray());
+        var row = Assert.Single(rows);
         Assert.InRange(row.GetProperty("maxDepth").GetInt64(), 1, 128);
         Assert.True(row.GetProperty("blockedBatches").GetInt64() >= 20);
         Assert.True(row.GetProperty("resumeSeconds").GetDouble() > 0);
@@ -56,12 +51,10 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "jellyfish", "--part", "depth,many", "--connections", "60", "--seconds", "0.5", "--warmup", "0.1",
-            "--repeat", "1", "--json", "jellyfish.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "jellyfish", "--part", "depth,many", "--connections", "60", "--seconds", "0.5", "--warmup",
+            "0.1", "--repeat", "1");
 
-        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var rows = program.ReadJson("jellyfish.json").GetProperty("rows").EnumerateArray().ToArray();
         Assert.Equal(["depth", "depth", "many"], rows.Select(row => Text(row, "part")));
         Assert.All(rows[..2], row => Assert.InRange(row.GetProperty("maxDepth").GetInt64(), 0, 128));
         Assert.Equal([10.0, 20.0], rows[..2].Select(row => Reference(row, "value")));
@@ -80,12 +73,11 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "jellyfish", "--part", part, "--producers", "15", "--messages", "9000", "--warmup", "0", "--repeat", "1",
-            "--plant", "missing", "--json", "jellyfish.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.WrongData, "jellyfish", "--part", part, "--producers", "15", "--messages", "9000", "--warmup", "0",
+            "--repeat", "1", "--plant", "missing");
 
-        Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
-        var row = program.ReadJson("jellyfish.json").GetProperty("rows")[0];
+        var row = rows[0];
         Assert.Equal(1, row.GetProperty("missing").GetInt64());
         foreach (var name in new[] { "consumePerSecond", "resumeSeconds" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
@@ -97,12 +89,7 @@ public sealed class JellyfishTests
     [InlineData("--size 10,20")]
     public async Task GivenFlagsThatJellyfishDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
-        using var program = new LoadProgram();
-
-        var outcome = await program.RunAsync(["jellyfish", .. flags.Split(' ')]);
-
-        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
-        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+        await LoadProgram.DemandRefusalAsync($"jellyfish {flags}");
     }
 
     private static string? Text(JsonElement row, string name) =>

@@ -16,9 +16,7 @@ public sealed class LimitTests
         Assert.Equal(2, row.GetProperty("runs").GetArrayLength());
         Assert.Contains("limit MB/s", await File.ReadAllTextAsync(
             program.PathOf("limit.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
-        Assert.Equal(
-            ["limit.json", "limit.md"],
-            Directory.GetFileSystemEntries(program.WorkingDirectory).Select(Path.GetFileName).Order());
+        Assert.Equal(["limit.json", "limit.md"], program.Leftovers);
     }
 
     [Fact]
@@ -48,6 +46,6 @@ public sealed class LimitTests
 
         Assert.True(outcome.ExitCode == LoadExit.Failed, outcome.ToString());
         Assert.Contains("interrupted", outcome.Errors, StringComparison.Ordinal);
-        Assert.Empty(Directory.GetFileSystemEntries(program.WorkingDirectory));
+        Assert.Empty(program.Leftovers);
     }
 }

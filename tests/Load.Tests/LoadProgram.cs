@@ -6,11 +6,16 @@ namespace EQueue.Load.Tests;
 /// <summary>Runs the real load program as a process, in a directory of its own that is removed afterwards.</summary>
 internal sealed class LoadProgram : IDisposable
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(120);
+    /// <summary>Far beyond what a test takes on a machine that does much else.</summary>
+    private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(5);
 
     public LoadProgram() => WorkingDirectory = Directory.CreateTempSubdirectory("equeue-load-tests-").FullName;
 
     public string WorkingDirectory { get; }
+
+    /// <summary>Names of what is in the working directory.</summary>
+    public IEnumerable<string?> Leftovers =>
+        Directory.GetFileSystemEntries(WorkingDirectory).Select(Path.GetFileName).Order();
 
     public string PathOf(string file) => Path.Combine(WorkingDirectory, file);
 
@@ -30,6 +35,26 @@ internal sealed class LoadProgram : IDisposable
     {
         using var process = Start(arguments);
         return await FinishAsync(process);
+    }
+
+    /// <summary>Runs to an expected end, behind which it leaves nothing but its report, and gives the report's
+    /// rows.</summary>
+    public async Task<JsonElement[]> MeasureAsync(int exitCode, params string[] arguments)
+    {
+        const string file = "report.json";
+        string?[] expected = [.. Leftovers.Append(file).Order()];
+        var outcome = await RunAsync([.. arguments, "--json", file]);
+        Assert.True(outcome.ExitCode == exitCode, outcome.ToString());
+        Assert.Equal(expected, Leftovers);
+        return [.. ReadJson(file).GetProperty("rows").EnumerateArray()];
+    }
+
+    /// <summary>Demands that a command line is refused before anything is written. Nothing is started, so no process is
+    /// needed.</summary>
+    public static async Task DemandRefusalAsync(string commandLine)
+    {
+        Assert.Equal(LoadExit.Usage, await LoadCommand.RunAsync(commandLine.Split(' ')));
+        Assert.False(Path.Exists($"data-load-{Environment.ProcessId}"));
     }
 
     /// <summary>Waits for the end, and kills the program when the end does not come.</summary>

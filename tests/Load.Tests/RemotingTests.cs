@@ -9,12 +9,10 @@ public sealed class RemotingTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "remoting", "--size", "128", "--producers", "2", "--seconds", "0.3", "--warmup", "0.1", "--repeat", "2",
-            "--json", "remoting.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "remoting", "--size", "128", "--producers", "2", "--seconds", "0.3", "--warmup", "0.1",
+            "--repeat", "2");
 
-        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var rows = program.ReadJson("remoting.json").GetProperty("rows").EnumerateArray().ToArray();
         Assert.Equal(["oneway", "async", "sync"], rows.Select(row => Parameter(row, "mode").GetString()));
         Assert.All(rows, row =>
         {
@@ -41,12 +39,10 @@ public sealed class RemotingTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
-            "remoting", "--size", "1024", "--producers", "1", "--messages", "3001", "--seconds", "0.2", "--warmup", "0",
-            "--repeat", "1", "--json", "remoting.json");
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "remoting", "--size", "1024", "--producers", "1", "--messages", "3001", "--seconds", "0.2",
+            "--warmup", "0", "--repeat", "1");
 
-        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var rows = program.ReadJson("remoting.json").GetProperty("rows").EnumerateArray().ToArray();
         Assert.All(rows, row =>
         {
             Assert.Equal(3001, row.GetProperty("messages").GetInt64());
@@ -64,17 +60,13 @@ public sealed class RemotingTests
     }
 
     [Theory]
-    [InlineData("--server", "127.0.0.1:1")]
-    [InlineData("--messages", "1")]
-    [InlineData("--rate", "5")]
-    [InlineData("--plant", "missing")]
-    public async Task GivenAFlagThatRemotingDoesNotKnow_WhenRun_ThenItExitsWith2(string flag, string value)
+    [InlineData("--server 127.0.0.1:1")]
+    [InlineData("--messages 1")]
+    [InlineData("--rate 5")]
+    [InlineData("--plant missing")]
+    public async Task GivenAFlagThatRemotingDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
-        using var program = new LoadProgram();
-
-        var outcome = await program.RunAsync("remoting", flag, value);
-
-        Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
+        await LoadProgram.DemandRefusalAsync($"remoting {flags}");
     }
 
     private static JsonElement Parameter(JsonElement row, string name) => row.GetProperty("params").GetProperty(name);

@@ -1,6 +1,7 @@
 using System.Text.Json;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
+using EQueue.Load.Scenarios;
 
 namespace EQueue.Load.Tests;
 
@@ -43,8 +44,96 @@ public sealed class ReportTests
 
         Assert.DoesNotContain("987", JsonReport.Write(report), StringComparison.Ordinal);
         Assert.DoesNotContain("987", new ReportTable(report, inFull: true).ToPlainText(), StringComparison.Ordinal);
-        Assert.DoesNotContain("987", MarkdownReport.Write(report), StringComparison.Ordinal);
+        Assert.DoesNotContain("987", MarkdownReport.Write(report, NoPictures), StringComparison.Ordinal);
         Assert.Equal(1, report.Rows[0].Medians[FigureNames.Missing]);
+    }
+
+    [Fact]
+    public void GivenSeveralScenariosInOneReport_WhenWrittenAsMarkdown_ThenTargetsAreJudgedAndTablesAreLinked()
+    {
+        var all = new LoadReport("all");
+        all.AddSection(ThroughputSection("throughput", size: 128, "message", ratioToLimit: 0.7));
+        all.AddSection(ThroughputSection("throughput, span", size: 128, "span", ratioToLimit: 0.9));
+        all.AddSection(ThroughputSection("throughput, more", size: 512, "message", ratioToLimit: 0.4));
+        var pictures = new[] { "pictures/bars.svg" }.ToLookup(_ => all.Sections[1]);
+
+        var page = MarkdownReport.Write(all, pictures);
+
+        string[] expected =
+        [
+            "| 1 + 1, async flush, 128 B: ratio to limit | >= 0.5 | >= 0.85 | 0.7 | yes | **no** |",
+            "| 1 + 1, async flush, 512 B: ratio to limit | >= 0.55 | >= 0.85 | 0.4 | **no** | **no** |",
+            "2048 B: ratio to limit | >= 0.6 | >= 0.85 | - | not measured | not measured |",
+            "| broker's memory under 128 B, MB | <= 200 | <= 100 | 150 | yes | **no** |",
+            "- [throughput, span](#table-2): 1 row",
+        ];
+        Assert.All(expected, text => Assert.Contains(text, page, StringComparison.Ordinal));
+        var tables = page.Split("<a id=\"table-");
+        Assert.Equal(4, tables.Length);
+        Assert.Contains("![bars](pictures/bars.svg)", tables[2], StringComparison.Ordinal);
+        Assert.DoesNotContain("## Targets", MarkdownReport.Write(all.Sections[0], pictures), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void GivenLatencies_WhenTheirCurvesAreDrawn_ThenEachLineEndsWhereItsMessagesDo()
+    {
+        var report = new LoadReport("latency");
+        report.Add(Timed(rate: 10, [.. Enumerable.Range(1, 10).Select(us => us * 1000L)]));
+        report.Add(Timed(rate: 100, [.. Enumerable.Range(1, 100).Select(us => us * 1000L)]));
+
+        var curve = Assert.Single(Pictures.Of(report));
+
+        Assert.Equal(["10/s, async, 128 B", "100/s, async, 128 B"], curve.Lines);
+        Assert.Equal(20, curve.Points.Count);
+        Assert.Equal(9, curve.Points[9][1]!.Value, tolerance: 0.1);
+        Assert.Equal(90, curve.Points[9][2]!.Value, tolerance: 1);
+        Assert.All(curve.Points.Skip(10), point => Assert.Null(point[1]));
+        Assert.Equal(99, curve.Points[^1][2]!.Value, tolerance: 1);
+        Assert.Contains("set logscale xy", curve.ToScript(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void GivenACurveOfEachStyle_WhenWritten_ThenGnuplotDrawsItWhereItIs()
+    {
+        var folder = Directory.CreateTempSubdirectory("equeue-curves-");
+        try
+        {
+            Curve[] curves = [.. Enum.GetValues<CurveStyle>().Select(style => new Curve(
+                $"{style}", "it's a title", "x", "y", ["one", "two's"], [[1, 2, null], [2, 3, 4]]) { Style = style })];
+
+            var drawn = Curve.Write(folder.FullName, curves);
+
+            var isThere = Environment.GetEnvironmentVariable("PATH")!.Split(Path.PathSeparator)
+                .Any(path => File.Exists(Path.Combine(path, "gnuplot")));
+            Assert.Equal(isThere ? curves : [], drawn);
+            Assert.All(curves, curve => Assert.True(File.Exists(Path.Combine(folder.FullName, $"{curve.Name}.gnuplot"))));
+            Assert.All(drawn, curve => Assert.True(File.Exists(Path.Combine(folder.FullName, $"{curve.Name}.svg"))));
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    [Fact]
+    public void GivenPairsAndSizes_WhenTheirBarsAreDrawn_ThenEachSizeIsAGroupAndWhatIsMissingIsLeftOut()
+    {
+        var report = new LoadReport("throughput") { Title = "throughput, 1,000 queues" };
+        foreach (var (pair, size) in new[] { (1, 128), (1, 512), (2, 128) })
+        {
+            var run = new Figures { [FigureNames.ConsumePerSecond] = pair * size };
+            report.Add(new ReportRow(
+                [("size", size), ("producers", pair), ("consumers", pair)], [run], "not part of it"));
+        }
+
+        var curves = Pictures.Of(report);
+
+        Assert.Equal(
+            ["throughput-1000-queues-messages", "throughput-1000-queues-megabytes"], curves.Select(each => each.Name));
+        Assert.Equal(
+            "# bytes of a message\t1 + 1 consumed\t2 + 2 consumed\n128\t128\t256\n512\t512\tNaN\n",
+            curves[0].ToTable());
+        Assert.Contains("using 2:xtic(1) title '1 + 1 consumed'", curves[0].ToScript(), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -82,6 +171,33 @@ public sealed class ReportTests
             .Concat(roles.SelectMany(role => used.Select(name => $"{role}.{name}")))
             .Concat(latencies.SelectMany(latency => percentiles.Select(name => $"latencyUs.{latency}.{name}")))
             .Select(path => $"{row}.{path}");
+    }
+
+    private static readonly ILookup<LoadReport, string> NoPictures =
+        Array.Empty<string>().ToLookup(_ => new LoadReport("none"));
+
+    private static LoadReport ThroughputSection(string title, int size, string api, double ratioToLimit)
+    {
+        var section = new LoadReport("throughput") { Title = title };
+        var run = new Figures
+        {
+            [FigureNames.RatioToLimit] = ratioToLimit,
+            [FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes)] = 150e6,
+        };
+        section.Add(new ReportRow(
+            [("size", size), ("producers", 1), ("consumers", 1), ("queues", 4), ("api", api), ("flush", "async")],
+            [run],
+            "not part of it"));
+        return section;
+    }
+
+    private static ReportRow Timed(int rate, long[] durationsNs)
+    {
+        var histogram = new LatencyHistogram();
+        Array.ForEach(durationsNs, histogram.Record);
+        var run = new Figures();
+        run.SetLatency(FigureNames.AckLatency, histogram);
+        return new ReportRow([("rate", rate), ("flush", "async"), ("size", 128)], [run], "not part of it");
     }
 
     private static Figures Run(double rate)

@@ -33,10 +33,14 @@ internal sealed class ConsumeLane : IAsyncDisposable
         if (order.Plant != Plant.None && number == 0)
             _defect = new PlantedDefect(order.Plant, Checker.Observe);
         _arrivals = order.InWindows && number == 0 ? new WindowRates() : null;
-        if (order.InGroup)
-            _member = _client.CreateConsumer(order.Group, order.Topics, new ConsumerOptions());
-        else
+        if (!order.InGroup)
             _reader = _client.CreateReader();
+        else if (order.GroupPerTopic)
+            _member = _client.CreateConsumer($"{order.Group}-{TopicOf(number)}", [order.Topics[TopicOf(number)]]);
+        else
+            _member = _client.CreateConsumer(order.Group, order.Topics);
+
+        int TopicOf(int member) => member % order.Topics.Count;
     }
 
     public SequenceChecker Checker { get; }

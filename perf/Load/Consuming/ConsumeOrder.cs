@@ -28,6 +28,12 @@ internal sealed record ConsumerOrder(
 {
     /// <summary>Whether the first consumer's rate over windows of messages is told.</summary>
     public bool InWindows { get; init; }
+
+    /// <summary>Whether each member keeps to one topic, its number modulo theirs, in a group of that topic.</summary>
+    public bool GroupPerTopic { get; init; }
+
+    /// <summary>Brokers that share each topic's queues evenly, and hand out their shares each for itself.</summary>
+    public int Brokers { get; init; } = 1;
 }
 
 /// <summary>Waits until so many messages have come, or none comes any more.</summary>

@@ -5,17 +5,19 @@ namespace EQueue.Load.Consuming;
 internal delegate bool Observer(int queue, ReadOnlySpan<byte> bytes);
 
 /// <summary>
-/// Stands between a consumer and its checker and, once, loses a message, shows one twice, or shows one after the next
-/// of its queue. Proves that a wrong delivery is found out by the program as it runs.
+/// Stands between a consumer and its checker and, once each as asked for, loses a message, shows one twice, and shows
+/// one after the next of its queue. Proves that a wrong delivery is found out by the program as it runs.
 /// </summary>
 internal sealed class PlantedDefect(Plant plant, Observer observe)
 {
-    private const int StrikeAt = 20;
+    private const int FirstStrikeAt = 20;
+
+    private readonly Queue<Plant> _strikes = new(
+        new[] { Plant.Missing, Plant.Duplicate, Plant.Reorder }.Where(each => plant.HasFlag(each)));
 
     private int _count;
     private int _heldQueue;
     private byte[]? _held;
-    private bool _done;
 
     public bool Observe(int queue, ReadOnlySpan<byte> bytes)
     {
@@ -27,10 +29,9 @@ internal sealed class PlantedDefect(Plant plant, Observer observe)
             return isSampled;
         }
 
-        if (_done || ++_count < StrikeAt)
+        if (_strikes.Count == 0 || ++_count < FirstStrikeAt)
             return observe(queue, bytes);
-        _done = true;
-        switch (plant)
+        switch (_strikes.Dequeue())
         {
             case Plant.Missing:
                 return false;

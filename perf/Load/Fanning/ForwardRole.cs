@@ -1,5 +1,3 @@
-using System.ComponentModel;
-using System.Diagnostics;
 using System.Text.Json;
 using EQueue.Load.Roles;
 
@@ -11,64 +9,28 @@ namespace EQueue.Load.Fanning;
 /// </summary>
 internal sealed class ForwardRole : IRole
 {
-    private const int KeptErrorLines = 20;
-
-    private readonly Queue<string> _errorLines = new();
-    private Process? _forward;
+    private ChildProcess? _forward;
 
     public Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
         if (command == "start")
             Start(RoleJson.Read<ForwardOrder>(argument));
-        if (_forward is not { HasExited: false })
-            throw LoadException.Failed($"equeue forward ended{ErrorText()}");
+        if (_forward is not { Process.HasExited: false })
+            throw LoadException.Failed($"equeue forward ended{_forward?.ErrorText()}");
         return Task.FromResult<object?>(null);
     }
 
     public async ValueTask DisposeAsync()
     {
-        if (_forward is not { } forward)
-            return;
-        forward.Kill();
-        await forward.WaitForExitAsync(CancellationToken.None);
-        forward.Dispose();
+        if (_forward is not null)
+            await _forward.DisposeAsync();
     }
 
     private void Start(ForwardOrder order)
     {
-        var start = BuiltProgram.NewStart("Cli", ["forward", "--from", order.From, "--to", order.To, "--follow"]);
-        try
-        {
-            _forward = Process.Start(start)!;
-        }
-        catch (Win32Exception exception)
-        {
-            throw LoadException.MachineLimit("processes", $"cannot start equeue: {exception.Message}", exception);
-        }
-
-        _forward.ErrorDataReceived += (_, line) => KeepErrorLine(line.Data);
-        _forward.BeginErrorReadLine();
-        _forward.BeginOutputReadLine();
-    }
-
-    private void KeepErrorLine(string? line)
-    {
-        if (line is null)
-            return;
-        lock (_errorLines)
-        {
-            _errorLines.Enqueue(line);
-            if (_errorLines.Count > KeptErrorLines)
-                _errorLines.Dequeue();
-        }
-    }
-
-    private string ErrorText()
-    {
-        lock (_errorLines)
-        {
-            return _errorLines.Count == 0 ? string.Empty : "\n  " + string.Join("\n  ", _errorLines);
-        }
+        string[] command = ["forward", "--from", order.From, "--to", order.To, "--follow"];
+        _forward = ChildProcess.Start(BuiltProgram.NewStart("Cli", command), "equeue");
+        _forward.Process.BeginOutputReadLine();
     }
 }
 

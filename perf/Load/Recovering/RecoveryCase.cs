@@ -4,6 +4,7 @@ using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Scenarios;
 using EQueue.Load.Sending;
+using EQueue.Load.Storing;
 using EQueue.Protocol;
 
 namespace EQueue.Load.Recovering;
@@ -52,6 +53,8 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
         Workspace.Remove(empty);
 
         await WriteAsync(isFirst: false, cancellationToken);
+        if (session.Options.Plant.HasFlag(Plant.Short))
+            LogTally.Shorten(_directory);
         PageCache.Drop(_directory);
         if (isWarm)
             PageCache.Warm(_directory, WarmBytes);

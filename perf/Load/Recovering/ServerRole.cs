@@ -1,4 +1,3 @@
-using System.ComponentModel;
 using System.Diagnostics;
 using System.Text.Json;
 using EQueue.Load.Measuring;
@@ -14,10 +13,8 @@ internal sealed class ServerRole : IRole
 {
     private const string Ready = "ready ";
     private const string ListenKey = "data=";
-    private const int KeptErrorLines = 20;
 
-    private readonly Queue<string> _errorLines = new();
-    private Process? _server;
+    private ChildProcess? _server;
 
     public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
@@ -32,30 +29,19 @@ internal sealed class ServerRole : IRole
     /// <summary>From the moment before the process is made to its line on standard output.</summary>
     private async Task<ServerResult> StartAsync(ServerOrder order, CancellationToken cancellationToken)
     {
-        var start = NewStartInfo(order);
         var startNs = Clock.NowNs;
-        try
-        {
-            _server = Process.Start(start)!;
-        }
-        catch (Win32Exception exception)
-        {
-            throw LoadException.MachineLimit("processes", $"cannot start the server: {exception.Message}", exception);
-        }
-
-        _server.ErrorDataReceived += (_, line) => KeepErrorLine(line.Data);
-        _server.BeginErrorReadLine();
-        var answer = await _server.StandardOutput.ReadLineAsync(cancellationToken);
+        _server = ChildProcess.Start(NewStart(order), "the server");
+        var answer = await _server.Process.StandardOutput.ReadLineAsync(cancellationToken);
         var seconds = (Clock.NowNs - startNs) / 1e9;
         if (answer?.StartsWith(Ready, StringComparison.Ordinal) is not true)
-            throw LoadException.Failed($"the server did not become ready: {answer}{ErrorText()}");
-        _server.Refresh();
-        var cpuPercent = _server.TotalProcessorTime.TotalSeconds / seconds * 100;
+            throw LoadException.Failed($"the server did not become ready: {answer}{_server.ErrorText()}");
+        _server.Process.Refresh();
+        var cpuPercent = _server.Process.TotalProcessorTime.TotalSeconds / seconds * 100;
         var listen = answer.Split(' ').First(word => word.StartsWith(ListenKey, StringComparison.Ordinal));
-        return new ServerResult(listen[ListenKey.Length..], seconds, _server.WorkingSet64, cpuPercent);
+        return new ServerResult(listen[ListenKey.Length..], seconds, _server.Process.WorkingSet64, cpuPercent);
     }
 
-    private static ProcessStartInfo NewStartInfo(ServerOrder order) => BuiltProgram.NewStart(
+    private static ProcessStartInfo NewStart(ServerOrder order) => BuiltProgram.NewStart(
         "Server",
         [
             "--data", order.Directory, "--listen", "127.0.0.1:0", "--admin", "none",
@@ -67,29 +53,7 @@ internal sealed class ServerRole : IRole
         if (_server is not { } server)
             return;
         _server = null;
-        server.Kill();
-        await server.WaitForExitAsync(CancellationToken.None);
-        server.Dispose();
-    }
-
-    private void KeepErrorLine(string? line)
-    {
-        if (line is null)
-            return;
-        lock (_errorLines)
-        {
-            _errorLines.Enqueue(line);
-            if (_errorLines.Count > KeptErrorLines)
-                _errorLines.Dequeue();
-        }
-    }
-
-    private string ErrorText()
-    {
-        lock (_errorLines)
-        {
-            return _errorLines.Count == 0 ? string.Empty : "\n  " + string.Join("\n  ", _errorLines);
-        }
+        await server.DisposeAsync();
     }
 }
 

@@ -5,6 +5,21 @@ using System.Text;
 
 namespace EQueue.Load.Reporting;
 
+/// <summary>How a <see cref="Curve"/> is drawn.</summary>
+internal enum CurveStyle
+{
+    Lines,
+
+    /// <summary>Points that no line joins.</summary>
+    Points,
+
+    /// <summary>A group of bars for each point; its x is the name of the group.</summary>
+    Bars,
+
+    /// <summary>x is 1 / (1 - share of what is not above y), so that each further nine takes as much room.</summary>
+    Percentiles,
+}
+
 /// <summary>Some lines over one axis, to be drawn with gnuplot.</summary>
 /// <param name="Name">Of its files, without an ending.</param>
 /// <param name="Lines">Their titles; the values of each point are its x and then one for each line.</param>
@@ -18,14 +33,14 @@ internal sealed record Curve(
 {
     private const int DrawTimeoutMs = 30_000;
 
-    /// <summary>Points that no line joins.</summary>
-    public bool IsPoints { get; init; }
+    public CurveStyle Style { get; init; }
 
     /// <summary>
     /// Writes data and scripts into a directory, which is made if it is not there; draws SVG where gnuplot is there.
     /// </summary>
+    /// <returns>The curves that were drawn: each has a file of its name and <c>.svg</c>.</returns>
     /// <exception cref="LoadException">The files cannot be written.</exception>
-    public static void Write(string directory, IReadOnlyList<Curve> curves)
+    public static IReadOnlyList<Curve> Write(string directory, IReadOnlyList<Curve> curves)
     {
         try
         {
@@ -43,12 +58,12 @@ internal sealed record Curve(
 
         try
         {
-            foreach (var curve in curves)
-                Draw(directory, curve.Name);
+            return [.. curves.Where(curve => TryDraw(directory, curve.Name))];
         }
         catch (Win32Exception)
         {
             LoadSession.Say($"gnuplot is not there: the curves in {directory} are not drawn");
+            return [];
         }
     }
 
@@ -68,15 +83,22 @@ internal sealed record Curve(
 
     public string ToScript()
     {
-        var style = IsPoints ? "points" : "linespoints";
-        var lines = Lines.Select((line, i) => $"'{Name}.dat' using 1:{i + 2} with {style} title '{line}'");
+        var how = Style switch
+        {
+            CurveStyle.Points => "with points ",
+            CurveStyle.Bars => string.Empty,
+            CurveStyle.Percentiles => "with lines ",
+            _ => "with linespoints ",
+        };
+        var lines = Lines.Select((line, i) =>
+            $"'{Name}.dat' using {Columns(i)} {how}title '{Quoted(line)}'");
         return $"""
-            set terminal svg size 900,540
+            set terminal svg size 900,540 noenhanced
             set output '{Name}.svg'
-            set title '{Title}'
-            set xlabel '{XLabel}'
-            set ylabel '{YLabel}'
-            set yrange [0:*]
+            set title '{Quoted(Title)}'
+            set xlabel '{Quoted(XLabel)}'
+            set ylabel '{Quoted(YLabel)}'
+            {Axes()}
             set key below
             set grid
             plot {string.Join(", \\\n     ", lines)}
@@ -84,7 +106,21 @@ internal sealed record Curve(
             """;
     }
 
-    private static void Draw(string directory, string name)
+    private string Columns(int line) => Style == CurveStyle.Bars ? $"{line + 2}:xtic(1)" : $"1:{line + 2}";
+
+    private string Axes() => Style switch
+    {
+        CurveStyle.Bars => "set yrange [0:*]\nset style data histograms\nset style fill solid 0.8 border -1",
+        CurveStyle.Percentiles =>
+            "set logscale xy\n"
+            + "set xtics ('0 %%' 1, '50 %%' 2, '90 %%' 10, '99 %%' 100, '99.9 %%' 1000, '99.99 %%' 10000, "
+            + "'99.999 %%' 100000)",
+        _ => "set yrange [0:*]",
+    };
+
+    private static string Quoted(string text) => text.Replace("'", "''", StringComparison.Ordinal);
+
+    private static bool TryDraw(string directory, string name)
     {
         var start = new ProcessStartInfo("gnuplot", [$"{name}.gnuplot"])
         {
@@ -96,10 +132,13 @@ internal sealed record Curve(
         {
             gnuplot.Kill();
             LoadSession.Say($"gnuplot did not end: {name}.svg is not drawn");
+            return false;
         }
-        else if (gnuplot.ExitCode != 0)
-        {
-            LoadSession.Say($"gnuplot ended with {gnuplot.ExitCode}: {name}.svg is not drawn");
-        }
+
+        if (gnuplot.ExitCode == 0)
+            return true;
+        LoadSession.Say($"gnuplot ended with {gnuplot.ExitCode}: {name}.svg is not drawn");
+        File.Delete(Path.Combine(directory, $"{name}.svg"));
+        return false;
     }
 }

@@ -81,6 +81,10 @@ internal static class FigureNames
     public const string IdleConnections = "idleConnections";
     public const string BytesPerConnection = "bytesPerConnection";
     public const string ConnectionsPerSecond = "connectionsPerSecond";
+    public const string Unstored = "unstored";
+    public const string SendUsPerOperation = "sendUsPerOperation";
+    public const string ConsumeUsPerOperation = "consumeUsPerOperation";
+    public const string ReferenceSend = "reference.sendPerSecond";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -97,7 +101,7 @@ internal static class FigureNames
     ];
 
     /// <summary>Counts of messages that were wrong.</summary>
-    public static readonly IReadOnlyList<string> Faults = [Missing, Duplicated, Reordered, Damaged];
+    public static readonly IReadOnlyList<string> Faults = [Missing, Duplicated, Reordered, Damaged, Unstored];
 
     /// <summary>
     /// Figures that say how fast, and what they are compared with: none is told of a run that delivered wrong messages.
@@ -110,7 +114,7 @@ internal static class FigureNames
         ConnectionsPerSecond, SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
         .. Windows,
-        ResumeSeconds,
+        ResumeSeconds, SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
     ];
 
@@ -134,7 +138,8 @@ internal static class FigureNames
         SendNetworkMBps, ConsumeNetworkMBps, ProcessDiskMBps,
         BareStreamMBps, BarePingPongPerSecond, OnewayToStream, AsyncToOneway, SyncToPingPong,
         .. Windows,
-        BlockedBatches, ResumeSeconds, OpenConnections,
+        BlockedBatches, ResumeSeconds, OpenConnections, Unstored,
+        SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

@@ -8,7 +8,11 @@ namespace EQueue.Load.Reporting;
 internal sealed class Figures
 {
     private readonly Dictionary<string, double> _values = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, LatencyHistogram> _histograms = new(StringComparer.Ordinal);
     private readonly Dictionary<string, string> _notes = new(StringComparer.Ordinal);
+
+    /// <summary>All that was timed, by group of latencies; of a row the runs' together.</summary>
+    public IReadOnlyDictionary<string, LatencyHistogram> Histograms => _histograms;
 
     /// <summary>What <see cref="FigureNames.ReferenceValue"/> was measured on; null when there is none.</summary>
     public string? ReferenceSystem { get; private set; }
@@ -43,8 +47,11 @@ internal sealed class Figures
         this[FigureNames.ReferenceValue] = value;
     }
 
-    public void SetLatency(string group, LatencyHistogram histogram) =>
+    public void SetLatency(string group, LatencyHistogram histogram)
+    {
         SetPercentiles(group, histogram, nsOfUnit: 1e3);
+        _histograms[group] = histogram;
+    }
 
     /// <summary>Sets how long it took, after each change of one kind, until a group had settled.</summary>
     /// <param name="change">One of <see cref="FigureNames.Changes"/>.</param>
@@ -76,7 +83,7 @@ internal sealed class Figures
     public void AddCheck(Figures other)
     {
         foreach (var name in FigureNames.Faults)
-            this[name] += other[name];
+            this[name] += other[name] ?? 0;
     }
 
     /// <summary>Takes every rate and latency away, because the messages were wrong.</summary>
@@ -90,6 +97,7 @@ internal sealed class Figures
         }
 
         SubscriberPerSecond = null;
+        _histograms.Clear();
         foreach (var name in FigureNames.Rates.Append(FigureNames.SubscriberPerSecond))
             Note(name, note);
         Note("latencyUs", note);
@@ -104,9 +112,15 @@ internal sealed class Figures
             var values = runs.Select(run => run[name]).OfType<double>().ToArray();
             if (values.Length == 0)
                 continue;
-            var isCount = name is FigureNames.Missing or FigureNames.Duplicated or FigureNames.Reordered
-                or FigureNames.Damaged or FigureNames.Repeated;
+            var isCount = name == FigureNames.Repeated || FigureNames.Faults.Contains(name);
             row[name] = isCount ? values.Sum() : Statistics.Median(values);
+        }
+
+        foreach (var (group, histogram) in runs.SelectMany(run => run.Histograms))
+        {
+            if (!row._histograms.TryGetValue(group, out var all))
+                row._histograms[group] = all = new LatencyHistogram();
+            all.Add(histogram.ToCounts());
         }
 
         if (runs[0].SubscriberPerSecond is { } first)

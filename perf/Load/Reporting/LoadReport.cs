@@ -97,6 +97,9 @@ internal sealed class ReportRow
 
     public IReadOnlyList<(string Name, object? Value)> Parameters { get; }
 
+    /// <summary>What was set under a name; null when nothing was.</summary>
+    public object? ValueOf(string name) => Parameters.FirstOrDefault(parameter => parameter.Name == name).Value;
+
     public IReadOnlyList<Figures> Runs { get; }
 
     public Figures Medians { get; }

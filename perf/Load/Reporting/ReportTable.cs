@@ -44,7 +44,9 @@ internal sealed class ReportTable
         new("missing", FigureNames.Missing, Whole, InFull: true),
         new("duplicated", FigureNames.Duplicated, Whole, InFull: true),
         new("reordered", FigureNames.Reordered, Whole, InFull: true),
+        new("not in files", FigureNames.Unstored, Whole, InFull: true),
         new("reference", FigureNames.ReferenceValue, Tenths),
+        new("reference send/s", FigureNames.ReferenceSend, Whole),
         new("reference p99", FigureNames.ReferenceP99, Tenths),
         new("x reference", FigureNames.ReferenceRatio, Hundredths),
         new("log MB", FigureNames.LogBytes, Megabytes, InFull: true),
@@ -85,6 +87,8 @@ internal sealed class ReportTable
         new("blocked batches", FigureNames.BlockedBatches, Whole),
         new("resume s", FigureNames.ResumeSeconds, Thousandths),
         new("producers' connections", FigureNames.OpenConnections, Whole),
+        new("send us/op", FigureNames.SendUsPerOperation, Thousandths),
+        new("consume us/op", FigureNames.ConsumeUsPerOperation, Thousandths),
         new("idle connections", FigureNames.IdleConnections, Whole),
         new("bytes each", FigureNames.BytesPerConnection, Whole),
         new("opened/s", FigureNames.ConnectionsPerSecond, Whole),
@@ -189,7 +193,7 @@ internal sealed class ReportTable
         [.. _headers.Select((header, i) => Math.Max(header.Length, _rows.Max(row => row[i].Length)))];
 
     private static string ValueOf(ReportRow row, string name) =>
-        row.Parameters.FirstOrDefault(parameter => parameter.Name == name).Value?.ToString() ?? Absent;
+        row.ValueOf(name)?.ToString() ?? Absent;
 
     private static string Whole(double value) => value.ToString("N0", CultureInfo.InvariantCulture);
 

@@ -61,7 +61,7 @@ internal sealed class ConsumerRole : IRole
     private async Task WaitUntilSharedAsync(ConsumerOrder order, CancellationToken cancellationToken)
     {
         var queues = order.Topics.Count * order.Queues;
-        var least = order.InGroup ? order.Topics.Count * (order.Queues / order.Consumers) : 0;
+        var least = order.InGroup ? LeastShare(order) : 0;
         var started = TimeProvider.System.GetTimestamp();
         while (_lanes.Sum(lane => lane.QueueCount) != queues || _lanes.Any(lane => lane.QueueCount < least))
         {
@@ -69,6 +69,14 @@ internal sealed class ConsumerRole : IRole
                 throw LoadException.Failed($"{queues} queues are not shared out after {SharingTimeout.TotalSeconds} s");
             await Task.Delay(PollInterval, cancellationToken);
         }
+    }
+
+    /// <summary>Queues that each member of a group has at least when all are shared out.</summary>
+    private static int LeastShare(ConsumerOrder order)
+    {
+        var topics = order.GroupPerTopic ? 1 : order.Topics.Count;
+        var members = order.Consumers / (order.GroupPerTopic ? order.Topics.Count : 1);
+        return topics * order.Brokers * (order.Queues / order.Brokers / members);
     }
 
     private async Task<ExpectResult> ExpectAsync(ExpectOrder order, CancellationToken cancellationToken)

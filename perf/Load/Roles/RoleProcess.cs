@@ -1,4 +1,3 @@
-using System.ComponentModel;
 using System.Diagnostics;
 using System.Text.Json;
 
@@ -7,24 +6,19 @@ namespace EQueue.Load.Roles;
 /// <summary>The load program's end of a role: its process, and calls answered one at a time.</summary>
 internal sealed class RoleProcess : IAsyncDisposable
 {
-    private const int KeptErrorLines = 40;
-
     private static readonly TimeSpan StopTimeout = TimeSpan.FromSeconds(20);
 
-    private readonly Process _process;
-    private readonly Queue<string> _errorLines = new();
+    private readonly ChildProcess _child;
     private readonly string _role;
     private bool _disposed;
 
-    private RoleProcess(string role, Process process)
+    private RoleProcess(string role, ChildProcess child)
     {
         _role = role;
-        _process = process;
-        _process.ErrorDataReceived += (_, line) => KeepErrorLine(line.Data);
-        _process.BeginErrorReadLine();
+        _child = child;
     }
 
-    public int ProcessId => _process.Id;
+    public int ProcessId => _child.Process.Id;
 
     /// <summary>Starts this program again as <paramref name="role"/>.</summary>
     public static RoleProcess Start(string role)
@@ -41,14 +35,7 @@ internal sealed class RoleProcess : IAsyncDisposable
             start.ArgumentList.Add(Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll"));
         start.ArgumentList.Add("role");
         start.ArgumentList.Add(role);
-        try
-        {
-            return new RoleProcess(role, Process.Start(start)!);
-        }
-        catch (Win32Exception exception)
-        {
-            throw LoadException.MachineLimit("processes", $"cannot start {role}: {exception.Message}", exception);
-        }
+        return new RoleProcess(role, ChildProcess.Start(start, role));
     }
 
     public async Task<TResult> CallAsync<TResult>(
@@ -64,9 +51,9 @@ internal sealed class RoleProcess : IAsyncDisposable
         string? answerLine = null;
         try
         {
-            await _process.StandardInput.WriteLineAsync(line.AsMemory(), cancellationToken);
-            await _process.StandardInput.FlushAsync(cancellationToken);
-            answerLine = await _process.StandardOutput.ReadLineAsync(cancellationToken);
+            await _child.Process.StandardInput.WriteLineAsync(line.AsMemory(), cancellationToken);
+            await _child.Process.StandardInput.FlushAsync(cancellationToken);
+            answerLine = await _child.Process.StandardOutput.ReadLineAsync(cancellationToken);
         }
         catch (IOException)
         {
@@ -74,19 +61,15 @@ internal sealed class RoleProcess : IAsyncDisposable
         }
 
         if (answerLine is null)
-            throw LoadException.Failed($"the {_role} process ended during '{command}'{ErrorText()}");
+            throw LoadException.Failed($"the {_role} process ended during '{command}'{_child.ErrorText()}");
         var answer = JsonSerializer.Deserialize<RoleAnswer>(answerLine, RoleJson.Options)!;
         return answer.Error is null
             ? answer.Result
-            : throw new LoadException(answer.ExitCode, $"{_role}: {answer.Error}{ErrorText()}");
+            : throw new LoadException(answer.ExitCode, $"{_role}: {answer.Error}{_child.ErrorText()}");
     }
 
     /// <summary>Ends the process at once, without any warning to it.</summary>
-    public async Task KillAsync()
-    {
-        _process.Kill();
-        await _process.WaitForExitAsync(CancellationToken.None);
-    }
+    public Task KillAsync() => _child.KillAsync();
 
     /// <summary>Closes the role's input, which ends it; kills it when it does not end in time.</summary>
     public async ValueTask DisposeAsync()
@@ -96,7 +79,7 @@ internal sealed class RoleProcess : IAsyncDisposable
         _disposed = true;
         try
         {
-            _process.StandardInput.Close();
+            _child.Process.StandardInput.Close();
         }
         catch (IOException)
         {
@@ -106,34 +89,13 @@ internal sealed class RoleProcess : IAsyncDisposable
         using var timeout = new CancellationTokenSource(StopTimeout);
         try
         {
-            await _process.WaitForExitAsync(timeout.Token);
+            await _child.Process.WaitForExitAsync(timeout.Token);
         }
         catch (OperationCanceledException)
         {
-            _process.Kill(entireProcessTree: true);
-            await _process.WaitForExitAsync(CancellationToken.None);
+            await _child.KillAsync(withChildren: true);
         }
 
-        _process.Dispose();
-    }
-
-    private void KeepErrorLine(string? line)
-    {
-        if (line is null)
-            return;
-        lock (_errorLines)
-        {
-            _errorLines.Enqueue(line);
-            if (_errorLines.Count > KeptErrorLines)
-                _errorLines.Dequeue();
-        }
-    }
-
-    private string ErrorText()
-    {
-        lock (_errorLines)
-        {
-            return _errorLines.Count == 0 ? string.Empty : "\n  " + string.Join("\n  ", _errorLines);
-        }
+        _child.Process.Dispose();
     }
 }

@@ -37,6 +37,7 @@ internal static class AllSteps
         Step("connections"),
         Step("fanout"),
         Step("jellyfish"),
+        Step("cluster-bench"),
     ];
 
     /// <summary>Every scenario once, with little of everything.</summary>
@@ -78,6 +79,7 @@ internal static class AllSteps
                 Parts = ["sizes", "direct", "proxy"],
             }),
         Short("jellyfish", 1, options => options with { Connections = 400 }),
+        Short("cluster-bench", 1, options => options),
     ];
 
     private static MeasuringStep Step(string scenario) => Step(scenario, scenario, options => options);

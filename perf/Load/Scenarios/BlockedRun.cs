@@ -1,10 +1,8 @@
-using EQueue.Client;
 using EQueue.Load.Consuming;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -23,20 +21,17 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
     private static readonly TimeSpan PollInterval = TimeSpan.FromMilliseconds(10);
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
-    private readonly RoleProcess _broker = session.Start(RoleList.Broker);
     private readonly RoleProcess _producer = session.Start(RoleList.Producer);
     private readonly RoleProcess _consumer = session.Start(RoleList.Consumer);
-    private readonly string _directory = session.Workspace.NewPath("blocked");
     private readonly uint _run = (uint)Random.Shared.Next();
+    private RunBroker? _broker;
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
         var topic = $"load-{_run:x8}";
-        var start = new BrokerOrder(_directory, plan.Flush);
-        var server = (await _broker.CallAsync<BrokerResult>("start", start, cancellationToken)).Server;
-        await using var client = new EQueueClient(server);
-        var settings = new TopicSettings { QueueCount = plan.Queues, MaxBacklogMessages = plan.Bound };
-        await client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
+        _broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
+        var server = _broker.Server;
+        await _broker.CreateTopicAsync(topic, plan.Queues, plan.Bound, cancellationToken);
         var seed = session.Options.Seed;
         await _producer.CallAsync(
             "prepare",
@@ -46,14 +41,14 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
             cancellationToken);
         long[] shares = [.. Enumerable.Repeat((long)plan.MessagesOfEach, plan.Producers)];
         var sending = _producer.CallAsync<SendResult>("send", new SendOrder(0, shares, null), cancellationToken);
-        var (depth, waiting) = await WaitUntilBlockedAsync(client, topic, sending, cancellationToken);
+        var (depth, waiting) = await WaitUntilBlockedAsync(topic, sending, cancellationToken);
 
         var resumedNs = Clock.NowNs;
         await _consumer.CallAsync(
             "prepare",
             new ConsumerOrder(
                 server, 1, "blocked", true, [topic], plan.Queues, plan.Producers, plan.Size, seed, _run, plan.SlotCount,
-                false, false, null, session.Options.Plant),
+                false, false, null, session.Options.ConsumerPlant),
             cancellationToken);
         var total = (long)plan.MessagesOfEach * plan.Producers;
         var consumed = await _consumer.CallAsync<ExpectResult>(
@@ -69,20 +64,21 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
             [FigureNames.ResumeSeconds] = (consumed.LastConsumedNs - resumedNs) / 1e9,
         };
         figures.SetCheck(verdict.Check);
+        await RunBroker.CheckFilesAsync([_broker], figures, total, session.Options.Plant, cancellationToken);
         return figures;
     }
 
     public async ValueTask DisposeAsync()
     {
         await Task.WhenAll(_producer.DisposeAsync().AsTask(), _consumer.DisposeAsync().AsTask());
-        await _broker.DisposeAsync();
-        Workspace.Remove(_directory);
+        if (_broker is not null)
+            await _broker.DisposeAsync();
     }
 
     /// <summary>Waits until the backlog is at its bound, each producer waits, and nothing changes any more.</summary>
     /// <exception cref="LoadException">The bound was passed, or it does not come to that.</exception>
     private async Task<(long Depth, long Waiting)> WaitUntilBlockedAsync(
-        EQueueClient client, string topic, Task<SendResult> sending, CancellationToken cancellationToken)
+        string topic, Task<SendResult> sending, CancellationToken cancellationToken)
     {
         var started = TimeProvider.System.GetTimestamp();
         var (changed, last) = (started, (Depth: -1L, Waiting: -1L));
@@ -90,7 +86,7 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
         {
             if (sending.IsCompleted)
                 throw LoadException.Failed($"{(await sending).Messages} messages are in, the bound is {plan.Bound}");
-            var stats = await client.Admin.StatsAsync(cancellationToken);
+            var stats = await _broker!.ReadStatsAsync(cancellationToken);
             var now = (Depth: stats.Find($"backlog.messages{{{topic}}}") ?? 0,
                 Waiting: stats.Find($"backlog.parked{{{topic}}}") ?? 0);
             if (now.Depth > plan.Bound)

@@ -25,24 +25,23 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private readonly LoadOptions _options = session.Options;
     private readonly uint _run = (uint)Random.Shared.Next();
     private readonly List<string> _topics = [];
-    private readonly List<RoleProcess> _processes = [];
+    private readonly RunProcesses _processes = new(session);
+    private readonly List<RunBroker> _brokers = [];
     private string _server = string.Empty;
-    private string? _directory;
-    private int? _brokerProcessId;
     private EQueueClient? _client;
 
     /// <summary>What is to be done with the broker that was started before anybody else talks to it.</summary>
-    public Func<StartedBroker, Task>? BeforeClients { get; init; }
+    public Func<RunBroker, Task>? BeforeClients { get; init; }
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
-        _server = _options.Server ?? await StartBrokerAsync(cancellationToken);
+        _server = _options.Server ?? await StartBrokersAsync(cancellationToken);
         _client = new EQueueClient(new ClientOptions { Addresses = _server, RequestTimeout = AdminTimeout });
         await CreateTopicsAsync(cancellationToken);
-        var consumer = plan.Consumers > 0 ? Start(RoleList.Consumer) : null;
+        var consumer = plan.Consumers > 0 ? _processes.Start(RoleList.Consumer) : null;
         if (consumer is not null)
             await consumer.CallAsync("prepare", NewConsumerOrder(), cancellationToken);
-        var producer = Start(RoleList.Producer);
+        var producer = _processes.Start(RoleList.Producer);
         await producer.CallAsync("prepare", NewProducerOrder(), cancellationToken);
         var figures = await MeasureAsync(producer, consumer, cancellationToken);
         if (_options.Server is not null)
@@ -55,30 +54,19 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     {
         if (_client is not null)
             await _client.DisposeAsync();
-        _processes.Reverse();
-        foreach (var process in _processes)
-            await process.DisposeAsync();
-        if (_directory is not null)
-            Workspace.Remove(_directory);
+        await _processes.DisposeAsync();
+        foreach (var broker in _brokers)
+            await broker.DisposeAsync();
     }
 
-    private RoleProcess Start(string role)
+    /// <returns>Their addresses.</returns>
+    private async Task<string> StartBrokersAsync(CancellationToken cancellationToken)
     {
-        var process = session.Start(role);
-        _processes.Add(process);
-        return process;
-    }
-
-    private async Task<string> StartBrokerAsync(CancellationToken cancellationToken)
-    {
-        var broker = Start(RoleList.Broker);
-        _brokerProcessId = broker.ProcessId;
-        _directory = session.Workspace.NewPath("broker");
-        var order = new BrokerOrder(_directory, plan.Flush) { MaxConnections = plan.MaxConnections };
-        var server = (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
+        for (var number = 0; number < plan.Brokers; number++)
+            _brokers.Add(await RunBroker.StartAsync(session, plan.Flush, plan.MaxConnections, cancellationToken));
         if (BeforeClients is not null)
-            await BeforeClients(new StartedBroker(server, broker.ProcessId));
-        return server;
+            await BeforeClients(_brokers[0]);
+        return string.Join(',', _brokers.Select(broker => broker.Server));
     }
 
     private async Task CreateTopicsAsync(CancellationToken cancellationToken)
@@ -88,7 +76,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             var topic = $"load-{_run:x8}-{number}";
             await _client!.Admin.CreateTopicAsync(
                 topic,
-                new TopicSettings { QueueCount = plan.Queues, MaxBacklogMessages = plan.MaxBacklog },
+                new TopicSettings { QueueCount = plan.Queues / plan.Brokers, MaxBacklogMessages = plan.MaxBacklog },
                 cancellationToken);
             _topics.Add(topic);
         }
@@ -135,7 +123,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
         SetRates(figures, sent, endNs);
         var seconds = (endNs - sent.FirstSentNs) / 1e9;
-        SetBroker(figures, brokerStart, brokerEnd, sent.Messages, seconds);
+        brokerEnd.SetFigures(figures, brokerStart, sent.Messages, seconds);
         SetTraffic(figures, sent, consumerStart, consumed, diskBytes / seconds);
         figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
         if (consumer is null)
@@ -151,6 +139,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             figures.SetCheck(verdict.Check);
         }
 
+        await CheckFilesAsync(figures, sent.SentInAll.Sum(), cancellationToken);
         AddNotes(figures);
         return figures;
     }
@@ -224,25 +213,18 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             FigureNames.ProcessDiskMBps, _options.Server is null ? note : "the server's process is not this program's");
     }
 
-    private long? ReadDiskBytes() => _brokerProcessId is { } id ? OtherProcess.ReadDiskWriteBytes(id) : null;
+    private long? ReadDiskBytes() => _brokers.Count == 0
+        ? null
+        : _brokers.Select(broker => OtherProcess.ReadDiskWriteBytes(broker.ProcessId))
+            .Aggregate((long?)0, (sum, bytes) => sum + bytes);
 
-    /// <summary>What the broker used and did between two moments.</summary>
-    public static void SetBroker(
-        Figures figures, StatsResponse start, StatsResponse end, long messages, double seconds)
+    /// <summary>What was acknowledged must stand in the files of this run's own brokers.</summary>
+    private async Task CheckFilesAsync(Figures figures, long sent, CancellationToken cancellationToken)
     {
-        double? Rise(string name) => end.Find(name) - start.Find(name);
-        const string uptime = "process.uptimeMilliseconds";
-        var cpuPercent = Rise("process.cpuMicroseconds") / (Rise(uptime) * 1000) * 100;
-        figures[FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent)] = cpuPercent;
-        figures[FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes)] = end.Find("process.residentBytes");
-        figures[FigureNames.Of(FigureNames.Broker, FigureNames.AllocatedBytesPerMessage)] =
-            Rise("process.allocatedBytes") / messages;
-        figures[FigureNames.BytesWritten] = Rise("store.bytesWritten");
-        figures[FigureNames.DiskWriteMBps] = Rise("store.bytesWritten") / seconds / 1e6;
-        figures[FigureNames.Fdatasyncs] = Rise("store.fdatasyncs");
-        figures[FigureNames.FdatasyncsPerSecond] = Rise("store.fdatasyncs") / seconds;
-        figures[FigureNames.MessagesPerFdatasync] = messages / Rise("store.fdatasyncs");
-        figures.Note(FigureNames.Broker, "the broker did not tell this figure");
+        if (_brokers.Count == 0)
+            figures.Note(FigureNames.Unstored, "the server's files are not this program's");
+        else
+            await RunBroker.CheckFilesAsync(_brokers, figures, sent, _options.Plant, cancellationToken);
     }
 
     /// <summary>Without a consumer: as many messages must stand in the queues as were acknowledged.</summary>
@@ -266,8 +248,8 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures.Note(FigureNames.Damaged, "nothing was consumed");
     }
 
-    private async Task<StatsResponse> ReadStatsAsync(CancellationToken cancellationToken) =>
-        await _client!.Admin.StatsAsync(cancellationToken);
+    private Task<BrokerStats> ReadStatsAsync(CancellationToken cancellationToken) => BrokerStats.TakeAsync(
+        _brokers.Count == 0 ? [_client!] : _brokers.Select(broker => broker.Client), cancellationToken);
 
     private void AddNotes(Figures figures)
     {
@@ -297,9 +279,11 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     };
 
     private ConsumerOrder NewConsumerOrder() => new(
-        _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size, _options.Seed,
-        _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate, _options.Plant);
+        _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size,
+        _options.Seed, _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate,
+        _options.ConsumerPlant)
+    {
+        GroupPerTopic = plan.GroupPerTopic,
+        Brokers = plan.Brokers,
+    };
 }
-
-/// <summary>A broker in a process of this run.</summary>
-internal sealed record StartedBroker(string Server, int ProcessId);

@@ -1,12 +1,10 @@
 using System.Diagnostics;
-using EQueue.Client;
 using EQueue.Load.Consuming;
 using EQueue.Load.Limit;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -17,25 +15,19 @@ namespace EQueue.Load.Scenarios;
 internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDisposable
 {
     private readonly uint _run = (uint)Random.Shared.Next();
-    private readonly string _directory = session.Workspace.NewPath("broker");
-    private readonly RoleProcess _broker = session.Start(RoleList.Broker);
     private readonly RoleProcess _producer = session.Start(RoleList.Producer);
     private readonly List<string> _topics = [];
-    private string _server = string.Empty;
-    private EQueueClient? _client;
+    private RunBroker? _broker;
     private IReadOnlyList<long> _sent = [];
 
     /// <summary>Starts the broker and writes what the consumers will read.</summary>
     public async Task PrepareAsync(CancellationToken cancellationToken)
     {
-        var order = new BrokerOrder(_directory, plan.Flush);
-        _server = (await _broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
-        _client = new EQueueClient(_server);
+        _broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
         for (var number = 0; number < plan.Topics; number++)
         {
             var topic = $"load-{_run:x8}-{number}";
-            var settings = new TopicSettings { QueueCount = plan.Queues };
-            await _client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
+            await _broker.CreateTopicAsync(topic, plan.Queues, maxBacklog: null, cancellationToken);
             _topics.Add(topic);
         }
 
@@ -44,7 +36,7 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         await _producer.CallAsync(
             "prepare",
             new ProducerOrder(
-                _server, plan.Producers, _topics, plan.Size, session.Options.Seed, _run, plan.SlotCount,
+                _broker.Server, plan.Producers, _topics, plan.Size, session.Options.Seed, _run, plan.SlotCount,
                 SendApi.Message, inFlight, plan.BatchCount, plan.SampleMask),
             cancellationToken);
         var share = (plan.Messages!.Value + plan.Producers - 1) / plan.Producers;
@@ -62,11 +54,11 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         await using var replay = session.Start(RoleList.Replay);
         var known = _sent;
         await replay.CallAsync("prepare", NewReplayOrder(), cancellationToken);
-        PageCache.Drop(_directory);
-        var before = await _client!.Admin.StatsAsync(cancellationToken);
+        PageCache.Drop(_broker!.DataDirectory);
+        var before = await _broker.ReadStatsAsync(cancellationToken);
         await replay.CallAsync("start", null, cancellationToken);
         var beside = await SendAsync(paced, cancellationToken);
-        var after = await _client.Admin.StatsAsync(cancellationToken);
+        var after = await _broker.ReadStatsAsync(cancellationToken);
         var read = await replay.CallAsync<ReplayResult>("stop", new JudgeOrder(known), cancellationToken);
 
         var figures = new Figures();
@@ -77,12 +69,13 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         figures[FigureNames.SendMBps] = beside.Messages * (double)plan.Size / seconds / 1e6;
         figures[FigureNames.ConsumePerSecond] = read.Messages / read.Seconds;
         figures[FigureNames.ConsumeMBps] = read.Messages * (double)plan.Size / read.Seconds / 1e6;
-        BrokerRun.SetBroker(figures, before, after, beside.Messages, seconds);
+        after.SetFigures(figures, before, beside.Messages, seconds);
         figures.SetProcess(FigureNames.Producer, beside.Start, beside.End, beside.Messages);
         figures.SetProcess(FigureNames.Consumer, read.Start, read.End, read.Messages);
         figures.SetLatency(FigureNames.AckLatency, LatencyHistogram.From(beside.Ack));
         figures.SetCheck(read.Check);
         await CheckEndsAsync(figures, cancellationToken);
+        await RunBroker.CheckFilesAsync([_broker], figures, _sent.Sum(), session.Options.Plant, cancellationToken);
 
         var quiet = LatencyHistogram.From(alone.Ack);
         figures.SetReference("ack without readers, p50 us", quiet.PercentileNs(50) / 1000.0);
@@ -96,21 +89,19 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
     /// <returns>Megabytes (10^6) a second.</returns>
     public async Task<double> ReadBareAsync(CancellationToken cancellationToken)
     {
-        var stats = await _client!.Admin.StatsAsync(cancellationToken);
+        var stats = await _broker!.ReadStatsAsync(cancellationToken);
         var end = stats.Find("store.writtenPosition") ?? throw LoadException.Failed("the broker tells no position");
-        PageCache.Drop(_directory);
+        PageCache.Drop(_broker.DataDirectory);
         var clock = Stopwatch.StartNew();
-        var bytes = await Task.Run(() => PageCache.ReadLog(_directory, end), cancellationToken);
+        var bytes = await Task.Run(() => PageCache.ReadLog(_broker.DataDirectory, end), cancellationToken);
         return bytes / clock.Elapsed.TotalSeconds / 1e6;
     }
 
     public async ValueTask DisposeAsync()
     {
-        if (_client is not null)
-            await _client.DisposeAsync();
         await _producer.DisposeAsync();
-        await _broker.DisposeAsync();
-        Workspace.Remove(_directory);
+        if (_broker is not null)
+            await _broker.DisposeAsync();
     }
 
     private async Task<SendResult> SendAsync(SendOrder order, CancellationToken cancellationToken)
@@ -126,7 +117,7 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         long stored = 0;
         foreach (var topic in _topics)
         {
-            var description = await _client!.Admin.DescribeTopicAsync(topic, cancellationToken);
+            var description = await _broker!.Client.Admin.DescribeTopicAsync(topic, cancellationToken);
             stored += description.Queues.Sum(queue => queue.End.Value - queue.Start.Value);
         }
 
@@ -135,6 +126,6 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
     }
 
     private ReplayOrder NewReplayOrder() => new(
-        _server, _directory, plan.Consumers, _topics, plan.Queues, plan.Producers, plan.Size, session.Options.Seed,
-        _run, plan.SlotCount, session.Options.Plant);
+        _broker!.Server, _broker.DataDirectory, plan.Consumers, _topics, plan.Queues, plan.Producers, plan.Size,
+        session.Options.Seed, _run, plan.SlotCount, session.Options.ConsumerPlant);
 }

@@ -5,8 +5,8 @@ namespace EQueue.Load.Scenarios;
 /// <summary>The curves of <c>fanout</c>: messages and megabits a second of each part, and each subscriber.</summary>
 internal static class FanoutCurves
 {
-    public static void Write(string directory, IReadOnlyList<ReportRow> rows) => Curve.Write(
-        directory, [.. rows.GroupBy(row => (string)ValueOf(row, "part")!).SelectMany(part => Of(part.Key, [.. part]))]);
+    public static IEnumerable<Curve> Of(IEnumerable<ReportRow> rows) =>
+        rows.GroupBy(row => (string)row.ValueOf("part")!).SelectMany(part => Of(part.Key, [.. part]));
 
     private static IEnumerable<Curve> Of(string part, ReportRow[] rows)
     {
@@ -37,7 +37,7 @@ internal static class FanoutCurves
         yield return new Curve(
             $"fanout-{part}-each", $"{part}: each subscriber", label, "messages/s", ["each"], [.. each])
         {
-            IsPoints = true,
+            Style = CurveStyle.Points,
         };
     }
 
@@ -56,8 +56,5 @@ internal static class FanoutCurves
         return new Curve(name, name, label, unit, [.. lines.Select(line => line.Title)], points);
     }
 
-    private static double? Number(ReportRow row, string name) => (int)ValueOf(row, name)!;
-
-    private static object? ValueOf(ReportRow row, string name) =>
-        row.Parameters.First(parameter => parameter.Name == name).Value;
+    private static double? Number(ReportRow row, string name) => (int)row.ValueOf(name)!;
 }

@@ -1,11 +1,9 @@
-using EQueue.Client;
 using EQueue.Load.Consuming;
 using EQueue.Load.Fanning;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -19,8 +17,8 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     private const double QuietSeconds = 15;
 
     private readonly uint _run = (uint)Random.Shared.Next();
-    private readonly List<RoleProcess> _processes = [];
-    private readonly List<string> _directories = [];
+    private readonly RunProcesses _processes = new(session);
+    private readonly List<RunBroker> _brokers = [];
     private RoleProcess? _forward;
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
@@ -31,61 +29,47 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
         if (plan.IsProxied)
         {
             read = await StartBrokerAsync(topic, cancellationToken);
-            _forward = Start(RoleList.Forward);
-            var order = new ForwardOrder($"{source}/{topic}", $"{read}/{topic}");
+            _forward = _processes.Start(RoleList.Forward);
+            var order = new ForwardOrder($"{source.Server}/{topic}", $"{read.Server}/{topic}");
             await _forward.CallAsync("start", order, cancellationToken);
         }
 
-        var subscribers = Enumerable.Range(0, plan.Subscribers).Select(_ => Start(RoleList.Consumer)).ToArray();
+        var subscribers = Enumerable.Range(0, plan.Subscribers).Select(_ => _processes.Start(RoleList.Consumer)).ToArray();
         await Task.WhenAll(subscribers.Select((each, number) => each.CallAsync(
-            "prepare", NewConsumerOrder(read, topic, isFirst: number == 0), cancellationToken)));
-        var producer = Start(RoleList.Producer);
-        await producer.CallAsync("prepare", NewProducerOrder(source, topic), cancellationToken);
-        await using var client = new EQueueClient(source);
-        return await MeasureAsync(client, producer, subscribers, cancellationToken);
+            "prepare", NewConsumerOrder(read.Server, topic, isFirst: number == 0), cancellationToken)));
+        var producer = _processes.Start(RoleList.Producer);
+        await producer.CallAsync("prepare", NewProducerOrder(source.Server, topic), cancellationToken);
+        return await MeasureAsync(source, producer, subscribers, cancellationToken);
     }
 
-    /// <summary>Stops the processes, the last started first, and gives the disk back.</summary>
+    /// <summary>Stops the processes, clients before the brokers, and gives the disk back.</summary>
     public async ValueTask DisposeAsync()
     {
-        _processes.Reverse();
-        foreach (var processes in _processes.Chunk(1 + plan.Subscribers))
-            await Task.WhenAll(processes.Select(process => process.DisposeAsync().AsTask()));
-        _directories.ForEach(Workspace.Remove);
+        await _processes.DisposeAsync();
+        foreach (var broker in _brokers)
+            await broker.DisposeAsync();
     }
 
-    private RoleProcess Start(string role)
+    private async Task<RunBroker> StartBrokerAsync(string topic, CancellationToken cancellationToken)
     {
-        var process = session.Start(role);
-        _processes.Add(process);
-        return process;
-    }
-
-    private async Task<string> StartBrokerAsync(string topic, CancellationToken cancellationToken)
-    {
-        var broker = Start(RoleList.Broker);
-        var directory = session.Workspace.NewPath("fanout");
-        _directories.Add(directory);
-        var order = new BrokerOrder(directory, plan.Flush);
-        var server = (await broker.CallAsync<BrokerResult>("start", order, cancellationToken)).Server;
-        await using var client = new EQueueClient(server);
-        var settings = new TopicSettings { QueueCount = plan.Queues };
-        await client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
-        return server;
+        var broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
+        _brokers.Add(broker);
+        await broker.CreateTopicAsync(topic, plan.Queues, maxBacklog: null, cancellationToken);
+        return broker;
     }
 
     private async Task<Figures> MeasureAsync(
-        EQueueClient client, RoleProcess producer, RoleProcess[] subscribers, CancellationToken cancellationToken)
+        RunBroker source, RoleProcess producer, RoleProcess[] subscribers, CancellationToken cancellationToken)
     {
         var warm = await SendAsync(producer, plan.WarmMessages, cancellationToken);
         await ExpectAsync(subscribers, warm, cancellationToken);
         var starts = await Task.WhenAll(subscribers.Select(
             each => each.CallAsync<ProcessFigures>("measure", null, cancellationToken)));
-        var brokerStart = await client.Admin.StatsAsync(cancellationToken);
+        var brokerStart = await source.ReadStatsAsync(cancellationToken);
         var expecting = ExpectAsync(subscribers, plan.WarmMessages + plan.Messages, cancellationToken);
         var sent = await SendAsync(producer, plan.Messages, cancellationToken);
         var consumed = await expecting;
-        var brokerEnd = await client.Admin.StatsAsync(cancellationToken);
+        var brokerEnd = await source.ReadStatsAsync(cancellationToken);
         if (_forward is not null)
             await _forward.CallAsync("check", null, cancellationToken);
         var verdicts = await Task.WhenAll(subscribers.Select(
@@ -94,12 +78,14 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
         var figures = new Figures();
         SetRates(figures, sent, consumed, verdicts);
         var seconds = (consumed.Max(each => each.LastConsumedNs) - sent.FirstSentNs) / 1e9;
-        BrokerRun.SetBroker(figures, brokerStart, brokerEnd, sent.Messages, seconds);
+        brokerEnd.SetFigures(figures, brokerStart, sent.Messages, seconds);
         figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
         SetSubscribers(figures, starts, consumed, sent.Messages);
         figures.SetCheck(new CheckResult(
             verdicts.Sum(each => each.Check.Missing), verdicts.Sum(each => each.Check.Duplicated),
             verdicts.Sum(each => each.Check.Reordered), verdicts.Sum(each => each.Check.Damaged)));
+        await RunBroker.CheckFilesAsync(
+            [source], figures, sent.SentInAll.Sum(), session.Options.Plant, cancellationToken);
         return figures;
     }
 
@@ -169,7 +155,7 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
 
     private ConsumerOrder NewConsumerOrder(string server, string topic, bool isFirst) => new(
         server, 1, topic, false, [topic], plan.Queues, 1, plan.Size, session.Options.Seed, _run, plan.SlotCount, false,
-        false, null, isFirst ? session.Options.Plant : Plant.None)
+        false, null, isFirst ? session.Options.ConsumerPlant : Plant.None)
     {
         InWindows = true,
     };

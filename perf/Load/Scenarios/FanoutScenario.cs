@@ -46,11 +46,8 @@ internal sealed class FanoutScenario : IScenario
                 throw LoadException.Usage($"--part {part}: fanout has {string.Join(", ", Parts)}");
         }
 
-        var rows = new List<ReportRow>();
         foreach (var plan in (options.Parts ?? Parts).SelectMany(part => Plans(options, part)))
-            rows.Add(await MeasureAsync(session, plan, cancellationToken));
-        if (options.CurveDirectory is { } directory)
-            FanoutCurves.Write(directory, rows);
+            await MeasureAsync(session, plan, cancellationToken);
     }
 
     private static IEnumerable<FanoutPlan> Plans(LoadOptions options, string part)
@@ -73,8 +70,7 @@ internal sealed class FanoutScenario : IScenario
                 Math.Min(StandardWarm, messages));
     }
 
-    private static async Task<ReportRow> MeasureAsync(
-        LoadSession session, FanoutPlan plan, CancellationToken cancellationToken)
+    private static async Task MeasureAsync(LoadSession session, FanoutPlan plan, CancellationToken cancellationToken)
     {
         var repeat = session.Options.Repeat ?? StandardRepeat;
         var parameters = plan.Describe(session.Options, repeat);
@@ -92,8 +88,6 @@ internal sealed class FanoutScenario : IScenario
                 + $"{figures[FigureNames.SubscribersPerSecond]:N0}/s");
         }
 
-        var row = new ReportRow(parameters, runs, RestNote);
-        session.Report.Add(row);
-        return row;
+        session.Report.Add(new ReportRow(parameters, runs, RestNote));
     }
 }

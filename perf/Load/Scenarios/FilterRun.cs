@@ -1,10 +1,8 @@
-using EQueue.Client;
 using EQueue.Load.Filtering;
 using EQueue.Load.Limit;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -23,43 +21,41 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
         FigureNames.MessagesPerFdatasync,
     ];
 
-    private readonly string _directory = session.Workspace.NewPath("broker");
-    private readonly RoleProcess _broker = session.Start(RoleList.Broker);
     private readonly RoleProcess _producer = session.Start(RoleList.Filter);
     private readonly RoleProcess _reader = session.Start(RoleList.Filter);
     private FilterOrder? _stream;
-    private EQueueClient? _client;
+    private RunBroker? _broker;
+    private long _sent;
 
     /// <summary>Starts the broker and sends what the readers will read.</summary>
     public async Task<FilterSendResult> PrepareAsync(CancellationToken cancellationToken)
     {
-        var start = new BrokerOrder(_directory, session.Options.Flush ?? FlushMode.Async);
-        var server = (await _broker.CallAsync<BrokerResult>("start", start, cancellationToken)).Server;
-        _client = new EQueueClient(server);
+        var flush = session.Options.Flush ?? FlushMode.Async;
+        _broker = await RunBroker.StartAsync(session, flush, maxConnections: null, cancellationToken);
         if ((session.Options.Warmup ?? StandardWarmup) > 0)
         {
-            var warm = order with { Server = server, Topic = "warm", Messages = WarmupMessages };
+            var warm = order with { Server = _broker.Server, Topic = "warm", Messages = WarmupMessages };
             await SendAsync(warm, cancellationToken);
             await ReadAsync(warm, onlyWanted: true, Plant.None, cancellationToken);
             await ReadAsync(warm, onlyWanted: false, Plant.None, cancellationToken);
         }
 
-        _stream = order with { Server = server, Topic = "load" };
+        _stream = order with { Server = _broker.Server, Topic = "load" };
         return await SendAsync(_stream, cancellationToken);
     }
 
     /// <summary>Reads one tag, then everything, each with no page of the log in the system's cache.</summary>
     public async Task<Figures> MeasureAsync(Plant plant, CancellationToken cancellationToken)
     {
-        PageCache.Drop(_directory);
-        var before = await _client!.Admin.StatsAsync(cancellationToken);
+        PageCache.Drop(_broker!.DataDirectory);
+        var before = await _broker.ReadStatsAsync(cancellationToken);
         var one = await ReadAsync(_stream!, onlyWanted: true, plant, cancellationToken);
-        var after = await _client.Admin.StatsAsync(cancellationToken);
-        PageCache.Drop(_directory);
+        var after = await _broker.ReadStatsAsync(cancellationToken);
+        PageCache.Drop(_broker.DataDirectory);
         var all = await ReadAsync(_stream!, onlyWanted: false, Plant.None, cancellationToken);
 
         var figures = new Figures();
-        BrokerRun.SetBroker(figures, before, after, one.Messages, one.Seconds);
+        after.SetFigures(figures, before, one.Messages, one.Seconds);
         foreach (var name in Writing)
             figures[name] = null;
         figures.SetProcess(FigureNames.Consumer, one.Start, one.End, one.Messages);
@@ -77,23 +73,22 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
             one.Check.Duplicated + all.Check.Duplicated,
             one.Check.Reordered + all.Check.Reordered,
             one.Check.Damaged + all.Check.Damaged));
+        await RunBroker.CheckFilesAsync([_broker], figures, _sent, session.Options.Plant, cancellationToken);
         return figures;
     }
 
     public async ValueTask DisposeAsync()
     {
-        if (_client is not null)
-            await _client.DisposeAsync();
         await _reader.DisposeAsync();
         await _producer.DisposeAsync();
-        await _broker.DisposeAsync();
-        Workspace.Remove(_directory);
+        if (_broker is not null)
+            await _broker.DisposeAsync();
     }
 
     private async Task<FilterSendResult> SendAsync(FilterOrder stream, CancellationToken cancellationToken)
     {
-        var settings = new TopicSettings { QueueCount = stream.Queues };
-        await _client!.Admin.CreateTopicAsync(stream.Topic, settings, cancellationToken);
+        await _broker!.CreateTopicAsync(stream.Topic, stream.Queues, maxBacklog: null, cancellationToken);
+        _sent += stream.Messages;
         return await _producer.CallAsync<FilterSendResult>("send", stream, cancellationToken);
     }
 

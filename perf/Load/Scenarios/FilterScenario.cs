@@ -56,7 +56,7 @@ internal sealed class FilterScenario : IScenario
         var runs = new List<Figures>();
         for (var number = 1; number <= repeat; number++)
         {
-            var figures = await run.MeasureAsync(options.Plant, cancellationToken);
+            var figures = await run.MeasureAsync(options.ConsumerPlant, cancellationToken);
             figures[FigureNames.SendPerSecond] = order.Messages / sent.Seconds;
             figures[FigureNames.SendMBps] = order.Messages * (double)order.Size / sent.Seconds / 1e6;
             figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, order.Messages);

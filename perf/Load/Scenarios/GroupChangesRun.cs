@@ -1,9 +1,7 @@
-using EQueue.Client;
 using EQueue.Load.Grouping;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -26,24 +24,20 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
     private static readonly MemberChange[] Cycle =
         [MemberChange.Join, MemberChange.Leave, MemberChange.Join, MemberChange.Kill];
 
-    private readonly RoleProcess _broker = session.Start(RoleList.Broker);
     private readonly RoleProcess _members = session.Start(RoleList.Members);
     private readonly RoleProcess _producer = session.Start(RoleList.Producer);
-    private readonly string _directory = session.Workspace.NewPath("groups");
     private readonly uint _run = (uint)Random.Shared.Next();
     private readonly Random _random = new(session.Options.Seed);
     private readonly CancellationTokenSource _enough = new();
-    private EQueueClient? _client;
+    private RunBroker? _broker;
 
     public async Task<GroupChanges> RunAsync(Plant plant, CancellationToken cancellationToken)
     {
         var load = plan.Load;
-        var start = new BrokerOrder(_directory, load.Flush);
-        var server = (await _broker.CallAsync<BrokerResult>("start", start, cancellationToken)).Server;
+        _broker = await RunBroker.StartAsync(session, load.Flush, maxConnections: null, cancellationToken);
+        var server = _broker.Server;
         var topic = $"load-{_run:x8}";
-        _client = new EQueueClient(server);
-        var settings = new TopicSettings { QueueCount = load.Queues };
-        await _client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
+        await _broker.CreateTopicAsync(topic, load.Queues, maxBacklog: null, cancellationToken);
         await _members.CallAsync(
             "prepare",
             new MembersOrder(
@@ -69,12 +63,10 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
 
     public async ValueTask DisposeAsync()
     {
-        if (_client is not null)
-            await _client.DisposeAsync();
         await _producer.DisposeAsync();
         await _members.DisposeAsync();
-        await _broker.DisposeAsync();
-        Workspace.Remove(_directory);
+        if (_broker is not null)
+            await _broker.DisposeAsync();
         _enough.Dispose();
     }
 
@@ -159,7 +151,7 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
         var least = long.MaxValue;
         while (least > 0 && TimeProvider.System.GetElapsedTime(lastProgress) < Patience)
         {
-            var described = await _client!.Admin.DescribeGroupAsync(Group, topic, withAges: false, cancellationToken);
+            var described = await _broker!.Client.Admin.DescribeGroupAsync(Group, topic, withAges: false, cancellationToken);
             var lag = described.Queues.Sum(queue => queue.Lag);
             if (lag < least)
             {

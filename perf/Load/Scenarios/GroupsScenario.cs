@@ -117,7 +117,7 @@ internal sealed class GroupsScenario : IScenario
         LoadSession session, GroupChangesPlan plan, CancellationToken cancellationToken)
     {
         await using var run = new GroupChangesRun(session, plan);
-        return await run.RunAsync(session.Options.Plant, cancellationToken);
+        return await run.RunAsync(session.Options.ConsumerPlant, cancellationToken);
     }
 
     /// <summary>What came again after a change is no fault; it is counted apart.</summary>

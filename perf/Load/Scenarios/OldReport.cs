@@ -16,6 +16,8 @@ internal static class OldReport
     public const string JellyfishEndToEnd =
         "Jellyfish, its report (over DPDK), enqueue to dequeue at a depth of 128, us";
 
+    public const string Nsq = "NSQ, its bench (its own machines), messages/s; value: consumed, else sent";
+
     public const double JellyfishEnqueueUs = 10;
 
     public const double JellyfishEndToEndUs = 20;
@@ -44,6 +46,21 @@ internal static class OldReport
             (2, 2, 512) => 40_000,
             (2, 2, 1024) => 31_200,
             (2, 2, 2048) => 23_000,
+            _ => null,
+        };
+
+    /// <summary>Messages a second of NSQ, sent and, where the case has it, consumed; null for what its report does not
+    /// have.</summary>
+    /// <param name="isSingle">One broker with as many producers as consumers; else topics over several.</param>
+    public static (double Sent, double? Consumed)? NsqPerSecond(
+        bool isSingle, int brokers, int producers, int consumers, int size) =>
+        (isSingle, brokers, producers, consumers, size) switch
+        {
+            (false, 3, 9, 0, 100) => (2_070_000, null),
+            (false, 3, 9, 72, 100) => (842_000, 806_000),
+            (false, 4, 16, 72, 100) => (1_110_000, 1_060_000),
+            (true, 1, 1, 1, 200) => (432_000, 166_000),
+            (true, 1, 4, 4, 200) => (708_000, 190_000),
             _ => null,
         };
 

@@ -33,8 +33,8 @@ internal sealed class RecoveryScenario : IScenario
         var options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.Seconds is not null)
             throw LoadException.Usage("recovery knows no --server, --rate and --seconds");
-        if (options.Plant == Plant.Reorder)
-            throw LoadException.Usage("recovery counts messages: --plant missing or duplicate");
+        if (options.Plant.HasFlag(Plant.Reorder))
+            throw LoadException.Usage("recovery counts messages: --plant missing, duplicate or short");
         var queues = options.Queues ?? StandardQueues;
         if (options.Messages < queues)
             throw LoadException.Usage($"--messages {options.Messages}: at least one for each of {queues} queues");

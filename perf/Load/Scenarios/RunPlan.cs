@@ -19,7 +19,11 @@ internal sealed record RunPlan
     /// <summary>0: nothing is consumed; the queues' ends are compared with what was sent.</summary>
     public required int Consumers { get; init; }
 
+    /// <summary>Of each topic, over all brokers.</summary>
     public required int Queues { get; init; }
+
+    /// <summary>Brokers that share each topic's queues evenly.</summary>
+    public int Brokers { get; init; } = 1;
 
     public required int Topics { get; init; }
 
@@ -62,6 +66,9 @@ internal sealed record RunPlan
     /// Whether the consumers are members of one group; null: a single one is, several are given their queues.
     /// </summary>
     public bool? InGroup { get; init; }
+
+    /// <summary>Whether each consumer keeps to one topic, its number modulo theirs, in a group of that topic.</summary>
+    public bool GroupPerTopic { get; init; }
 
     public bool IsGroup => InGroup ?? Consumers == 1;
 
@@ -130,7 +137,7 @@ internal sealed record RunPlan
             throw LoadException.Usage("a --rate runs by --seconds, not by --messages");
         if (Rate is not null && Api != SendApi.Callback)
             throw LoadException.Usage("a --rate sends with --api callback");
-        if (plant != Plant.None && Consumers == 0)
+        if ((plant & ~Plant.Short) != Plant.None && Consumers == 0)
             throw LoadException.Usage("--plant needs a consumer to deceive");
     }
 

@@ -21,6 +21,7 @@ internal static class ScenarioList
         new ConnectionsScenario(),
         new FanoutScenario(),
         new JellyfishScenario(),
+        new ClusterScenario(),
         new AllScenario(),
     ];
 

@@ -22,7 +22,8 @@ internal static class Verdict
         throw LoadException.WrongData(
             $"wrong data: {figures[FigureNames.Missing] ?? 0} missing, "
             + $"{figures[FigureNames.Duplicated] ?? 0} duplicated, "
-            + $"{figures[FigureNames.Reordered] ?? 0} reordered, {figures[FigureNames.Damaged] ?? 0} damaged "
+            + $"{figures[FigureNames.Reordered] ?? 0} reordered, {figures[FigureNames.Damaged] ?? 0} damaged, "
+            + $"{figures[FigureNames.Unstored] ?? 0} not in the log's files, "
             + $"of {figures[FigureNames.Messages]} messages");
     }
 }

@@ -1,5 +1,3 @@
-using System.ComponentModel;
-using System.Diagnostics;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 
@@ -15,41 +13,16 @@ internal static class CliTool
     {
         var start = BuiltProgram.NewStart("Cli", [.. arguments, "--server", server]);
         var startNs = Clock.NowNs;
-        using var process = Start(start);
-        try
-        {
-            var errors = process.StandardError.ReadToEndAsync(cancellationToken);
-            var lines = new List<string>();
-            while (await process.StandardOutput.ReadLineAsync(cancellationToken) is { } line)
-                lines.Add(line);
-            await process.WaitForExitAsync(cancellationToken);
-            var seconds = (Clock.NowNs - startNs) / 1e9;
-            if (process.ExitCode != LoadExit.Ok)
-            {
-                var command = string.Join(' ', start.ArgumentList.TakeLast(8));
-                throw LoadException.Failed($"equeue ended with {process.ExitCode}: {command}\n{await errors}");
-            }
-
+        await using var tool = ChildProcess.Start(start, "equeue");
+        var lines = new List<string>();
+        while (await tool.Process.StandardOutput.ReadLineAsync(cancellationToken) is { } line)
+            lines.Add(line);
+        await tool.Process.WaitForExitAsync(cancellationToken);
+        var seconds = (Clock.NowNs - startNs) / 1e9;
+        if (tool.Process.ExitCode == LoadExit.Ok)
             return new CliOutcome(seconds, lines);
-        }
-        catch (OperationCanceledException)
-        {
-            process.Kill();
-            await process.WaitForExitAsync(CancellationToken.None);
-            throw;
-        }
-    }
-
-    private static Process Start(ProcessStartInfo start)
-    {
-        try
-        {
-            return Process.Start(start)!;
-        }
-        catch (Win32Exception exception)
-        {
-            throw LoadException.MachineLimit("processes", $"cannot start equeue: {exception.Message}", exception);
-        }
+        var command = string.Join(' ', start.ArgumentList.TakeLast(8));
+        throw LoadException.Failed($"equeue ended with {tool.Process.ExitCode}: {command}{tool.ErrorText()}");
     }
 }
 

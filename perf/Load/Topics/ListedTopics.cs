@@ -43,21 +43,15 @@ internal static class ListedTopics
         return (root.GetProperty("topic").GetString()!, queues);
     }
 
-    /// <summary>In the middle: a name lost, told twice, or told after the next one.</summary>
+    /// <summary>In the middle: a name lost, one told twice, one told after the next one.</summary>
     private static void PlantDefect(List<(string Name, int Queues)> found, Plant plant)
     {
         var at = found.Count / 2;
-        switch (plant)
-        {
-            case Plant.Missing:
-                found.RemoveAt(at);
-                break;
-            case Plant.Duplicate:
-                found.Insert(at, found[at]);
-                break;
-            case Plant.Reorder:
-                (found[at], found[at - 1]) = (found[at - 1], found[at]);
-                break;
-        }
+        if (plant.HasFlag(Plant.Missing))
+            found.RemoveAt(at);
+        if (plant.HasFlag(Plant.Duplicate))
+            found.Insert(at, found[at]);
+        if (plant.HasFlag(Plant.Reorder))
+            (found[at - 1], found[at - 2]) = (found[at - 2], found[at - 1]);
     }
 }

@@ -1,0 +1,77 @@
+using EQueue.Client;
+using EQueue.Load.Reporting;
+using EQueue.Load.Roles;
+using EQueue.Load.Storing;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Scenarios;
+
+/// <summary>A broker of one run: a process of its own with a fresh directory, which goes with it.</summary>
+internal sealed class RunBroker : IAsyncDisposable
+{
+    private readonly RoleProcess _process;
+
+    private RunBroker(RoleProcess process, string directory, string server)
+    {
+        _process = process;
+        DataDirectory = directory;
+        Server = server;
+        Client = new EQueueClient(server);
+    }
+
+    /// <summary>Where it listens.</summary>
+    public string Server { get; }
+
+    public int ProcessId => _process.ProcessId;
+
+    public string DataDirectory { get; }
+
+    /// <summary>Administers it, and asks for its figures.</summary>
+    public EQueueClient Client { get; }
+
+    /// <param name="maxConnections">That it takes; null: as many as the product's own setting.</param>
+    public static async Task<RunBroker> StartAsync(
+        LoadSession session, FlushMode flush, int? maxConnections, CancellationToken cancellationToken)
+    {
+        var directory = session.Workspace.NewPath("broker");
+        var process = session.Start(RoleList.Broker);
+        var order = new BrokerOrder(directory, flush) { MaxConnections = maxConnections };
+        var started = await process.CallAsync<BrokerResult>("start", order, cancellationToken);
+        return new RunBroker(process, directory, started.Server);
+    }
+
+    public async Task CreateTopicAsync(
+        string topic, int queues, long? maxBacklog, CancellationToken cancellationToken)
+    {
+        var settings = new TopicSettings { QueueCount = queues, MaxBacklogMessages = maxBacklog };
+        await Client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
+    }
+
+    public Task<BrokerStats> ReadStatsAsync(CancellationToken cancellationToken) =>
+        BrokerStats.TakeAsync([Client], cancellationToken);
+
+    /// <summary>Compares what was acknowledged with what stands in the files of brokers.</summary>
+    /// <param name="plant">Whether the files are to be made shorter before.</param>
+    public static async Task CheckFilesAsync(
+        IReadOnlyList<RunBroker> brokers,
+        Figures figures,
+        long acknowledged,
+        Plant plant,
+        CancellationToken cancellationToken)
+    {
+        if (plant.HasFlag(Plant.Short))
+            LogTally.Shorten(brokers[0].DataDirectory);
+        long? stored = 0;
+        foreach (var broker in brokers)
+            stored += await Task.Run(() => LogTally.Count(broker.DataDirectory), cancellationToken);
+        figures[FigureNames.Unstored] = stored is { } count ? Math.Max(0, acknowledged - count) : null;
+        figures.Note(FigureNames.Unstored, "the broker removed or packed segments meanwhile");
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Client.DisposeAsync();
+        await _process.DisposeAsync();
+        Workspace.Remove(DataDirectory);
+    }
+}
