@@ -1,0 +1,43 @@
+using System.Runtime.InteropServices;
+using System.Text;
+using EQueue.Support;
+
+namespace EQueue.Packages.Tests;
+
+/// <summary>The programs in samples/ do what their first lines say.</summary>
+public sealed class SampleTests
+{
+    [Fact]
+    public async Task GivenABroker_WhenTheProducerIsGivenLines_ThenTheConsumerPrintsThemAndStopsWhenAsked()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
+        await using ProgramRun producer = ProgramRun.Start("Producer", [server.Address, "orders"]);
+        ProgramResult sent = await producer.FinishAsync(
+            Encoding.UTF8.GetBytes("customer-7: two teas\ncustomer-7: the bill\n"));
+        Assert.Equal(0, sent.ExitCode);
+        string[] receipts = sent.OutputText.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        Assert.Equal(2, receipts.Length);
+        Assert.EndsWith("offset 0 Durable", receipts[0], StringComparison.Ordinal);
+        Assert.EndsWith("offset 1 Durable", receipts[1], StringComparison.Ordinal);
+
+        await using ProgramRun consumer = ProgramRun.Start("Consumer", [server.Address, "orders", "kitchen"]);
+        Assert.Equal("customer-7\ttwo teas", await consumer.OutputReader.ReadLineAsync());
+        Assert.Equal("customer-7\tthe bill", await consumer.OutputReader.ReadLineAsync());
+        consumer.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await consumer.WaitForExitAsync());
+    }
+
+    [Fact]
+    public async Task GivenADirectory_WhenTheEmbeddedBrokerRunsTwice_ThenTheSecondRunGoesOnBehindTheFirst()
+    {
+        using var directory = new TempDirectory();
+        ProgramResult first = await ProgramRun.RunAsync("Embedded", directory["data"]);
+        Assert.Equal(Lines(0), first.OutputText);
+        ProgramResult second = await ProgramRun.RunAsync("Embedded", directory["data"]);
+        Assert.Equal(Lines(5), second.OutputText);
+    }
+
+    private static string Lines(int offset)
+        => string.Concat(Enumerable.Range(0, 5).Select(i => $"offset {offset + i}: coffee {i + 1}\n"));
+}
