@@ -18,7 +18,7 @@ function Invoke-Step([string] $name, [scriptblock] $step) {
 $steps = @(
     @('restore', { dotnet restore EQueue.sln --verbosity quiet }),
     @('build', { dotnet build EQueue.sln --no-restore --configuration Release --verbosity quiet -nologo -warnaserror }),
-    @('format', { dotnet format EQueue.sln --verify-no-changes --no-restore }))
+    @('format', { dotnet format whitespace EQueue.sln --verify-no-changes --no-restore }))
 foreach ($step in $steps) {
     if ((Invoke-Step $step[0] $step[1]) -ne 0) { Write-Host "failed: $($step[0])"; exit 1 }
 }

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Globalization;
 using System.Text;
 using EQueue.Client;
@@ -29,8 +30,14 @@ public sealed class BackPressureTests
             Token);
         using var ended = CancellationTokenSource.CreateLinkedTokenSource(Token);
         using var gate = new Gate();
-        HashSet<string> consumed = [];
-        Task consuming = ConsumeAsync(reading, gate, consumed, ended.Token);
+        ConcurrentDictionary<string, bool> consumed = [];
+        await using var member = new BackgroundMember(reading, "billing", Topic, async (message, cancellationToken) =>
+        {
+            string name = $"{message.KeyText}={Encoding.UTF8.GetString(message.Body.Span)}";
+            await gate.PassAsync(cancellationToken);
+            consumed[name] = true;
+            return true;
+        });
         using var sampler = new Sampler(server.Address, ended.Token);
         Task[] sending = [.. Enumerable.Range(0, Producers).Select(i => SendAllAsync(server.Address, i))];
 
@@ -46,20 +53,14 @@ public sealed class BackPressureTests
         await Eventually.TrueAsync(() => sampler.Parked >= Producers);
         gate.Open(int.MaxValue / 2);
         await Task.WhenAll(sending);
-        await Eventually.TrueAsync(() => Count(consumed) == Producers * MessagesPerProducer);
+        await Eventually.TrueAsync(() => consumed.Count == Producers * MessagesPerProducer);
         await ended.CancelAsync();
-        await consuming;
+        await member.StopAsync();
         await sampler.Ended;
 
         Assert.True(sampler.Samples > 20, $"{sampler.Samples} samples");
         Assert.Equal(Depth, sampler.Most);
         await CheckLogAsync(reading);
-    }
-
-    private static int Count(HashSet<string> consumed)
-    {
-        lock (consumed)
-            return consumed.Count;
     }
 
     /// <summary>A client of its own, so connections of its own; every send must succeed.</summary>
@@ -72,30 +73,6 @@ public sealed class BackPressureTests
             Encoding.UTF8.GetBytes(i.ToString(CultureInfo.InvariantCulture)),
             $"{number}/{i % KeysPerProducer}",
             cancellationToken: Token).AsTask()));
-    }
-
-    private static async Task ConsumeAsync(
-        EQueueClient client, Gate gate, HashSet<string> consumed, CancellationToken cancellationToken)
-    {
-        await using Consumer consumer = client.CreateConsumer("billing", [Topic]);
-        try
-        {
-            await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
-            {
-                string name = $"{message.KeyText}={Encoding.UTF8.GetString(message.Body.Span)}";
-                await gate.PassAsync(cancellationToken);
-                lock (consumed)
-                    consumed.Add(name);
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            // The end of the test.
-        }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
-        {
-            // The end of the test.
-        }
     }
 
     private static async Task CheckLogAsync(EQueueClient client)

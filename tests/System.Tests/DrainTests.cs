@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Support;
@@ -19,9 +20,12 @@ public sealed class DrainTests
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"], "--flush", "async");
         await using var client = new EQueueClient(server.Address);
         await client.Admin.CreateTopicAsync(Topic, new TopicSettings { QueueCount = 6 }, Token);
-        using var ended = CancellationTokenSource.CreateLinkedTokenSource(Token);
-        HashSet<int> consumed = [];
-        Task consuming = ConsumeAsync(client, consumed, ended.Token);
+        ConcurrentDictionary<int, bool> consumed = [];
+        await using var member = new BackgroundMember(client, "billing", Topic, (message, _) =>
+        {
+            consumed[BitConverter.ToInt32(message.Body.Span)] = true;
+            return ValueTask.FromResult(true);
+        });
         bool isEnough = false;
         int sent = 0;
         Task sending = Task.Run(
@@ -36,7 +40,7 @@ public sealed class DrainTests
             },
             Token);
 
-        await Eventually.TrueAsync(() => Count(consumed) > 500);
+        await Eventually.TrueAsync(() => consumed.Count > 500);
         await AlterAsync(server, "1,3-4", "--writable", "false");
         await Eventually.TrueAsync(async () => (await StatesAsync(server))[3] == "not writable, drained");
         string[] ends = await ColumnAsync(server, 3);
@@ -62,36 +66,8 @@ public sealed class DrainTests
         Assert.All(await StatesAsync(server), state => Assert.Equal("open", state));
         Volatile.Write(ref isEnough, true);
         await sending;
-        await Eventually.TrueAsync(() => Count(consumed) == sent);
-        await ended.CancelAsync();
-        await consuming;
-    }
-
-    private static int Count(HashSet<int> consumed)
-    {
-        lock (consumed)
-            return consumed.Count;
-    }
-
-    private static async Task ConsumeAsync(EQueueClient client, HashSet<int> consumed, CancellationToken cancellationToken)
-    {
-        await using Consumer consumer = client.CreateConsumer("billing", [Topic]);
-        try
-        {
-            await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
-            {
-                lock (consumed)
-                    consumed.Add(BitConverter.ToInt32(message.Body.Span));
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            // The end of the test.
-        }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
-        {
-            // The end of the test.
-        }
+        await Eventually.TrueAsync(() => consumed.Count == sent);
+        await member.StopAsync();
     }
 
     private static async Task AlterAsync(ServerProcess server, string queues, params string[] changes)

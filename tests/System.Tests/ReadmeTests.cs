@@ -15,17 +15,14 @@ public sealed partial class ReadmeTests
             File.Exists(Path.Combine(ProgramFiles.Root, "out", "equeue")), "out/equeue is missing: run ./build.sh first.");
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
-        List<(string Command, List<string> Output)> steps = ReadTour();
+        IReadOnlyList<TourStep> steps = DocumentFile.Read("README.md").Block("tour").Steps;
         Assert.InRange(steps.Count, 6, 20);
-        foreach ((string command, List<string> expected) in steps)
+        foreach ((string command, IReadOnlyList<string> expected) in steps)
         {
             ProgramResult result = await ToolRun.RunAsync(
                 "/bin/sh", "-c",
                 $"cd '{ProgramFiles.Root}' && export EQUEUE_SERVER={server.Address} && {{ {command}\n}} 2>&1");
-            string[] printed = result.OutputText.Split('\n', StringSplitOptions.RemoveEmptyEntries);
-            // Queues are read side by side: lines are compared without their order, times for what they are, and bytes
-            // too: how many messages share a batch is chance.
-            Assert.Equal(Normalize(expected), Normalize(printed));
+            Assert.Equal(TourStep.Normalize(expected), TourStep.Normalize(result.OutputText));
         }
     }
 
@@ -49,7 +46,7 @@ public sealed partial class ReadmeTests
     {
         string source = Unspaced(File.ReadAllText(
             Path.Combine(ProgramFiles.Root, "tests", "System.Tests", "ReadmeTests.cs")));
-        string example = string.Join('\n', ReadBlock("example"))
+        string example = DocumentFile.Read("README.md").Block("example").Text
             .Replace("\"localhost:9490\"", "address", StringComparison.Ordinal);
         Assert.Contains(Unspaced(example), source, StringComparison.Ordinal);
     }
@@ -59,6 +56,11 @@ public sealed partial class ReadmeTests
     [InlineData("CONTRIBUTING.md")]
     [InlineData("docs/operating.md")]
     [InlineData("docs/architecture.md")]
+    [InlineData("docs/faq.md")]
+    [InlineData("docs/getting-started.md")]
+    [InlineData("docs/migration.md")]
+    [InlineData("docs/packages.md")]
+    [InlineData("samples/README.md")]
     public void GivenADocument_WhenItsLinksAreFollowed_ThenEachLeadsToAFile(string document)
     {
         string path = Path.Combine(ProgramFiles.Root, document);
@@ -80,44 +82,7 @@ public sealed partial class ReadmeTests
             await HandleAsync(message); // progress is committed behind you
     }
 
-    private static List<(string Command, List<string> Output)> ReadTour()
-    {
-        var steps = new List<(string Command, List<string> Output)>();
-        foreach (string line in ReadBlock("tour"))
-        {
-            if (line.StartsWith("$ ", StringComparison.Ordinal)) steps.Add((line[2..], []));
-            else steps[^1].Output.Add(line);
-        }
-
-        return steps;
-    }
-
-    /// <summary>The lines of the code block behind the comment with that name.</summary>
-    private static IEnumerable<string> ReadBlock(string name)
-        => File.ReadLines(Path.Combine(ProgramFiles.Root, "README.md"))
-            .SkipWhile(line => line != $"<!-- {name} -->")
-            .Skip(2)
-            .TakeWhile(line => line != "```");
-
-    private static string[] Normalize(IEnumerable<string> lines)
-        => [.. lines.Select(Normalize).Order(StringComparer.Ordinal)];
-
-    private static string Normalize(string line)
-    {
-        line = BytesPattern().Replace(TimePattern().Replace(line, "TIME"), "\tBYTES\tTIME");
-        return ElapsedPattern().Replace(line, "in N s");
-    }
-
     private static string Unspaced(string text) => SpacePattern().Replace(text, " ");
-
-    [GeneratedRegex(@"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")]
-    private static partial Regex TimePattern();
-
-    [GeneratedRegex(@"\t\d+\tTIME")]
-    private static partial Regex BytesPattern();
-
-    [GeneratedRegex(@"in \d+\.\d s")]
-    private static partial Regex ElapsedPattern();
 
     [GeneratedRegex(@"\s+")]
     private static partial Regex SpacePattern();

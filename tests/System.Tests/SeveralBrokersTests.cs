@@ -1,7 +1,7 @@
+using System.Collections.Concurrent;
 using System.Globalization;
 using System.Text;
 using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
@@ -27,9 +27,12 @@ public sealed class SeveralBrokersTests
         Assert.True(made.ExitCode == 0, made.Error);
         await using var client = new EQueueClient(both);
         await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 4096 });
-        using var ended = CancellationTokenSource.CreateLinkedTokenSource(Token);
-        HashSet<string> seen = [];
-        Task reading = ReadAsync(client, seen, ended.Token);
+        ConcurrentDictionary<(int Queue, long Offset), bool> seen = [];
+        await using var member = new BackgroundMember(client, "billing", Topic, (message, _) =>
+        {
+            seen[(message.Queue, message.Offset.Value)] = true;
+            return ValueTask.FromResult(true);
+        });
 
         List<SendReceipt> receipts = [];
         for (int round = 0; round < Rounds; round++)
@@ -47,9 +50,8 @@ public sealed class SeveralBrokersTests
 
         Assert.Equal(6, receipts.Select(receipt => receipt.Queue).Distinct().Count());
         Assert.Equal(receipts.Count, receipts.Select(receipt => (receipt.Queue, receipt.Offset)).Distinct().Count());
-        await Eventually.TrueAsync(() => Count(seen) == receipts.Count);
-        await ended.CancelAsync();
-        await reading;
+        await Eventually.TrueAsync(() => seen.Count == receipts.Count);
+        await member.StopAsync();
 
         IReadOnlyList<Consumed> stored = await Consumed.ReadAsync(both, Topic, "--group", "check", "--from", "begin");
         Assert.Equal(
@@ -68,36 +70,9 @@ public sealed class SeveralBrokersTests
     private static int Number(Consumed message) =>
         int.Parse(Encoding.UTF8.GetString(message.Body!), CultureInfo.InvariantCulture);
 
-    private static int Count(HashSet<string> seen)
-    {
-        lock (seen)
-            return seen.Count;
-    }
-
     private static Task<SendReceipt> SendAsync(Producer producer, int number, string? key) => producer.SendAsync(
         Topic,
         Encoding.UTF8.GetBytes(number.ToString(CultureInfo.InvariantCulture)),
         key,
         cancellationToken: Token).AsTask();
-
-    private static async Task ReadAsync(EQueueClient client, HashSet<string> seen, CancellationToken cancellationToken)
-    {
-        await using Consumer consumer = client.CreateConsumer("billing", [Topic]);
-        try
-        {
-            await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
-            {
-                lock (seen)
-                    seen.Add($"{message.Queue}/{message.Offset.Value}");
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            // The end of the test.
-        }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
-        {
-            // The end of the test.
-        }
-    }
 }

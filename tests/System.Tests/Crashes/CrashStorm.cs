@@ -19,7 +19,6 @@ internal sealed class CrashStorm : IAsyncDisposable
     private readonly int _rate;
     private readonly long _retentionBytes;
     private readonly StormLedger _ledger = new(Queues);
-    private readonly CancellationTokenSource _enough = new();
     private int _kills;
     private long _mostBytes;
     private TimeSpan _took;
@@ -52,7 +51,9 @@ internal sealed class CrashStorm : IAsyncDisposable
     {
         long begun = Stopwatch.GetTimestamp();
         using var end = new CancellationTokenSource(duration);
-        Task reading = ReadAsync(_enough.Token);
+        await using var member = new BackgroundMember(_client, "check", Topic, (message, _) =>
+            ValueTask.FromResult(_ledger.NoteRead(message.Queue, message.Offset.Value, message.Body.Span)));
+        Task reading = member.Ended;
         Task sending = SendAsync(end.Token);
         while (!end.IsCancellationRequested)
         {
@@ -69,8 +70,7 @@ internal sealed class CrashStorm : IAsyncDisposable
         _took = Stopwatch.GetElapsedTime(begun);
         if (!reading.IsCompleted)
             await Task.WhenAny(reading, Eventually.TrueAsync(() => _ledger.HasReadAllAcknowledged));
-        await _enough.CancelAsync();
-        await reading;
+        await member.StopAsync();
     }
 
     /// <summary>Every acknowledged message was read, at one place; nothing was refused; old bytes are gone.</summary>
@@ -88,7 +88,6 @@ internal sealed class CrashStorm : IAsyncDisposable
     {
         await _client.DisposeAsync();
         await _server.DisposeAsync();
-        _enough.Dispose();
     }
 
     private static async Task Pause(TimeSpan time, CancellationToken cancellationToken)
@@ -144,23 +143,6 @@ internal sealed class CrashStorm : IAsyncDisposable
         catch (Exception exception)
         {
             _ledger.NoteFailed(number, exception);
-        }
-    }
-
-    private async Task ReadAsync(CancellationToken cancellationToken)
-    {
-        await using Consumer consumer = _client.CreateConsumer("check", [Topic]);
-        try
-        {
-            await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
-            {
-                if (!_ledger.NoteRead(message.Queue, message.Offset.Value, message.Body.Span))
-                    return;
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            // The end of the storm.
         }
     }
 }
