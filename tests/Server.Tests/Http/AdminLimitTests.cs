@@ -19,7 +19,7 @@ public sealed class AdminLimitTests
         await server.AskAsync("POST", "/api/v1/topics", """{"topic":"t"}""", HttpStatusCode.Created);
         const string Wait = "/api/v1/topics/t/queues/0/messages?from=end&waitMs=30000";
         using var gone = CancellationTokenSource.CreateLinkedTokenSource(Token);
-        Task[] waiting = [server.Http.GetAsync(Wait, gone.Token), server.Http.GetAsync(Wait, gone.Token)];
+        Task[] waiting = [TakePlaceAsync(server, Wait, gone.Token), TakePlaceAsync(server, Wait, gone.Token)];
         await Eventually.TrueAsync(async () => await ParkedAsync(server) == 2);
         using HttpResponseMessage refused = await server.SendAsync("GET", "/api/v1/topics");
         Assert.Equal(HttpStatusCode.ServiceUnavailable, refused.StatusCode);
@@ -60,7 +60,7 @@ public sealed class AdminLimitTests
     public async Task GivenAPeerThatTakesNothing_WhenItsAnswerIsLong_ThenItIsCutAndOthersGoOn()
     {
         await using AdminServer server = await AdminServer.StartAsync(
-            admin => admin with { SlowPeerGrace = TimeSpan.FromSeconds(2), MaxRequests = 1 });
+            admin => admin with { SlowPeerGrace = TimeSpan.FromSeconds(4), MaxRequests = 1 });
         await server.AskAsync("POST", "/api/v1/topics", """{"topic":"t","settings":{"queueCount":1}}""", HttpStatusCode.Created);
         for (int i = 0; i < 8; i++)
         {
@@ -68,16 +68,10 @@ public sealed class AdminLimitTests
                 "POST", "/api/v1/topics/t/messages", $$"""{"messages":[{"body":"{{new string('x', 1_000_000)}}"}]}""");
         }
 
-        using var slow = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)
-        {
-            ReceiveBufferSize = 4_096,
-        };
-        await slow.ConnectAsync(server.EndPoint, Token);
-        await slow.SendAsync(
-            "GET /api/v1/topics/t/queues/0/messages?maxBytes=8388608&encoding=base64 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"u8.ToArray(),
-            Token);
-        // The one place for a request is taken until the peer is cut.
-        await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.ServiceUnavailable);
+        using Socket slow = await TakePlaceAsync(
+            server,
+            "GET /api/v1/topics/t/queues/0/messages?maxBytes=8388608&encoding=base64 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, await StatusAsync(server));
         await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.OK);
     }
 
@@ -85,14 +79,12 @@ public sealed class AdminLimitTests
     public async Task GivenAPeerThatSendsNothing_WhenItsBodyIsWaitedFor_ThenItIsCutAndOthersGoOn()
     {
         await using AdminServer server = await AdminServer.StartAsync(
-            admin => admin with { SlowPeerGrace = TimeSpan.FromSeconds(2), MaxRequests = 1 });
-        using var slow = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        await slow.ConnectAsync(server.EndPoint, Token);
-        await slow.SendAsync(
-            Encoding.ASCII.GetBytes(
-                "POST /api/v1/topics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"),
-            Token);
-        await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.ServiceUnavailable);
+            admin => admin with { SlowPeerGrace = TimeSpan.FromSeconds(4), MaxRequests = 1 });
+        using Socket slow = await TakePlaceAsync(
+            server,
+            "POST /api/v1/topics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            + "Expect: 100-continue\r\nContent-Length: 100\r\n\r\n");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, await StatusAsync(server));
         await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.OK);
     }
 
@@ -193,6 +185,37 @@ public sealed class AdminLimitTests
 
     private static async Task<long> ParkedAsync(AdminServer server) =>
         (long)(await server.AskAsync("GET", "/stats"))["broker.parkedFetches"]!;
+
+    /// <summary>Asks again while the place of the request before is not given back yet.</summary>
+    private static async Task TakePlaceAsync(AdminServer server, string path, CancellationToken gone)
+    {
+        HttpStatusCode status;
+        do
+        {
+            using HttpResponseMessage answer = await server.Http.GetAsync(path, gone);
+            status = answer.StatusCode;
+        }
+        while (status == HttpStatusCode.ServiceUnavailable);
+    }
+
+    /// <summary>A peer whose request has begun to be answered, and that takes and sends nothing from then on.</summary>
+    private static async Task<Socket> TakePlaceAsync(AdminServer server, string request)
+    {
+        while (true)
+        {
+            var slow = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)
+            {
+                ReceiveBufferSize = 4_096,
+            };
+            await slow.ConnectAsync(server.EndPoint, Token);
+            await slow.SendAsync(Encoding.ASCII.GetBytes(request), Token);
+            byte[] status = new byte["HTTP/1.1 200".Length];
+            await slow.ReceiveAsync(status, Token);
+            if (!status.AsSpan().SequenceEqual("HTTP/1.1 503"u8))
+                return slow;
+            slow.Dispose();
+        }
+    }
 
     private static async Task<HttpStatusCode> StatusAsync(AdminServer server)
     {
