@@ -2,17 +2,26 @@ using System.Globalization;
 using System.Text.Json;
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Server.Configuration;
 
 namespace EQueue.Server.Http;
 
 /// <summary>One request of the API: its parameters, its body, the broker, and its answer.</summary>
 /// <remarks>Used by one flow at a time.</remarks>
 internal sealed partial class ApiCall(
-    HttpContext http, ApiRoute route, BrokerLinks? links, TimeSpan timeout, CancellationToken cancellationToken)
+    HttpContext http,
+    ApiRoute route,
+    BrokerLinks? links,
+    AdminOptions options,
+    TimeProvider time,
+    CancellationToken cancellationToken)
     : IAsyncDisposable
 {
     /// <summary>What a request may take beyond what it waits.</summary>
     public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
+
+    /// <summary>As much of an answer as a peer has to take in its time.</summary>
+    private const int PieceBytes = 16 << 10;
 
     private BrokerLink? _link;
     private volatile bool _isLeftOpen;
@@ -23,7 +32,7 @@ internal sealed partial class ApiCall(
     public ApiRoute Route { get; } = route;
 
     /// <summary>How long the request may wait at the broker.</summary>
-    public TimeSpan Timeout { get; } = timeout;
+    public TimeSpan Timeout { get; } = options.RequestTimeout;
 
     /// <summary>When the broker is given up: it keeps its own deadlines before.</summary>
     public TimeSpan LongestWait => Timeout + Grace;
@@ -56,7 +65,7 @@ internal sealed partial class ApiCall(
         Http.Response.StatusCode = _status == 0 ? Route.Status : _status;
         Http.Response.ContentType = ApiJson.ContentType;
         Http.Response.ContentLength = bytes.Length;
-        await Http.Response.Body.WriteAsync(bytes, Http.RequestAborted);
+        await WriteAsync(bytes);
     }
 
     /// <summary>Has the answer leave with the route's other status.</summary>
@@ -117,6 +126,29 @@ internal sealed partial class ApiCall(
                 throw ApiException.OfValue(
                     "the parameter", name, known.Length == 0 ? "no parameter" : string.Join(", ", known));
             }
+        }
+    }
+
+    /// <summary>Writes piece by piece: the server's own least rate counts what a peer took fast before, and would let
+    /// it hold the request for hours.</summary>
+    private async Task WriteAsync(ReadOnlyMemory<byte> bytes)
+    {
+        using var patience = new CancellationTokenSource(System.Threading.Timeout.InfiniteTimeSpan, time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, Http.RequestAborted);
+        try
+        {
+            while (!bytes.IsEmpty)
+            {
+                patience.CancelAfter(options.SlowPeerGrace);
+                ReadOnlyMemory<byte> piece = bytes[..Math.Min(PieceBytes, bytes.Length)];
+                await Http.Response.Body.WriteAsync(piece, either.Token);
+                bytes = bytes[piece.Length..];
+            }
+        }
+        catch (OperationCanceledException) when (patience.IsCancellationRequested)
+        {
+            Http.Abort();
+            throw;
         }
     }
 
