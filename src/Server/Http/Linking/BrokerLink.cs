@@ -108,16 +108,8 @@ internal sealed class BrokerLink : IAsyncDisposable
             : throw Malformed(Opcode.Hello);
     }
 
-    private static EQueueException ReadRefusal(in ResponseFrame response)
-    {
-        var code = (ErrorCode)response.Header.Error;
-        return Payload.TryRead(response.Payload.Span, out ErrorDetail detail)
-            ? new EQueueException(code, detail.Message ?? ErrorCodes.Describe(code) + ".")
-            {
-                RetryAfter = detail.RetryAfter,
-            }
-            : new EQueueException(code);
-    }
+    private static EQueueException ReadRefusal(in ResponseFrame response) =>
+        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.Payload.Span);
 
     private static Exception ToFault(RemotingException exception, CancellationToken cancellationToken)
     {
