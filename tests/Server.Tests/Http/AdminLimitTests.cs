@@ -45,6 +45,25 @@ public sealed class AdminLimitTests
         Assert.Equal("up to 1024 bytes", (string?)problem["allowed"]);
     }
 
+    [Theory]
+    [InlineData("POST", "topics", """{"topic":"LONG"}""")]
+    [InlineData("PUT", "quotas", """{"kind":"client","name":"LONG"}""")]
+    [InlineData("POST", "groups/g/reset", """{"to":"begin","instanceId":"LONG"}""")]
+    [InlineData("POST", "topics", """{"topic":"\ud800"}""")]
+    [InlineData("POST", "topics", """{"\ud800":1}""")]
+    [InlineData("POST", "topics", """{"topic":"a","topic":"b"}""")]
+    [InlineData("POST", "topics", """{"topic":1,"settings":{"x":1,"x":2}}""")]
+    [InlineData("POST", "topics/t/messages", """{"messages":[{"body":"\ud800"}]}""")]
+    public async Task GivenATextThatNoRequestCarriesOrNobodyCanRead_WhenSent_ThenItIsTheSendersFault(
+        string method, string path, string body)
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        string json = body.Replace("LONG", new string('x', 70_000), StringComparison.Ordinal);
+        JsonObject problem = await server.AskAsync(method, $"/api/v1/{path}", json, HttpStatusCode.BadRequest);
+        Assert.Equal("InvalidArgument", (string?)problem["code"]);
+        await server.AskAsync("GET", "/api/v1/topics");
+    }
+
     [Fact]
     public async Task GivenAsManyStreamsAsMayBe_WhenOneMoreIsAskedFor_ThenItIsRefused()
     {
