@@ -9,19 +9,13 @@ namespace EQueue.Server.Http;
 /// <summary>One request of the API: its parameters, its body, the broker, and its answer.</summary>
 /// <remarks>Used by one flow at a time.</remarks>
 internal sealed partial class ApiCall(
-    HttpContext http,
-    ApiRoute route,
-    BrokerLinks? links,
-    AdminOptions options,
-    TimeProvider time,
-    CancellationToken cancellationToken)
+    HttpContext http, ApiRoute route, BrokerLinks? links, AdminOptions options, CancellationToken cancellationToken)
     : IAsyncDisposable
 {
     /// <summary>What a request may take beyond what it waits.</summary>
     public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
 
-    /// <summary>As much of an answer as a peer has to take in its time.</summary>
-    private const int PieceBytes = 16 << 10;
+    private const int PieceBytes = 64 << 10;
 
     private BrokerLink? _link;
     private volatile bool _isLeftOpen;
@@ -66,6 +60,26 @@ internal sealed partial class ApiCall(
         Http.Response.ContentType = ApiJson.ContentType;
         Http.Response.ContentLength = bytes.Length;
         await WriteAsync(bytes);
+    }
+
+    /// <summary>Writes to the body, in pieces: a peer that takes none of one for
+    /// <see cref="AdminOptions.SlowPeerGrace"/> is cut, however long the answer is.</summary>
+    public async Task WriteAsync(ReadOnlyMemory<byte> bytes)
+    {
+        for (int at = 0; at < bytes.Length; at += PieceBytes)
+        {
+            ReadOnlyMemory<byte> piece = bytes.Slice(at, Math.Min(PieceBytes, bytes.Length - at));
+            Task writing = Http.Response.Body.WriteAsync(piece, Http.RequestAborted).AsTask();
+            try
+            {
+                await writing.WaitAsync(options.SlowPeerGrace);
+            }
+            catch (TimeoutException)
+            {
+                Http.Abort();
+                await writing;
+            }
+        }
     }
 
     /// <summary>Has the answer leave with the route's other status.</summary>
@@ -126,29 +140,6 @@ internal sealed partial class ApiCall(
                 throw ApiException.OfValue(
                     "the parameter", name, known.Length == 0 ? "no parameter" : string.Join(", ", known));
             }
-        }
-    }
-
-    /// <summary>Writes piece by piece: the server's own least rate counts what a peer took fast before, and would let
-    /// it hold the request for hours.</summary>
-    private async Task WriteAsync(ReadOnlyMemory<byte> bytes)
-    {
-        using var patience = new CancellationTokenSource(System.Threading.Timeout.InfiniteTimeSpan, time);
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, Http.RequestAborted);
-        try
-        {
-            while (!bytes.IsEmpty)
-            {
-                patience.CancelAfter(options.SlowPeerGrace);
-                ReadOnlyMemory<byte> piece = bytes[..Math.Min(PieceBytes, bytes.Length)];
-                await Http.Response.Body.WriteAsync(piece, either.Token);
-                bytes = bytes[piece.Length..];
-            }
-        }
-        catch (OperationCanceledException) when (patience.IsCancellationRequested)
-        {
-            Http.Abort();
-            throw;
         }
     }
 
