@@ -112,7 +112,8 @@ internal sealed partial class BrokerLane
         _isReady && !_isDispatching
         && ((_inFlight == 0 && _holds == 0) || (_ready.Count > 0 && _inFlight < _options.MaxInFlight));
 
-    /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the gate.</summary>
+    /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the
+    /// gate.</summary>
     private AppendStatus Renew(QueueLane queue, in RecordContent content, bool mayMove, ref SendBatch? batch)
     {
         if (batch is not null)
