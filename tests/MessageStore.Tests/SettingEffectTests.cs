@@ -39,29 +39,6 @@ public sealed class SettingEffectTests : StoreTest
     }
 
     [Fact]
-    [EffectOf("Store:ColdReadBytesPerSecond")]
-    public async Task GivenABudgetForColdReads_WhenMuchIsReadFromDisk_ThenItTakesItsTime()
-    {
-        const int Rate = 1 << 20;
-        const int Piece = 64 << 10;
-        await using QueueStore store = await OpenAsync(Small with
-        {
-            SegmentSizeBytes = 64 << 10,
-            TailMemoryBytes = 64 << 10,
-            MaxBatchBytes = 16 << 10,
-            ColdReadBytesPerSecond = Rate,
-        });
-        QueueId queue = await FillAsync(store);
-        long started = Stopwatch.GetTimestamp();
-        Assert.Equal(Batches, (await ReadAllAsync(store, queue, maxBytes: Piece)).Count);
-
-        // The last piece and what memory holds are not waited for.
-        long paid = (Batches * BatchSize) - (3 * Piece);
-        Assert.InRange(
-            Stopwatch.GetElapsedTime(started), TimeSpan.FromSeconds((double)paid / Rate), TimeSpan.MaxValue);
-    }
-
-    [Fact]
     [EffectOf("Store:PackBytesPerSecond")]
     public async Task GivenARateOfPacking_WhenWhatIsKeptMoves_ThenItTakesItsTime()
     {
