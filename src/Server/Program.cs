@@ -10,8 +10,11 @@ try
 {
     if (ServiceRequest.IsMeantBy(args))
     {
-        var service = new SystemdService(ServiceRequest.Parse(args), new ServiceMachine(), Console.Out, Console.Error);
-        return await service.RunAsync();
+        var request = ServiceRequest.Parse(args);
+        var machine = new ServiceMachine();
+        return OperatingSystem.IsWindows()
+            ? await new WindowsService(request, machine, Console.Out, Console.Error).RunAsync()
+            : await new SystemdService(request, machine, Console.Out, Console.Error).RunAsync();
     }
 
     CommandLine commandLine = CommandLine.Parse(args);

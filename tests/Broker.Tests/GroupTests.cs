@@ -115,6 +115,7 @@ public sealed class GroupTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Groups:ReconnectGrace")]
     public async Task GivenAMemberWhoseConnectionEnds_WhenTheGraceIsOver_ThenItsQueuesGoToTheOther()
     {
         TestPeer leaving = await _broker.ConnectAsync("leaving");

@@ -43,6 +43,7 @@ public sealed class LimitTests
     }
 
     [Fact]
+    [EffectOf("Limits:MemoryBytes")]
     public async Task GivenReadersThatTakeNothing_WhenTheMemoryForAnswersIsSpent_ThenAnswersAreSmallUntilItIsBack()
     {
         BrokerOptions options = TestBroker.SmallOptions();

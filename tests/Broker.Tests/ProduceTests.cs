@@ -1,5 +1,6 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -78,6 +79,7 @@ public sealed class ProduceTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Limits:MaxMessageBytes")]
     public async Task GivenABodyOfTheLimit_WhenProduced_ThenItIsStoredAndOneByteMoreIsNot()
     {
         int limit = (int)_peer.Hello.MaxMessageBytes;

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -172,6 +173,7 @@ public sealed class TopicTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Topics:AutoCreate")]
     public async Task GivenNoAutoCreate_WhenAMissingTopicIsRouted_ThenItIsUnknown()
     {
         BrokerOptions options = TestBroker.SmallOptions();

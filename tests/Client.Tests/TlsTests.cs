@@ -94,6 +94,7 @@ public sealed class TlsTests : IDisposable
     }
 
     [Fact]
+    [EffectOf("Server:Tls:ClientCertificates", "Server:Tls:ClientAuthority")]
     public async Task GivenBrokerThatAsksForCertificates_WhenClientsHaveOneOrNot_ThenTheyAreServedOrTold()
     {
         using var own = _authority.Sign("client");

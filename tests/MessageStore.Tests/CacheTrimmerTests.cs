@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -7,6 +8,7 @@ public sealed class CacheTrimmerTests : StoreTest
     private const long Kept = 2 << 20;
 
     [Fact]
+    [EffectOf("Store:PageCacheBytes")]
     public async Task GivenMoreThanThePageCacheMayHold_WhenItIsDurable_ThenOldPagesAreLetGoAcrossSegmentsAndStayReadable()
     {
         long letGo = 0;

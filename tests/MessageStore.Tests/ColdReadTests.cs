@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Diagnostics;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -71,6 +72,7 @@ public sealed class ColdReadTests : StoreTest
     }
 
     [Fact]
+    [EffectOf("Store:ColdReadBytesPerSecond")]
     public async Task GivenABudgetOfColdReads_WhenMessagesAreAppended_ThenReadersKeepToItAndElseDoNot()
     {
         const int LogMiB = 4;

@@ -7,6 +7,7 @@ namespace EQueue.MessageStore.Tests;
 public sealed class DurabilityTests : StoreTest
 {
     [Fact]
+    [EffectOf("Store:FlushPolicy")]
     public async Task GivenSyncFlush_WhenFdatasyncHasNotReturned_ThenNothingIsAcknowledgedNorVisible()
     {
         using var gate = new Gate();
@@ -152,6 +153,7 @@ public sealed class DurabilityTests : StoreTest
     }
 
     [Fact]
+    [EffectOf("Store:FlushInterval")]
     public async Task GivenAsyncFlush_WhenTheIntervalIsOver_ThenEverythingWrittenIsDurable()
     {
         await using QueueStore store = await OpenAsync(

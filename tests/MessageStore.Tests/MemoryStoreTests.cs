@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -82,6 +83,7 @@ public sealed class MemoryStoreTests : StoreTest
     }
 
     [Theory]
+    [EffectOf("Store:Memory")]
     [MemberData(nameof(Policies))]
     public async Task GivenMemoryThatFillsUp_WhenRejecting_ThenStorageFullComesAtTheBoundAndStateAndReadsGoOn(
         FlushPolicy policy)
@@ -163,6 +165,7 @@ public sealed class MemoryStoreTests : StoreTest
     }
 
     [Fact]
+    [EffectOf("Store:MemoryFull")]
     public async Task GivenMemoryThatFillsUp_WhenBlocking_ThenAppendsWaitForRoomAndEachIsStoredOnce()
     {
         const int Count = 580;

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -134,6 +135,7 @@ public sealed class RetentionTests : StoreTest
     }
 
     [Fact]
+    [EffectOf("Store:MaxLogBytes")]
     public async Task GivenALogBeyondItsBound_WhenApplied_ThenTheOldestOfAllQueuesGo()
     {
         await using QueueStore store = await OpenAsync(Tiny with { MaxLogBytes = 512 << 10 });

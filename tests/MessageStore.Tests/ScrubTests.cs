@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -98,6 +99,7 @@ public sealed class ScrubTests : StoreTest
     }
 
     [Fact]
+    [EffectOf("Store:ScrubBytesPerSecond")]
     public async Task GivenARate_WhenAPassRuns_ThenItNeverReadsMoreThanTheRateAllows()
     {
         await using QueueStore store = await OpenFilledAsync(Scrubbed);
@@ -117,6 +119,17 @@ public sealed class ScrubTests : StoreTest
         Assert.InRange(largest, 1, ScrubPace.PieceBytes);
         Assert.InRange(largest, 1, read / 3);
         Assert.True(steps > 6);
+    }
+
+    [Fact]
+    [EffectOf("Store:ScrubInterval")]
+    public async Task GivenAnInterval_WhenAPassHasEnded_ThenTheNextBeginsThatLongAfterItsBeginning()
+    {
+        await using QueueStore store = await OpenFilledAsync(Scrubbed);
+        TimeSpan first = await NextPassAsync(store);
+        await RunPassAsync(store);
+        TimeSpan second = await NextPassAsync(store);
+        Assert.InRange(second - first, Scrubbed.ScrubInterval, Scrubbed.ScrubInterval * 1.5);
     }
 
     [Fact]

@@ -29,6 +29,25 @@ public sealed class SampleTests
     }
 
     [Fact]
+    public async Task GivenABroker_WhenTheHttpSampleRuns_ThenItReadsWhatItSentAndTellsWhatWasRefused()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], "--admin", "127.0.0.1:0");
+        ProgramResult first = await ProgramRun.RunAsync("Http", server.Admin, "orders", "two teas");
+        Assert.Equal(0, first.ExitCode);
+        string[] lines = first.OutputText.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        Assert.Equal(3, lines.Length);
+        Assert.Matches("^stored: queue [0-3] offset 0, durable$", lines[0]);
+        Assert.Equal(["read: customer-7 two teas", "read on from 1"], lines[1..]);
+
+        ProgramResult refused = await ProgramRun.RunAsync("Http", server.Admin, "not a name");
+        Assert.Equal(1, refused.ExitCode);
+        Assert.StartsWith("InvalidName: ", refused.Error, StringComparison.Ordinal);
+        Assert.Contains("(retriable: false)", refused.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task GivenADirectory_WhenTheEmbeddedBrokerRunsTwice_ThenTheSecondRunGoesOnBehindTheFirst()
     {
         using var directory = new TempDirectory();

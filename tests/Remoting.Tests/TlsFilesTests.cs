@@ -96,6 +96,7 @@ public sealed class TlsFilesTests
     }
 
     [Theory]
+    [EffectOf("Server:Tls:PasswordFile")]
     [InlineData(null)]
     [InlineData("a secret")]
     public async Task GivenPfx_WhenAServerIsMade_ThenItServesWithIt(string? password)

@@ -7,6 +7,7 @@ namespace EQueue.Server.Tests;
 public sealed class RemoteAccessTests
 {
     [Theory]
+    [EffectOf("Server:AllowUnauthenticatedRemoteAccess")]
     [InlineData("Server:Listen", "0.0.0.0:9490")]
     [InlineData("Server:Listen", "[::]:9490")]
     [InlineData("Server:Listen", "10.0.0.7:9490")]

@@ -74,6 +74,7 @@ public sealed class SettingsTests
     }
 
     [Theory]
+    [EffectOf("Store:Logs")]
     [InlineData("Server:Listen", "9490")]
     [InlineData("Server:Listen", "localhost:65536")]
     [InlineData("Server:Listen", "::1:9490")]

@@ -3,13 +3,15 @@ using EQueue.Support;
 
 namespace EQueue.System.Tests;
 
-/// <summary>The script for bash, in a real bash.</summary>
+/// <summary>The scripts for bash and zsh, in a real bash and a real zsh.</summary>
 public sealed class CompletionTests
 {
-    [Fact]
-    public async Task GivenBash_WhenItCompletesALine_ThenCommandsAndTheBrokersTopicsComeAsItAsksForThem()
+    [Theory]
+    [InlineData("bash")]
+    [InlineData("zsh")]
+    public async Task GivenAShell_WhenItCompletesALine_ThenCommandsAndTheBrokersTopicsComeAsItAsksForThem(string shell)
     {
-        Assert.SkipWhen(OperatingSystem.IsWindows(), "bash is not part of Windows");
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "neither shell is part of Windows");
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"], "--flush", "async");
         ProgramResult made = await ProgramRun.RunAsync(
@@ -22,31 +24,27 @@ public sealed class CompletionTests
         if (!OperatingSystem.IsWindows())
             File.SetUnixFileMode(directory["equeue"], UnixFileMode.UserRead | UnixFileMode.UserExecute);
 
-        Assert.Equal("top topic", await CompleteAsync(directory, server.Address, "equeue to", "equeue", "to"));
+        Assert.Equal("top topic", await CompleteAsync(shell, directory, server.Address, "equeue", "to"));
         Assert.Equal(
             "orders orders-old",
-            await CompleteAsync(directory, server.Address, "equeue topic describe or", "equeue", "topic", "describe", "or"));
+            await CompleteAsync(shell, directory, server.Address, "equeue", "topic", "describe", "or"));
         Assert.Equal(
             "--idle-exit",
-            await CompleteAsync(directory, server.Address, "equeue consume --id", "equeue", "consume", "--id"));
+            await CompleteAsync(shell, directory, server.Address, "equeue", "consume", "--id"));
+        Assert.Equal(
+            "bills orders orders-old",
+            await CompleteAsync(shell, directory, server.Address, "equeue", "topic", "delete", ""));
     }
 
-    /// <summary>What the completion function of the script gives for a line.</summary>
+    /// <summary>What the completion function of the script gives for a line, once it has been loaded.</summary>
     private static async Task<string> CompleteAsync(
-        TempDirectory directory, string server, string line, params string[] words)
+        string shell, TempDirectory directory, string server, params string[] words)
     {
-        string script =
-            $$"""
-            set -e
-            source <(equeue completion bash)
-            complete -p equeue > /dev/null
-            COMP_LINE='{{line}}' COMP_POINT={{line.Length}} COMP_WORDS=({{string.Join(' ', words)}})
-            COMP_CWORD={{words.Length - 1}}
-            _equeue
-            IFS=' '
-            echo "${COMPREPLY[*]}"
-            """;
-        var start = new ProcessStartInfo("bash", ["--norc", "-c", script])
+        string quoted = string.Join(' ', words.Select(word => $"'{word}'"));
+        string[] arguments = shell == "zsh"
+            ? ["-f", "-c", ZshScript(quoted, words.Length)]
+            : ["--norc", "-c", BashScript(string.Join(' ', words), quoted, words.Length)];
+        var start = new ProcessStartInfo(shell, arguments)
         {
             UseShellExecute = false,
             RedirectStandardOutput = true,
@@ -55,11 +53,36 @@ public sealed class CompletionTests
         start.Environment["PATH"] = $"{directory["."]}:{Environment.GetEnvironmentVariable("PATH")}";
         start.Environment["EQUEUE_SERVER"] = server;
         start.Environment["EQUEUE_COMPLETION_TIMEOUT"] = "30s";
-        using Process bash = Process.Start(start)!;
-        Task<string> error = bash.StandardError.ReadToEndAsync(TestContext.Current.CancellationToken);
-        string output = await bash.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken);
-        await bash.WaitForExitAsync(TestContext.Current.CancellationToken);
-        Assert.True(bash.ExitCode == 0, await error);
+        using Process running = Process.Start(start)!;
+        Task<string> error = running.StandardError.ReadToEndAsync(TestContext.Current.CancellationToken);
+        string output = await running.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken);
+        await running.WaitForExitAsync(TestContext.Current.CancellationToken);
+        Assert.True(running.ExitCode == 0, await error);
         return output.Trim();
     }
+
+    private static string BashScript(string line, string words, int count) =>
+        $$"""
+        set -e
+        source <(equeue completion bash)
+        complete -p equeue > /dev/null
+        COMP_LINE='{{line}}' COMP_POINT={{line.Length}} COMP_WORDS=({{words}})
+        COMP_CWORD={{count - 1}}
+        _equeue
+        IFS=' '
+        echo "${COMPREPLY[*]}"
+        """;
+
+    /// <summary>Outside of a line that is typed zsh has no compadd; one in its place says what it was given.</summary>
+    private static string ZshScript(string words, int count) =>
+        $$"""
+        set -e
+        autoload -Uz compinit
+        compinit -u -D
+        source <(equeue completion zsh)
+        [[ ${_comps[equeue]} == _equeue ]]
+        compadd() { shift; print -- "$@" }
+        words=({{words}}) CURRENT={{count}}
+        _equeue
+        """;
 }

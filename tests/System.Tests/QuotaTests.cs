@@ -47,6 +47,7 @@ public sealed class QuotaTests
     }
 
     [Fact]
+    [EffectOf("Limits:ReceiveBytes")]
     public async Task GivenLittleMemoryForReceiving_WhenManySendMuch_ThenTheyAreSlowedAndTheServerStaysUp()
     {
         const int Senders = 24;

@@ -12,6 +12,7 @@ namespace EQueue.System.Tests;
 public sealed class ServerProcessTests
 {
     [Theory]
+    [EffectOf("Server:DataDirectory")]
     [InlineData(PosixSignal.SIGTERM)]
     [InlineData(PosixSignal.SIGINT)]
     public async Task GivenARunningServer_WhenSignalled_ThenItStopsCleanlyAndKeepsWhatItHas(PosixSignal signal)
@@ -126,6 +127,7 @@ public sealed class ServerProcessTests
     }
 
     [Fact]
+    [EffectOf("Server:AdminListen")]
     public async Task GivenAdminPages_WhenAsked_ThenTheyTellHealthAndFigures()
     {
         using var directory = new TempDirectory();

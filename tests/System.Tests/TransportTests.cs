@@ -6,6 +6,7 @@ namespace EQueue.System.Tests;
 public sealed class TransportTests
 {
     [Fact]
+    [EffectOf("Server:Tls:Certificate", "Server:Tls:Key")]
     public async Task GivenAServerWithTls_WhenTheToolSendsAndReads_ThenItIsServedAndTheReadyLineIsAsEver()
     {
         using var directory = new TempDirectory();
@@ -38,6 +39,7 @@ public sealed class TransportTests
     }
 
     [Fact]
+    [EffectOf("Server:Listen")]
     public async Task GivenTcpAndAUnixSocket_WhenTheServerIsKilledAndStartedAgain_ThenBothServeWhatWasKept()
     {
         using var directory = new TempDirectory();

@@ -13,6 +13,7 @@ internal sealed class ServerRole : IRole
 {
     private const string Ready = "ready ";
     private const string ListenKey = "data=";
+    private const string AdminKey = "admin=";
 
     private ChildProcess? _server;
 
@@ -37,14 +38,21 @@ internal sealed class ServerRole : IRole
             throw LoadException.Failed($"the server did not become ready: {answer}{_server.ErrorText()}");
         _server.Process.Refresh();
         var cpuPercent = _server.Process.TotalProcessorTime.TotalSeconds / seconds * 100;
-        var listen = answer.Split(' ').First(word => word.StartsWith(ListenKey, StringComparison.Ordinal));
-        return new ServerResult(listen[ListenKey.Length..], seconds, _server.Process.WorkingSet64, cpuPercent);
+        return new ServerResult(ValueOf(answer, ListenKey), seconds, _server.Process.WorkingSet64, cpuPercent)
+        {
+            Admin = order.HasAdmin ? ValueOf(answer, AdminKey) : null,
+            ProcessId = _server.Process.Id,
+        };
     }
+
+    private static string ValueOf(string readyLine, string key) =>
+        readyLine.Split(' ').First(word => word.StartsWith(key, StringComparison.Ordinal))[key.Length..];
 
     private static ProcessStartInfo NewStart(ServerOrder order) => BuiltProgram.NewStart(
         "Server",
         [
-            "--data", order.Directory, "--listen", "127.0.0.1:0", "--admin", "none",
+            "--data", order.Directory, "--listen", "127.0.0.1:0", "--admin",
+            order.HasAdmin ? "127.0.0.1:0" : "none",
             "--flush", order.Flush.ToString().ToLowerInvariant(),
         ]);
 
@@ -58,11 +66,21 @@ internal sealed class ServerRole : IRole
 }
 
 /// <summary>How to start the server.</summary>
-internal sealed record ServerOrder(string Directory, FlushMode Flush);
+internal sealed record ServerOrder(string Directory, FlushMode Flush)
+{
+    /// <summary>Whether it has its admin port.</summary>
+    public bool HasAdmin { get; init; }
+}
 
 /// <summary>A server that is ready.</summary>
 /// <param name="Server">Where it listens.</param>
 /// <param name="Seconds">From the start of its process until then.</param>
 /// <param name="ResidentBytes">Memory that it held then.</param>
 /// <param name="CpuPercent">Until then; 100 is one core.</param>
-internal sealed record ServerResult(string Server, double Seconds, long ResidentBytes, double CpuPercent);
+internal sealed record ServerResult(string Server, double Seconds, long ResidentBytes, double CpuPercent)
+{
+    /// <summary>Where its admin port is; null: it has none.</summary>
+    public string? Admin { get; init; }
+
+    public int ProcessId { get; init; }
+}

@@ -85,6 +85,7 @@ internal static class FigureNames
     public const string SendUsPerOperation = "sendUsPerOperation";
     public const string ConsumeUsPerOperation = "consumeUsPerOperation";
     public const string ReferenceSend = "reference.sendPerSecond";
+    public const string Admin = "adminMs";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -116,6 +117,7 @@ internal static class FigureNames
         .. Windows,
         ResumeSeconds, SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
+        .. Latency(Admin),
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -140,6 +142,7 @@ internal static class FigureNames
         .. Windows,
         BlockedBatches, ResumeSeconds, OpenConnections, Unstored,
         SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
+        .. Latency(Admin), Of(Admin, Count),
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

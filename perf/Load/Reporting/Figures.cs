@@ -62,6 +62,13 @@ internal sealed class Figures
         SetPercentiles(group, histogram, nsOfUnit: 1e6);
     }
 
+    /// <summary>Sets how long requests to administer took, from when they were due.</summary>
+    public void SetAdmin(LatencyHistogram histogram)
+    {
+        this[FigureNames.Of(FigureNames.Admin, FigureNames.Count)] = histogram.Count;
+        SetPercentiles(FigureNames.Admin, histogram, nsOfUnit: 1e6);
+    }
+
     /// <summary>Sets what a role's process used between two moments.</summary>
     public void SetProcess(string role, ProcessFigures start, ProcessFigures end, long messages)
     {

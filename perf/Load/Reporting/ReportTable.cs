@@ -92,6 +92,11 @@ internal sealed class ReportTable
         new("idle connections", FigureNames.IdleConnections, Whole),
         new("bytes each", FigureNames.BytesPerConnection, Whole),
         new("opened/s", FigureNames.ConnectionsPerSecond, Whole),
+        new("requests", FigureNames.Of(FigureNames.Admin, FigureNames.Count), Whole),
+        new("p50 ms", FigureNames.Of(FigureNames.Admin, "p50"), Hundredths),
+        new("p99 ms", FigureNames.Of(FigureNames.Admin, "p99"), Hundredths),
+        new("p99.9 ms", FigureNames.Of(FigureNames.Admin, "p999"), Hundredths, InFull: true),
+        new("max ms", FigureNames.Of(FigureNames.Admin, "max"), Hundredths),
     ];
 
     /// <summary>In place of what a row does not have.</summary>

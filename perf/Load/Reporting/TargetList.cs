@@ -58,6 +58,9 @@ internal static class TargetList
             "RPC of 1 KB: async over oneway", 0.75, 0.9,
             rows => rows.Find(
                 "remoting", FigureNames.AsyncToOneway, ("mode", "async"), ("size", 1024), ("clients", 1))),
+        AtMost(
+            "administrative requests beside full load: p99, ms", null, 50,
+            rows => rows.Find("admin", FigureNames.Of(FigureNames.Admin, "p99"), ("kind", "all"))),
         new("1,000 queues over 4, 128 B", 0.8, 0.95, rows => Rate(rows, 128, 1, 1000) / Rate(rows, 128, 1, 4)),
     ];
 

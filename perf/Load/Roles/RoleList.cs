@@ -1,3 +1,4 @@
+using EQueue.Load.Asking;
 using EQueue.Load.Calls;
 using EQueue.Load.Consuming;
 using EQueue.Load.Fanning;
@@ -35,6 +36,7 @@ internal static class RoleList
     public const string Members = "members";
     public const string Idle = "idle";
     public const string Forward = "forward";
+    public const string Asker = "asker";
 
     public static IRole? Create(string name) => name switch
     {
@@ -58,6 +60,7 @@ internal static class RoleList
         Members => new MembersRole(),
         Idle => new IdleRole(),
         Forward => new ForwardRole(),
+        Asker => new AskerRole(),
         _ => null,
     };
 }

@@ -34,6 +34,7 @@ internal static class AllSteps
         Step("filter"),
         Step("groups"),
         Step("topics"),
+        Step("admin"),
         Step("connections"),
         Step("fanout"),
         Step("jellyfish"),
@@ -67,6 +68,7 @@ internal static class AllSteps
         Short("filter", 0, options => options with { Seconds = null, Warmup = null, Messages = 1_000_000 }),
         Short("groups", 2, options => options with { Consumers = 4, Changes = 4 }),
         Short("topics", 1, options => options with { Topics = 500 }),
+        Short("admin", 2, options => options),
         Short("connections", 1, options => options with { Connections = 2000 }),
         Short(
             "fanout", 0,

@@ -30,8 +30,17 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private string _server = string.Empty;
     private EQueueClient? _client;
 
+    private string GroupName => $"load-{_run:x8}";
+
     /// <summary>What is to be done with the broker that was started before anybody else talks to it.</summary>
     public Func<RunBroker, Task>? BeforeClients { get; init; }
+
+    /// <summary>What goes on beside the sending: in the warm-up, which is the first call, and in the stretch that
+    /// counts.</summary>
+    public Func<RunTalk, CancellationToken, Task>? WhileSending { get; init; }
+
+    /// <summary>What is to be done once everything of the warm-up is consumed.</summary>
+    public Func<CancellationToken, Task>? BeforeCounting { get; init; }
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
@@ -63,7 +72,12 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task<string> StartBrokersAsync(CancellationToken cancellationToken)
     {
         for (var number = 0; number < plan.Brokers; number++)
-            _brokers.Add(await RunBroker.StartAsync(session, plan.Flush, plan.MaxConnections, cancellationToken));
+        {
+            _brokers.Add(plan.WithAdmin
+                ? await RunBroker.StartServerAsync(session, plan.Flush, cancellationToken)
+                : await RunBroker.StartAsync(session, plan.Flush, plan.MaxConnections, cancellationToken));
+        }
+
         if (BeforeClients is not null)
             await BeforeClients(_brokers[0]);
         return string.Join(',', _brokers.Select(broker => broker.Server));
@@ -96,17 +110,20 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             await ConnectAsync(figures, producer, consumer, cancellationToken);
         if (plan.Warmup > 0)
         {
-            var warm = await SendAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
+            var warm = await SendWithOthersAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
             await ExpectAsync(consumer, warm, cancellationToken);
         }
 
+        if (BeforeCounting is not null)
+            await BeforeCounting(cancellationToken);
         var consumerStart = consumer is null
             ? null
             : await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
         var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
         var brokerStart = await ReadStatsAsync(cancellationToken);
         var diskStart = ReadDiskBytes();
-        var sent = await SendAsync(producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
+        var sent = await SendWithOthersAsync(
+            producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
         var consumed = await ExpectAsync(consumer, sent, cancellationToken);
         var diskBytes = ReadDiskBytes() - diskStart;
         var brokerEnd = await ReadStatsAsync(cancellationToken);
@@ -157,6 +174,17 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var opened = (await ReadStatsAsync(cancellationToken)).Find(name) - before.Find(name);
         figures[FigureNames.OpenConnections] = opened;
         figures[FigureNames.ConnectionsPerSecond] = opened / ((sent.LastAckedNs - sent.FirstSentNs) / 1e9);
+    }
+
+    private async Task<SendResult> SendWithOthersAsync(
+        RoleProcess producer, SendOrder order, CancellationToken cancellationToken)
+    {
+        if (WhileSending is null)
+            return await SendAsync(producer, order, cancellationToken);
+        var others = WhileSending(new RunTalk(_brokers[0], _topics, GroupName), cancellationToken);
+        var sent = await SendAsync(producer, order, cancellationToken);
+        await others;
+        return sent;
     }
 
     private static Task<SendResult> SendAsync(
@@ -279,7 +307,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     };
 
     private ConsumerOrder NewConsumerOrder() => new(
-        _server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size,
+        _server, plan.Consumers, GroupName, plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size,
         _options.Seed, _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate,
         _options.ConsumerPlant)
     {
@@ -287,3 +315,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         Brokers = plan.Brokers,
     };
 }
+
+/// <summary>What somebody who takes part in a run has to know.</summary>
+/// <param name="Group">Of the consumers, when they are members of one.</param>
+internal sealed record RunTalk(RunBroker Broker, IReadOnlyList<string> Topics, string Group);

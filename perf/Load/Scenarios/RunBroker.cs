@@ -1,4 +1,5 @@
 using EQueue.Client;
+using EQueue.Load.Recovering;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Storing;
@@ -22,7 +23,10 @@ internal sealed class RunBroker : IAsyncDisposable
     /// <summary>Where it listens.</summary>
     public string Server { get; }
 
-    public int ProcessId => _process.ProcessId;
+    /// <summary>Where its admin port is; null: it is not the server program and has none.</summary>
+    public string? Admin { get; private init; }
+
+    public int ProcessId { get; private init; }
 
     public string DataDirectory { get; }
 
@@ -37,7 +41,22 @@ internal sealed class RunBroker : IAsyncDisposable
         var process = session.Start(RoleList.Broker);
         var order = new BrokerOrder(directory, flush) { MaxConnections = maxConnections };
         var started = await process.CallAsync<BrokerResult>("start", order, cancellationToken);
-        return new RunBroker(process, directory, started.Server);
+        return new RunBroker(process, directory, started.Server) { ProcessId = process.ProcessId };
+    }
+
+    /// <summary>Starts the server program, with its admin port, in place of a bare broker.</summary>
+    public static async Task<RunBroker> StartServerAsync(
+        LoadSession session, FlushMode flush, CancellationToken cancellationToken)
+    {
+        var directory = session.Workspace.NewPath("broker");
+        var process = session.Start(RoleList.Server);
+        var order = new ServerOrder(directory, flush) { HasAdmin = true };
+        var started = await process.CallAsync<ServerResult>("start", order, cancellationToken);
+        return new RunBroker(process, directory, started.Server)
+        {
+            Admin = started.Admin,
+            ProcessId = started.ProcessId,
+        };
     }
 
     public async Task CreateTopicAsync(

@@ -54,6 +54,9 @@ internal sealed record RunPlan
     /// <summary>Connections that the broker takes; null: as many as the product's own setting.</summary>
     public int? MaxConnections { get; init; }
 
+    /// <summary>Whether the broker is the server program with its admin port; else a broker alone.</summary>
+    public bool WithAdmin { get; init; }
+
     /// <summary>
     /// Producers that connect at a time, each with a message, before anything else is sent; null: all as they begin.
     /// </summary>

@@ -18,6 +18,7 @@ internal static class ScenarioList
         new FilterScenario(),
         new GroupsScenario(),
         new TopicsScenario(),
+        new AdminScenario(),
         new ConnectionsScenario(),
         new FanoutScenario(),
         new JellyfishScenario(),

@@ -1,6 +1,7 @@
 using EQueue.Server.Configuration;
 using EQueue.Server.Services;
 using EQueue.Server.Telemetry;
+using Microsoft.Extensions.Hosting.WindowsServices;
 
 namespace EQueue.Server.Hosting;
 
@@ -70,6 +71,8 @@ internal static class ServerHost
             host.ShutdownTimeout = StopTimeOf(options);
         });
         builder.Services.AddEQueueServer(options);
+        if (OperatingSystem.IsWindows() && WindowsServiceHelpers.IsWindowsService())
+            builder.Services.AddSingleton<IHostLifetime, WindowsLifetime>();
         builder.Services.AddHostedService(provider => new SettingsWatch(
             () => SettingsSource.Load(commandLine),
             SettingsSource.FilesOf(commandLine),

@@ -6,8 +6,9 @@ namespace EQueue.Server.Services;
 internal sealed record ServiceRequest
 {
     public const string Usage = """
-        Usage: equeue-server install [options]      makes the server a systemd service, equeue.service
-               equeue-server uninstall [options]    stops it and removes the unit; configuration and data stay
+        Usage: equeue-server install [options]      makes the server a service: of systemd (equeue.service) or of
+                                                    Windows (equeue)
+               equeue-server uninstall [options]    stops and removes it; configuration and data stay
 
         Options of install:
           --user NAME        the user that the service runs as, who must exist; without it systemd makes one while
@@ -19,6 +20,8 @@ internal sealed record ServiceRequest
           --unit-dir DIR     where the unit is (/etc/systemd/system)
           --dry-run          print the unit, or what would be done, and change nothing
           --help
+        On Windows there is no --user and no --unit-dir: the service runs as NT SERVICE\equeue, and all of its
+        directories are in %ProgramData%\EQueue unless --data, --logs and --config say otherwise.
 
         Exit codes: 0 done, or it was so already; 1 not done, such as for want of rights; 2 an option or a setting.
         """;
@@ -30,8 +33,8 @@ internal sealed record ServiceRequest
 
     public bool IsHelp { get; init; }
 
-    /// <summary>Where the unit is.</summary>
-    public string UnitDirectory { get; init; } = "/etc/systemd/system";
+    /// <summary>Where the unit is; null: the usual place.</summary>
+    public string? UnitDirectory { get; init; }
 
     /// <summary>Who runs the service; null: a user that systemd makes.</summary>
     public string? User { get; init; }
@@ -39,10 +42,16 @@ internal sealed record ServiceRequest
     /// <summary>The data directory; null: where the settings say, or the usual place.</summary>
     public string? DataDirectory { get; init; }
 
-    public string LogDirectory { get; init; } = "/var/log/equeue";
+    public string LogDirectory { get; init; } =
+        OperatingSystem.IsWindows() ? Path.Combine(WindowsPlace, "logs") : "/var/log/equeue";
 
     /// <summary>The file of the service's settings.</summary>
-    public string ConfigFile { get; init; } = "/etc/equeue/appsettings.json";
+    public string ConfigFile { get; init; } = OperatingSystem.IsWindows()
+        ? Path.Combine(WindowsPlace, "appsettings.json") : "/etc/equeue/appsettings.json";
+
+    /// <summary>Where all of a Windows service is, unless it is said otherwise.</summary>
+    public static string WindowsPlace =>
+        Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.CommonApplicationData), "EQueue");
 
     /// <summary>Whether the arguments begin with one of the two commands.</summary>
     public static bool IsMeantBy(IReadOnlyList<string> arguments) =>

@@ -8,17 +8,17 @@ namespace EQueue.Server.Services;
 internal sealed class SystemdService(
     ServiceRequest request, ServiceMachine machine, TextWriter output, TextWriter error)
 {
-    private const string DataKey = "EQueue:Server:DataDirectory";
     private const string UsualDataDirectory = "/var/lib/equeue";
-    private const UnixFileMode PublicFile = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead
-        | UnixFileMode.OtherRead;
     private const UnixFileMode OwnDirectory = UnixFileMode.UserRead | UnixFileMode.UserWrite
         | UnixFileMode.UserExecute | UnixFileMode.GroupRead | UnixFileMode.GroupExecute;
 
     /// <summary>Between the server's own end of patience and systemd's.</summary>
     private static readonly TimeSpan StopMargin = TimeSpan.FromSeconds(20);
 
-    private string UnitPath => Path.Combine(request.UnitDirectory, SystemdUnit.FileName);
+    private readonly ServiceFiles _files = new(request, output);
+    private readonly string _unitDirectory = request.UnitDirectory ?? "/etc/systemd/system";
+
+    private string UnitPath => Path.Combine(_unitDirectory, SystemdUnit.FileName);
 
     /// <returns>The exit code: 0 or 1.</returns>
     /// <exception cref="ConfigurationException">An option or a setting cannot be used; nothing was changed.</exception>
@@ -31,7 +31,7 @@ internal sealed class SystemdService(
         }
 
         if (!OperatingSystem.IsLinux())
-            return await RefuseAsync("Only systemd on Linux is known here; other systems start the server themselves.");
+            return await RefuseAsync("Services of systemd and of Windows alone are known; start the server yourself.");
         try
         {
             return request.IsInstall ? await InstallAsync() : await UninstallAsync();
@@ -63,7 +63,7 @@ internal sealed class SystemdService(
                 + $"'useradd --system --shell /usr/sbin/nologin {user}' makes one. Nothing was changed.");
         }
 
-        await WriteConfigurationAsync();
+        await _files.WriteConfigurationAsync(logFile: null);
         if (!await MakeDirectoriesAsync(unit))
             return ExitCode.Other;
         await WriteUnitAsync(text);
@@ -72,29 +72,7 @@ internal sealed class SystemdService(
 
     private SystemdUnit Plan()
     {
-        var options = new ServerOptions();
-        string? configured = null;
-        if (File.Exists(request.ConfigFile))
-        {
-            var commandLine = new CommandLine(
-                new Dictionary<string, string?>(StringComparer.Ordinal), CommandMode.Serve, request.ConfigFile);
-            options = SettingsSource.Read(SettingsSource.Load(commandLine));
-            configured = new ConfigurationBuilder().AddJsonFile(request.ConfigFile).Build()[DataKey];
-        }
-
-        if (configured is not null && !Path.IsPathRooted(configured))
-        {
-            throw new ConfigurationException($"Server:DataDirectory is '{configured}' in {request.ConfigFile}: "
-                + "allowed for a service is an absolute path.");
-        }
-
-        string data = request.DataDirectory ?? configured ?? UsualDataDirectory;
-        if (configured is not null && configured.TrimEnd('/') != data.TrimEnd('/'))
-        {
-            throw new ConfigurationException($"--data is '{data}': allowed is '{configured}' alone, "
-                + $"which {request.ConfigFile} says.");
-        }
-
+        (ServerOptions options, string data) = _files.ReadSettings(UsualDataDirectory);
         CheckBelow("--data", data, "/var/lib");
         CheckBelow("--logs", request.LogDirectory, "/var/log");
         return new SystemdUnit
@@ -123,35 +101,6 @@ internal sealed class SystemdService(
 
     private Task<int> RefuseForeignAsync() => RefuseAsync(
         $"{UnitPath} was not made by equeue-server install; move it away first. Nothing was changed.");
-
-    private async Task WriteConfigurationAsync()
-    {
-        if (File.Exists(request.ConfigFile))
-        {
-            await output.WriteLineAsync($"{request.ConfigFile} is there and stays as it is.");
-            return;
-        }
-
-        var usual = new ServerOptions();
-        string text = $$"""
-            {
-              // The service's settings; --check-config lists them all. The unit names the data directory.
-              "EQueue": {
-                "Server": {
-                  "Listen": "{{usual.Broker.Listen}}",
-                  "AdminListen": "{{usual.AdminListen}}"
-                }
-              },
-              "Serilog": {
-                "MinimumLevel": { "Default": "Information", "Override": { "Microsoft": "Warning" } }
-              }
-            }
-
-            """;
-        Directory.CreateDirectory(Path.GetDirectoryName(request.ConfigFile)!);
-        await ReplaceAsync(request.ConfigFile, text);
-        await output.WriteLineAsync($"Made {request.ConfigFile}.");
-    }
 
     /// <summary>Makes the directories of a named user; systemd makes those of its own.</summary>
     private async Task<bool> MakeDirectoriesAsync(SystemdUnit unit)
@@ -182,8 +131,8 @@ internal sealed class SystemdService(
             return;
         }
 
-        Directory.CreateDirectory(request.UnitDirectory);
-        await ReplaceAsync(UnitPath, text);
+        Directory.CreateDirectory(_unitDirectory);
+        await ServiceFiles.ReplaceAsync(UnitPath, text);
         await output.WriteLineAsync($"Wrote {UnitPath}.");
     }
 
@@ -236,15 +185,6 @@ internal sealed class SystemdService(
 
     private static string ValueOf(string[] lines, string key) =>
         lines.LastOrDefault(line => line.StartsWith(key, StringComparison.Ordinal))?[key.Length..] ?? "its place";
-
-    /// <summary>Writes a file as a whole or not at all.</summary>
-    private static async Task ReplaceAsync(string path, string text)
-    {
-        string fresh = path + ".new";
-        await File.WriteAllTextAsync(fresh, text);
-        if (!OperatingSystem.IsWindows()) File.SetUnixFileMode(fresh, PublicFile);
-        File.Move(fresh, path, overwrite: true);
-    }
 
     private async Task<bool> DoAsync(params string[] command)
     {

@@ -7,6 +7,7 @@ namespace EQueue.Broker.Tests.Backlogs;
 public sealed class BacklogLimitTests : BacklogTest
 {
     [Fact]
+    [EffectOf("Limits:MaxBacklogWait")]
     public async Task GivenNoDeadline_WhenTheBrokersLongestWaitPasses_ThenTimeoutIsAnswered()
     {
         QueueId queue = (await CreateAsync(Bound(1)))[0];
@@ -24,6 +25,7 @@ public sealed class BacklogLimitTests : BacklogTest
     }
 
     [Fact]
+    [EffectOf("Limits:ParkedBytes")]
     public async Task GivenMoreThanMayWait_WhenSent_ThenItsConnectionIsNotReadUntilThereIsRoomAndOthersAre()
     {
         const int Sent = 40;

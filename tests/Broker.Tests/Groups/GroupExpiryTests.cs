@@ -11,6 +11,7 @@ public sealed class GroupExpiryTests
     private readonly ManualTime _time = new();
 
     [Fact]
+    [EffectOf("Groups:OffsetRetention")]
     public async Task GivenGroupsWithoutMembers_WhenTheirLastSignIsTooOld_ThenTheyGoForEver()
     {
         await using TestBroker broker = await StartAsync(Retention);

@@ -1,5 +1,6 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests.Groups;
 
@@ -31,6 +32,7 @@ public sealed class GroupRestartTests
     }
 
     [Fact]
+    [EffectOf("Groups:SettleWindow")]
     public async Task GivenTheWindowIsOver_WhenAMemberClaims_ThenItJoinsAsNew()
     {
         var time = new ManualTime();

@@ -166,6 +166,7 @@ public sealed class BrokerMeterTests
     }
 
     [Fact]
+    [EffectOf("Telemetry:MaxSeries")]
     public async Task GivenMoreGroupsThanSeries_WhenTheMeterIsAsked_ThenTheRestIsSummedInOne()
     {
         await using TestBroker broker = await TestBroker.StartAsync(Watching(maxSeries: 2));

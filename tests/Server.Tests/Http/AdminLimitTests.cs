@@ -13,6 +13,7 @@ public sealed class AdminLimitTests
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
     [Fact]
+    [EffectOf("Admin:MaxRequests")]
     public async Task GivenAsManyRequestsAsMayBe_WhenOneMoreComes_ThenItIsRefusedAndHealthAnswers()
     {
         await using AdminServer server = await AdminServer.StartAsync(admin => admin with { MaxRequests = 2 });
@@ -37,6 +38,7 @@ public sealed class AdminLimitTests
     }
 
     [Fact]
+    [EffectOf("Admin:MaxBodyBytes")]
     public async Task GivenABodyAboveTheLimit_WhenSent_ThenItIsRefusedUnread()
     {
         await using AdminServer server = await AdminServer.StartAsync(admin => admin with { MaxBodyBytes = 1024 });
@@ -65,6 +67,20 @@ public sealed class AdminLimitTests
     }
 
     [Fact]
+    [EffectOf("Admin:RequestTimeout")]
+    public async Task GivenTheLongestWait_WhenAReaderAsksForMore_ThenItIsRefusedAndThatMuchIsWaited()
+    {
+        await using AdminServer server = await AdminServer.StartAsync(
+            admin => admin with { RequestTimeout = TimeSpan.FromSeconds(1) });
+        await server.AskAsync("POST", "/api/v1/topics", """{"topic":"t"}""", HttpStatusCode.Created);
+        const string Read = "/api/v1/topics/t/queues/0/messages?from=end&waitMs=";
+        JsonObject problem = await server.AskAsync("GET", Read + "1001", status: HttpStatusCode.BadRequest);
+        Assert.Equal("0 to 1000", (string?)problem["allowed"]);
+        Assert.Empty((await server.AskAsync("GET", Read + "1000"))["messages"]!.AsArray());
+    }
+
+    [Fact]
+    [EffectOf("Admin:MaxStreams")]
     public async Task GivenAsManyStreamsAsMayBe_WhenOneMoreIsAskedFor_ThenItIsRefused()
     {
         await using AdminServer server = await AdminServer.StartAsync(admin => admin with { MaxStreams = 1 });

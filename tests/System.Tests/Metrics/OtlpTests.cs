@@ -14,6 +14,7 @@ public sealed class OtlpTests
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
     [Fact]
+    [EffectOf("Telemetry:OtlpEndpoint")]
     public async Task GivenACollector_WhenTheServerRunsAndStops_ThenItHasTheMetricsWithNameOfTheService()
     {
         using var directory = new TempDirectory();
