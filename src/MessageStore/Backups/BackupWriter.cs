@@ -74,7 +74,7 @@ internal sealed class BackupWriter
         if (CheckOwner(store) is null && _target.List(Backup).Any(IsForeign))
         {
             throw new BackupException(
-                BackupFault.WrongDirectory, Backup, "the directory holds files and no backup of a broker.");
+                BackupFault.WrongDirectory, Backup, "the directory is not empty, and no backup of a broker.");
         }
     }
 
