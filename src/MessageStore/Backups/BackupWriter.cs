@@ -146,7 +146,7 @@ internal sealed class BackupWriter
             long size = Math.Min(file.Length, source.Size);
             if (_folder.Find(source, file, size) is { } there)
             {
-                _doneBytes += size;
+                _totalBytes -= size;
                 Report();
                 return there;
             }
