@@ -12,7 +12,8 @@ internal static class NextStep
         PartlyDoneException { InnerException: EQueueException cause } => Of(cause.Code),
         EQueueException failure => Of(failure.Code),
         BackupException refusal => Of(refusal.Fault),
-        DiskException { Fault: DiskFault.Full } => "make room on that disk and run it again; a backup goes on where it was",
+        DiskException { Fault: DiskFault.Full } =>
+            "make room on that disk and run it again; a backup goes on where it was",
         _ => null,
     };
 

@@ -1,8 +1,8 @@
 namespace EQueue.MessageStore;
 
 /// <summary>Backups of a data directory: made beside a store that has it open, checked, restored.</summary>
-/// <remarks>Everything runs on the caller's thread, and takes as long as the disks take. docs/message-store.md says what
-/// is promised.</remarks>
+/// <remarks>Everything runs on the caller's thread, and takes as long as the disks take. docs/message-store.md says
+/// what is promised.</remarks>
 public static class StoreBackup
 {
     /// <summary>Copies what the backup's folder does not have yet, and makes it the backup as of now: everything that
@@ -92,6 +92,7 @@ public static class StoreBackup
     private static bool IsInside(string one, string other)
     {
         string relative = Path.GetRelativePath(other, one);
-        return relative == "." || (relative.Split(Path.DirectorySeparatorChar)[0] != ".." && !Path.IsPathRooted(relative));
+        return relative == "."
+            || (relative.Split(Path.DirectorySeparatorChar)[0] != ".." && !Path.IsPathRooted(relative));
     }
 }

@@ -84,7 +84,8 @@ public sealed class BackupTests : BackupTest
     {
         StoreOptions options = Segmented with
         {
-            SnapshotInterval = TimeSpan.FromSeconds(1), PackBytesPerSecond = 1L << 40,
+            SnapshotInterval = TimeSpan.FromSeconds(1),
+            PackBytesPerSecond = 1L << 40,
         };
         await using QueueStore store = await OpenAsync(options);
         QueueId kept = await OpenQueueAsync(store), gone = await OpenQueueAsync(store);

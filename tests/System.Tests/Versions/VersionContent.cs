@@ -18,14 +18,17 @@ internal static class VersionContent
     private const int BulkBytes = 3_000;
     private const int BulkKept = 2;
 
+    /// <summary>A folder for each version.</summary>
+    public static string[] Folders => Directory.GetDirectories(Path.Combine(AppContext.BaseDirectory, "Versions"));
+
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
     /// <summary>Commands that together tell all of it, each printing lines of JSON.</summary>
     public static IEnumerable<string> Questions =>
     [
-        .. Enumerable.Range(0, 3).Select(queue => $"consume orders --queue {queue} --from begin"),
-        "consume events --queue 0 --from begin",
-        "consume bulk --queue 0 --from begin",
+        "find orders --last 1000",
+        "find events --last 1000",
+        "find bulk --last 1000",
         "topic describe orders events bulk",
         "group list",
         "group describe billing",
@@ -53,6 +56,18 @@ internal static class VersionContent
         for (int i = EarlyOrders; i < Orders; i++)
             await SendAsync(producer, i);
         await SettleAsync(client);
+    }
+
+    /// <summary>Copies the data directory of a version.</summary>
+    public static void Copy(string folder, string to)
+    {
+        string from = Path.Combine(folder, "data");
+        foreach (string file in Directory.GetFiles(from, "*", SearchOption.AllDirectories))
+        {
+            string target = Path.Combine(to, Path.GetRelativePath(from, file));
+            Directory.CreateDirectory(Path.GetDirectoryName(target)!);
+            File.Copy(file, target);
+        }
     }
 
     /// <summary>Copies what counts, without the zeros at the end of the last segment.</summary>

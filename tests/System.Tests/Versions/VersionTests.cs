@@ -1,5 +1,7 @@
+using System.Buffers.Binary;
 using System.Runtime.CompilerServices;
 using System.Text.Json;
+using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
@@ -23,22 +25,41 @@ public sealed class VersionTests
     [Fact]
     public async Task GivenTheDirectoriesOfVersions_WhenServersOpenThem_ThenEveryAnswerIsAsItWas()
     {
-        string folder = Path.Combine(AppContext.BaseDirectory, "Versions");
-        if (Environment.GetEnvironmentVariable("EQUEUE_WRITE_VERSION") is { } version)
-        {
-            folder = SourceFolder();
-            await WriteAsync(Path.Combine(folder, version));
-        }
-
-        string[] versions = Directory.GetDirectories(folder);
+        string? written = Environment.GetEnvironmentVariable("EQUEUE_WRITE_VERSION");
+        string[] versions =
+            written is null ? VersionContent.Folders : [Path.Combine(SourceFolder(), written)];
+        if (written is not null) await WriteAsync(versions[0]);
         Assert.NotEmpty(versions);
         foreach (string one in versions) await CheckAsync(one);
     }
 
+    [Fact]
+    public async Task GivenALaterFormat_WhenAServerOpensIt_ThenItEndsWithThreeNamesTheVersionsAndChangesNothing()
+    {
+        using var directory = new TempDirectory();
+        VersionContent.Copy(VersionContent.Folders[0], directory["data"]);
+        string store = Path.Combine(directory["data"], "store");
+        byte[] bytes = await File.ReadAllBytesAsync(store);
+        bytes[8] = 2;
+        BinaryPrimitives.WriteUInt32LittleEndian(bytes.AsSpan(bytes.Length - 4), Crc32C.Compute(bytes.AsSpan(..^4)));
+        await File.WriteAllBytesAsync(store, bytes);
+        string before = Describe(directory["data"]);
+
+        ProgramResult refused = await ProgramRun.RunAsync(
+            "Server", ["--data", directory["data"], "--listen", "127.0.0.1:0", "--admin", "none"]);
+        Assert.Equal(3, refused.ExitCode);
+        Assert.Contains("format version 2, this build reads version 1", refused.Error, StringComparison.Ordinal);
+        Assert.Equal(before, Describe(directory["data"]));
+    }
+
+    private static string Describe(string folder) => string.Join('\n', Directory
+        .GetFiles(folder, "*", SearchOption.AllDirectories).Where(path => Path.GetFileName(path) != "lock")
+        .Order(StringComparer.Ordinal).Select(path => $"{path} {Crc32C.Compute(File.ReadAllBytes(path))}"));
+
     private static async Task CheckAsync(string folder)
     {
         using var directory = new TempDirectory();
-        Copy(Path.Combine(folder, "data"), directory["data"]);
+        VersionContent.Copy(folder, directory["data"]);
         ProgramResult verified = await ProgramRun.RunAsync("Cli", "log", "verify", directory["data"]);
         Assert.True(verified.ExitCode == 0, verified.OutputText + verified.Error);
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"], Settings);
@@ -83,7 +104,7 @@ public sealed class VersionTests
         ProgramResult result = await ProgramRun.RunAsync(
             "Cli", [.. command.Split(' '), "--server", address, "--json"]);
         Assert.True(result.ExitCode == 0, $"{command}: {result.Error}");
-        return result.OutputText.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        return [.. result.OutputText.Split('\n', StringSplitOptions.RemoveEmptyEntries).Order(StringComparer.Ordinal)];
     }
 
     private static JsonElement Parse(string line) => JsonDocument.Parse(line).RootElement;
@@ -120,16 +141,6 @@ public sealed class VersionTests
         else
         {
             Assert.True(expected.ToString() == actual.ToString(), $"{place}: {expected} is {actual} now");
-        }
-    }
-
-    private static void Copy(string from, string to)
-    {
-        foreach (string file in Directory.GetFiles(from, "*", SearchOption.AllDirectories))
-        {
-            string target = Path.Combine(to, Path.GetRelativePath(from, file));
-            Directory.CreateDirectory(Path.GetDirectoryName(target)!);
-            File.Copy(file, target);
         }
     }
 
