@@ -73,7 +73,8 @@ public sealed record StoreOptions
     /// <summary>Queues that may exist at once; 1 or more.</summary>
     public int MaxQueues { get; init; } = 1_000_000;
 
-    /// <summary>Bytes a second that all readers of cold messages together get from disk; 1 MiB or more.</summary>
+    /// <summary>Bytes a second that all readers of cold messages together get from disk while messages are appended; 1 MiB
+    /// or more.</summary>
     public long ColdReadBytesPerSecond { get; init; } = 128L << 20;
 
     /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>

@@ -57,6 +57,16 @@ public sealed class AllTests
     }
 
     [Theory]
+    [InlineData(null, 1)]
+    [InlineData(3, 3)]
+    public void GivenRepetitions_WhenAllRunsQuickly_ThenEachScenarioIsMeasuredThatOften(int? asked, int expected)
+    {
+        var options = new LoadOptions { Repeat = asked };
+
+        Assert.All(AllSteps.Quick, step => Assert.Equal(expected, step.Change(options).Repeat));
+    }
+
+    [Theory]
     [InlineData("all --size 128")]
     [InlineData("all --part everything")]
     [InlineData("limit --quick")]

@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Diagnostics;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
@@ -66,6 +68,38 @@ public sealed class ColdReadTests : StoreTest
         missing = int.MaxValue;
         DiskException gone = await Assert.ThrowsAsync<DiskException>(() => ReadAsync(store, queue, 30));
         Assert.Equal(DiskFault.NotFound, gone.Fault);
+    }
+
+    [Fact]
+    public async Task GivenABudgetOfColdReads_WhenMessagesAreAppended_ThenReadersKeepToItAndElseDoNot()
+    {
+        const int LogMiB = 4;
+        StoreOptions options = Small with
+        {
+            SegmentSizeBytes = 1 << 20,
+            MaxBatchBytes = 80 << 10,
+            TailMemoryBytes = 256 << 10,
+            ColdReadBytesPerSecond = 1 << 20,
+        };
+        await using QueueStore store = await OpenAsync(options);
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < LogMiB * 16; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(64 << 10, i), Durability.Policy, Cancel);
+        }
+
+        // The last append counts for a second.
+        await Task.Delay(TimeSpan.FromSeconds(1.5), Cancel);
+        await store.ReadFromDiskAsync(queue, default, 1, new ArrayBufferWriter<byte>(), Cancel);
+        await Task.Delay(TimeSpan.FromSeconds(1.5), Cancel);
+        TimeSpan alone = await TimeReadsAsync(store, queue, LogMiB - 1, () => Task.CompletedTask);
+        TimeSpan beside = await TimeReadsAsync(
+            store,
+            queue,
+            LogMiB - 1,
+            async () => await store.AppendAsync(queue, TestBatch.OfSize(100, 1), Durability.Policy, Cancel));
+        Assert.InRange(beside.TotalSeconds, LogMiB - 2, 60);
+        Assert.True(alone < beside, $"{alone} alone, {beside} beside appends");
     }
 
     [Theory]
@@ -155,5 +189,21 @@ public sealed class ColdReadTests : StoreTest
 
         await producing;
         Assert.True(store.Figures.Segments > 3);
+    }
+
+    private async Task<TimeSpan> TimeReadsAsync(QueueStore store, QueueId queue, int mib, Func<Task> beside)
+    {
+        long began = Stopwatch.GetTimestamp();
+        QueueOffset next = default;
+        for (int served = 0; served < mib << 20;)
+        {
+            await beside();
+            var bytes = new ArrayBufferWriter<byte>();
+            ReadResult read = await store.ReadFromDiskAsync(queue, next, 128 << 10, bytes, Cancel);
+            Assert.Equal(ErrorCode.None, read.Error);
+            next = read.NextOffset;
+            served += read.Size;
+        }
+        return Stopwatch.GetElapsedTime(began);
     }
 }

@@ -77,6 +77,47 @@ public sealed class CallTests
     }
 
     [Fact]
+    public async Task GivenSpansAmongBuffers_WhenSentOneway_ThenTheyArriveInOrderAndTheSpanIsFreeAtOnce()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        byte[][] contents = [.. Enumerable.Range(0, 3000).Select(i => Calls.Content(i, i % 50 == 0 ? 40_000 : i % 2000))];
+        byte[] shared = new byte[40_000];
+        for (int i = 0; i < contents.Length; i++)
+        {
+            contents[i].CopyTo(shared, 0);
+            ValueTask sending = i % 3 == 0
+                ? client.SendOnewayAsync(Calls.Buffer(contents[i]), ScriptedHandler.Echo, 1, CancellationToken.None)
+                : client.SendOnewayAsync(
+                    shared.AsSpan(0, contents[i].Length), ScriptedHandler.Echo, 1, CancellationToken.None);
+            shared.AsSpan().Clear();
+            await sending;
+        }
+
+        await Eventually.TrueAsync(() => server.Handler.Oneways.Count == contents.Length, "all oneways have arrived");
+        Assert.Equal(contents, server.Handler.Oneways);
+        Assert.Equal(0, client.QueuedBytes);
+    }
+
+    [Fact]
+    public async Task GivenASpan_WhenItMayNotBeSent_ThenItIsRefusedLikeABuffer()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        RemotingClient client = server.NewClient();
+        await client.EchoAsync([1]);
+        await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
+            async () => await client.SendOnewayAsync([1], FrameHeader.PingOpcode, 1, CancellationToken.None));
+        RemotingException refusal = await Assert.ThrowsAsync<RemotingException>(
+            async () => await client.SendOnewayAsync([1], ScriptedHandler.Echo, 1, new CancellationToken(true)));
+        Assert.Equal(RemotingError.Cancelled, refusal.Error);
+        await client.DisposeAsync();
+        refusal = await Assert.ThrowsAsync<RemotingException>(
+            async () => await client.SendOnewayAsync([1], ScriptedHandler.Echo, 1, CancellationToken.None));
+        Assert.Equal(RemotingError.Disposed, refusal.Error);
+        Assert.Empty(server.Handler.Oneways);
+    }
+
+    [Fact]
     public async Task GivenCallbacks_WhenInvoked_ThenEachTokenIsToldOnce()
     {
         await using TestServer server = await TestServer.StartAsync();
@@ -151,6 +192,8 @@ public sealed class CallTests
             await Assert.ThrowsAsync<RemotingException>(async () => await client.EchoAsync(tooLarge)),
             await Assert.ThrowsAsync<RemotingException>(
                 async () => await client.SendOnewayAsync(Calls.Buffer(tooLarge), 1, 1, CancellationToken.None)),
+            await Assert.ThrowsAsync<RemotingException>(
+                async () => await client.SendOnewayAsync(tooLarge.AsSpan(), 1, 1, CancellationToken.None)),
             Assert.Throws<RemotingException>(() => client.Invoke(Calls.Buffer(tooLarge), 1, 1, Calls.Timeout).Dispose()),
         ];
         Assert.All(refusals, refusal => Assert.Equal(RemotingError.TooLarge, refusal.Error));

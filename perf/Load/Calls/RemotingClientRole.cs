@@ -70,8 +70,8 @@ internal sealed class RemotingClientRole : IRole
 
     private async Task SendOnewayAsync(RemotingClient client, CancellationToken cancellationToken)
     {
-        while (TryNext(out var request))
-            await client.SendOnewayAsync(request, Opcode, Version, cancellationToken);
+        while (TryNumberBody())
+            await client.SendOnewayAsync(_body, Opcode, Version, cancellationToken);
     }
 
     private async Task InvokeManyAsync(RemotingClient client, int inFlight, CancellationToken cancellationToken)
@@ -109,16 +109,17 @@ internal sealed class RemotingClientRole : IRole
 
     private bool TryNext(out FrameBuffer request)
     {
-        if (_next == _end || ((_next & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs))
-        {
-            request = null!;
-            return false;
-        }
+        var isNext = TryNumberBody();
+        request = isNext ? FrameBuffer.Of(_body) : null!;
+        return isNext;
+    }
 
-        request = FrameBuffer.Rent(_body.Length);
-        var payload = request.Reserve(_body.Length);
-        _body.CopyTo(payload);
-        BinaryPrimitives.WriteInt64LittleEndian(payload, _next++);
+    /// <summary>The next body, unless it is the end.</summary>
+    private bool TryNumberBody()
+    {
+        if (_next == _end || ((_next & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs))
+            return false;
+        BinaryPrimitives.WriteInt64LittleEndian(_body, _next++);
         return true;
     }
 

@@ -40,10 +40,10 @@ internal static class AllSteps
         Step("cluster-bench"),
     ];
 
-    /// <summary>Every scenario once, with little of everything.</summary>
+    /// <summary>Every scenario with little of everything, once unless asked otherwise.</summary>
     public static IReadOnlyList<MeasuringStep> Quick { get; } =
     [
-        Short("limit", 0, options => options with { Seconds = null, Warmup = null, Repeat = 2 }),
+        Short("limit", 0, options => options with { Seconds = null, Warmup = null }),
         Short(Throughput, 2, options => options with { Pairs = [1, 2] }),
         Short(
             Throughput, "throughput, sync flush", 2,
@@ -94,7 +94,7 @@ internal static class AllSteps
         string scenario, string title, double seconds, Func<LoadOptions, LoadOptions> change) =>
         new(scenario, title, options => change(options with
         {
-            Repeat = 1,
+            Repeat = options.Repeat ?? 1,
             Seconds = seconds,
             Warmup = seconds / 2,
             LimitTotalMB = Math.Min(options.LimitTotalMB, QuickLimitMB),

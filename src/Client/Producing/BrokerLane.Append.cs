@@ -35,8 +35,8 @@ internal sealed partial class BrokerLane
         {
             if (_isClosed)
                 return AppendStatus.Closed;
-            var batch = OpenFor(queue, content);
-            if (batch is null || !batch.TryAppend(content))
+            var batch = queue.Open;
+            if (batch is null || !TryJoin(batch, content))
                 status = Renew(queue, content, mayMove, ref batch);
             if (status == AppendStatus.Appended)
             {
@@ -77,10 +77,8 @@ internal sealed partial class BrokerLane
             while (from + taken < to)
             {
                 var content = messages.Encode(from + taken);
-                if (taken > 0 && queue.Open is { } begun && MustPart(begun, content))
-                    break;
-                var batch = OpenFor(queue, content);
-                if (batch is null || !batch.TryAppend(content))
+                var batch = queue.Open;
+                if (batch is null || !TryJoin(batch, content))
                 {
                     // A full batch ends the run; the first message of a run opens one.
                     if (taken > 0)
@@ -102,13 +100,8 @@ internal sealed partial class BrokerLane
         return taken;
     }
 
-    /// <summary>The open batch that may take a message; one that may not is closed. Under the gate.</summary>
-    private SendBatch? OpenFor(QueueLane queue, in RecordContent content)
-    {
-        if (queue.Open is { } open && MustPart(open, content))
-            CloseBatch(queue, wasFull: false);
-        return queue.Open;
-    }
+    private bool TryJoin(SendBatch batch, in RecordContent content) =>
+        !MustPart(batch, content) && batch.TryAppend(content);
 
     /// <summary>Where there are other brokers, messages with keys keep to themselves: they wait for theirs, and the
     /// others must not have to.</summary>
@@ -119,12 +112,12 @@ internal sealed partial class BrokerLane
         _isReady && !_isDispatching
         && ((_inFlight == 0 && _holds == 0) || (_ready.Count > 0 && _inFlight < _options.MaxInFlight));
 
-    /// <summary>Closes a full batch and opens one that has taken <paramref name="content"/>. Under the gate.</summary>
+    /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the gate.</summary>
     private AppendStatus Renew(QueueLane queue, in RecordContent content, bool mayMove, ref SendBatch? batch)
     {
         if (batch is not null)
         {
-            CloseBatch(queue, wasFull: true);
+            CloseBatch(queue, wasFull: !MustPart(batch, content));
             if (mayMove && queue.Topic.Sticky != queue)
                 return AppendStatus.Moved;
         }

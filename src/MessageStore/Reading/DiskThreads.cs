@@ -22,14 +22,18 @@ internal abstract class DiskWork
 /// two.
 /// </summary>
 /// <remarks>
-/// The threads start with the first read. At the bound of waiting reads the answer is LimitReached. What is read beyond
-/// the budget of a moment delays the reads that follow: consumers that catch up leave something of disk and processors
-/// to those who keep up.
+/// The threads start with the first read. At the bound of waiting reads the answer is LimitReached. While messages are
+/// appended, what is read beyond the budget of a moment delays the reads that follow: consumers that catch up leave
+/// something of disk and processors to those who keep up.
 /// </remarks>
 /// <param name="count">Threads.</param>
-/// <param name="bytesPerSecond">The budget of all of them.</param>
-internal sealed class DiskThreads(int count, long bytesPerSecond)
+/// <param name="bytesPerSecond">The budget of all of them beside appends.</param>
+/// <param name="appends">Counts the batches appended.</param>
+internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> appends)
 {
+    /// <summary>So long after an append the budget still holds.</summary>
+    private static readonly TimeSpan AppendPause = TimeSpan.FromSeconds(1);
+
     /// <summary>Shorter delays are saved up: a thread that sleeps for less is woken too late anyway.</summary>
     private static readonly TimeSpan ShortestDelay = TimeSpan.FromMilliseconds(2);
 
@@ -43,6 +47,8 @@ internal sealed class DiskThreads(int count, long bytesPerSecond)
     private long _sweep;
     private bool _isStopping;
     private long _paidUntil;
+    private long _seenAppends = -1;
+    private long _appendSeen;
 
     public void Add(DiskWork work)
     {
@@ -103,8 +109,20 @@ internal sealed class DiskThreads(int count, long bytesPerSecond)
         long ticks = (long)((double)bytes / bytesPerSecond * Stopwatch.Frequency);
         lock (_gate)
         {
-            _paidUntil = Math.Max(_paidUntil, Stopwatch.GetTimestamp()) + ticks;
+            long now = Stopwatch.GetTimestamp();
+            _paidUntil = IsAppended(now) ? Math.Max(_paidUntil, now) + ticks : now;
         }
+    }
+
+    /// <summary>Whether there are producers to leave something to; under the gate.</summary>
+    private bool IsAppended(long now)
+    {
+        if (appends() is var count && count != _seenAppends)
+        {
+            _seenAppends = count;
+            _appendSeen = now;
+        }
+        return Stopwatch.GetElapsedTime(_appendSeen, now) < AppendPause;
     }
 
     /// <summary>Waits, without the gate, until what was read is paid for; under the gate.</summary>

@@ -27,12 +27,29 @@ public sealed partial class RemotingClient
         if (connection is null || cancellationToken.IsCancellationRequested)
             return SendOnewaySlowAsync(request, opcode, version, cancellationToken);
 
-        // After a pause this thread sends itself; in a stream of sends the pool does, and takes many at a time.
-        long nowMs = Environment.TickCount64;
-        bool isAtRest = nowMs - Volatile.Read(ref _lastOnewayMs) >= RestMs;
-        Volatile.Write(ref _lastOnewayMs, nowMs);
         request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
-        if (connection.Sender.Enqueue(request, isAtRest)) return ValueTask.CompletedTask;
+        if (connection.Sender.Enqueue(request, EndsRest())) return ValueTask.CompletedTask;
+        return ValueTask.FromException(Failures.ConnectionLost(_endPoint, connection.Cause));
+    }
+
+    /// <summary>Sends a request that gets no answer: <paramref name="payload"/> is copied once, to where it leaves
+    /// from.</summary>
+    /// <param name="payload">May be used again as soon as the method returns, whether its task is complete or
+    /// not.</param>
+    /// <param name="opcode">1..255.</param>
+    /// <param name="version">The version of the opcode's payload.</param>
+    /// <param name="cancellationToken">Ends the wait for a connection or for room.</param>
+    /// <exception cref="RemotingException">As for a <see cref="FrameBuffer"/>.</exception>
+    public ValueTask SendOnewayAsync(
+        ReadOnlySpan<byte> payload, byte opcode, byte version, CancellationToken cancellationToken)
+    {
+        ClientConnection? connection = Unhindered();
+        if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode))
+            return SendOnewayAsync(FrameBuffer.Of(payload), opcode, version, cancellationToken);
+
+        var header = new FrameHeader(
+            (uint)(FrameHeader.Size + payload.Length), opcode, version, FrameFlags.Oneway, 0, 0);
+        if (connection.Sender.Enqueue(header, payload, EndsRest())) return ValueTask.CompletedTask;
         return ValueTask.FromException(Failures.ConnectionLost(_endPoint, connection.Cause));
     }
 
@@ -135,6 +152,24 @@ public sealed partial class RemotingClient
         ClientConnection? connection = Volatile.Read(ref _connection);
         bool isFree = Volatile.Read(ref _waiting) == 0 && connection is not null && connection.Sender.IsWritable;
         return isFree ? connection : null;
+    }
+
+    /// <summary>Whether there is nothing to refuse and the sender takes a copy.</summary>
+    private bool IsPlain(ReadOnlySpan<byte> payload, byte opcode)
+    {
+        int bytes = FrameHeader.Size + payload.Length;
+        return bytes <= Math.Min(FrameSender.SmallFrameBytes, _options.MaxFrameBytes)
+            && opcode != FrameHeader.PingOpcode && !_isDisposed;
+    }
+
+    /// <summary>After a pause the thread of a oneway call sends itself; in a stream of them the pool does, and takes
+    /// many at a time.</summary>
+    private bool EndsRest()
+    {
+        long nowMs = Environment.TickCount64;
+        bool isAtRest = nowMs - Volatile.Read(ref _lastOnewayMs) >= RestMs;
+        Volatile.Write(ref _lastOnewayMs, nowMs);
+        return isAtRest;
     }
 
     private void Check(FrameBuffer request, byte opcode)

@@ -46,6 +46,14 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         return buffer;
     }
 
+    /// <summary>A copy of a payload.</summary>
+    public static FrameBuffer Of(ReadOnlySpan<byte> payload)
+    {
+        FrameBuffer buffer = Rent(payload.Length);
+        payload.CopyTo(buffer.Reserve(payload.Length));
+        return buffer;
+    }
+
     /// <summary>An empty buffer for <see cref="Join"/>: what is joined is its <see cref="Frame"/>.</summary>
     /// <param name="bytes">Expected of all frames together; it grows beyond by itself.</param>
     internal static FrameBuffer RentForJoining(int bytes)
@@ -60,6 +68,14 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     {
         frame._array.AsSpan(0, frame._end).CopyTo(Reserve(frame._end));
         frame.Dispose();
+    }
+
+    /// <summary>Writes a whole frame behind those that are there.</summary>
+    internal void Append(in FrameHeader header, ReadOnlySpan<byte> payload)
+    {
+        Span<byte> frame = Reserve(FrameHeader.Size + payload.Length);
+        header.Write(frame);
+        payload.CopyTo(frame[FrameHeader.Size..]);
     }
 
     /// <inheritdoc/>

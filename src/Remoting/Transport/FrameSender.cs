@@ -11,7 +11,9 @@ namespace EQueue.Remoting;
 /// </remarks>
 internal sealed class FrameSender : IThreadPoolWorkItem
 {
-    private const int SmallFrameBytes = 32 * 1024;
+    /// <summary>Larger frames leave from their own buffers.</summary>
+    public const int SmallFrameBytes = 32 * 1024;
+
     private const int JoinedBytes = 128 * 1024;
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
@@ -82,8 +84,27 @@ internal sealed class FrameSender : IThreadPoolWorkItem
 
             _queuedBytes += frame.FrameBytes;
             Queue(frame);
-            if (_isSending || (inline && _isCorked)) return true;
-            _isSending = true;
+            if (!MustStart(inline)) return true;
+        }
+
+        Start(inline);
+        return true;
+    }
+
+    /// <summary>Copies a frame of at most <see cref="SmallFrameBytes"/> to where it leaves from.</summary>
+    /// <param name="header">The frame's.</param>
+    /// <param name="payload">Nothing of it is kept.</param>
+    /// <param name="inline">As for a frame that is taken over.</param>
+    /// <returns><see langword="false"/> when the sender is closed.</returns>
+    public bool Enqueue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
+    {
+        lock (_lock)
+        {
+            if (_isClosed) return false;
+            int bytes = (int)header.Length;
+            _queuedBytes += bytes;
+            (JoinedFor(bytes) ?? BeginJoined(bytes)).Append(header, payload);
+            if (!MustStart(inline)) return true;
         }
 
         Start(inline);
@@ -193,33 +214,53 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
+    /// <summary>Something was queued: whether the caller is to drain. Under the lock.</summary>
+    private bool MustStart(bool inline)
+    {
+        if (_isSending || (inline && _isCorked)) return false;
+        _isSending = true;
+        return true;
+    }
+
     /// <summary>Puts a frame behind those that wait. A small one is copied behind the small ones before it, to leave
     /// with them: whoever made it still has it in its cache.</summary>
     private void Queue(FrameBuffer frame)
     {
-        if (_queued.Count == 0 || frame.FrameBytes > SmallFrameBytes)
+        if (JoinedFor(frame.FrameBytes) is { } joined)
         {
-            _joined = null;
-            _queued.Add(frame);
+            joined.Join(frame);
             return;
         }
 
-        FrameBuffer last = _joined ?? _queued[^1];
-        if (last.FrameBytes + frame.FrameBytes > JoinedBytes || (_joined is null && last.FrameBytes > SmallFrameBytes))
-        {
-            _joined = null;
-            _queued.Add(frame);
-            return;
-        }
+        _joined = null;
+        _queued.Add(frame);
+    }
 
-        if (_joined is null)
+    /// <summary>The small frames at the end of the queue in one buffer, if so many bytes go with them.</summary>
+    private FrameBuffer? JoinedFor(int bytes)
+    {
+        FrameBuffer? last = _queued.Count > 0 ? _queued[^1] : null;
+        if (last is null || bytes > SmallFrameBytes || last.FrameBytes + bytes > JoinedBytes) return null;
+        if (last == _joined) return last;
+        return last.FrameBytes > SmallFrameBytes ? null : BeginJoined(last.FrameBytes + bytes, last);
+    }
+
+    /// <summary>A buffer at the end of the queue for frames that leave together; it takes the place of
+    /// <paramref name="first"/>.</summary>
+    private FrameBuffer BeginJoined(int bytes, FrameBuffer? first = null)
+    {
+        _joined = FrameBuffer.RentForJoining(Math.Max(_recentJoinedBytes, bytes));
+        if (first is null)
         {
-            _joined = FrameBuffer.RentForJoining(Math.Max(_recentJoinedBytes, last.FrameBytes + frame.FrameBytes));
-            _joined.Join(last);
+            _queued.Add(_joined);
+        }
+        else
+        {
+            _joined.Join(first);
             _queued[^1] = _joined;
         }
 
-        _joined.Join(frame);
+        return _joined;
     }
 
     /// <summary>Takes what is queued, or ends the drain.</summary>

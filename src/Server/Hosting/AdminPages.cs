@@ -24,7 +24,7 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
     public void Dispose() => _metricsTurn.Dispose();
 
     private static ApiRoute Page(
-        string path, string name, string summary, string contentType, Func<HttpContext, Task> answer) => new()
+        string path, string name, string summary, string contentType, Func<ApiCall, Task> answer) => new()
         {
             Method = "GET",
             Pattern = path,
@@ -32,29 +32,29 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
             Summary = summary,
             ContentType = contentType,
             IsPage = true,
-            Run = call => answer(call.Http),
+            Run = answer,
         };
 
-    private static Task AnswerLiveAsync(HttpContext context) =>
-        AnswerAsync(context, StatusCodes.Status200OK, "live");
+    private static Task AnswerLiveAsync(ApiCall call) =>
+        AnswerAsync(call.Http, StatusCodes.Status200OK, "live");
 
-    private Task AnswerReadyAsync(HttpContext context) => broker.Serving is null
-        ? AnswerAsync(context, StatusCodes.Status503ServiceUnavailable, "not ready")
-        : AnswerAsync(context, StatusCodes.Status200OK, "ready");
+    private Task AnswerReadyAsync(ApiCall call) => broker.Serving is null
+        ? AnswerAsync(call.Http, StatusCodes.Status503ServiceUnavailable, "not ready")
+        : AnswerAsync(call.Http, StatusCodes.Status200OK, "ready");
 
-    private Task AnswerStatsAsync(HttpContext context)
+    private Task AnswerStatsAsync(ApiCall call)
     {
         if (broker.Serving is not { } serving)
-            return AnswerAsync(context, StatusCodes.Status503ServiceUnavailable, "not ready");
+            return AnswerAsync(call.Http, StatusCodes.Status503ServiceUnavailable, "not ready");
         byte[] body = WriteFigures(serving.CollectStats().Figures);
-        context.Response.ContentType = "application/json";
-        return context.Response.Body.WriteAsync(body, context.RequestAborted).AsTask();
+        call.Http.Response.ContentType = "application/json";
+        return call.WriteAsync(body);
     }
 
-    private async Task AnswerMetricsAsync(HttpContext context)
+    private async Task AnswerMetricsAsync(ApiCall call)
     {
         byte[] page;
-        await _metricsTurn.WaitAsync(context.RequestAborted);
+        await _metricsTurn.WaitAsync(call.Http.RequestAborted);
         try
         {
             page = metrics.Write();
@@ -64,8 +64,8 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
             _metricsTurn.Release();
         }
 
-        context.Response.ContentType = PrometheusWriter.ContentType;
-        await context.Response.Body.WriteAsync(page, context.RequestAborted);
+        call.Http.Response.ContentType = PrometheusWriter.ContentType;
+        await call.WriteAsync(page);
     }
 
     private static byte[] WriteFigures(IReadOnlyList<Protocol.StatsFigure> figures)

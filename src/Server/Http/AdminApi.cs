@@ -138,7 +138,7 @@ internal sealed class AdminApi : IAsyncDisposable
         TimeSpan patience = route.IsStream ? Timeout.InfiniteTimeSpan : _options.RequestTimeout + (2 * ApiCall.Grace);
         using var late = new CancellationTokenSource(patience, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(late.Token, ending);
-        await using var call = new ApiCall(context, route, _links, _options.RequestTimeout, either.Token);
+        await using var call = new ApiCall(context, route, _links, _options, either.Token);
         try
         {
             if (!route.IsPage)

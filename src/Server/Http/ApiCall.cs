@@ -2,17 +2,20 @@ using System.Globalization;
 using System.Text.Json;
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Server.Configuration;
 
 namespace EQueue.Server.Http;
 
 /// <summary>One request of the API: its parameters, its body, the broker, and its answer.</summary>
 /// <remarks>Used by one flow at a time.</remarks>
 internal sealed partial class ApiCall(
-    HttpContext http, ApiRoute route, BrokerLinks? links, TimeSpan timeout, CancellationToken cancellationToken)
+    HttpContext http, ApiRoute route, BrokerLinks? links, AdminOptions options, CancellationToken cancellationToken)
     : IAsyncDisposable
 {
     /// <summary>What a request may take beyond what it waits.</summary>
     public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
+
+    private const int PieceBytes = 64 << 10;
 
     private BrokerLink? _link;
     private volatile bool _isLeftOpen;
@@ -23,7 +26,7 @@ internal sealed partial class ApiCall(
     public ApiRoute Route { get; } = route;
 
     /// <summary>How long the request may wait at the broker.</summary>
-    public TimeSpan Timeout { get; } = timeout;
+    public TimeSpan Timeout { get; } = options.RequestTimeout;
 
     /// <summary>When the broker is given up: it keeps its own deadlines before.</summary>
     public TimeSpan LongestWait => Timeout + Grace;
@@ -56,7 +59,27 @@ internal sealed partial class ApiCall(
         Http.Response.StatusCode = _status == 0 ? Route.Status : _status;
         Http.Response.ContentType = ApiJson.ContentType;
         Http.Response.ContentLength = bytes.Length;
-        await Http.Response.Body.WriteAsync(bytes, Http.RequestAborted);
+        await WriteAsync(bytes);
+    }
+
+    /// <summary>Writes to the body, in pieces: a peer that takes none of one for
+    /// <see cref="AdminOptions.SlowPeerGrace"/> is cut, however long the answer is.</summary>
+    public async Task WriteAsync(ReadOnlyMemory<byte> bytes)
+    {
+        for (int at = 0; at < bytes.Length; at += PieceBytes)
+        {
+            ReadOnlyMemory<byte> piece = bytes.Slice(at, Math.Min(PieceBytes, bytes.Length - at));
+            Task writing = Http.Response.Body.WriteAsync(piece, Http.RequestAborted).AsTask();
+            try
+            {
+                await writing.WaitAsync(options.SlowPeerGrace);
+            }
+            catch (TimeoutException)
+            {
+                Http.Abort();
+                await writing;
+            }
+        }
     }
 
     /// <summary>Has the answer leave with the route's other status.</summary>

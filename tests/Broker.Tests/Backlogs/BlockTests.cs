@@ -128,6 +128,7 @@ public sealed class BlockTests : BacklogTest
             (full, Messages.Batch("w2")),
             (free, Messages.Batch("f2")));
         await ParkedAsync(2);
+        await Eventually.TrueAsync(async () => await EndAsync(free, "free") == 2 && await EndAsync(roomy, "roomy") == 2);
         Assert.Equal(["f1", "f2"], await BodiesAsync(free));
         Assert.Equal(["r1", "r2"], await BodiesAsync(roomy));
         await CommitAsync(full, 1);

@@ -128,6 +128,9 @@ public sealed class GroupRestartTests
         await peer.InvokeAsync(_one.Beat(one.Generation, one.Queues()));
         two = await peer.InvokeAsync(_two.Beat(two.Generation, []));
         Assert.Equal((1, 1), (one.Queues().Length, two.Queues().Length));
+
+        // That the group has members is written without anybody waiting for it, before this.
+        await peer.ProduceAsync(queues[0], "b");
         return (queues, one, two);
     }
 }

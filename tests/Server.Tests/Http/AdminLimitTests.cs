@@ -70,7 +70,7 @@ public sealed class AdminLimitTests
 
         using Socket slow = await TakePlaceAsync(
             server,
-            "GET /api/v1/topics/t/queues/0/messages?maxBytes=8388608&encoding=base64 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+            "GET /api/v1/topics/t/messages/latest?count=8&encoding=base64 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
         Assert.Equal(HttpStatusCode.ServiceUnavailable, await StatusAsync(server));
         await Eventually.TrueAsync(async () => await StatusAsync(server) == HttpStatusCode.OK);
     }
@@ -210,9 +210,15 @@ public sealed class AdminLimitTests
             await slow.ConnectAsync(server.EndPoint, Token);
             await slow.SendAsync(Encoding.ASCII.GetBytes(request), Token);
             byte[] status = new byte["HTTP/1.1 200".Length];
-            await slow.ReceiveAsync(status, Token);
-            if (!status.AsSpan().SequenceEqual("HTTP/1.1 503"u8))
+            await using (var stream = new NetworkStream(slow))
+                await stream.ReadExactlyAsync(status, Token);
+            string begin = Encoding.ASCII.GetString(status);
+            if (begin != "HTTP/1.1 503")
+            {
+                Assert.True(begin is "HTTP/1.1 100" or "HTTP/1.1 200", begin);
                 return slow;
+            }
+
             slow.Dispose();
         }
     }
