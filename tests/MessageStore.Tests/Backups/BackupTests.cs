@@ -199,4 +199,34 @@ public sealed class BackupTests : BackupTest
         Assert.Equal(BodyOf(1000), entries[12].Bodies[0]);
         Assert.Equal(BodyOf(1029), entries[41].Bodies[0]);
     }
+
+    [Fact]
+    public async Task GivenTwoStoresThatWentDifferentWaysInStep_WhenBackedUpToOnePlace_ThenTheFilesOfEachAreToldApart()
+    {
+        QueueId queue;
+        await using (QueueStore store = await OpenAsync(Segmented))
+        {
+            queue = await OpenQueueAsync(store);
+            await AppendAsync(store, queue, 0, 12);
+            Write();
+        }
+
+        foreach (int first in new[] { 1000, 2000 })
+        {
+            string folder = $"{Restored}-{first}";
+            StoreBackup.Restore(first == 1000 ? Backup : Backup + "-older", folder, null, Cancel);
+            await using (QueueStore store = await OpenAsync(Segmented with { DataDirectory = folder }))
+                await AppendAsync(store, queue, first, 30);
+            if (first == 1000)
+                CopyFolder(Backup, Backup + "-older");
+            StoreBackup.Write(Options with { DataDirectory = folder }, Cancel);
+        }
+
+        Restore();
+        await using QueueStore copy = await OpenRestoredAsync(new MemoryState());
+        List<TestBatch.Entry> entries = await ReadAllAsync(copy, queue);
+        Assert.Equal(
+            [.. Enumerable.Range(0, 12).Select(BodyOf), .. Enumerable.Range(2000, 30).Select(BodyOf)],
+            entries.Select(entry => entry.Bodies[0]));
+    }
 }
