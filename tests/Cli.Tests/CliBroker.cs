@@ -37,7 +37,7 @@ internal sealed class CliBroker : IAsyncDisposable
 
     public async Task RestartAsync()
     {
-        _broker = await EQueueBroker.StartAsync(new BrokerOptions
+        var options = new BrokerOptions
         {
             Listen = Address,
             DataDirectory = _directory["data"],
@@ -47,7 +47,8 @@ internal sealed class CliBroker : IAsyncDisposable
                 FlushPolicy = FlushPolicy.Async,
                 SegmentSizeBytes = 16 << 20,
             },
-        });
+        };
+        _broker = await Eventually.StartedAsync(() => EQueueBroker.StartAsync(options));
         Address = $"{_broker.EndPoint}";
     }
 

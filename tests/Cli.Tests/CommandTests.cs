@@ -206,7 +206,7 @@ public sealed class CommandTests : CommandTest
     public async Task GivenAFollower_WhenNothingComes_ThenItEndsAfterTheIdleTime()
     {
         await SendLinesAsync("followed", 3, "--key", "k");
-        CliRun read = await DoneAsync("consume", "followed", "--group", "g", "--follow", "--idle-exit", "300ms");
+        CliRun read = await DoneAsync("consume", "followed", "--group", "g", "--follow", "--idle-exit", "5s");
         Assert.Equal(["0", "1", "2"], read.OutputLines);
         Assert.Empty((await DoneAsync("consume", "followed", "--group", "g")).Output);
     }

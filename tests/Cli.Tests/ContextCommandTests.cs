@@ -68,12 +68,18 @@ public sealed class ContextCommandTests : CommandTest
         Assert.Equal([ContextsPath], Directory.GetFiles(Path.GetDirectoryName(ContextsPath)!));
     }
 
-    [Fact]
-    public async Task GivenAFileThatIsNotJson_WhenACommandNeedsIt_ThenItSaysWhichFileAndOthersGoOn()
+    [Theory]
+    [InlineData("{")]
+    [InlineData("""{"current":"a","contexts":null}""")]
+    [InlineData("""{"current":"a","contexts":{"a":null}}""")]
+    [InlineData("""{"current":"a","contexts":{"a":{"server":null}}}""")]
+    public async Task GivenAFileThatIsNoBook_WhenACommandNeedsIt_ThenItSaysWhichFileAndOthersGoOn(string content)
     {
         await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:1");
-        await File.WriteAllTextAsync(ContextsPath, "{", TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(ContextsPath, content, TestContext.Current.CancellationToken);
         CliRun run = await InAsync(ExitCode.Usage, "topic", "list");
+        Assert.Contains(ContextsPath, run.Error, StringComparison.Ordinal);
+        run = await InAsync(ExitCode.Usage, "context", "list");
         Assert.Contains(ContextsPath, run.Error, StringComparison.Ordinal);
         await InAsync(ExitCode.Done, "topic", "list", "--server", $"{Broker.EndPoint}");
         await InAsync(ExitCode.Done, "topic", "--help");

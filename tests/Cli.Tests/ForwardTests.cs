@@ -154,7 +154,7 @@ public sealed class ForwardTests
     {
         await using ForwardPlant plant = await ForwardPlant.StartAsync();
         await plant.SendAsync(0, 10);
-        Assert.Equal(10, await plant.ForwardedAsync("--follow", "--idle-exit", "300ms", "--durability", "durable"));
+        Assert.Equal(10, await plant.ForwardedAsync("--follow", "--idle-exit", "5s", "--durability", "durable"));
     }
 
     [Fact]

@@ -62,14 +62,12 @@ public sealed class SeveralBrokersTests
         await using var plant = await TwoBrokers.StartAsync();
         await using var producer = plant.Client.CreateProducer(
             new ProducerOptions { BatchBytes = 64 * 1024, Linger = TimeSpan.FromSeconds(3) });
-        var first = SendAsync(producer, 0, isKeyed: false);
-        await producer.FlushAsync(Token);
-        var there = (await first).Queue % 2 == 0 ? plant.First : plant.Second;
+        var (there, share) = await FindOpenBatchAsync(plant, producer);
         var waiting = Enumerable.Range(1, 10).Select(i => SendAsync(producer, i, isKeyed: false)).ToArray();
         await there.StopAsync();
 
         var receipts = await Task.WhenAll(waiting).WaitAsync(TimeSpan.FromSeconds(10), Token);
-        Assert.All(receipts, receipt => Assert.NotEqual(first.Result.Queue % 2, receipt.Queue % 2));
+        Assert.All(receipts, receipt => Assert.NotEqual(share, receipt.Queue % 2));
         await there.StartBrokerAsync();
         Assert.Equal(11, (await TwoBrokers.ReadAllAsync(plant.Client)).Count);
     }
@@ -80,15 +78,13 @@ public sealed class SeveralBrokersTests
         await using var plant = await TwoBrokers.StartAsync();
         await using var producer = plant.Client.CreateProducer(
             new ProducerOptions { BatchBytes = 64 * 1024, Linger = TimeSpan.FromSeconds(3) });
-        var first = SendAsync(producer, 0, isKeyed: false);
-        await producer.FlushAsync(Token);
-        var there = (await first).Queue % 2 == 0 ? plant.First : plant.Second;
+        var (there, share) = await FindOpenBatchAsync(plant, producer);
         var keyed = Enumerable.Range(1, 60).Select(i => SendAsync(producer, i, isKeyed: true)).ToArray();
         var free = Enumerable.Range(61, 10).Select(i => SendAsync(producer, i, isKeyed: false)).ToArray();
         await there.StopAsync();
 
         var receipts = await Task.WhenAll(free).WaitAsync(TimeSpan.FromSeconds(10), Token);
-        Assert.All(receipts, receipt => Assert.NotEqual(first.Result.Queue % 2, receipt.Queue % 2));
+        Assert.All(receipts, receipt => Assert.NotEqual(share, receipt.Queue % 2));
         Assert.Contains(keyed, static send => !send.IsCompleted);
         await there.StartBrokerAsync();
         await Task.WhenAll(keyed).WaitAsync(TimeSpan.FromSeconds(20), Token);
@@ -227,6 +223,16 @@ public sealed class SeveralBrokersTests
             () => reader.AssignAllAsync(Topic, StartPosition.Begin, Token).AsTask());
         Assert.Equal(ErrorCode.InternalError, failure.Code);
         Assert.Equal("No log here.", Assert.IsType<InvalidOperationException>(failure.InnerException).Message);
+    }
+
+    /// <summary>Sends message 0.</summary>
+    /// <returns>The broker to which messages without a key go now, and its queues' number modulo 2.</returns>
+    private static async Task<(TestBroker There, int Share)> FindOpenBatchAsync(TwoBrokers plant, Producer producer)
+    {
+        var first = SendAsync(producer, 0, isKeyed: false);
+        await producer.FlushAsync(Token);
+        var share = (await first).Queue % 2;
+        return (share == 0 ? plant.First : plant.Second, share);
     }
 
     private static Task<SendReceipt> SendAsync(Producer producer, int number, bool isKeyed) =>

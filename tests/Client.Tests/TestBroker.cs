@@ -73,7 +73,7 @@ internal sealed class TestBroker : IAsyncDisposable
     public async Task StartBrokerAsync()
     {
         var listen = Address.Length == 0 ? _options.Listen : Address;
-        _broker = await EQueueBroker.StartAsync(_options with { Listen = listen });
+        _broker = await Eventually.StartedAsync(() => EQueueBroker.StartAsync(_options with { Listen = listen }));
         Address = _options.InMemory is null ? HostPort.Format(_broker.EndPoint) : "";
     }
 

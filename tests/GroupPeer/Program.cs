@@ -9,7 +9,12 @@ using EQueue.Client;
 using EQueue.Protocol;
 
 using var stop = new CancellationTokenSource();
-await using var client = new EQueueClient(args[0]);
+// Time enough for a machine on which much else runs.
+await using var client = new EQueueClient(new ClientOptions
+{
+    Addresses = args[0],
+    RequestTimeout = TimeSpan.FromMinutes(2),
+});
 await using Consumer consumer = client.CreateConsumer(args[1], [args[2]], new ConsumerOptions
 {
     SessionTimeout = TimeSpan.FromMilliseconds(int.Parse(args[3], CultureInfo.InvariantCulture)),

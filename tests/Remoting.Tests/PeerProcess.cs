@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Net;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
@@ -19,6 +20,13 @@ internal sealed class PeerProcess : IDisposable
     /// <summary>Starts the process and waits until it listens.</summary>
     public static async Task<PeerProcess> StartAsync(int port = 0)
     {
+        PeerProcess? peer = null;
+        await Eventually.TrueAsync(async () => (peer = await TryStartAsync(port)) is not null, "the port is free");
+        return peer!;
+    }
+
+    private static async Task<PeerProcess?> TryStartAsync(int port)
+    {
         string assembly = Path.Combine(AppContext.BaseDirectory, "EQueue.RemotingPeer.dll");
         var start = new ProcessStartInfo("dotnet", [assembly, $"127.0.0.1:{port}"])
         {
@@ -28,6 +36,8 @@ internal sealed class PeerProcess : IDisposable
         };
         Process process = Process.Start(start)!;
         string? line = await process.StandardOutput.ReadLineAsync().WaitAsync(TimeSpan.FromSeconds(60));
+        if (line is null && port != 0)
+            return null;
         if (line is null || !line.StartsWith("ready ", StringComparison.Ordinal))
             throw new InvalidOperationException($"The peer did not start: '{line}'.");
         return new PeerProcess(process, IPEndPoint.Parse(line["ready ".Length..]));

@@ -33,7 +33,7 @@ public sealed class ReconnectTests
         Task<byte[]> waiting = client.EchoAsync([1, 2]);
         await Eventually.TrueAsync(() => log.CountOf(1023) >= 2, "it is tried again and again");
         Assert.False(client.IsConnected);
-        await using TestServer server = await TestServer.StartAsync(port: port);
+        await using TestServer server = await Eventually.StartedAsync(() => TestServer.StartAsync(port: port));
         Assert.Equal([1, 2], await waiting);
         Assert.Equal(1, log.CountOf(1022));
     }
@@ -62,7 +62,8 @@ public sealed class ReconnectTests
             calls.Add(client.EchoAsync([(byte)(i + 1)], ScriptedHandler.Custom));
         }
 
-        await using TestServer server = await TestServer.StartAsync(handler, port: port);
+        await using TestServer server = await Eventually.StartedAsync(
+            () => TestServer.StartAsync(handler, port: port));
         await Task.WhenAll(calls);
         await Eventually.TrueAsync(() => sink.Outcomes.Count == 50, "all callbacks came");
         Assert.Equal(Enumerable.Range(0, 100).Select(i => (byte)i), arrived);
@@ -92,7 +93,7 @@ public sealed class ReconnectTests
             Assert.Equal(i, client.ConnectionGeneration);
             await server.DisposeAsync();
             await Eventually.TrueAsync(() => !client.IsConnected, "the end is noticed");
-            server = await TestServer.StartAsync(port: port);
+            server = await Eventually.StartedAsync(() => TestServer.StartAsync(port: port));
         }
 
         await client.WaitConnectedAsync(CancellationToken.None);

@@ -1,6 +1,5 @@
 using EQueue.Server.Configuration;
 using EQueue.Support;
-using Microsoft.Extensions.Configuration;
 
 namespace EQueue.Server.Tests;
 
@@ -16,10 +15,10 @@ public sealed class RemoteAccessTests
     [InlineData("Server:AdminListen", "broker.example:9491")]
     public void GivenAnAddressBeyondThisMachine_WhenRead_ThenItIsRefusedUnlessThatIsSaid(string key, string address)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read((key, address)));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, address)));
         Assert.StartsWith($"{key} is '{address.Split(',')[^1]}'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Server:AllowUnauthenticatedRemoteAccess", refused.Message, StringComparison.Ordinal);
-        ServerOptions options = Read((key, address), ("Server:AllowUnauthenticatedRemoteAccess", "true"));
+        ServerOptions options = Given.Settings((key, address), ("Server:AllowUnauthenticatedRemoteAccess", "true"));
         Assert.Single(RemoteAccess.FindOpen(options));
     }
 
@@ -28,7 +27,7 @@ public sealed class RemoteAccessTests
     [InlineData("Server:AdminListen", "localhost:9491")]
     [InlineData("Server:AdminListen", "none")]
     public void GivenAnAddressOfThisMachineAlone_WhenRead_ThenItIsTaken(string key, string address)
-        => Assert.Empty(RemoteAccess.FindOpen(Read((key, address))));
+        => Assert.Empty(RemoteAccess.FindOpen(Given.Settings((key, address))));
 
     [Theory]
     [InlineData("require", true)]
@@ -50,14 +49,9 @@ public sealed class RemoteAccessTests
             .. asked == "none" ? [] : ((string, string)[])[("Server:Tls:ClientAuthority", directory["ca.pem"])],
         ];
         if (isTaken)
-            Assert.Equal("0.0.0.0:9490", Read(tls).Broker.Listen);
+            Assert.Equal("0.0.0.0:9490", Given.Settings(tls).Broker.Listen);
         else
-            Assert.Throws<ConfigurationException>(() => Read(tls));
-        Assert.Throws<ConfigurationException>(() => Read([.. tls, ("Server:AdminListen", "0.0.0.0:9491")]));
+            Assert.Throws<ConfigurationException>(() => Given.Settings(tls));
+        Assert.Throws<ConfigurationException>(() => Given.Settings([.. tls, ("Server:AdminListen", "0.0.0.0:9491")]));
     }
-
-    private static ServerOptions Read(params (string Key, string Value)[] settings)
-        => SettingsSource.Read(new ConfigurationBuilder()
-            .AddInMemoryCollection(settings.ToDictionary(s => $"EQueue:{s.Key}", s => (string?)s.Value))
-            .Build());
 }

@@ -64,11 +64,11 @@ public sealed class SettingTableTests
     {
         (_, string usual, string taken, string? refused) = Assert.Single(Table, one => one.Key == key);
         Setting setting = Settings.Find(key)!;
-        Assert.Equal(usual, setting.Show(Read()));
-        Assert.Equal(taken, setting.Show(Read((key, taken))));
+        Assert.Equal(usual, setting.Show(Given.Settings()));
+        Assert.Equal(taken, setting.Show(Given.Settings((key, taken))));
         if (refused is null)
             return;
-        string message = Assert.Throws<ConfigurationException>(() => Read((key, refused))).Message;
+        string message = Assert.Throws<ConfigurationException>(() => Given.Settings((key, refused))).Message;
         Assert.Equal($"{key} is '{refused}': allowed is {setting.Allowed}.", message);
     }
 
@@ -83,9 +83,4 @@ public sealed class SettingTableTests
         Assert.Equal(
             $"{key} is '{value}': allowed is Verbose, Debug, Information, Warning, Error, Fatal.", refused.Message);
     }
-
-    private static ServerOptions Read(params (string Key, string Value)[] settings)
-        => SettingsSource.Read(new ConfigurationBuilder()
-            .AddInMemoryCollection(settings.ToDictionary(s => $"EQueue:{s.Key}", s => (string?)s.Value))
-            .Build());
 }

@@ -2,7 +2,6 @@ using EQueue.MessageStore;
 using EQueue.Remoting;
 using EQueue.Server.Configuration;
 using EQueue.Support;
-using Microsoft.Extensions.Configuration;
 
 namespace EQueue.Server.Tests;
 
@@ -11,7 +10,7 @@ public sealed class SettingsTests
     [Fact]
     public void GivenNoSettings_WhenRead_ThenTheContractsDefaultsHold()
     {
-        ServerOptions options = Read();
+        ServerOptions options = Given.Settings();
         Assert.Equal("127.0.0.1:9490", options.Broker.Listen);
         Assert.Equal("127.0.0.1:9491", options.AdminListen);
         Assert.Equal(Path.GetFullPath("data"), options.Broker.DataDirectory);
@@ -26,7 +25,7 @@ public sealed class SettingsTests
     [Fact]
     public void GivenEverySetting_WhenRead_ThenEachReachesItsOption()
     {
-        ServerOptions options = Read(
+        ServerOptions options = Given.Settings(
             ("Server:Listen", "[::1]:0"), ("Server:AdminListen", "none"), ("Server:DataDirectory", "/tmp/x"),
             ("Store:FlushPolicy", "ASYNC"), ("Store:FlushInterval", "50ms"), ("Store:SegmentSizeBytes", "134217728"),
             ("Store:TailMemoryBytes", "67108864"), ("Store:PageCacheBytes", "0"),
@@ -114,7 +113,7 @@ public sealed class SettingsTests
     [InlineData("Telemetry:GroupInterval", "99ms")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, value)));
         Assert.Contains(key, refused.Message, StringComparison.Ordinal);
         Assert.Contains($"'{value}'", refused.Message, StringComparison.Ordinal);
         Assert.Contains($"allowed is {Settings.Find(key)!.Allowed}", refused.Message, StringComparison.Ordinal);
@@ -126,17 +125,18 @@ public sealed class SettingsTests
     [InlineData("Limits:MaxMessageBytes:Extra")]
     public void GivenAKeyThatDoesNotExist_WhenRead_ThenItIsRefusedByName(string key)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read((key, "1")));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, "1")));
         Assert.Contains($"EQueue:{key}", refused.Message, StringComparison.Ordinal);
     }
 
     [Fact]
     public void GivenAMessageLimitBeyondTheTailMemory_WhenRead_ThenTheMessageNamesBothSettings()
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read(("Store:TailMemoryBytes", "1048576")));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:TailMemoryBytes", "1048576")));
         Assert.Contains("Limits:MaxMessageBytes is '4194304'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Store:TailMemoryBytes is 1048576", refused.Message, StringComparison.Ordinal);
-        ServerOptions smaller = Read(("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", "65536"));
+        ServerOptions smaller = Given.Settings(
+            ("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", "65536"));
         smaller.Broker.Validate();
     }
 
@@ -149,7 +149,7 @@ public sealed class SettingsTests
         File.WriteAllText(directory["s.pem"], certificate.CertificatePem);
         File.WriteAllText(directory["s.key"], certificate.KeyPem);
         File.WriteAllText(directory["ca.pem"], authority.Pem);
-        ServerTlsOptions tls = Read(
+        ServerTlsOptions tls = Given.Settings(
             ("Server:Tls:Certificate", directory["s.pem"]), ("Server:Tls:Key", directory["s.key"]),
             ("Server:Tls:ClientCertificates", "Require"), ("Server:Tls:ClientAuthority", directory["ca.pem"])).Broker.Tls!;
         Assert.Equal((directory["s.pem"], directory["s.key"]), (tls.Certificate, tls.Key));
@@ -157,11 +157,12 @@ public sealed class SettingsTests
         Assert.Equal(directory["ca.pem"], tls.ClientAuthority);
         File.WriteAllBytes(directory["s.pfx"], certificate.Pfx("secret"));
         File.WriteAllText(directory["password"], "secret");
-        tls = Read(
+        tls = Given.Settings(
             ("Server:Tls:Certificate", directory["s.pfx"]),
             ("Server:Tls:PasswordFile", directory["password"])).Broker.Tls!;
         Assert.Equal((directory["s.pfx"], directory["password"]), (tls.Certificate, tls.PasswordFile));
-        Assert.Null(Read(("Server:Tls:ClientCertificates", "none"), ("Server:Tls:Certificate", "none")).Broker.Tls);
+        Assert.Null(Given.Settings(
+            ("Server:Tls:ClientCertificates", "none"), ("Server:Tls:Certificate", "none")).Broker.Tls);
     }
 
     [Theory]
@@ -170,7 +171,8 @@ public sealed class SettingsTests
     [InlineData("[::]:9490, broker.example:0, unix:/run/a.sock, unix:/run/b.sock")]
     public void GivenSeveralAddressesToListenOn_WhenRead_ThenTheyReachTheBrokersOptions(string text)
     {
-        ServerOptions options = Read(("Server:Listen", text), ("Server:AllowUnauthenticatedRemoteAccess", "true"));
+        ServerOptions options = Given.Settings(
+            ("Server:Listen", text), ("Server:AllowUnauthenticatedRemoteAccess", "true"));
         Assert.Equal(text, options.Broker.Listen);
         options.Broker.Validate();
     }
@@ -182,7 +184,7 @@ public sealed class SettingsTests
     [InlineData("Server:Tls:ClientCertificates", "always", "is 'always': allowed is none, allow or require")]
     public void GivenTlsSettingsThatCannotBe_WhenRead_ThenTheMessageNamesThem(string key, string value, string message)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read((key, value)));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, value)));
         Assert.Contains(message, refused.Message, StringComparison.Ordinal);
     }
 
@@ -192,7 +194,7 @@ public sealed class SettingsTests
     [InlineData("oldest-out", MemoryFull.OldestOut)]
     public void GivenAnAnswerForFullMemory_WhenRead_ThenTheStoreHasIt(string text, MemoryFull expected)
     {
-        ServerOptions options = Read(("Store:Memory", "67108864"), ("Store:MemoryFull", text));
+        ServerOptions options = Given.Settings(("Store:Memory", "67108864"), ("Store:MemoryFull", text));
         Assert.Equal(expected, options.Broker.Store.MemoryFull);
         options.Broker.Validate();
     }
@@ -202,20 +204,20 @@ public sealed class SettingsTests
     [InlineData("0")]
     public void GivenMemoryTurnedOff_WhenRead_ThenTheDirectoryIsUsedAndBlockingIsRefused(string off)
     {
-        Assert.Null(Read(("Store:Memory", off)).Broker.Store.Disk);
+        Assert.Null(Given.Settings(("Store:Memory", off)).Broker.Store.Disk);
         var refused = Assert.Throws<ConfigurationException>(
-            () => Read(("Store:Memory", off), ("Store:MemoryFull", "block")));
+            () => Given.Settings(("Store:Memory", off), ("Store:MemoryFull", "block")));
         Assert.Contains("MemoryFull", refused.Message, StringComparison.Ordinal);
     }
 
     [Fact]
     public void GivenAMemoryThatIsSmallForTheMessageLimit_WhenRead_ThenTheMessageNamesBothOrTheLimitFollows()
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read(("Store:Memory", "16777216")));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:Memory", "16777216")));
         Assert.Contains("Limits:MaxMessageBytes is '4194304'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Store:Memory is 16777216", refused.Message, StringComparison.Ordinal);
-        Read(("Store:Memory", "16777216"), ("Limits:MaxMessageBytes", "1048576")).Broker.Validate();
-        Read(("Store:Memory", "67108864")).Broker.Validate();
+        Given.Settings(("Store:Memory", "16777216"), ("Limits:MaxMessageBytes", "1048576")).Broker.Validate();
+        Given.Settings(("Store:Memory", "67108864")).Broker.Validate();
     }
 
     [Theory]
@@ -234,7 +236,7 @@ public sealed class SettingsTests
     [Fact]
     public void GivenTheSettings_WhenListed_ThenEachShowsWhatItReads()
     {
-        ServerOptions options = Read();
+        ServerOptions options = Given.Settings();
         Assert.All(Settings.All, setting => Assert.NotNull(setting.Read(options, setting.Show(options))));
     }
 
@@ -257,9 +259,4 @@ public sealed class SettingsTests
 
     private static ServerOptions Load(params string[] arguments)
         => SettingsSource.Read(SettingsSource.Load(CommandLine.Parse(arguments)));
-
-    private static ServerOptions Read(params (string Key, string Value)[] settings)
-        => SettingsSource.Read(new ConfigurationBuilder()
-            .AddInMemoryCollection(settings.ToDictionary(s => $"EQueue:{s.Key}", s => (string?)s.Value))
-            .Build());
 }

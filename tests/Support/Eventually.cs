@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 
 namespace EQueue.Support;
@@ -25,5 +26,29 @@ public static class Eventually
                 throw new TimeoutException($"Not true within {Deadline}: {what}.");
             await Task.Delay(10);
         }
+    }
+
+    /// <summary>Starts what listens where it listened before: meanwhile somebody else may have the port for a
+    /// moment, be it the client that knocks there, whose own end of a connection may get it.</summary>
+    /// <param name="start">Starts it, or tells AddressAlreadyInUse.</param>
+    public static async Task<T> StartedAsync<T>(Func<Task<T>> start)
+    {
+        T? started = default;
+        await TrueAsync(
+            async () =>
+            {
+                try
+                {
+                    started = await start();
+                    return true;
+                }
+                catch (SocketException exception)
+                    when (exception.SocketErrorCode == SocketError.AddressAlreadyInUse)
+                {
+                    return false;
+                }
+            },
+            "the port is free");
+        return started!;
     }
 }

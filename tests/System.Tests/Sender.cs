@@ -23,8 +23,12 @@ internal sealed class Sender : IAsyncDisposable
 
     public string Error => _run.Error;
 
+    /// <summary>Starts it with time enough for a machine on which much else runs.</summary>
     public static Sender Start(string server, string topic, IEnumerable<long> marks, params string[] arguments)
-        => new(ProgramRun.Start("Cli", ["send", topic, "--server", server, "--receipts", .. arguments]), marks);
+        => new(
+            ProgramRun.Start(
+                "Cli", ["send", topic, "--server", server, "--timeout", "2m", "--receipts", .. arguments]),
+            marks);
 
     /// <summary>Completes when so many messages, one of the marks, are acknowledged; fails when the sender ends before.</summary>
     public Task WhenAcknowledgedAsync(long count) => _marks.Single(mark => mark.Count == count).Reached.Task;

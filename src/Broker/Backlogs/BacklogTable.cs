@@ -60,10 +60,10 @@ internal sealed class BacklogTable : IDisposable
     /// <summary>Whether they take more than they may.</summary>
     public bool IsFull => ParkedBytes > _limits.ParkedBytes;
 
-    /// <summary>The backlog of a topic, under its present rules; everybody waits until
+    /// <summary>Puts the backlog of a topic under the topic's present rules; everybody waits until
     /// <see cref="MeasureAsync"/>.</summary>
-    /// <returns>Null when there is no bound and there was none since the broker's start.</returns>
-    public TopicBacklog? Find(TopicRecord topic)
+    /// <returns>The backlog; null when there is no bound and there was none since the broker's start.</returns>
+    public TopicBacklog? ApplyRules(TopicRecord topic)
     {
         BacklogRules? rules = BacklogRules.From(topic.Settings);
         if (rules is null && !_backlogs.ContainsKey(topic.Id))

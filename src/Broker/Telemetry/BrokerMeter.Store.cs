@@ -86,16 +86,10 @@ internal sealed partial class BrokerMeter
     /// <summary>The topics with the largest backlog, and the sum of the rest.</summary>
     private IEnumerable<Measurement<long>> MeasureTopics(Func<BacklogFigures, long> read)
     {
-        (string Topic, BacklogFigures Figures)[] topics =
-        [
-            .. _parts.Backlogs.BoundedTopics
-                .Select(backlog => (backlog.Topic, backlog.Figures))
-                .OrderByDescending(topic => topic.Figures.Messages)
-                .ThenBy(topic => topic.Topic, StringComparer.Ordinal),
-        ];
+        IReadOnlyList<(string Topic, BacklogFigures Figures)> topics = _ranking.Show(read);
         foreach ((string topic, BacklogFigures figures) in topics.Take(_options.MaxSeries))
             yield return Of(read(figures), "messaging.destination.name", topic);
-        if (topics.Length > _options.MaxSeries)
+        if (topics.Count > _options.MaxSeries)
         {
             yield return Of(
                 topics.Skip(_options.MaxSeries).Sum(topic => read(topic.Figures)),

@@ -19,6 +19,7 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
     private readonly BrokerParts _parts;
     private readonly TelemetryOptions _options;
     private readonly GroupWatch _groupWatch;
+    private readonly BacklogRanking _ranking;
     private readonly long _started;
 
     /// <summary>Makes the meter, from now on to be listened to.</summary>
@@ -26,6 +27,7 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
     {
         _parts = parts;
         _options = parts.Options.Telemetry;
+        _ranking = new BacklogRanking(parts.Backlogs, parts.Time);
         _started = parts.Time.GetTimestamp();
         _meter = new Meter(new MeterOptions(BrokerTelemetry.MeterName)
         {

@@ -238,7 +238,7 @@ internal sealed partial class TopicCatalogue(
     /// <summary>A bounded topic lets nobody in before <see cref="BacklogTable.MeasureAsync"/>.</summary>
     private Topic Publish(TopicRecord record, QueueId[] queues)
     {
-        var topic = new Topic(record, queues, backlogs.Find(record));
+        var topic = new Topic(record, queues, backlogs.ApplyRules(record));
         Publish(topic);
         return topic;
     }

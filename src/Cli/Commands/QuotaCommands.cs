@@ -1,5 +1,4 @@
 using System.CommandLine;
-using System.Globalization;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;
@@ -132,8 +131,8 @@ internal static class QuotaCommands
                 [
                     .. quotas.Select(quota => new[]
                     {
-                        Text(quota.Kind), quota.Name, Text(quota.ProduceBytes), Text(quota.FetchBytes),
-                        Text(quota.Requests),
+                        Text(quota.Kind), quota.Name, TableWriter.Cell(quota.ProduceBytes),
+                        TableWriter.Cell(quota.FetchBytes), TableWriter.Cell(quota.Requests),
                     }),
                 ]);
             return ExitCode.Done;
@@ -154,6 +153,4 @@ internal static class QuotaCommands
     });
 
     private static string Text(QuotaKind kind) => kind == QuotaKind.Client ? Client : Topic;
-
-    private static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
 }

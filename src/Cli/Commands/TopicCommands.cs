@@ -1,5 +1,4 @@
 using System.CommandLine;
-using System.Globalization;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Topics;
@@ -115,7 +114,7 @@ internal static class TopicCommands
                 TableWriter.Write(
                     streams,
                     ["topic", "queues"],
-                    [.. topics.Select(topic => new[] { topic.Topic, Text(topic.QueueCount) })]);
+                    [.. topics.Select(topic => new[] { topic.Topic, TableWriter.Cell(topic.QueueCount) })]);
                 return ExitCode.Done;
             }
 
@@ -210,6 +209,4 @@ internal static class TopicCommands
         writer.Write(topic);
         return writer.WriteSettingsAsync(topic, areMany);
     }
-
-    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
 }

@@ -14,6 +14,7 @@ internal sealed class ContextFile(Func<string, string?> variable)
     {
         WriteIndented = true,
         DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull,
+        RespectNullableAnnotations = true,
     };
 
     /// <summary>Where the file is, whether it is there or not; null when the environment names no home.</summary>
@@ -29,6 +30,8 @@ internal sealed class ContextFile(Func<string, string?> variable)
         {
             ContextBook book = JsonSerializer.Deserialize<ContextBook>(File.ReadAllBytes(Path), Format)
                 ?? throw new JsonException("it is null");
+            if (book.Contexts.FirstOrDefault(static one => one.Value is null).Key is { } empty)
+                throw new JsonException($"the context '{empty}' is null");
             return book with { Contexts = new(book.Contexts, StringComparer.Ordinal) };
         }
         catch (Exception exception)

@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Text.Json;
 using EQueue.Protocol;
 
@@ -17,7 +16,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
                 [
                     .. groups.Select(group => new[]
                     {
-                        group.Group, Text(group.Kind), Text(group.State), Text(group.MemberCount),
+                        group.Group, Text(group.Kind), Text(group.State), TableWriter.Cell(group.MemberCount),
                     }),
                 ]);
             return;
@@ -57,13 +56,13 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
                 .. group.Queues.Select(queue => new[]
                 {
                     queue.Topic,
-                    Text(queue.Number),
+                    TableWriter.Cell(queue.Number),
                     queue.InstanceId ?? NameOf(group, queue.Owner) ?? "-",
-                    queue.Committed.Value < 0 ? "-" : Text(queue.Committed.Value),
-                    Text(queue.Start.Value),
-                    Text(queue.End.Value),
-                    Text(queue.Lag),
-                    queue.LagMs < 0 ? "-" : Text(queue.LagMs),
+                    queue.Committed.Value < 0 ? "-" : TableWriter.Cell(queue.Committed.Value),
+                    TableWriter.Cell(queue.Start.Value),
+                    TableWriter.Cell(queue.End.Value),
+                    TableWriter.Cell(queue.Lag),
+                    queue.LagMs < 0 ? "-" : TableWriter.Cell(queue.LagMs),
                 }),
             ]);
     }
@@ -80,9 +79,9 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
                     .. queues.Select(queue => new[]
                     {
                         queue.Topic,
-                        Text(queue.Number),
-                        queue.From.Value < 0 ? "-" : Text(queue.From.Value),
-                        queue.To.Value < 0 ? "-" : Text(queue.To.Value),
+                        TableWriter.Cell(queue.Number),
+                        queue.From.Value < 0 ? "-" : TableWriter.Cell(queue.From.Value),
+                        queue.To.Value < 0 ? "-" : TableWriter.Cell(queue.To.Value),
                         queue.Error == ErrorCode.None ? "-" : queue.Error.ToString(),
                     }),
                 ]);
@@ -217,8 +216,6 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
 
     private static string Text(GroupState state) => state.ToString().ToLowerInvariant();
 
-    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
-
     private void WriteMembers(GroupDescription group) => TableWriter.Write(
         streams,
         ["member", "instance", "client", "address", "topics", "queues", "pending"],
@@ -230,8 +227,8 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
                 member.Client,
                 member.Address.Length == 0 ? "away" : member.Address,
                 string.Join(' ', member.Subscriptions.Select(subscription => subscription.Topic)),
-                Text(member.OwnedCount),
-                Text(member.PendingCount),
+                TableWriter.Cell(member.OwnedCount),
+                TableWriter.Cell(member.PendingCount),
             }),
         ]);
 }

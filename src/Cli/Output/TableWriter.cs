@@ -1,3 +1,4 @@
+using System.Globalization;
 using Spectre.Console;
 
 namespace EQueue.Cli.Output;
@@ -20,4 +21,7 @@ internal static class TableWriter
         IAnsiConsole console = AnsiConsole.Create(new AnsiConsoleSettings { Out = new AnsiConsoleOutput(writer) });
         console.Write(table);
     }
+
+    /// <summary>A number as it stands in a row: digits alone, whatever the machine's culture.</summary>
+    public static string Cell(long value) => value.ToString(CultureInfo.InvariantCulture);
 }

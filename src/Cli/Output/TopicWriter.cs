@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Text.Json;
 using EQueue.Protocol;
 
@@ -26,10 +25,10 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
         _rows.AddRange(topic.Queues.Select(queue => new[]
         {
             topic.Topic,
-            Text(queue.Number),
-            Text(queue.Start.Value),
-            Text(queue.End.Value),
-            Text(queue.StoredBytes),
+            TableWriter.Cell(queue.Number),
+            TableWriter.Cell(queue.Start.Value),
+            TableWriter.Cell(queue.End.Value),
+            TableWriter.Cell(queue.StoredBytes),
             LastStored(queue) ?? "-",
             Describe(queue.State),
         }));
@@ -107,7 +106,7 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
             + $"largest message: {settings.MaxMessageBytes} bytes; backlog: {backlog}";
     }
 
-    private static string Bound(long? value) => value is > 0 ? Text(value.Value) : "any";
+    private static string Bound(long? value) => value is > 0 ? TableWriter.Cell(value.Value) : "any";
 
     private static string Word(BacklogPolicy? policy) => policy switch
     {
@@ -150,6 +149,4 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
 
     private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
         ? null : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
-
-    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
 }

@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Text.Json;
 using EQueue.Cli.Output;
 
@@ -33,8 +32,9 @@ internal static class LagWriter
         [
             .. lines.Select(line => new[]
             {
-                line.Group, line.Topic, Text(line.MemberCount), Text(line.QueueCount), Text(line.Lag),
-                line.LagMs < 0 ? "-" : Text(line.LagMs),
+                line.Group, line.Topic, TableWriter.Cell(line.MemberCount), TableWriter.Cell(line.QueueCount),
+                TableWriter.Cell(line.Lag),
+                line.LagMs < 0 ? "-" : TableWriter.Cell(line.LagMs),
             }),
         ]);
 
@@ -48,6 +48,4 @@ internal static class LagWriter
         if (line.LagMs < 0) json.WriteNull("lagMs");
         else json.WriteNumber("lagMs", line.LagMs);
     }
-
-    private static string Text(long value) => value.ToString(CultureInfo.InvariantCulture);
 }

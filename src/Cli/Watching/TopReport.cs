@@ -66,7 +66,7 @@ internal sealed record TopReport(
             [
                 .. Topics.Select(topic => new[]
                 {
-                    topic.Topic, Text(topic.PerSecond), topic.Messages.ToString(CultureInfo.InvariantCulture),
+                    topic.Topic, Text(topic.PerSecond), TableWriter.Cell(topic.Messages),
                 }),
             ]);
         LagWriter.WriteTable(streams, Groups);

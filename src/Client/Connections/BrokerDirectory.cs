@@ -27,7 +27,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             ? ServerAddress.ParseList(options.Addresses)
             : [ServerAddress.InMemory];
         _seeds = [.. addresses.Select((address, index) => new Seed(this, address, index))];
-        _routes = new RouteFinder(_seeds, options.RequestTimeout);
+        _routes = new RouteFinder(_seeds, options.RequestTimeout, options.TimeProvider);
     }
 
     public ClientOptions Options { get; }

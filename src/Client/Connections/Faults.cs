@@ -21,13 +21,8 @@ internal static class Faults
     }
 
     /// <summary>What an answer with an error says.</summary>
-    public static EQueueException From(in ResponseFrame response)
-    {
-        var code = (ErrorCode)response.Header.Error;
-        return Payload.TryRead<ErrorDetail>(response.Payload.Span, out var detail) && detail.Message is { } message
-            ? new EQueueException(code, message) { RetryAfter = detail.RetryAfter }
-            : new EQueueException(code);
-    }
+    public static EQueueException From(in ResponseFrame response) =>
+        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.Payload.Span);
 
     public static EQueueException Malformed(Opcode opcode, string address) =>
         new(ErrorCode.InternalError, $"The answer of {address} to {opcode} does not follow the protocol.");

@@ -8,7 +8,8 @@ namespace EQueue.Client;
 /// <remarks>Thread-safe.</remarks>
 /// <param name="seeds">The given addresses.</param>
 /// <param name="requestTimeout">How long one answer may take.</param>
-internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout)
+/// <param name="time">The clock of the waits.</param>
+internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout, TimeProvider time)
 {
     /// <summary>How long a route waits for the slower brokers once one has answered.</summary>
     private static readonly TimeSpan LastCall = TimeSpan.FromMilliseconds(500);
@@ -44,7 +45,8 @@ internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout)
         RouteRequest request, bool isPatient, CancellationToken cancellationToken)
     {
         var asked = new Task<RouteResponse>[seeds.Length];
-        using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken))
+        using (var late = new CancellationTokenSource(Timeout.InfiniteTimeSpan, time))
+        using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(late.Token, cancellationToken))
         {
             // Whoever was away the last time is waited for only if there is nobody else.
             var isAnyThere = seeds.Any(static seed => !seed.IsAway);
@@ -56,7 +58,7 @@ internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout)
                 asked[seed.Index] = seed.RouteAsync(request, patience, token).AsTask();
             }
 
-            await WaitAsync(asked, lastCall).ConfigureAwait(false);
+            await WaitAsync(asked, late).ConfigureAwait(false);
         }
 
         var answers = Answers(asked, cancellationToken);
@@ -108,7 +110,7 @@ internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout)
             ? told : null;
 
     /// <summary>Waits for the first answer, and a little for the others.</summary>
-    private static async ValueTask WaitAsync(Task<RouteResponse>[] asked, CancellationTokenSource lastCall)
+    private static async ValueTask WaitAsync(Task<RouteResponse>[] asked, CancellationTokenSource late)
     {
         List<Task<RouteResponse>> open = [.. asked];
         while (open.Count > 0)
@@ -117,7 +119,7 @@ internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout)
             open.Remove(done);
             if (!done.IsCompletedSuccessfully)
                 continue;
-            lastCall.CancelAfter(LastCall);
+            late.CancelAfter(LastCall);
             await ((Task)Task.WhenAll(open)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             return;
         }

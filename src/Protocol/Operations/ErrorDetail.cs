@@ -5,6 +5,17 @@ namespace EQueue.Protocol;
 /// <param name="RetryAfter">When to try again; zero when the broker has no advice.</param>
 public sealed record ErrorDetail(string? Message, TimeSpan RetryAfter) : IPayload<ErrorDetail>
 {
+    /// <summary>What an answer with an error says.</summary>
+    /// <param name="code">From the answer's frame.</param>
+    /// <param name="body">The answer's; one that does not follow the protocol leaves the code to say it all.</param>
+    public static EQueueException ToException(ErrorCode code, ReadOnlySpan<byte> body) =>
+        Payload.TryRead(body, out ErrorDetail detail)
+            ? new EQueueException(code, detail.Message ?? ErrorCodes.Describe(code) + ".")
+            {
+                RetryAfter = detail.RetryAfter,
+            }
+            : new EQueueException(code);
+
     /// <inheritdoc/>
     public static ErrorDetail Read(ref PayloadReader reader) =>
         new(reader.ReadNullableString(), reader.ReadMilliseconds());

@@ -89,8 +89,8 @@ public sealed partial class ServerConnection
 
             NotePartialFrame(hasFrame);
 
-            // A peer that is always faster than this loop must not keep a pool thread for itself.
-            if (++receives % ReceivesPerTurn == 0) await Task.Yield();
+            // A peer that is always faster than this loop must not keep a pool thread that others wait for.
+            if (++receives % ReceivesPerTurn == 0 && ThreadPool.PendingWorkItemCount > 0) await Task.Yield();
         }
     }
 

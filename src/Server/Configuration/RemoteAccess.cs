@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using EQueue.Remoting;
 
 namespace EQueue.Server.Configuration;
@@ -41,13 +42,11 @@ internal static class RemoteAccess
 
     /// <summary>Whether others than this machine may reach an address. A name, whatever it leads to, counts as
     /// one.</summary>
-    public static bool IsRemote(string address)
+    public static bool IsRemote(string address) => HostPort.Parse(address) switch
     {
-        if (address.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal))
-            return false;
-        string host = address[..address.LastIndexOf(':')].Trim('[', ']');
-        return IPAddress.TryParse(host, out IPAddress? found)
-            ? !IPAddress.IsLoopback(found)
-            : !host.Equals("localhost", StringComparison.OrdinalIgnoreCase);
-    }
+        UnixDomainSocketEndPoint => false,
+        IPEndPoint known => !IPAddress.IsLoopback(known.Address),
+        DnsEndPoint name => !name.Host.Equals("localhost", StringComparison.OrdinalIgnoreCase),
+        _ => true,
+    };
 }

@@ -1,4 +1,5 @@
-using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
 using EQueue.Remoting;
 
 namespace EQueue.Server.Configuration;
@@ -91,15 +92,9 @@ internal static class ServerSettings
     };
 
     private static bool AreListeners(string text) =>
-        HostPort.Split(text) is { Length: > 0 } addresses && addresses.All(address =>
-            address.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal)
-                ? HostPort.TryParse(address, out _) : IsAddress(address));
+        HostPort.Split(text) is { Length: > 0 } addresses
+        && addresses.All(address => HostPort.TryParse(address, out _));
 
-    private static bool IsAddress(string text)
-    {
-        int colon = text.LastIndexOf(':');
-        return colon > 0
-            && ushort.TryParse(text.AsSpan(colon + 1), NumberStyles.None, null, out _)
-            && (text[0] == '[' || text.IndexOf(':', StringComparison.Ordinal) == colon);
-    }
+    private static bool IsAddress(string text) =>
+        HostPort.TryParse(text, out EndPoint? endPoint) && endPoint is not UnixDomainSocketEndPoint;
 }

@@ -1,4 +1,5 @@
 using System.Net;
+using EQueue.Remoting;
 using EQueue.Server.Configuration;
 using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
@@ -96,13 +97,11 @@ internal sealed class AdminService(
 
     private static async Task<IPEndPoint> ResolveAsync(string hostAndPort, CancellationToken cancellationToken)
     {
-        int colon = hostAndPort.LastIndexOf(':');
-        int port = int.Parse(hostAndPort.AsSpan(colon + 1));
-        string host = hostAndPort[..colon].Trim('[', ']');
-        if (IPAddress.TryParse(host, out IPAddress? address))
-            return new IPEndPoint(address, port);
-        IPAddress[] found = await Dns.GetHostAddressesAsync(host, cancellationToken);
-        return new IPEndPoint(found[0], port);
+        EndPoint endPoint = HostPort.Parse(hostAndPort);
+        if (endPoint is not DnsEndPoint name)
+            return (IPEndPoint)endPoint;
+        IPAddress[] found = await Dns.GetHostAddressesAsync(name.Host, cancellationToken);
+        return new IPEndPoint(found[0], name.Port);
     }
 
     /// <summary>Signals are the server's own host's affair.</summary>

@@ -38,22 +38,30 @@ internal sealed partial class ApiCall
 
     private static ApiException Explain(JsonException exception, ReadOnlyMemory<byte> body, Type type)
     {
-        JsonNode? found;
         try
         {
-            found = JsonNode.Parse(body.Span);
+            return Explain(JsonNode.Parse(body.Span), exception.Path ?? "$", type);
         }
         catch (JsonException)
         {
-            return new ApiException(
-                ApiProblem.Of(ErrorCode.InvalidArgument, $"The body is no JSON: {exception.Message}") with
-                {
-                    What = "the body",
-                    Allowed = "JSON",
-                });
+            return Unreadable($"The body is no JSON: {exception.Message}");
         }
+        catch (Exception inner) when (inner is ArgumentException or InvalidOperationException)
+        {
+            // A repeated member, or text that is no Unicode: there is no looking through such a body.
+            return Unreadable($"The body cannot be read: {exception.Message}");
+        }
+    }
 
-        string path = exception.Path ?? "$";
+    private static ApiException Unreadable(string detail) => new(ApiProblem.Of(ErrorCode.InvalidArgument, detail) with
+    {
+        What = "the body",
+        Allowed = "JSON",
+    });
+
+    /// <summary>What is wrong at a path of a body that is JSON.</summary>
+    private static ApiException Explain(JsonNode? found, string path, Type type)
+    {
         JsonNode schema = ApiSchemas.Of(type);
         if (FindMissing(found, schema, "$") is { } missing)
         {

@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
@@ -8,8 +7,6 @@ namespace EQueue.Broker.Tests;
 /// <summary>Batches, produce and fetch requests as bytes, and their answers read again.</summary>
 internal static class Messages
 {
-    private const int EntryHeaderSize = 48;
-
     public static byte[] Batch(params string[] bodies) => Batch(ProducerSession.None, -1, bodies);
 
     public static byte[] Batch(ProducerSession producer, int sequence, params string[] bodies) =>
@@ -122,13 +119,13 @@ internal static class Messages
         var messages = new List<(long, string)>();
         while (!entries.IsEmpty)
         {
-            int size = BinaryPrimitives.ReadInt32LittleEndian(entries);
-            ReadOnlySpan<byte> batch = entries[EntryHeaderSize..size];
+            Assert.True(EntryView.TryRead(entries, out EntryView entry));
+            ReadOnlySpan<byte> batch = entries[entry.HeaderSize..entry.Size];
             Assert.True(RecordBatch.HasValidCrc(batch));
             var reader = new RecordReader(batch);
             while (reader.TryRead(out RecordView record))
                 messages.Add((record.Offset.Value, Encoding.UTF8.GetString(record.Body)));
-            entries = entries[size..];
+            entries = entries[entry.Size..];
         }
 
         return messages;

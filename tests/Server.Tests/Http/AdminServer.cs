@@ -3,8 +3,6 @@ using System.Text;
 using System.Text.Json.Nodes;
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
-using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Server.Tests.Http;
@@ -12,14 +10,13 @@ namespace EQueue.Server.Tests.Http;
 /// <summary>The admin port before a broker in memory, both in this process.</summary>
 internal sealed class AdminServer : IAsyncDisposable
 {
-    private readonly Lifetime _lifetime = new();
+    private readonly HandLifetime _lifetime = new();
     private readonly TimeProvider _time;
 
     private AdminServer(ServerOptions options, TimeProvider? time)
     {
         _time = time ?? TimeProvider.System;
-        Broker = new BrokerService(
-            options, new ServerOutcome(), _lifetime, NullLoggerFactory.Instance, NullLogger<BrokerService>.Instance);
+        Broker = Given.Broker(options, _lifetime);
         Admin = new AdminService(
             options, Broker, _time, NullLoggerFactory.Instance, NullLogger<AdminService>.Instance);
     }
@@ -40,14 +37,11 @@ internal sealed class AdminServer : IAsyncDisposable
         TimeProvider? time = null,
         params (string Key, string Value)[] settings)
     {
-        (string Key, string Value)[] all =
+        ServerOptions options = Given.Settings(
         [
             ("Server:Listen", "127.0.0.1:0"), ("Server:AdminListen", "127.0.0.1:0"), ("Store:Memory", "134217728"),
             .. settings,
-        ];
-        ServerOptions options = SettingsSource.Read(new ConfigurationBuilder()
-            .AddInMemoryCollection(all.ToDictionary(one => $"EQueue:{one.Key}", one => (string?)one.Value))
-            .Build());
+        ]);
         var server = new AdminServer(change is null ? options : options.WithAdmin(change), time);
         await server.Admin.StartAsync(Token);
         if (isServing)
@@ -85,20 +79,5 @@ internal sealed class AdminServer : IAsyncDisposable
         await Admin.StopAsync(CancellationToken.None);
         Admin.Dispose();
         _lifetime.Dispose();
-    }
-
-    private sealed class Lifetime : IHostApplicationLifetime, IDisposable
-    {
-        private readonly CancellationTokenSource _stopping = new();
-
-        public CancellationToken ApplicationStarted => CancellationToken.None;
-
-        public CancellationToken ApplicationStopping => _stopping.Token;
-
-        public CancellationToken ApplicationStopped => CancellationToken.None;
-
-        public void StopApplication() => _stopping.Cancel();
-
-        public void Dispose() => _stopping.Dispose();
     }
 }

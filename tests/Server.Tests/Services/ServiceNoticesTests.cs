@@ -1,8 +1,6 @@
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
 using EQueue.Server.Services;
-using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Server.Tests.Services;
@@ -16,21 +14,14 @@ public sealed class ServiceNoticesTests : IAsyncDisposable
 
     private readonly NotifyListener _systemd = new($"@equeue-{Guid.NewGuid():N}");
     private readonly HandTime _time = new();
-    private readonly Lifetime _lifetime = new();
+    private readonly HandLifetime _lifetime = new();
     private readonly BrokerService _broker;
     private readonly ServiceNotices _notices;
 
     public ServiceNoticesTests()
     {
-        ServerOptions options = SettingsSource.Read(new ConfigurationBuilder()
-            .AddInMemoryCollection(new Dictionary<string, string?>
-            {
-                ["EQueue:Server:Listen"] = "127.0.0.1:0",
-                ["EQueue:Store:Memory"] = "134217728",
-            })
-            .Build());
-        _broker = new BrokerService(
-            options, new ServerOutcome(), _lifetime, NullLoggerFactory.Instance, NullLogger<BrokerService>.Instance);
+        ServerOptions options = Given.Settings(("Server:Listen", "127.0.0.1:0"), ("Store:Memory", "134217728"));
+        _broker = Given.Broker(options, _lifetime);
         var socket = new NotifySocket(_systemd.Address, Watchdog, NullLogger.Instance);
         _notices = new ServiceNotices(socket, _broker, _lifetime, _time);
     }
@@ -126,20 +117,5 @@ public sealed class ServiceNoticesTests : IAsyncDisposable
         {
             foreach ((_, Action call) in _timers.Where(timer => timer.Period == period)) call();
         }
-    }
-
-    private sealed class Lifetime : IHostApplicationLifetime, IDisposable
-    {
-        private readonly CancellationTokenSource _stopping = new();
-
-        public CancellationToken ApplicationStarted => CancellationToken.None;
-
-        public CancellationToken ApplicationStopping => _stopping.Token;
-
-        public CancellationToken ApplicationStopped => CancellationToken.None;
-
-        public void StopApplication() => _stopping.Cancel();
-
-        public void Dispose() => _stopping.Dispose();
     }
 }

@@ -13,6 +13,7 @@ public sealed class ProgramRun : IAsyncDisposable
     private readonly StringBuilder _error = new();
     private readonly Task _errorReader;
     private Task<byte[]>? _output;
+    private bool _isDisposed;
 
     private ProgramRun(Process process)
     {
@@ -132,6 +133,8 @@ public sealed class ProgramRun : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        if (_isDisposed) return;
+        _isDisposed = true;
         await KillAsync();
         _process.Dispose();
     }

@@ -6,6 +6,8 @@ namespace EQueue.Support;
 /// <summary><c>equeue-server</c> in a process of its own, ready to serve; it can be killed and started again in place.</summary>
 public sealed partial class ServerProcess : IAsyncDisposable
 {
+    private const int PortInUse = 4;
+
     private readonly string[] _arguments;
     private readonly IReadOnlyDictionary<string, string>? _environment;
     private ProgramRun _run;
@@ -68,7 +70,11 @@ public sealed partial class ServerProcess : IAsyncDisposable
         await _run.DisposeAsync();
         string[] again = [.. _arguments];
         again[Array.IndexOf(again, "--listen") + 1] = Address;
-        (_run, Match ready) = await StartOnceAsync(again, environment: _environment);
+        (ProgramRun Run, Match Ready)? started = null;
+        await Eventually.TrueAsync(
+            async () => (started = await TryStartAsync(again, environment: _environment)) is not null,
+            "the port is free");
+        (_run, Match ready) = started!.Value;
         ProcessId = int.Parse(ready.Groups["pid"].Value);
     }
 
@@ -87,6 +93,14 @@ public sealed partial class ServerProcess : IAsyncDisposable
     private static async Task<(ProgramRun Run, Match Ready)> StartOnceAsync(
         string[] arguments,
         string? ignoredSignal = null,
+        IReadOnlyDictionary<string, string>? environment = null) =>
+        await TryStartAsync(arguments, ignoredSignal, environment)
+            ?? throw new InvalidOperationException($"The port is taken: {string.Join(' ', arguments)}.");
+
+    /// <returns>Null when somebody else has the port.</returns>
+    private static async Task<(ProgramRun Run, Match Ready)?> TryStartAsync(
+        string[] arguments,
+        string? ignoredSignal = null,
         IReadOnlyDictionary<string, string>? environment = null)
     {
         ProgramRun run = ProgramRun.Start(
@@ -97,6 +111,7 @@ public sealed partial class ServerProcess : IAsyncDisposable
         int exitCode = line is null ? await run.WaitForExitAsync() : -1;
         string error = run.Error;
         await run.DisposeAsync();
+        if (exitCode == PortInUse) return null;
         throw new InvalidOperationException($"The server wrote '{line}' instead of its ready line ({exitCode}): {error}");
     }
 

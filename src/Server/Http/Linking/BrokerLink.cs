@@ -80,12 +80,21 @@ internal sealed class BrokerLink : IAsyncDisposable
     public static EQueueException Malformed(Opcode opcode) =>
         new(ErrorCode.InternalError, $"The broker's answer to {opcode} does not follow the protocol.");
 
+    /// <exception cref="EQueueException">A text is longer than requests can carry.</exception>
     public static FrameBuffer Encode<T>(IPayload<T> request)
         where T : IPayload<T>
     {
         FrameBuffer frame = FrameBuffer.Rent();
-        request.Write(new PayloadWriter(frame));
-        return frame;
+        try
+        {
+            request.Write(new PayloadWriter(frame));
+            return frame;
+        }
+        catch (ArgumentException exception)
+        {
+            frame.Dispose();
+            throw new EQueueException(ErrorCode.InvalidArgument, exception.Message, exception);
+        }
     }
 
     public ValueTask DisposeAsync() => _remoting.DisposeAsync();
@@ -108,16 +117,8 @@ internal sealed class BrokerLink : IAsyncDisposable
             : throw Malformed(Opcode.Hello);
     }
 
-    private static EQueueException ReadRefusal(in ResponseFrame response)
-    {
-        var code = (ErrorCode)response.Header.Error;
-        return Payload.TryRead(response.Payload.Span, out ErrorDetail detail)
-            ? new EQueueException(code, detail.Message ?? ErrorCodes.Describe(code) + ".")
-            {
-                RetryAfter = detail.RetryAfter,
-            }
-            : new EQueueException(code);
-    }
+    private static EQueueException ReadRefusal(in ResponseFrame response) =>
+        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.Payload.Span);
 
     private static Exception ToFault(RemotingException exception, CancellationToken cancellationToken)
     {

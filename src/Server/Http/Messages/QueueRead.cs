@@ -1,19 +1,15 @@
-using System.Buffers.Binary;
 using System.Text;
-using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Remoting;
 
 namespace EQueue.Server.Http;
 
 /// <summary>Reads messages of one queue: single fetches, decoded for people.</summary>
-/// <remarks>An entry is a header of 48 bytes or more, then the batch (docs/storage-format.md): its size stands at 0,
-/// the stored time at 24, the kind at 32 and the header's length at 33. The batch's CRC is checked here.</remarks>
+/// <remarks>The CRC of each batch is checked here.</remarks>
 /// <param name="call">The request.</param>
 /// <param name="queue">Which queue.</param>
 internal sealed class QueueRead(ApiCall call, QueueRoute queue)
 {
-    private const int EntryHeaderSize = 48;
     private const int MostPlainBytes = 64 << 20;
 
     private readonly List<MessageBody> _messages = [];
@@ -111,20 +107,13 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
     private long ReadEntries(ReadOnlyMemory<byte> entries, long from, int limit)
     {
         long reached = from;
-        while (entries.Length >= EntryHeaderSize && _messages.Count < limit)
+        while (!entries.IsEmpty && _messages.Count < limit)
         {
-            ReadOnlySpan<byte> header = entries.Span;
-            int size = BinaryPrimitives.ReadInt32LittleEndian(header);
-            int headerSize = header[33];
-            if (headerSize < EntryHeaderSize || size < headerSize || size > entries.Length)
+            if (!EntryView.TryRead(entries.Span, out EntryView entry))
                 throw BrokerLink.Malformed(Opcode.Fetch);
-            if (header[32] == (byte)EntryKind.Messages)
-            {
-                long storedMs = BinaryPrimitives.ReadInt64LittleEndian(header[24..]);
-                reached = ReadBatch(entries[headerSize..size], storedMs, reached, limit);
-            }
-
-            entries = entries[size..];
+            if (entry.Kind == EntryView.MessagesKind)
+                reached = ReadBatch(entries[entry.HeaderSize..entry.Size], entry.StoredTimeMs, reached, limit);
+            entries = entries[entry.Size..];
         }
 
         return reached;

@@ -1,15 +1,13 @@
 using System.Buffers.Binary;
-using EQueue.Protocol;
 
-namespace EQueue.Client;
+namespace EQueue.Protocol;
 
 /// <summary>
 /// One entry as the log stores it and a fetch gives it: the fields of its header that a reader needs, then the batch.
 /// </summary>
 /// <remarks>
 /// Little-endian; the whole table is in docs/storage-format.md. The header's own CRC is seeded with the log's id and is
-/// the
-/// broker's to check; the batch's CRC is checked here.
+/// the broker's to check; the batch's CRC is the reader's.
 /// <code>
 /// offset size field
 /// 0      4    size of the entry, u32
@@ -21,7 +19,14 @@ namespace EQueue.Client;
 /// 36     4    tag bits, u32
 /// </code>
 /// </remarks>
-internal readonly record struct EntryView(
+/// <param name="Size">Bytes of the whole entry.</param>
+/// <param name="Queue">The queue whose messages the batch holds.</param>
+/// <param name="Epoch">The opening of the log that stamped the entry.</param>
+/// <param name="StoredTimeMs">When it was stamped; Unix ms.</param>
+/// <param name="Kind">What it holds; <see cref="MessagesKind"/> or something a reader passes over.</param>
+/// <param name="HeaderSize">Bytes before the batch, 48 or more.</param>
+/// <param name="TagBits">As <see cref="Protocol.TagBits"/> makes them; all ones: unknown.</param>
+public readonly record struct EntryView(
     int Size, QueueId Queue, int Epoch, long StoredTimeMs, byte Kind, int HeaderSize, uint TagBits)
 {
     /// <summary>Entries with messages; others are passed over.</summary>
@@ -30,6 +35,7 @@ internal readonly record struct EntryView(
     private const int MinHeaderSize = 48;
 
     /// <summary>Reads the entry at the start of <paramref name="rest"/>, which then holds it whole.</summary>
+    /// <returns>Whether it is all there, and its sizes fit each other.</returns>
     public static bool TryRead(ReadOnlySpan<byte> rest, out EntryView entry)
     {
         entry = default;
