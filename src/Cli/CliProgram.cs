@@ -71,6 +71,8 @@ internal static class CliProgram
         root.Subcommands.Add(PerfCommand.Create(options, streams));
         root.Subcommands.Add(ContextCommands.Create(options, streams));
         root.Subcommands.Add(LogCommands.Create(options, streams));
+        root.Subcommands.Add(BackupCommands.CreateBackup(options, streams));
+        root.Subcommands.Add(BackupCommands.CreateRestore(options, streams));
         // The last one: it knows all the others.
         root.Subcommands.Add(CompletionCommands.Create(options, streams, root, configuration));
         return root;

@@ -39,6 +39,8 @@ internal static class ExitCode
         OperationCanceledException => Interrupted,
         FileNotFoundException or DirectoryNotFoundException => NotFound,
         DiskException { Fault: DiskFault.NotFound } => NotFound,
+        BackupException { Fault: BackupFault.NoBackup } => NotFound,
+        BackupException => Refused,
         StoreFormatException => Damaged,
         _ => Failed,
     };

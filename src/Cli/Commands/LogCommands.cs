@@ -20,6 +20,16 @@ internal static class LogCommands
         return log;
     }
 
+    /// <summary>The full path of a broker's data directory.</summary>
+    /// <exception cref="DirectoryNotFoundException">There is no such directory, or no store in it.</exception>
+    public static string DataDirectory(string directory)
+    {
+        string path = Path.GetFullPath(directory);
+        return Directory.Exists(Path.Combine(path, "logs"))
+            ? path
+            : throw new DirectoryNotFoundException($"{path} is no data directory of a broker.");
+    }
+
     private static Argument<string> DirectoryArgument() => new("dir") { Description = "The broker's data directory." };
 
     private static Command CreateVerify(GlobalOptions options, CliStreams streams)
@@ -34,9 +44,12 @@ internal static class LogCommands
         };
         command.SetAction((parsed, cancellationToken) =>
         {
-            LogVerification found = LogVerifier.Verify(ReadDirectory(parsed, directory), cancellationToken);
+            string path = DataDirectory(parsed.GetRequiredValue(directory));
+            bool isJson = options.IsJson(parsed);
+            LogVerification found = ProgressBar.Run(
+                streams, isJson, "verify", progress => LogVerifier.Verify(path, progress, cancellationToken));
             var output = new BufferedStream(streams.Output);
-            if (options.IsJson(parsed)) WriteJson(output, found);
+            if (isJson) WriteJson(output, found);
             else WriteText(output, found);
             output.Flush();
             return Task.FromResult(found.BadRanges.Count == 0 ? ExitCode.Done : ExitCode.Damaged);
@@ -61,7 +74,7 @@ internal static class LogCommands
         {
             if (parsed.GetValue(from) < 0) throw new UsageException("--from must be 0 or more.");
             if (parsed.GetValue(count) is < 1) throw new UsageException("--count must be 1 or more.");
-            LogInspector log = LogInspector.Open(ReadDirectory(parsed, directory));
+            LogInspector log = LogInspector.Open(DataDirectory(parsed.GetRequiredValue(directory)));
             var output = new BufferedStream(streams.Output);
             var writer = new LogWriter(output, options.IsJson(parsed));
             writer.WriteStore(log);
@@ -85,15 +98,6 @@ internal static class LogCommands
             return Task.FromResult(ExitCode.Done);
         });
         return command;
-    }
-
-    /// <exception cref="DirectoryNotFoundException">There is no such directory, or no store in it.</exception>
-    private static string ReadDirectory(ParseResult parsed, Argument<string> directory)
-    {
-        string path = Path.GetFullPath(parsed.GetRequiredValue(directory));
-        return Directory.Exists(Path.Combine(path, "logs"))
-            ? path
-            : throw new DirectoryNotFoundException($"{path} is no data directory of a broker.");
     }
 
     private static void WriteText(Stream output, LogVerification found)

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Text;
 using System.Text.Json;
+using EQueue.MessageStore;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
@@ -42,9 +43,11 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
     {
         UsageException => "Usage",
         OperationCanceledException => nameof(ErrorCode.Cancelled),
+        DiskException { Fault: DiskFault.Full } => nameof(ErrorCode.StorageFull),
         _ => ExitCode.Of(exception) switch
         {
             ExitCode.NotFound => "NotFound",
+            ExitCode.Refused => "Refused",
             ExitCode.Damaged => nameof(ErrorCode.DamagedData),
             _ => "Failed",
         },

@@ -1,3 +1,4 @@
+using EQueue.MessageStore;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
@@ -10,6 +11,18 @@ internal static class NextStep
     {
         PartlyDoneException { InnerException: EQueueException cause } => Of(cause.Code),
         EQueueException failure => Of(failure.Code),
+        BackupException refusal => Of(refusal.Fault),
+        DiskException { Fault: DiskFault.Full } =>
+            "make room on that disk and run it again; a backup goes on where it was",
+        _ => null,
+    };
+
+    private static string? Of(BackupFault fault) => fault switch
+    {
+        BackupFault.NoBackup => "equeue backup DIR --data DATA makes one there",
+        BackupFault.WrongDirectory => "name another directory, which is new or empty",
+        BackupFault.OtherStore => "each broker needs a backup directory of its own: name another one",
+        BackupFault.InUse => "wait until it has ended, or stop it, and try again",
         _ => null,
     };
 

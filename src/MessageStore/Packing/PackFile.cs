@@ -94,8 +94,7 @@ internal sealed record PackFile(string Path, int Generation, LogPosition From, L
         if (verdict == FileVerdict.Valid && header!.IsPacked && header.BasePosition == from)
             return new PackFile(path, generation, from, header.PackedTo, header.CreatedMs);
         if (verdict == FileVerdict.Refused)
-            throw new StoreFormatException(
-                path, "the segment was written by a later version, which this one must not touch.");
+            throw LaterVersion.Refuse(disk, path);
 
         // The index says the same of the range.
         verdict = SectionFileReader.TryOpen(

@@ -48,14 +48,13 @@ internal sealed class LogContents
         string path = LogFiles.StoreFile(dataDirectory);
         FileVerdict verdict =
             StoreHeader.Read(WholeFile.Read(disk, path, StoreHeader.MaxLength), out StoreHeader? store);
+        if (verdict == FileVerdict.Refused)
+            throw LaterVersion.Refuse(disk, path);
         if (verdict != FileVerdict.Valid)
         {
-            throw new StoreFormatException(path, verdict switch
-            {
-                FileVerdict.Empty => "there is no store here.",
-                FileVerdict.Refused => "the store was written by a later version.",
-                _ => "the file is damaged; opening the store rebuilds it from the segments.",
-            });
+            throw new StoreFormatException(path, verdict == FileVerdict.Empty
+                ? "there is no store here."
+                : "the file is damaged; opening the store rebuilds it from the segments.");
         }
 
         var contents = new LogContents(disk, dataDirectory, store!);
@@ -109,6 +108,12 @@ internal sealed class LogContents
         }
     }
 
+    /// <summary>Bytes of all segments and packs.</summary>
+    public long SizeOfLog() => _disk.List(Directory)
+        .Where(entry => LogFiles.TryParse(entry.Name, LogFiles.SegmentSuffix, out _)
+            || entry.Name.EndsWith(PackFile.Suffix, StringComparison.Ordinal))
+        .Sum(entry => entry.Size);
+
     /// <summary>Reads a segment's header; refuses later versions and other stores.</summary>
     public FileVerdict ReadHeader(LogPosition basePosition, out SegmentHeader? header) =>
         ReadHeader(LogFiles.Segment(Directory, basePosition), basePosition, out header);
@@ -118,7 +123,7 @@ internal sealed class LogContents
     {
         FileVerdict verdict = SegmentHeader.Read(WholeFile.Read(_disk, path, SegmentHeader.Length), out header);
         if (verdict == FileVerdict.Refused)
-            throw new StoreFormatException(path, "the segment was written by a later version.");
+            throw LaterVersion.Refuse(_disk, path);
         bool isForeign = verdict == FileVerdict.Valid
             && (header!.StoreId != Store.StoreId || header.LogId != Store.LogIds[0]
                 || header.BasePosition != basePosition);

@@ -14,14 +14,28 @@ public static class LogVerifier
     /// <exception cref="StoreFormatException">The folder holds no store, or one of a later version.</exception>
     /// <exception cref="DiskException">The disk failed.</exception>
     public static LogVerification Verify(string dataDirectory, CancellationToken cancellationToken) =>
-        Verify(PortableDisk.ForThisSystem(), Path.GetFullPath(dataDirectory), cancellationToken);
+        Verify(dataDirectory, progress: null, cancellationToken);
 
-    internal static LogVerification Verify(IDisk disk, string dataDirectory, CancellationToken cancellationToken) =>
-        LogContents.Look(disk, dataDirectory, contents => Verify(disk, contents, cancellationToken));
+    /// <inheritdoc cref="Verify(string, CancellationToken)"/>
+    /// <param name="dataDirectory">The folder of the store.</param>
+    /// <param name="progress">Called on the same thread after each MiB or so of entries.</param>
+    /// <param name="cancellationToken">Looked at between segments.</param>
+    public static LogVerification Verify(
+        string dataDirectory, Action<FileProgress>? progress, CancellationToken cancellationToken) => Verify(
+            PortableDisk.ForThisSystem(), Path.GetFullPath(dataDirectory), cancellationToken, progress);
 
-    private static LogVerification Verify(IDisk disk, LogContents contents, CancellationToken cancellationToken)
+    internal static LogVerification Verify(
+        IDisk disk,
+        string dataDirectory,
+        CancellationToken cancellationToken,
+        Action<FileProgress>? progress = null) => LogContents.Look(
+            disk, dataDirectory, contents => Verify(disk, contents, progress, cancellationToken));
+
+    private static LogVerification Verify(
+        IDisk disk, LogContents contents, Action<FileProgress>? progress, CancellationToken cancellationToken)
     {
         long entries = 0, messages = 0;
+        var meter = new VerifyMeter(contents.SizeOfLog(), progress);
         var badRanges = new List<BadRange>();
         foreach (LogPosition basePosition in contents.Bases)
         {
@@ -52,6 +66,7 @@ public static class LogVerifier
         void Count(SegmentScanner scanner)
         {
             entries++;
+            meter.Add(scanner.Header.Size);
             if (scanner.Header.Kind == EntryKind.Messages
                 && RecordBatch.TryReadHeader(scanner.Batch, out RecordBatchHeader batch, out _))
             {
@@ -82,4 +97,22 @@ public static class LogVerifier
 
     private static string NameOf(LogContents contents, LogPosition basePosition) =>
         Path.GetFileName(LogFiles.Segment(contents.Directory, basePosition));
+
+    /// <summary>Tells of progress in steps that cost nothing beside the reading.</summary>
+    private sealed class VerifyMeter(long totalBytes, Action<FileProgress>? progress)
+    {
+        private const long StepBytes = 1 << 20;
+
+        private long _done;
+        private long _told;
+
+        public void Add(int bytes)
+        {
+            _done += bytes;
+            if (_done - _told < StepBytes)
+                return;
+            _told = _done;
+            progress?.Invoke(new FileProgress(_done, Math.Max(_done, totalBytes)));
+        }
+    }
 }

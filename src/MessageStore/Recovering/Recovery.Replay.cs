@@ -19,8 +19,7 @@ internal sealed partial class Recovery
             FileVerdict verdict =
                 SnapshotReader.TryOpen(_disk, path, _logId, snapshots[i], out SnapshotReader? snapshot);
             if (verdict == FileVerdict.Refused)
-                throw new StoreFormatException(
-                    path, "the snapshot was written by a later version, which this one must not touch.");
+                throw LaterVersion.Refuse(_disk, path);
             using (snapshot)
             {
                 if (verdict != FileVerdict.Valid || !snapshot!.Verify())

@@ -58,6 +58,7 @@ internal sealed partial class Recovery
 
     private RecoveredLog Recover(CancellationToken cancellationToken)
     {
+        RestoreMarker.Check(_disk, _options.DataDirectory);
         List<PackFile> packs = PackFile.Find(_disk, _directory, out List<string> replaced);
         List<LogPosition> bases = LogFiles.Find(_disk, _directory, LogFiles.SegmentSuffix);
         foreach (LogPosition covered in bases.Where(position => packs.Any(pack => pack.Covers(position))))
@@ -101,8 +102,7 @@ internal sealed partial class Recovery
         }
 
         if (verdict == FileVerdict.Refused)
-            throw new StoreFormatException(
-                path, "the store was written by a later version, which this one must not touch.");
+            throw LaterVersion.Refuse(_disk, path);
         foreach (LogPosition basePosition in bases)
         {
             if (ReadHeader(basePosition, out SegmentHeader? segment) != FileVerdict.Valid)
@@ -125,8 +125,7 @@ internal sealed partial class Recovery
         FileVerdict verdict = ReadHeader(basePosition, out SegmentHeader? header);
         string path = LogFiles.Segment(_directory, basePosition);
         if (verdict == FileVerdict.Refused)
-            throw new StoreFormatException(
-                path, "the segment was written by a later version, which this one must not touch.");
+            throw LaterVersion.Refuse(_disk, path);
         if (verdict == FileVerdict.Valid && (header!.StoreId != _store.StoreId || header.LogId != _logId))
         {
             throw new StoreFormatException(

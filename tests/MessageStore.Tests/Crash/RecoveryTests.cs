@@ -318,6 +318,10 @@ public sealed class RecoveryTests
         StoreFormatException refusal = await Assert.ThrowsAsync<StoreFormatException>(() => OpenAsync(disk, new MemoryState()));
         Assert.Equal(path, refusal.Path);
         Assert.Equal(before, Describe(disk));
+        if (field == 8)
+            Assert.Contains("format version 3, this build reads version 1", refusal.Message, StringComparison.Ordinal);
+        if (field == 16)
+            Assert.Contains("features that this build does not know (0x2)", refusal.Message, StringComparison.Ordinal);
     }
 
     private static void ChangeLast(SimulatedDisk disk, Func<EntryHeader, EntryHeader> change)

@@ -43,6 +43,28 @@ public sealed class GoldenByteTests
     }
 
     [Fact]
+    public void GivenTheListOfABackup_WhenWritten_ThenItsBytesAreThose()
+    {
+        var manifest = new BackupManifest(
+            new SectionFileHeader
+            {
+                StoreId = StoreId,
+                LogId = LogId,
+                StartPosition = new LogPosition(512),
+                EndPosition = new LogPosition(70_000),
+                Epoch = 3,
+                CreatedMs = 1_700_000_000_000,
+            },
+            [new BackupFile("store", 76, 0x01020304), new BackupFile("logs/0/00000000000000000512.log", 4_242, 0xfffefdfc)]);
+        manifest.Write(_disk, "/g");
+        GoldenFile.Check("backup-v1.bin", _disk.ReadAll("/g/backup"));
+        BackupManifest read = BackupManifest.Read(_disk, "/g")!;
+        Assert.Equal(manifest.Files, read.Files);
+        Assert.Equal(manifest.Header.EndPosition, read.Header.EndPosition);
+        Assert.Equal("logs/0/00000000000000000512.log.4242.fffefdfc", read.Files[1].StoredName);
+    }
+
+    [Fact]
     public void GivenASealWithoutBatch_WhenWritten_ThenItsBytesAreThose()
     {
         byte[] bytes = new byte[EntryHeader.Length];
