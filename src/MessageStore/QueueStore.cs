@@ -48,7 +48,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
         _openSegments = new OpenSegments(disk, recovered.LogId);
-        _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.Batches);
+        _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);
         var finder = new EntryFinder(_log, _openSegments);
         _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, RebuildIndex, logger);

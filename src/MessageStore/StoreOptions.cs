@@ -73,9 +73,9 @@ public sealed record StoreOptions
     /// <summary>Queues that may exist at once; 1 or more.</summary>
     public int MaxQueues { get; init; } = 1_000_000;
 
-    /// <summary>Bytes a second that all readers of cold messages together get from disk while messages are appended;
-    /// 1 MiB or more.</summary>
-    public long ColdReadBytesPerSecond { get; init; } = 128L << 20;
+    /// <summary>Bytes a second that all readers of cold messages together get from disk while messages are appended, or
+    /// twice what is appended if that is more; 1 MiB or more.</summary>
+    public long ColdReadBytesPerSecond { get; init; } = 64L << 20;
 
     /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
     public int ReaderThreads { get; init; } = 2;

@@ -29,7 +29,7 @@ public sealed class SettingTableTests
         ("Store:TailMemoryBytes", "33554432", "1073741824", "32767"),
         ("Store:PageCacheBytes", "268435456", "0", "-1"),
         ("Store:MaxLogBytes", "0", "9000000000", "all"),
-        ("Store:ColdReadBytesPerSecond", "134217728", "1048576", "1048575"),
+        ("Store:ColdReadBytesPerSecond", "67108864", "1048576", "1048575"),
         ("Store:PackBytesPerSecond", "33554432", "65536", "65535"),
         ("Store:ScrubBytesPerSecond", "4194304", "0", "1"),
         ("Store:ScrubInterval", "1.00:00:00", "30.00:00:00", "0.5s"),

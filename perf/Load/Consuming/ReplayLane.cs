@@ -33,9 +33,6 @@ internal sealed class ReplayLane : IAsyncDisposable
     /// <summary>Messages read, all times together.</summary>
     public long Count => Volatile.Read(ref _count);
 
-    /// <summary>When reading ended, on <see cref="Clock"/>.</summary>
-    public long EndNs { get; private set; }
-
     /// <summary>Finds the ends up to which the next time through goes.</summary>
     public async Task AssignAsync(CancellationToken cancellationToken)
     {
@@ -53,8 +50,6 @@ internal sealed class ReplayLane : IAsyncDisposable
             PageCache.LetGo(_order.Directory);
             await ReadAgainAsync(stop);
         }
-
-        EndNs = Clock.NowNs;
     }
 
     public async ValueTask DisposeAsync()

@@ -44,9 +44,11 @@ internal sealed class ReplayRole : IRole
 
     private async Task<ReplayResult> StopAsync(JudgeOrder order, CancellationToken cancellationToken)
     {
+        // What is still read after this is not read beside producers.
+        var count = _lanes.Sum(lane => lane.Count);
+        var end = ProcessFigures.Take();
         await _stop.CancelAsync();
         await _reading.WaitAsync(cancellationToken);
-        var end = ProcessFigures.Take();
         long missing = 0, duplicated = 0, reordered = 0, damaged = 0;
         foreach (var lane in _lanes)
         {
@@ -59,9 +61,9 @@ internal sealed class ReplayRole : IRole
             }
         }
 
-        var seconds = (_lanes.Max(lane => lane.EndNs) - _start!.TakenNs) / 1e9;
+        var seconds = (end.TakenNs - _start!.TakenNs) / 1e9;
         var verdict = new CheckResult(missing, duplicated, reordered, damaged);
-        return new ReplayResult(_lanes.Sum(lane => lane.Count), seconds, verdict, _start, end);
+        return new ReplayResult(count, seconds, verdict, _start, end);
     }
 }
 
@@ -81,6 +83,6 @@ internal sealed record ReplayOrder(
     int SlotCount,
     Plant Plant);
 
-/// <summary>What they read.</summary>
+/// <summary>What they read until they were told that they may end.</summary>
 internal sealed record ReplayResult(
     long Messages, double Seconds, CheckResult Check, ProcessFigures Start, ProcessFigures End);

@@ -13,6 +13,7 @@ internal sealed partial class CommitLog
     private bool _durableWanted;
     private long _appends;
     private long _batches;
+    private long _messageBytes;
     private long _duplicates;
     private long _stateBytes;
 
@@ -210,6 +211,7 @@ internal sealed partial class CommitLog
             _state.Producers.Stored(producer, queue.Id, header.BaseSequence, count, firstOffset, end, nowMs);
         }
         _batches++;
+        _messageBytes += batch.Length;
         item.Error = ErrorCode.None;
         item.FirstOffset = new QueueOffset(firstOffset);
         item.StoredTimeMs = nowMs;

@@ -104,8 +104,8 @@ internal sealed partial class CommitLog : IDisposable
 
     public long Staged => Volatile.Read(ref _staged);
 
-    /// <summary>Batches of messages appended since the opening.</summary>
-    public long Batches => Volatile.Read(ref _batches);
+    /// <summary>Bytes of the batches of messages appended since the opening.</summary>
+    public long MessageBytes => Volatile.Read(ref _messageBytes);
 
     /// <summary>The files in the order of positions; the last takes the appends.</summary>
     public Segment[] Segments => Volatile.Read(ref _segments);
@@ -117,7 +117,7 @@ internal sealed partial class CommitLog : IDisposable
     public StoreFigures Figures => new()
     {
         Appends = Volatile.Read(ref _appends),
-        Batches = Batches,
+        Batches = Volatile.Read(ref _batches),
         DuplicateBatches = Volatile.Read(ref _duplicates),
         BytesWritten = Volatile.Read(ref _bytesWritten),
         Writes = Volatile.Read(ref _writes),

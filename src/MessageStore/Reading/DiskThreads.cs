@@ -24,15 +24,21 @@ internal abstract class DiskWork
 /// <remarks>
 /// The threads start with the first read. At the bound of waiting reads the answer is LimitReached. While messages are
 /// appended, what is read beyond the budget of a moment delays the reads that follow: consumers that catch up leave
-/// something of disk and processors to those who keep up.
+/// something of disk and processors to those who keep up. The budget is at least twice what is appended, for nobody
+/// catches up with less.
 /// </remarks>
 /// <param name="count">Threads.</param>
-/// <param name="bytesPerSecond">The budget of all of them beside appends.</param>
-/// <param name="appends">Counts the batches appended.</param>
-internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> appends)
+/// <param name="bytesPerSecond">The least budget of all of them beside appends.</param>
+/// <param name="appendedBytes">Bytes of messages appended since the opening.</param>
+internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> appendedBytes)
 {
+    private const int BudgetToAppends = 2;
+
     /// <summary>So long after an append the budget still holds.</summary>
     private static readonly TimeSpan AppendPause = TimeSpan.FromSeconds(1);
+
+    /// <summary>What is appended in a second is measured over at least so long.</summary>
+    private static readonly TimeSpan RatePeriod = TimeSpan.FromMilliseconds(250);
 
     /// <summary>Shorter delays are saved up: a thread that sleeps for less is woken too late anyway.</summary>
     private static readonly TimeSpan ShortestDelay = TimeSpan.FromMilliseconds(2);
@@ -47,8 +53,11 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
     private long _sweep;
     private bool _isStopping;
     private long _paidUntil;
-    private long _seenAppends = -1;
-    private long _appendSeen;
+    private long _appended = -1;
+    private long _appendedAt;
+    private long _sampled;
+    private long _sampledAt;
+    private double _appendedPerSecond;
 
     public void Add(DiskWork work)
     {
@@ -106,23 +115,33 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
 
     private void Charge(long bytes)
     {
-        long ticks = (long)((double)bytes / bytesPerSecond * Stopwatch.Frequency);
         lock (_gate)
         {
             long now = Stopwatch.GetTimestamp();
-            _paidUntil = IsAppended(now) ? Math.Max(_paidUntil, now) + ticks : now;
+            long ticks = (long)(bytes / BudgetAt(now) * Stopwatch.Frequency);
+            _paidUntil = Math.Max(_paidUntil, now) + ticks;
         }
     }
 
-    /// <summary>Whether there are producers to leave something to; under the gate.</summary>
-    private bool IsAppended(long now)
+    /// <summary>Bytes a second; infinite while there are no producers to leave something to. Under the gate.</summary>
+    private double BudgetAt(long now)
     {
-        if (appends() is var count && count != _seenAppends)
+        long appended = appendedBytes();
+        if (appended != _appended)
         {
-            _seenAppends = count;
-            _appendSeen = now;
+            _appended = appended;
+            _appendedAt = now;
         }
-        return Stopwatch.GetElapsedTime(_appendSeen, now) < AppendPause;
+        TimeSpan sinceSample = Stopwatch.GetElapsedTime(_sampledAt, now);
+        if (sinceSample >= RatePeriod)
+        {
+            _appendedPerSecond = (appended - _sampled) / sinceSample.TotalSeconds;
+            _sampled = appended;
+            _sampledAt = now;
+        }
+        return Stopwatch.GetElapsedTime(_appendedAt, now) < AppendPause
+            ? Math.Max(bytesPerSecond, BudgetToAppends * _appendedPerSecond)
+            : double.PositiveInfinity;
     }
 
     /// <summary>Waits, without the gate, until what was read is paid for; under the gate.</summary>

@@ -44,8 +44,8 @@ internal static class StoreSettings
             (options, value) => options.WithStore(store => store with { MaxLogBytes = value == 0 ? null : value }),
             options => options.Broker.Store.MaxLogBytes ?? 0),
         SettingKinds.Number("Store:ColdReadBytesPerSecond",
-            "what all consumers that are far behind together read from disk while producers send; without a limit when "
-            + "none has sent for a second",
+            "what all consumers that are far behind together read from disk while producers send, or twice what those "
+            + "send if that is more; without a limit when none has sent for a second",
             1 << 20, long.MaxValue,
             (options, value) => options.WithStore(store => store with { ColdReadBytesPerSecond = value }),
             options => options.Broker.Store.ColdReadBytesPerSecond),
