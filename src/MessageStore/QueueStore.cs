@@ -231,6 +231,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken) =>
         new(_diskReader.ReadAsync(queue, from, maxBytes, tagMask, destination, cancellationToken));
 
+    /// <summary>What cold reads may take of the disk now, bytes a second; infinite while nobody appends.</summary>
+    public double ColdReadBudget => _diskThreads.Budget;
+
     /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible, or the queue is
     /// gone.</summary>
     /// <returns>False when that is so now: the signal is not called.</returns>

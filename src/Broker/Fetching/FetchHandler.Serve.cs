@@ -9,9 +9,12 @@ internal sealed partial class FetchHandler
 {
     private const int DiskReadsPerAnswer = 4;
 
-    /// <summary>Cold bytes come in many small answers: a large one would hold cores and socket long enough to be felt
-    /// by those who keep up (docs/performance.md has the figures).</summary>
-    private const int ColdBytesPerAnswer = 128 << 10;
+    /// <summary>Cold bytes come in small answers beside producers: a large one would hold cores and socket long enough
+    /// to be felt by them. An answer holds what the budget gives in so many parts of a second, within bounds.</summary>
+    private const int ColdAnswersPerSecond = 512;
+
+    private const int LeastColdBytes = 128 << 10;
+    private const int MostColdBytes = 1 << 20;
 
     /// <summary>Queues passed over in search of one that memory serves.</summary>
     private const int MaxSkipped = 64;
@@ -97,6 +100,7 @@ internal sealed partial class FetchHandler
         answer.Frame!.Reserve(FetchResponseHeader.Size);
         int turns = session.ReadyCount;
         int longest = session.Peer.MaxFrameBytes - FrameHeader.Size;
+        int mostCold = (int)Math.Clamp(_store.ColdReadBudget / ColdAnswersPerSecond, LeastColdBytes, MostColdBytes);
         while (turns-- > 0
             && answer.EntryBytes < answer.Limit
             && answer.Frame.WrittenCount + FrameMargin < longest
@@ -120,7 +124,7 @@ internal sealed partial class FetchHandler
             ReadResult read = Read(session, queue, maxBytes, answer.Frame);
             if (read.NeedsDisk)
             {
-                int coldRoom = ColdBytesPerAnswer - answer.ColdBytes;
+                int coldRoom = mostCold - answer.ColdBytes;
                 if (coldRoom <= 0 || answer.DiskReads++ >= DiskReadsPerAnswer)
                 {
                     answer.Frame.Truncate(start);

@@ -58,6 +58,10 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
     private long _sampled;
     private long _sampledAt;
     private double _appendedPerSecond;
+    private double _budget = bytesPerSecond;
+
+    /// <summary>The budget of the last read, bytes a second; infinite when nobody appended.</summary>
+    public double Budget => Volatile.Read(ref _budget);
 
     public void Add(DiskWork work)
     {
@@ -118,7 +122,8 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
         lock (_gate)
         {
             long now = Stopwatch.GetTimestamp();
-            long ticks = (long)(bytes / BudgetAt(now) * Stopwatch.Frequency);
+            Volatile.Write(ref _budget, BudgetAt(now));
+            long ticks = (long)(bytes / _budget * Stopwatch.Frequency);
             _paidUntil = Math.Max(_paidUntil, now) + ticks;
         }
     }
