@@ -42,19 +42,21 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         var share = (plan.Messages!.Value + plan.Producers - 1) / plan.Producers;
         var shares = Enumerable.Repeat(share, plan.Producers).ToArray();
         await SendAsync(new SendOrder(0, shares, null), cancellationToken);
-        if (plan.Warmup > 0)
-            await SendAsync(new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
     }
 
     public async Task<Figures> MeasureAsync(CancellationToken cancellationToken)
     {
+        // Most is dropped here: a gigabyte of pages given back keeps a virtual machine busy for a second or two.
+        PageCache.Drop(_broker!.DataDirectory);
+        if (plan.Warmup > 0)
+            await SendAsync(new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
         var paced = new SendOrder(plan.Seconds, null, plan.Rate);
         var alone = await SendAsync(paced, cancellationToken);
 
         await using var replay = session.Start(RoleList.Replay);
         var known = _sent;
         await replay.CallAsync("prepare", NewReplayOrder(), cancellationToken);
-        PageCache.Drop(_broker!.DataDirectory);
+        PageCache.Drop(_broker.DataDirectory);
         var before = await _broker.ReadStatsAsync(cancellationToken);
         await replay.CallAsync("start", null, cancellationToken);
         var beside = await SendAsync(paced, cancellationToken);
