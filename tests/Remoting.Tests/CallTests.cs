@@ -100,6 +100,35 @@ public sealed class CallTests
     }
 
     [Fact]
+    public async Task GivenSpansAmongBuffers_WhenInvoked_ThenEachGetsItsAnswerAndTheSpanIsFreeAtOnce()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        byte[][] contents = [.. Enumerable.Range(0, 1500).Select(i => Calls.Content(i, i % 50 == 0 ? 40_000 : i % 2000))];
+        byte[] shared = new byte[40_000];
+        var calls = new ValueTask<ResponseFrame>[contents.Length];
+        for (int i = 0; i < contents.Length; i++)
+        {
+            contents[i].CopyTo(shared, 0);
+            calls[i] = i % 3 == 0
+                ? client.InvokeAsync(
+                    Calls.Buffer(contents[i]), ScriptedHandler.Echo, 1, Calls.Timeout, CancellationToken.None)
+                : client.InvokeAsync(
+                    shared.AsSpan(0, contents[i].Length), ScriptedHandler.Echo, 1, Calls.Timeout,
+                    CancellationToken.None);
+            shared.AsSpan().Clear();
+        }
+
+        for (int i = 0; i < contents.Length; i++)
+        {
+            using ResponseFrame answer = await calls[i];
+            Assert.Equal(contents[i], answer.Payload.ToArray());
+        }
+
+        Assert.Equal((0, 0), (client.InFlight, client.QueuedBytes));
+    }
+
+    [Fact]
     public async Task GivenASpan_WhenItMayNotBeSent_ThenItIsRefusedLikeABuffer()
     {
         await using TestServer server = await TestServer.StartAsync();
@@ -110,11 +139,22 @@ public sealed class CallTests
         RemotingException refusal = await Assert.ThrowsAsync<RemotingException>(
             async () => await client.SendOnewayAsync([1], ScriptedHandler.Echo, 1, new CancellationToken(true)));
         Assert.Equal(RemotingError.Cancelled, refusal.Error);
+        await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
+            async () => await InvokeAsync(FrameHeader.PingOpcode, CancellationToken.None));
+        refusal = await Assert.ThrowsAsync<RemotingException>(
+            async () => await InvokeAsync(ScriptedHandler.Echo, new CancellationToken(true)));
+        Assert.Equal(RemotingError.Cancelled, refusal.Error);
         await client.DisposeAsync();
         refusal = await Assert.ThrowsAsync<RemotingException>(
             async () => await client.SendOnewayAsync([1], ScriptedHandler.Echo, 1, CancellationToken.None));
         Assert.Equal(RemotingError.Disposed, refusal.Error);
-        Assert.Empty(server.Handler.Oneways);
+        refusal = await Assert.ThrowsAsync<RemotingException>(
+            async () => await InvokeAsync(ScriptedHandler.Echo, CancellationToken.None));
+        Assert.Equal(RemotingError.Disposed, refusal.Error);
+        Assert.Equal(1, server.Handler.FrameCount);
+
+        ValueTask<ResponseFrame> InvokeAsync(byte opcode, CancellationToken cancellationToken) =>
+            client.InvokeAsync([1], opcode, 1, Calls.Timeout, cancellationToken);
     }
 
     [Fact]

@@ -82,9 +82,9 @@ internal sealed class RemotingClientRole : IRole
         while (true)
         {
             var isSampled = (_next & SampleMask) == 0;
-            if (!TryNext(out var request))
+            if (!TryNumberBody())
                 break;
-            var call = client.InvokeAsync(request, Opcode, Version, Timeout, cancellationToken);
+            var call = client.InvokeAsync(_body, Opcode, Version, Timeout, cancellationToken);
             calls[(_next - 1 - first) % inFlight] = isSampled
                 ? new ValueTask<ResponseFrame>(TimeAsync(call, Clock.NowNs))
                 : call;
@@ -98,20 +98,13 @@ internal sealed class RemotingClientRole : IRole
 
     private void InvokeInTurn(RemotingClient client)
     {
-        while (TryNext(out var request))
+        while (TryNumberBody())
         {
             var startNs = Clock.NowNs;
-            var answer = client.Invoke(request, Opcode, Version, Timeout);
+            var answer = client.Invoke(FrameBuffer.Of(_body), Opcode, Version, Timeout);
             _latency.Record(Clock.NowNs - startNs);
             Take(answer, _next - 1);
         }
-    }
-
-    private bool TryNext(out FrameBuffer request)
-    {
-        var isNext = TryNumberBody();
-        request = isNext ? FrameBuffer.Of(_body) : null!;
-        return isNext;
     }
 
     /// <summary>The next body, unless it is the end.</summary>

@@ -85,11 +85,22 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
     }
 
+    /// <summary>The same with a copy of a payload that the sender takes.</summary>
+    public void Send(ReadOnlySpan<byte> payload, byte opcode, byte version, uint id, bool inline)
+    {
+        var header = new FrameHeader(
+            (uint)(FrameHeader.Size + payload.Length), opcode, version, FrameFlags.None, id, 0);
+        if (!Sender.Enqueue(header, payload, inline)) FailUnsent(id);
+        if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+    }
+
     private void SendAlone(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
     {
         request.Seal(opcode, version, FrameFlags.None, id, 0);
-        if (!Sender.Enqueue(request, inline)) _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
+        if (!Sender.Enqueue(request, inline)) FailUnsent(id);
     }
+
+    private void FailUnsent(uint id) => _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
 
     /// <summary>Called by the client's timer: pings a silent peer, and closes when nothing follows.</summary>
     public void Watch()

@@ -79,11 +79,35 @@ public sealed partial class RemotingClient
         return response;
     }
 
+    /// <summary>Sends a request and waits for its answer: <paramref name="payload"/> is copied once, to where it leaves
+    /// from.</summary>
+    /// <param name="payload">May be used again as soon as the method returns.</param>
+    /// <param name="opcode">1..255.</param>
+    /// <param name="version">The version of the opcode's payload.</param>
+    /// <param name="timeout">As for a <see cref="FrameBuffer"/>.</param>
+    /// <param name="cancellationToken">Ends the wait; the peer is not told.</param>
+    /// <returns>The answer, which the caller disposes. Await the task once.</returns>
+    /// <exception cref="RemotingException">See the type's remarks.</exception>
+    public ValueTask<ResponseFrame> InvokeAsync(
+        ReadOnlySpan<byte> payload, byte opcode, byte version, TimeSpan timeout, CancellationToken cancellationToken)
+    {
+        ClientConnection? connection = Unhindered();
+        if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode)
+            || !_ring.TryTake(null, 0, connection, DeadlineOf(timeout), out uint id, out PendingCall? call))
+        {
+            return InvokeAsync(FrameBuffer.Of(payload), opcode, version, timeout, cancellationToken);
+        }
+
+        ValueTask<ResponseFrame> response = call!.Watch(id, cancellationToken);
+        connection.Send(payload, opcode, version, id, inline: _ring.InFlight <= 1);
+        return response;
+    }
+
     /// <summary>Sends a request and blocks this thread until its answer is there. Safe on any thread.</summary>
     /// <param name="request">Owned by the client from here on.</param>
     /// <param name="opcode">1..255.</param>
     /// <param name="version">The version of the opcode's payload.</param>
-    /// <param name="timeout">As for <see cref="InvokeAsync"/>.</param>
+    /// <param name="timeout">As for an awaited call.</param>
     /// <returns>The answer, which the caller disposes.</returns>
     /// <exception cref="RemotingException">See the type's remarks.</exception>
     public ResponseFrame Invoke(FrameBuffer request, byte opcode, byte version, TimeSpan timeout)
@@ -114,7 +138,7 @@ public sealed partial class RemotingClient
     /// <param name="request">Owned by the client from here on.</param>
     /// <param name="opcode">1..255.</param>
     /// <param name="version">The version of the opcode's payload.</param>
-    /// <param name="timeout">As for <see cref="InvokeAsync"/>.</param>
+    /// <param name="timeout">As for an awaited call.</param>
     /// <param name="sink">Told of the answer or the failure; must neither block nor throw.</param>
     /// <param name="token">Handed to the sink.</param>
     public void Invoke(
