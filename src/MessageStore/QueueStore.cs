@@ -51,7 +51,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);
         var finder = new EntryFinder(_log, _openSegments);
-        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, RebuildIndex, logger);
+        var pages = new ColdPages(_log, disk, options.PageCacheBytes);
+        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, pages, RebuildIndex, logger);
         var keySkipper = new KeySkipper(finder, _openSegments);
         _keyFinder = new KeyFinder(_log, _diskReader, keySkipper);
         _keyFilters = StartKeyFilters(keySkipper);

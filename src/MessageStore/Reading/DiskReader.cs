@@ -11,6 +11,7 @@ internal sealed class DiskReader(
     OpenSegments segments,
     EntryFinder finder,
     DiskThreads threads,
+    ColdPages pages,
     Action<string> rebuildIndex,
     ILogger logger)
 {
@@ -199,6 +200,7 @@ internal sealed class DiskReader(
             try
             {
                 int read = open.File.Read(buffer.AsSpan(0, size), start);
+                pages.Note(open.Segment, start, size);
                 Span<byte> bytes = buffer.AsSpan(0, read);
                 for (; first < last; first++)
                 {

@@ -1,0 +1,79 @@
+namespace EQueue.MessageStore;
+
+/// <summary>Lets the system's page cache go of what cold reads took from disk, but for the last of them.</summary>
+/// <remarks>
+/// Readers that follow each other closely find each other's pages. What one read earlier nobody reads again soon, and
+/// its pages serve the next reads: one that was never touched costs several times the copy of its bytes where the host
+/// has to find it first. The newest bytes of the log are not its business (<see cref="CacheTrimmer"/>). Thread-safe.
+/// </remarks>
+/// <param name="log">Whose segments are read.</param>
+/// <param name="disk">Opens segments that readers have closed meanwhile.</param>
+/// <param name="newestBytes">So much at the log's end stays in the page cache anyway.</param>
+internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
+{
+    /// <summary>Bytes of the last reads that stay.</summary>
+    private const long KeptBytes = 32L << 20;
+
+    /// <summary>Bytes let go of at a time: to open a file for each read would cost more than it gives.</summary>
+    private const long StepBytes = 2L << 20;
+
+    private const long PageBytes = 4096;
+
+    private readonly Lock _lock = new();
+    private readonly Queue<ReadRange> _ranges = new();
+    private long _bytes;
+
+    /// <summary>Notes a read, and lets go of those that are long ago.</summary>
+    public void Note(Segment segment, long fileOffset, int size)
+    {
+        if (segment.EndPosition > log.Durable - newestBytes)
+        {
+            return;
+        }
+        List<ReadRange>? old = null;
+        lock (_lock)
+        {
+            _ranges.Enqueue(new ReadRange(segment, fileOffset, size));
+            _bytes += size;
+            if (_bytes >= KeptBytes + StepBytes)
+            {
+                old = TakeOld();
+            }
+        }
+        foreach (IGrouping<Segment, ReadRange> ofSegment in (old ?? []).GroupBy(range => range.Segment))
+        {
+            LetGo(ofSegment.Key, ofSegment);
+        }
+    }
+
+    private List<ReadRange> TakeOld()
+    {
+        var old = new List<ReadRange>();
+        while (_bytes > KeptBytes)
+        {
+            ReadRange oldest = _ranges.Dequeue();
+            _bytes -= oldest.Size;
+            old.Add(oldest);
+        }
+        return old;
+    }
+
+    private void LetGo(Segment segment, IEnumerable<ReadRange> ranges)
+    {
+        try
+        {
+            using IDiskFile file = disk.Open(segment.Path, DiskOpen.ReadOnly);
+            foreach (ReadRange range in ranges)
+            {
+                long page = range.FileOffset & -PageBytes;
+                file.Advise(page, range.FileOffset + range.Size - page, DiskAdvice.DontNeed);
+            }
+        }
+        catch (DiskException)
+        {
+            // Only a hint: the file may be gone, and with it its pages.
+        }
+    }
+
+    private readonly record struct ReadRange(Segment Segment, long FileOffset, int Size);
+}
