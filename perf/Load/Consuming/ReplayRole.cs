@@ -6,11 +6,12 @@ namespace EQueue.Load.Consuming;
 
 /// <summary>
 /// Consumers that are far behind: <c>prepare</c> with a <see cref="ReplayOrder"/>, <c>start</c>, and <c>stop</c> with a
-/// <see cref="JudgeOrder"/> once they may end, which they do when each has been through everything once.
+/// <see cref="JudgeOrder"/> once they may end, which they do when each has been through everything once; as often as
+/// wanted.
 /// </summary>
 internal sealed class ReplayRole : IRole
 {
-    private readonly CancellationTokenSource _stop = new();
+    private CancellationTokenSource _stop = new();
     private ReplayLane[] _lanes = [];
     private Task _reading = Task.CompletedTask;
     private ProcessFigures? _start;
@@ -28,6 +29,8 @@ internal sealed class ReplayRole : IRole
                 return await StopAsync(RoleJson.Read<JudgeOrder>(argument), cancellationToken);
             default:
                 var order = RoleJson.Read<ReplayOrder>(argument);
+                await DisposeAsync();
+                _stop = new CancellationTokenSource();
                 _lanes = [.. Enumerable.Range(0, order.Consumers).Select(number => new ReplayLane(order, number))];
                 foreach (var lane in _lanes)
                     await lane.AssignAsync(cancellationToken);

@@ -45,11 +45,12 @@ internal static class PageCache
         {
             if (maxBytes <= 0)
                 return;
-            maxBytes -= Read(file.FullName, file.Length);
+            maxBytes -= Read(file.FullName, file.Length, keepsCached: true);
         }
     }
 
-    /// <summary>Reads a store's segments from front to back, in pieces of 1 MiB.</summary>
+    /// <summary>Reads a store's segments from front to back, in pieces of 1 MiB, and lets go of what it has
+    /// read.</summary>
     /// <param name="directory">The store's.</param>
     /// <param name="endPosition">Where its log ends: behind that, a segment is reserved room.</param>
     /// <returns>Bytes read.</returns>
@@ -61,7 +62,7 @@ internal static class PageCache
         {
             var begin = long.Parse(Path.GetFileNameWithoutExtension(path), CultureInfo.InvariantCulture);
             if (begin < endPosition)
-                bytes += Read(path, endPosition - begin);
+                bytes += Read(path, endPosition - begin, keepsCached: false);
         }
 
         return bytes;
@@ -83,7 +84,7 @@ internal static class PageCache
         }
     }
 
-    private static long Read(string path, long maxBytes)
+    private static long Read(string path, long maxBytes, bool keepsCached)
     {
         using var file = TryOpen(path);
         if (file is null)
@@ -92,7 +93,12 @@ internal static class PageCache
         long at = 0;
         int count;
         while (at < maxBytes && (count = RandomAccess.Read(file, piece, at)) > 0)
+        {
+            if (!keepsCached)
+                LinuxCalls.DropFromCache(file, at, count);
             at += count;
+        }
+
         return at;
     }
 }

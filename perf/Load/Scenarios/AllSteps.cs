@@ -63,7 +63,7 @@ internal static class AllSteps
         Short(
             "recovery", 0,
             options => options with { Seconds = null, Warmup = null, LogGB = 1, Queues = 2000, Messages = 200_000 }),
-        Short("coldread", 2, options => options with { LogGB = 0.3, Queues = 4 }),
+        Short("coldread", 2, options => options with { LogGB = 0.3, Queues = 4, Warmup = 3 }),
         Short("backpressure", 2, options => options),
         Short("filter", 0, options => options with { Seconds = null, Warmup = null, Messages = 1_000_000 }),
         Short("groups", 2, options => options with { Consumers = 4, Changes = 4 }),

@@ -16,6 +16,7 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
 {
     private readonly uint _run = (uint)Random.Shared.Next();
     private readonly RoleProcess _producer = session.Start(RoleList.Producer);
+    private readonly RoleProcess _replay = session.Start(RoleList.Replay);
     private readonly List<string> _topics = [];
     private RunBroker? _broker;
     private IReadOnlyList<long> _sent = [];
@@ -42,6 +43,11 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         var share = (plan.Messages!.Value + plan.Producers - 1) / plan.Producers;
         var shares = Enumerable.Repeat(share, plan.Producers).ToArray();
         await SendAsync(new SendOrder(0, shares, null), cancellationToken);
+        if (plan.Warmup > 0)
+        {
+            await StartReadersAsync(cancellationToken);
+            await StopReadersAsync(_sent, cancellationToken);
+        }
     }
 
     public async Task<Figures> MeasureAsync(CancellationToken cancellationToken)
@@ -53,15 +59,13 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         var paced = new SendOrder(plan.Seconds, null, plan.Rate);
         var alone = await SendAsync(paced, cancellationToken);
 
-        await using var replay = session.Start(RoleList.Replay);
         var known = _sent;
-        await replay.CallAsync("prepare", NewReplayOrder(), cancellationToken);
         PageCache.Drop(_broker.DataDirectory);
         var before = await _broker.ReadStatsAsync(cancellationToken);
-        await replay.CallAsync("start", null, cancellationToken);
+        await StartReadersAsync(cancellationToken);
         var beside = await SendAsync(paced, cancellationToken);
         var after = await _broker.ReadStatsAsync(cancellationToken);
-        var read = await replay.CallAsync<ReplayResult>("stop", new JudgeOrder(known), cancellationToken);
+        var read = await StopReadersAsync(known, cancellationToken);
 
         var figures = new Figures();
         var seconds = (beside.LastAckedNs - beside.FirstSentNs) / 1e9;
@@ -101,6 +105,7 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
 
     public async ValueTask DisposeAsync()
     {
+        await _replay.DisposeAsync();
         await _producer.DisposeAsync();
         if (_broker is not null)
             await _broker.DisposeAsync();
@@ -112,6 +117,16 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         _sent = result.SentInAll;
         return result;
     }
+
+    private async Task StartReadersAsync(CancellationToken cancellationToken)
+    {
+        await _replay.CallAsync("prepare", NewReplayOrder(), cancellationToken);
+        await _replay.CallAsync("start", null, cancellationToken);
+    }
+
+    /// <summary>Returns when each of them has been through everything.</summary>
+    private Task<ReplayResult> StopReadersAsync(IReadOnlyList<long> sent, CancellationToken cancellationToken) =>
+        _replay.CallAsync<ReplayResult>("stop", new JudgeOrder(sent), cancellationToken);
 
     /// <summary>What was sent beside the readers is not read by them: its count must stand in the queues.</summary>
     private async Task CheckEndsAsync(Figures figures, CancellationToken cancellationToken)
