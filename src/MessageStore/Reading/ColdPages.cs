@@ -24,9 +24,13 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
     private long _bytes;
 
     /// <summary>Notes a read, and lets go of those that are long ago.</summary>
-    public void Note(Segment segment, long fileOffset, int size)
+    /// <param name="segment">What was read.</param>
+    /// <param name="position">Of its last entry.</param>
+    /// <param name="fileOffset">Where it began.</param>
+    /// <param name="size">Bytes.</param>
+    public void Note(Segment segment, long position, long fileOffset, int size)
     {
-        if (segment.EndPosition > log.Durable - newestBytes)
+        if (position > log.Durable - newestBytes)
         {
             return;
         }

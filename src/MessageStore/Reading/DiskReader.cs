@@ -200,7 +200,7 @@ internal sealed class DiskReader(
             try
             {
                 int read = open.File.Read(buffer.AsSpan(0, size), start);
-                pages.Note(open.Segment, start, size);
+                pages.Note(open.Segment, entries[last - 1].Position, start, size);
                 Span<byte> bytes = buffer.AsSpan(0, read);
                 for (; first < last; first++)
                 {
