@@ -151,6 +151,7 @@ public sealed class CallTests
         refusal = await Assert.ThrowsAsync<RemotingException>(
             async () => await InvokeAsync(ScriptedHandler.Echo, CancellationToken.None));
         Assert.Equal(RemotingError.Disposed, refusal.Error);
+        Assert.Empty(server.Handler.Oneways);
         Assert.Equal(1, server.Handler.FrameCount);
 
         ValueTask<ResponseFrame> InvokeAsync(byte opcode, CancellationToken cancellationToken) =>
