@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Net.Sockets;
 using EQueue.Support;
 using Microsoft.Extensions.Logging;
@@ -51,6 +52,48 @@ public sealed class ServerTests
         gate.SetResult();
         Assert.Equal(content, await first);
         Assert.Equal([2], await second);
+    }
+
+    [Fact]
+    public async Task GivenSpansOfAllSizes_WhenTheServerAnswersWithThem_ThenTheyArriveAndTheSpanIsFreeAtOnce()
+    {
+        const int MaxFrameBytes = 100_000;
+        RemotingException? refusal = null;
+        var handler = new ScriptedHandler
+        {
+            OnCustom = (connection, header, payload) =>
+            {
+                byte[] answer = Calls.Content(1, BinaryPrimitives.ReadInt32LittleEndian(payload.Span));
+                try
+                {
+                    Answer(connection, header, answer);
+                }
+                catch (RemotingException exception)
+                {
+                    refusal = exception;
+                    Answer(connection, header, []);
+                }
+
+                answer.AsSpan().Clear();
+                return ValueTask.CompletedTask;
+            },
+        };
+        await using TestServer server = await TestServer.StartAsync(
+            handler, new RemotingServerOptions { MaxFrameBytes = MaxFrameBytes });
+        await using RemotingClient client = server.NewClient();
+        foreach (int bytes in new[] { 0, 1, 1000, 32 * 1024, 32 * 1024 + 1, MaxFrameBytes - FrameHeader.Size })
+        {
+            byte[] answer = await client.EchoAsync(BitConverter.GetBytes(bytes), ScriptedHandler.Custom);
+            Assert.Equal(Calls.Content(1, bytes), answer);
+        }
+
+        Assert.Null(refusal);
+        Assert.Empty(await client.EchoAsync(BitConverter.GetBytes(MaxFrameBytes), ScriptedHandler.Custom));
+        Assert.Equal(RemotingError.TooLarge, refusal?.Error);
+
+        static void Answer(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> answer) =>
+            connection.Send(
+                answer, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0, true);
     }
 
     [Fact]

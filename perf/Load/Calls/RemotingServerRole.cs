@@ -45,8 +45,8 @@ internal sealed class RemotingServerRole : IRole, IConnectionHandler
         Interlocked.Increment(ref _received);
         if ((header.Flags & FrameFlags.Oneway) != FrameFlags.None)
             return ValueTask.CompletedTask;
-        var answer = FrameBuffer.Rent(sizeof(long));
-        BinaryPrimitives.WriteInt64LittleEndian(answer.Reserve(sizeof(long)), number);
+        Span<byte> answer = stackalloc byte[sizeof(long)];
+        BinaryPrimitives.WriteInt64LittleEndian(answer, number);
         connection.Send(
             answer, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0, inlineAllowed: true);
         return ValueTask.CompletedTask;

@@ -13,6 +13,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private readonly Wire _wire;
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
+    private readonly AnswerBurst _burst;
     private readonly TimeProvider _time;
     private readonly FrameReader _reader;
     private Task _loop = Task.CompletedTask;
@@ -26,9 +27,10 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         _wire = wire;
         _options = options;
         _ring = ring;
+        _burst = new AnswerBurst(ring);
         _time = time;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: true);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
@@ -88,8 +90,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <summary>The same with a copy of a payload that the sender takes.</summary>
     public void Send(ReadOnlySpan<byte> payload, byte opcode, byte version, uint id, bool inline)
     {
-        var header = new FrameHeader(
-            (uint)(FrameHeader.Size + payload.Length), opcode, version, FrameFlags.None, id, 0);
+        var header = FrameHeader.Of(payload, opcode, version, FrameFlags.None, id, 0);
         if (!Sender.Enqueue(header, payload, inline)) FailUnsent(id);
         if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
     }
@@ -161,8 +162,15 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private void ReadFrames()
     {
         Volatile.Write(ref _lastReceived, _time.GetTimestamp());
-        while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
-            Dispatch(header, payload);
+        try
+        {
+            while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
+                Dispatch(header, payload);
+        }
+        finally
+        {
+            _burst.Deliver();
+        }
     }
 
     private void Dispatch(FrameHeader header, ReadOnlyMemory<byte> payload)
@@ -175,9 +183,9 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         else if (header.IsResponse)
         {
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
-            if (!_ring.TryEnd(header.CorrelationId, out InFlightRing.Ending ending)) return;
+            if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending)) return;
             _isCalledInTurn = ending.Sink is BlockingCall;
-            _ring.Answer(ending, _reader.Lease(header, payload));
+            _burst.Add(header.CorrelationId, ending, _reader.Lease(header, payload));
         }
         else if (!header.IsOneway)
         {

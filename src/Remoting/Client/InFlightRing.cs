@@ -84,8 +84,16 @@ internal sealed class InFlightRing
     /// <summary>Ends the call of this id and hands its sink over; only one caller per call succeeds.</summary>
     public bool TryEnd(uint id, out Ending ending)
     {
+        if (!TryDisarm(id, out ending)) return false;
+        Free([id]);
+        return true;
+    }
+
+    /// <summary>The same, but the slot is not free until <see cref="Free"/>.</summary>
+    public bool TryDisarm(uint id, out Ending ending)
+    {
         Slot[] slots = Volatile.Read(ref _slots);
-        int index = (int)(id & ((1u << _indexBits) - 1));
+        int index = IndexOf(id);
         if (id == 0 || index >= slots.Length || !slots[index].TryDisarm(id))
         {
             ending = default;
@@ -96,8 +104,21 @@ internal sealed class InFlightRing
         ending = new Ending(slot.Sink!, slot.Token);
         slot.Sink = null;
         slot.Owner = null;
-        Free(index);
         return true;
+    }
+
+    /// <summary>The slots of these ids, all disarmed, may be taken again.</summary>
+    public void Free(ReadOnlySpan<uint> ids)
+    {
+        TaskCompletionSource? whenFree;
+        lock (_lock)
+        {
+            foreach (uint id in ids) _free.Enqueue(IndexOf(id));
+            _inFlight -= ids.Length;
+            (whenFree, _whenFree) = (_whenFree, null);
+        }
+
+        whenFree?.TrySetResult();
     }
 
     /// <summary>Ends the call of this id, if it is not over, with an error.</summary>
@@ -173,18 +194,7 @@ internal sealed class InFlightRing
         }
     }
 
-    private void Free(int index)
-    {
-        TaskCompletionSource? whenFree;
-        lock (_lock)
-        {
-            _free.Enqueue(index);
-            _inFlight--;
-            (whenFree, _whenFree) = (_whenFree, null);
-        }
-
-        whenFree?.TrySetResult();
-    }
+    private int IndexOf(uint id) => (int)(id & ((1u << _indexBits) - 1));
 
     /// <summary>Adds slots before they run short: a slot that rests a while finds its own sink free again.</summary>
     private void Grow()

@@ -47,8 +47,7 @@ public sealed partial class RemotingClient
         if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode))
             return SendOnewayAsync(FrameBuffer.Of(payload), opcode, version, cancellationToken);
 
-        var header = new FrameHeader(
-            (uint)(FrameHeader.Size + payload.Length), opcode, version, FrameFlags.Oneway, 0, 0);
+        var header = FrameHeader.Of(payload, opcode, version, FrameFlags.Oneway, 0, 0);
         if (connection.Sender.Enqueue(header, payload, EndsRest())) return ValueTask.CompletedTask;
         return ValueTask.FromException(Failures.ConnectionLost(_endPoint, connection.Cause));
     }

@@ -45,6 +45,11 @@ public readonly record struct FrameHeader(
     /// <summary>Whether the frame is a request that wants no answer.</summary>
     public bool IsOneway => (Flags & FrameFlags.Oneway) != FrameFlags.None;
 
+    /// <summary>The header of a frame with this payload.</summary>
+    public static FrameHeader Of(
+        ReadOnlySpan<byte> payload, byte opcode, byte version, FrameFlags flags, uint correlationId, ushort error) =>
+        new((uint)(Size + payload.Length), opcode, version, flags, correlationId, error);
+
     /// <summary>Writes the header into the first <see cref="Size"/> bytes.</summary>
     public void Write(Span<byte> destination)
     {

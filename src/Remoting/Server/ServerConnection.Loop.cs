@@ -6,10 +6,12 @@ namespace EQueue.Remoting;
 public sealed partial class ServerConnection
 {
     private const int ReceivesPerTurn = 64;
+    private const int ReceivesPerBurst = 4;
     private bool _isHandlerConnected;
     private bool _isSecured;
     private bool _hasReceived;
     private bool _isInHandler;
+    private int _receives;
 
     /// <summary>Completes when the connection has ended and the handler was told.</summary>
     internal Task Completion => _loop;
@@ -64,34 +66,45 @@ public sealed partial class ServerConnection
         _handler.OnConnected(this);
         _isHandlerConnected = true;
         _isInHandler = false;
-        int receives = 0;
-        while (await _reader.FillAsync().ConfigureAwait(false))
+        try
         {
-            _hasReceived = true;
-            if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
-            bool hasFrame = false;
-            BeginBurst();
-            try
-            {
-                while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
-                {
-                    hasFrame = true;
-                    if (IsDraining) continue;
-                    ValueTask handling = DispatchAsync(header, payload);
-                    if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
-                    await PauseAsync(handling).ConfigureAwait(false);
-                }
-            }
-            finally
-            {
-                EndBurst();
-            }
-
-            NotePartialFrame(hasFrame);
-
-            // A peer that is always faster than this loop must not keep a pool thread that others wait for.
-            if (++receives % ReceivesPerTurn == 0 && ThreadPool.PendingWorkItemCount > 0) await Task.Yield();
+            while (await FillAsync().ConfigureAwait(false)) await HandleFramesAsync().ConfigureAwait(false);
         }
+        finally
+        {
+            EndBurst();
+        }
+    }
+
+    /// <summary>Waits for frames. The answers to those before leave now, but while requests stream in without a pause
+    /// those to several receives leave together.</summary>
+    private ValueTask<bool> FillAsync()
+    {
+        if (!_input.IsBusy) EndBurst();
+        ValueTask<bool> filling = _reader.FillAsync();
+        if (!filling.IsCompleted || ++_receives % ReceivesPerBurst == 0) EndBurst();
+        return filling;
+    }
+
+    private async ValueTask HandleFramesAsync()
+    {
+        _hasReceived = true;
+        if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+        bool hasFrame = false;
+        BeginBurst();
+        while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
+        {
+            hasFrame = true;
+            if (IsDraining) continue;
+            ValueTask handling = DispatchAsync(header, payload);
+            if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
+            await PauseAsync(handling).ConfigureAwait(false);
+        }
+
+        NotePartialFrame(hasFrame);
+
+        // A peer that is always faster than this loop must not keep a pool thread that others wait for.
+        if (_receives % ReceivesPerTurn == 0 && ThreadPool.PendingWorkItemCount > 0) await Task.Yield();
     }
 
     /// <summary>Notes since when a frame is there in part: nobody may hold the memory of one for ever.</summary>

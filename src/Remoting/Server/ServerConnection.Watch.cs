@@ -126,6 +126,7 @@ public sealed partial class ServerConnection
 
     private void EndBurst()
     {
+        if (_isHandling == 0) return;
         _sender.Uncork();
         Interlocked.Exchange(ref _isHandling, 0);
         if (IsDraining) CheckDrained();

@@ -4,7 +4,7 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Remoting;
 
-/// <summary>One accepted connection. Made by the server; answered through <see cref="Send"/> from any
+/// <summary>One accepted connection. Made by the server; answered through its <c>Send</c> from any
 /// thread.</summary>
 [SuppressMessage("Design", "CA1001", Justification = "The loop releases the reader; the token outlives it.")]
 public sealed partial class ServerConnection
@@ -42,7 +42,7 @@ public sealed partial class ServerConnection
         _time = time;
         RemoteEndPoint = remote;
         Closed = _closed.Token;
-        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close);
+        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false);
         _input = new WireReader(wire, options.ReceiveBufferBytes, budget, Closed);
         _reader = new FrameReader(_input, options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
@@ -97,6 +97,37 @@ public sealed partial class ServerConnection
 
         frame.Seal(opcode, version, flags, correlationId, error);
         _sender.Enqueue(frame, inlineAllowed);
+        if ((flags & FrameFlags.Response) != FrameFlags.None) CountAnswer();
+    }
+
+    /// <summary>Queues a frame with a copy of <paramref name="payload"/>, copied once, to where it leaves
+    /// from.</summary>
+    /// <param name="payload">May be used again as soon as the method returns.</param>
+    /// <param name="opcode">As for a frame.</param>
+    /// <param name="version">As for a frame.</param>
+    /// <param name="flags">As for a frame.</param>
+    /// <param name="correlationId">As for a frame.</param>
+    /// <param name="error">As for a frame.</param>
+    /// <param name="inlineAllowed">As for a frame.</param>
+    /// <exception cref="RemotingException">As for a frame.</exception>
+    /// <remarks>As for a frame.</remarks>
+    public void Send(
+        ReadOnlySpan<byte> payload,
+        byte opcode,
+        byte version,
+        FrameFlags flags,
+        uint correlationId,
+        ushort error,
+        bool inlineAllowed = false)
+    {
+        var header = FrameHeader.Of(payload, opcode, version, flags, correlationId, error);
+        if (header.Length > Math.Min(FrameSender.SmallFrameBytes, _options.MaxFrameBytes))
+        {
+            Send(FrameBuffer.Of(payload), opcode, version, flags, correlationId, error, inlineAllowed);
+            return;
+        }
+
+        _sender.Enqueue(header, payload, inlineAllowed);
         if ((flags & FrameFlags.Response) != FrameFlags.None) CountAnswer();
     }
 

@@ -6,15 +6,13 @@ namespace EQueue.Remoting;
 /// <summary>Queues frames and writes them to a wire: whoever sends takes along everything that is queued.</summary>
 /// <remarks>
 /// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool
-/// afterwards. Small frames leave together in one system call. The queue is bounded by its users, who wait for
-/// <see cref="WhenWritable"/>.
+/// afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
 /// </remarks>
 internal sealed class FrameSender : IThreadPoolWorkItem
 {
-    /// <summary>Larger frames leave from their own buffers.</summary>
-    public const int SmallFrameBytes = 32 * 1024;
+    /// <inheritdoc cref="FrameQueue.SmallFrameBytes"/>
+    public const int SmallFrameBytes = FrameQueue.SmallFrameBytes;
 
-    private const int JoinedBytes = 128 * 1024;
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
     private const int GatheredBytes = 64 * 1024;
@@ -26,25 +24,29 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private readonly int _maxQueuedBytes;
     private readonly TimeProvider _time;
     private readonly Action<Exception> _onFailed;
+    private readonly bool _callersHelp;
     private readonly Lock _lock = new();
-    private List<FrameBuffer> _queued = [];
+    private readonly FrameQueue _queue = new();
     private List<FrameBuffer> _batch = [];
-    private FrameBuffer? _joined;
     private TaskCompletionSource? _writable;
     private TaskCompletionSource? _idle;
     private long _queuedBytes;
-    private int _recentJoinedBytes;
     private long _stalledSince;
+    private DrainState _drain;
+    private bool _isAtPool;
     private bool _isCorked;
-    private bool _isSending;
     private bool _isClosed;
 
     /// <param name="wire">Connected; aborted by its owner, which ends a pending send.</param>
     /// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
     /// <param name="time">Measures how long the wire has taken nothing.</param>
     /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
-    public FrameSender(Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed)
+    /// <param name="callersHelp">Whether a drain for which the pool has no thread is taken over by whoever has queued
+    /// much meanwhile.</param>
+    public FrameSender(
+        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp)
     {
+        _callersHelp = callersHelp;
         _wire = wire;
         _maxQueuedBytes = maxQueuedBytes;
         _time = time;
@@ -83,7 +85,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             }
 
             _queuedBytes += frame.FrameBytes;
-            Queue(frame);
+            _queue.Add(frame);
+            inline = inline || IsOverdue;
             if (!MustStart(inline)) return true;
         }
 
@@ -103,7 +106,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             if (_isClosed) return false;
             int bytes = (int)header.Length;
             _queuedBytes += bytes;
-            (JoinedFor(bytes) ?? BeginJoined(bytes)).Append(header, payload);
+            _queue.Append(header, payload);
+            inline = inline || IsOverdue;
             if (!MustStart(inline)) return true;
         }
 
@@ -123,8 +127,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         lock (_lock)
         {
             _isCorked = false;
-            if (_isSending || _isClosed || _queued.Count == 0) return;
-            _isSending = true;
+            if (_drain == DrainState.Running || _isClosed || _queue.IsEmpty) return;
+            _drain = DrainState.Running;
         }
 
         Start(inline: true);
@@ -147,7 +151,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     {
         lock (_lock)
         {
-            if (!_isSending && _queued.Count == 0) return Task.CompletedTask;
+            if (_drain == DrainState.None && _queue.IsEmpty) return Task.CompletedTask;
             _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             return _idle.Task;
         }
@@ -159,14 +163,24 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         lock (_lock)
         {
             _isClosed = true;
-            DropQueued();
+            _queuedBytes -= _queue.Drop();
             SignalWritable();
-            if (!_isSending) EndDrain();
+            if (_drain == DrainState.None) EndDrain();
         }
     }
 
     /// <summary>Drains on the thread pool.</summary>
-    void IThreadPoolWorkItem.Execute() => Observe(DrainAsync(inline: false));
+    void IThreadPoolWorkItem.Execute()
+    {
+        lock (_lock)
+        {
+            _isAtPool = false;
+            if (_drain != DrainState.Scheduled) return;
+            _drain = DrainState.Running;
+        }
+
+        Observe(DrainAsync(inline: false));
+    }
 
     /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
     private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
@@ -174,7 +188,20 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private void Start(bool inline)
     {
         if (inline) Observe(DrainAsync(inline: true));
-        else ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        else Schedule();
+    }
+
+    /// <summary>Leaves the drain to the pool, which may still have the work item of one that was taken over.</summary>
+    private void Schedule()
+    {
+        lock (_lock)
+        {
+            _drain = DrainState.Scheduled;
+            if (_isAtPool) return;
+            _isAtPool = true;
+        }
+
+        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }
 
     private async Task DrainAsync(bool inline)
@@ -189,7 +216,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
                 if (!inline || ++rounds < MaxInlineRounds) continue;
 
                 // A thread that came to send one frame must not serve the others for ever.
-                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+                Schedule();
                 return;
             }
         }
@@ -214,53 +241,18 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
+    /// <summary>Whether much has been queued since the drain was left to the pool, which has no thread for it. Under
+    /// the lock.</summary>
+    private bool IsOverdue =>
+        _callersHelp && _drain == DrainState.Scheduled && _queuedBytes >= GatheredBytes;
+
     /// <summary>Something was queued: whether the caller is to drain. Under the lock.</summary>
     private bool MustStart(bool inline)
     {
-        if (_isSending || (inline && _isCorked)) return false;
-        _isSending = true;
+        bool isTaken = inline ? _isCorked || _drain == DrainState.Running : _drain != DrainState.None;
+        if (isTaken) return false;
+        _drain = DrainState.Running;
         return true;
-    }
-
-    /// <summary>Puts a frame behind those that wait. A small one is copied behind the small ones before it, to leave
-    /// with them: whoever made it still has it in its cache.</summary>
-    private void Queue(FrameBuffer frame)
-    {
-        if (JoinedFor(frame.FrameBytes) is { } joined)
-        {
-            joined.Join(frame);
-            return;
-        }
-
-        _joined = null;
-        _queued.Add(frame);
-    }
-
-    /// <summary>The small frames at the end of the queue in one buffer, if so many bytes go with them.</summary>
-    private FrameBuffer? JoinedFor(int bytes)
-    {
-        FrameBuffer? last = _queued.Count > 0 ? _queued[^1] : null;
-        if (last is null || bytes > SmallFrameBytes || last.FrameBytes + bytes > JoinedBytes) return null;
-        if (last == _joined) return last;
-        return last.FrameBytes > SmallFrameBytes ? null : BeginJoined(last.FrameBytes + bytes, last);
-    }
-
-    /// <summary>A buffer at the end of the queue for frames that leave together; it takes the place of
-    /// <paramref name="first"/>.</summary>
-    private FrameBuffer BeginJoined(int bytes, FrameBuffer? first = null)
-    {
-        _joined = FrameBuffer.RentForJoining(Math.Max(_recentJoinedBytes, bytes));
-        if (first is null)
-        {
-            _queued.Add(_joined);
-        }
-        else
-        {
-            _joined.Join(first);
-            _queued[^1] = _joined;
-        }
-
-        return _joined;
     }
 
     /// <summary>Takes what is queued, or ends the drain.</summary>
@@ -268,10 +260,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     {
         lock (_lock)
         {
-            _recentJoinedBytes = _joined?.FrameBytes ?? _recentJoinedBytes / 2;
-            _joined = null;
-            _batch.Clear();
-            (_queued, _batch) = (_batch, _queued);
+            _batch = _queue.Take(_batch);
             if (_batch.Count > 0) return true;
             EndDrain();
             return false;
@@ -292,7 +281,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             _isClosed = true;
             _batch.Clear();
             _queuedBytes -= unsentBytes;
-            DropQueued();
+            _queuedBytes -= _queue.Drop();
             SignalWritable();
             EndDrain();
         }
@@ -345,18 +334,6 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
-    private void DropQueued()
-    {
-        foreach (FrameBuffer frame in _queued)
-        {
-            _queuedBytes -= frame.FrameBytes;
-            frame.Dispose();
-        }
-
-        _queued.Clear();
-        _joined = null;
-    }
-
     private void SignalWritable()
     {
         _writable?.TrySetResult();
@@ -365,8 +342,17 @@ internal sealed class FrameSender : IThreadPoolWorkItem
 
     private void EndDrain()
     {
-        _isSending = false;
+        _drain = DrainState.None;
         _idle?.TrySetResult();
         _idle = null;
+    }
+
+    private enum DrainState
+    {
+        None,
+
+        /// <summary>The thread pool is to begin it.</summary>
+        Scheduled,
+        Running,
     }
 }

@@ -49,6 +49,20 @@ internal sealed class Wire : IDisposable
         IsBare = false;
     }
 
+    /// <summary>Receives what is there; a bare socket's only.</summary>
+    /// <returns>0 at the end of the stream; less when nothing is there yet.</returns>
+    public int TryReceive(Span<byte> room)
+    {
+        if (_socket!.Blocking) _socket.Blocking = false;
+        int received = _socket.Receive(room, SocketFlags.None, out SocketError error);
+        return error switch
+        {
+            SocketError.Success => received,
+            SocketError.WouldBlock => -1,
+            _ => throw new SocketException((int)error),
+        };
+    }
+
     /// <summary>Receives what is there, or waits; into no bytes it waits until something is there or the end.</summary>
     /// <returns>0 at the end of the stream.</returns>
     public ValueTask<int> ReceiveAsync(Memory<byte> room, CancellationToken cancellationToken)

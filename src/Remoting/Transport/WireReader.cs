@@ -51,6 +51,9 @@ internal sealed class WireReader : PipeReader
     /// <summary>Whether a frame waits for memory to come into.</summary>
     public bool IsWaitingForMemory => Volatile.Read(ref _isWaitingForMemory);
 
+    /// <summary>Whether the last receive brought much: the peer is in the midst of a stream.</summary>
+    public bool IsBusy => _isBusy;
+
     /// <summary>Leases a payload that was shown by the last read and is not yet consumed.</summary>
     /// <param name="header">The payload's.</param>
     /// <param name="at">Where the payload begins in what was shown.</param>
@@ -121,6 +124,7 @@ internal sealed class WireReader : PipeReader
         {
             if (_start == _end && _block is null or { IsUnshared: true })
             {
+                if (TryReceiveMore()) continue;
                 if (_isBusy || !_wire.IsBare)
                 {
                     ValueTask<int> news = _wire.ReceiveAsync(Memory<byte>.Empty, cancellationToken);
@@ -146,14 +150,31 @@ internal sealed class WireReader : PipeReader
             long began = Stopwatch.GetTimestamp();
             int received = await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false);
             _peer.Note(Stopwatch.GetElapsedTime(began));
-            _isBusy = received >= SmallBlockBytes;
-            _isAtEnd = received == 0;
-            _end += received;
+            NoteReceived(received);
         }
         while (!_isAtEnd && _end - _start < Math.Max(minimumSize, shown + 1));
 
         _recentLargestBytes = Math.Max(_recentLargestBytes, Math.Min(_end - _start, LargestRememberedFrameBytes));
         return Current();
+    }
+
+    /// <summary>A busy connection that still has a block looks whether more is there before it waits without
+    /// one.</summary>
+    private bool TryReceiveMore()
+    {
+        if (!_isBusy || !_wire.IsBare || _block is null) return false;
+        BeginBlock();
+        int received = _wire.TryReceive(_block.Array);
+        if (received < 0) return false;
+        NoteReceived(received);
+        return true;
+    }
+
+    private void NoteReceived(int received)
+    {
+        _isBusy = received >= SmallBlockBytes;
+        _isAtEnd = received == 0;
+        _end += received;
     }
 
     /// <summary>Nothing is unread: takes a block for what comes next.</summary>
