@@ -10,8 +10,8 @@ public abstract class AppendWaiter
     /// <summary>The position that the watermark must reach.</summary>
     internal long Target { get; set; }
 
-    /// <summary>Called on a thread of the store: must not block, must not do I/O, must not call back into the store's
-    /// append.</summary>
+    /// <summary>Called on a thread of the store, or of an appender that may write: must not block, must not do I/O,
+    /// must not call back into the store's append.</summary>
     /// <param name="fault"><see langword="null"/>, or why the level will never be reached: whether the batches
     /// survive is unknown.</param>
     protected internal abstract void OnCompleted(Exception? fault);

@@ -164,9 +164,13 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <param name="durability">The level that the waiter waits for.</param>
     /// <param name="waiter">Called once when the level is reached, if the result is Accepted; possibly before this
     /// returns.</param>
+    /// <param name="mayWrite">Lets this thread, with async flush, write a small request itself while the store's writer
+    /// rests, and call the waiters whom that concerns, other requests' too: it must hold no lock. The write takes some
+    /// microseconds, or as long as the disk does not take it.</param>
     /// <remarks>Does not check the batches' CRC: that is the caller's (<see cref="RecordBatch.Check"/>).</remarks>
-    public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter) =>
-        _log.Append(items, durability, waiter);
+    public AppendStatus Append(
+        Span<AppendItem> items, Durability durability, AppendWaiter waiter, bool mayWrite = false) =>
+        _log.Append(items, durability, waiter, mayWrite);
 
     /// <summary>Completes when an append that was answered NoRoom is worth another try.</summary>
     public ValueTask WaitForRoomAsync(CancellationToken cancellationToken) =>

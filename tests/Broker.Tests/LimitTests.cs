@@ -24,10 +24,10 @@ public sealed class LimitTests
         disk.HoldWrites();
         try
         {
-            byte[] frame = RawConnection.Frame(
-                Opcode.Produce, Messages.Produce(Durability.Policy, (queue, Messages.Batch("a"))).WrittenSpan);
-            for (int i = 0; i < Sent; i++)
-                await raw.SendAsync(frame);
+            // A small one alone would be written by the connection's receive loop, and held there.
+            await raw.SendAsync(Frame(new string('a', 64_000)));
+            for (int i = 1; i < Sent; i++)
+                await raw.SendAsync(Frame("a"));
             await Eventually.TrueAsync(
                 async () => await peer.FigureAsync("broker.produceRequests") == 17, "One above the limit is read.");
             for (int i = 0; i < 100; i++)
@@ -40,6 +40,9 @@ public sealed class LimitTests
 
         for (int i = 0; i < Sent; i++)
             Assert.Equal((Opcode.Produce, ErrorCode.None), await raw.ReceiveAsync());
+
+        byte[] Frame(string body) => RawConnection.Frame(
+            Opcode.Produce, Messages.Produce(Durability.Policy, (queue, Messages.Batch(body))).WrittenSpan);
     }
 
     [Fact]

@@ -32,7 +32,7 @@ internal sealed partial class FetchHandler
         if (!session.TryEndHold())
             return;
         _holds.Remove(session);
-        Start(session, isOnReceiveLoop: false);
+        Start(session, maySendHere: false);
     }
 
     /// <summary>Lets a queue rest whose topic is in debt; else cuts its share to what the topic may give at once.

@@ -23,19 +23,19 @@ internal sealed partial class FetchHandler
     private const int FrameMargin = 4 << 10;
 
     /// <summary>Serves a session that the caller has taken; what needs the disk goes on without the caller.</summary>
-    private void Start(FetchSession session, bool isOnReceiveLoop)
+    private void Start(FetchSession session, bool maySendHere)
     {
-        Task serving = ServeAsync(session, isOnReceiveLoop);
+        Task serving = ServeAsync(session, maySendHere);
         System.Diagnostics.Debug.Assert(!serving.IsFaulted, "Serving a fetch handles its own errors.");
     }
 
-    private async Task ServeAsync(FetchSession session, bool isOnReceiveLoop)
+    private async Task ServeAsync(FetchSession session, bool maySendHere)
     {
         try
         {
-            while (!await TryServeAsync(session, isOnReceiveLoop))
+            while (!await TryServeAsync(session, maySendHere))
             {
-                isOnReceiveLoop = false;
+                maySendHere = false;
 
                 // There is more to pass over: everybody else who waits for a thread comes first.
                 if (session.IsPassing)
@@ -50,7 +50,7 @@ internal sealed partial class FetchHandler
 
     /// <summary>Answers or parks.</summary>
     /// <returns>False when something came while it parked: serve again.</returns>
-    private async ValueTask<bool> TryServeAsync(FetchSession session, bool isOnReceiveLoop)
+    private async ValueTask<bool> TryServeAsync(FetchSession session, bool maySendHere)
     {
         if (TryHold(session))
             return true;
@@ -66,11 +66,11 @@ internal sealed partial class FetchHandler
             if (_quotas.OfClient(session.Peer) is { } accounts)
                 answer.Limit = ShareOf(accounts, answer.Limit);
             ValueTask gathering = GatherAsync(session, answer);
-            isOnReceiveLoop &= gathering.IsCompleted;
+            maySendHere &= gathering.IsCompleted;
             await gathering;
             if (session.IsDue || _isStopping || IsEnough(session, answer) || IsToBeTold(session))
             {
-                Send(session, answer, isOnReceiveLoop);
+                Send(session, answer, maySendHere);
                 return true;
             }
 
@@ -245,7 +245,7 @@ internal sealed partial class FetchHandler
         Leave(session, queue);
     }
 
-    private void Send(FetchSession session, FetchAnswer answer, bool isOnReceiveLoop)
+    private void Send(FetchSession session, FetchAnswer answer, bool maySendHere)
     {
         foreach (SessionQueue queue in session.Served)
             queue.Next = queue.Told = queue.NextAfterAnswer;
@@ -265,7 +265,7 @@ internal sealed partial class FetchHandler
         {
             answer.Frame = null;
             Charge(peer, given, answer.EntryBytes);
-            peer.Answer(header, frame, isOnReceiveLoop, answer.IsBounded ? FrameFlags.Marked : FrameFlags.None);
+            peer.Answer(header, frame, maySendHere, answer.IsBounded ? FrameFlags.Marked : FrameFlags.None);
         }
         else
         {

@@ -88,7 +88,7 @@ internal sealed partial class FetchHandler : IDisposable
 
         _quotas.OfClient(peer)?.ChargeRequest();
         Begin(session, header, request);
-        Start(session, isOnReceiveLoop: true);
+        Start(session, maySendHere: true);
         return ValueTask.CompletedTask;
     }
 
@@ -106,7 +106,7 @@ internal sealed partial class FetchHandler : IDisposable
         _isStopping = true;
         foreach (FetchSession session in _sessions.Keys)
         {
-            ServeParked(session);
+            ServeParked(session, maySendHere: false);
             EndHold(session);
         }
     }
@@ -118,12 +118,14 @@ internal sealed partial class FetchHandler : IDisposable
     }
 
     /// <summary>Takes up a parked request; does nothing when somebody else has.</summary>
-    internal void ServeParked(FetchSession session)
+    /// <param name="session">Whose.</param>
+    /// <param name="maySendHere">Whether this thread is there for it and may send the answer itself.</param>
+    internal void ServeParked(FetchSession session, bool maySendHere)
     {
         if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
             return;
         Unpark(session);
-        Start(session, isOnReceiveLoop: false);
+        Start(session, maySendHere);
     }
 
     private FetchSession? Open(BrokerConnection peer, in FrameHeader header, FetchRequest request)
@@ -288,7 +290,7 @@ internal sealed partial class FetchHandler : IDisposable
             session.IsRestDue = true;
         else
             session.IsDue = true;
-        ServeParked(session);
+        ServeParked(session, maySendHere: false);
     }
 
     private void Unpark(FetchSession session)

@@ -192,12 +192,12 @@ internal sealed class FetchSession(
         _woken.Enqueue(queue);
         Interlocked.MemoryBarrier();
         if (Phase == FetchPhase.Parked && Interlocked.Exchange(ref _isScheduled, 1) == 0)
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: true);
     }
 
     void IThreadPoolWorkItem.Execute()
     {
         Volatile.Write(ref _isScheduled, 0);
-        handler.ServeParked(this);
+        handler.ServeParked(this, maySendHere: true);
     }
 }

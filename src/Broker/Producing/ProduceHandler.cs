@@ -23,10 +23,16 @@ internal sealed class ProduceHandler(
     /// <summary>What an entry of the log has before its batch.</summary>
     private const int EntryOverheadBytes = 48;
 
+    private static readonly TimeSpan LonePause = TimeSpan.FromMicroseconds(50);
+
     private readonly ProduceWaiterPool _pool = new(counters, quotas.Throttle, time);
 
     private readonly Durability _policyLevel =
         options.Store.FlushPolicy == FlushPolicy.Sync ? Durability.Durable : Durability.Written;
+
+    // Guesses of several threads: no lock, and none need be right.
+    private BrokerConnection? _lastPeer;
+    private long _lastRequestAt;
 
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
@@ -187,7 +193,8 @@ internal sealed class ProduceHandler(
             return true;
         }
 
-        switch (store.Append(items, level, waiter))
+        bool mayWrite = isOnReceiveLoop && IsLone(waiter.Peer);
+        switch (store.Append(items, level, waiter, mayWrite))
         {
             case AppendStatus.Accepted:
                 return true;
@@ -197,6 +204,17 @@ internal sealed class ProduceHandler(
             default:
                 return false;
         }
+    }
+
+    /// <summary>Whether neither its own connection nor another is about to send more: of what comes together the store
+    /// makes groups, but a lone request is written at once. Notes that it came.</summary>
+    private bool IsLone(BrokerConnection peer)
+    {
+        long now = time.GetTimestamp();
+        bool isAlone = _lastPeer == peer || time.GetElapsedTime(_lastRequestAt, now) >= LonePause;
+        _lastPeer = peer;
+        _lastRequestAt = now;
+        return isAlone && !peer.Transport.HasMoreAtHand;
     }
 
     private async ValueTask ParkAsync(

@@ -7,8 +7,9 @@ namespace EQueue.Broker;
 
 /// <summary>One produce request under way: what its batches are, what became of them, and whom to answer.</summary>
 /// <remarks>
-/// Pooled. Filled on the receive loop; from the moment the store has accepted it, it belongs to the store's thread that
-/// calls <see cref="OnCompleted"/>, which answers and gives it back.
+/// Pooled. Filled on the receive loop; from the moment the store has accepted it, it belongs to the thread that calls
+/// <see cref="OnCompleted"/>, which answers and gives it back: one of the store, or the receive loop's while it
+/// appends.
 /// </remarks>
 internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
 {
@@ -28,6 +29,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     private bool _tookRoom;
     private BrokerConnection? _peer;
     private FrameHeader _request;
+    private int _loopThread;
     private Durability _level;
 
     // When the answer may leave, by the pool's clock; 0 = at once.
@@ -45,6 +47,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     {
         _peer = peer;
         _request = request;
+        _loopThread = Environment.CurrentManagedThreadId;
         _level = level;
         _slotCount = 0;
         _itemCount = 0;
@@ -147,7 +150,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         }
 
         SettleRoom();
-        EndPart(isOnReceiveLoop: false);
+        EndPart(isOnReceiveLoop: Environment.CurrentManagedThreadId == _loopThread);
     }
 
     private static AppendItem ToItem(in ProduceBatchHeader header, ReadOnlyMemory<byte> batch) =>

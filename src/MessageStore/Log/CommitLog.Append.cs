@@ -2,7 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The owner's part: who takes the lock checks, stamps and stages. No I/O, no allocation per batch.</summary>
+/// <summary>The owner's part: who takes the lock checks, stamps, stages. No I/O, no allocation per batch.</summary>
 internal sealed partial class CommitLog
 {
     /// <summary>Bytes kept free beside a request for seals and epoch starts.</summary>
@@ -21,7 +21,7 @@ internal sealed partial class CommitLog
     public long StateBytes => Volatile.Read(ref _stateBytes);
 
     /// <inheritdoc cref="QueueStore.Append"/>
-    public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter)
+    public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter, bool mayWrite)
     {
         long total = 0;
         foreach (ref readonly AppendItem item in items)
@@ -60,7 +60,7 @@ internal sealed partial class CommitLog
             _appends++;
             AddWaiter(durability, waiter, target);
         }
-        _writerSignal.Raise();
+        WriteOrWakeWriter(mayWrite);
         return AppendStatus.Accepted;
     }
 

@@ -19,9 +19,9 @@ internal sealed partial class CommitLog
     {
         try
         {
-            while (FlushWritten() is var next && next != FlushNext.End)
+            while (FlushWritten() is var next && next != RoundNext.End)
             {
-                if (next == FlushNext.Wait)
+                if (next == RoundNext.Wait)
                 {
                     _flusherSignal.Wait();
                 }
@@ -91,7 +91,7 @@ internal sealed partial class CommitLog
         _durableWaiters.Release(written);
     }
 
-    private FlushNext FlushWritten()
+    private RoundNext FlushWritten()
     {
         lock (_flushLock)
         {
@@ -100,7 +100,7 @@ internal sealed partial class CommitLog
     }
 
     /// <summary>One round: when there is a reason to sync, syncs what is written by then.</summary>
-    private FlushNext FlushRound()
+    private RoundNext FlushRound()
     {
         bool writerDone = Volatile.Read(ref _writerDone);
         bool isAskedFor;
@@ -112,7 +112,7 @@ internal sealed partial class CommitLog
         }
         if (Fault is not null)
         {
-            return FlushNext.End;
+            return RoundNext.End;
         }
         // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing
         // it.
@@ -122,17 +122,17 @@ internal sealed partial class CommitLog
             if (!isAskedFor && !writerDone && _options.FlushPolicy == FlushPolicy.Async && _durableWaiters.IsEmpty
                 && !IsIntervalOver())
             {
-                return FlushNext.Again;
+                return RoundNext.Again;
             }
             SyncAndRelease(written);
             Volatile.Write(ref _isFlushTimed, false);
             _dirtySince = 0;
-            return FlushNext.Again;
+            return RoundNext.Again;
         }
         _durableWaiters.Release(written);
         if (writerDone && Volatile.Read(ref _written) == _durable)
         {
-            return FlushNext.End;
+            return RoundNext.End;
         }
         if (!_durableWaiters.IsEmpty)
         {
@@ -141,10 +141,10 @@ internal sealed partial class CommitLog
             Interlocked.MemoryBarrier();
             if (Volatile.Read(ref _written) > _durable)
             {
-                return FlushNext.Again;
+                return RoundNext.Again;
             }
         }
-        return FlushNext.Wait;
+        return RoundNext.Wait;
     }
 
     /// <summary>Waits for the rest of the flush interval, which begins at the first write after a sync.</summary>
@@ -157,18 +157,6 @@ internal sealed partial class CommitLog
         _isFlushTimed = true;
         TimeSpan left = _options.FlushInterval - Stopwatch.GetElapsedTime(_dirtySince);
         return left <= TimeSpan.Zero || !_flusherSignal.Wait(left);
-    }
-
-    private enum FlushNext
-    {
-        /// <summary>Look again at once.</summary>
-        Again,
-
-        /// <summary>Nothing to do until the signal.</summary>
-        Wait,
-
-        /// <summary>The writer has ended and all is durable, or the log failed.</summary>
-        End,
     }
 
     private void SyncTo(long position)

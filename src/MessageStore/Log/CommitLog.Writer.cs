@@ -1,8 +1,10 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The writer thread: hands what is staged to the system, in large writes, and publishes Written.</summary>
+/// <summary>The writer thread: hands what is staged to the system, in large writes, and publishes Written. While it
+/// rests an appender may write the little that it has staged: who holds the write lock is the writer.</summary>
 internal sealed partial class CommitLog
 {
     /// <summary>Bytes after which a round ends with the request: large enough to cost nothing per byte, small enough
@@ -13,9 +15,20 @@ internal sealed partial class CommitLog
     /// waking it takes longer than the next round would gain by being written meanwhile.</summary>
     private const int LargestOwnSync = 128 << 10;
 
+    /// <summary>With async flush an appender writes a round of up to so many bytes itself when the writer
+    /// rests.</summary>
+    private const int LargestOwnWrite = 32 << 10;
+
+    /// <summary>A write of an appender that took so long tells that the disk stalls: appenders leave writing to the
+    /// writer then, for <see cref="RestAfterSlowWrite"/>.</summary>
+    private static readonly TimeSpan SlowOwnWrite = TimeSpan.FromMilliseconds(20);
+
+    private static readonly TimeSpan RestAfterSlowWrite = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan FullRetryInterval = TimeSpan.FromSeconds(1);
 
     private readonly WorkSignal _writerSignal = new();
+    private readonly Lock _writeLock = new();
+    private long _slowOwnWriteAt;
     private Segment _writing;
     private WaiterQueue _writtenWaiters;
     private long _bytesWritten;
@@ -31,8 +44,12 @@ internal sealed partial class CommitLog
     {
         try
         {
-            while (WriteStaged())
+            while (WriteStaged() is var next && next != RoundNext.End)
             {
+                if (next == RoundNext.Wait)
+                {
+                    _writerSignal.Wait();
+                }
             }
         }
         catch (Exception exception)
@@ -43,16 +60,26 @@ internal sealed partial class CommitLog
         {
             if (Fault is { } fault)
             {
-                _writtenWaiters.Fail(fault);
+                lock (_writeLock)
+                {
+                    _writtenWaiters.Fail(fault);
+                }
             }
             Volatile.Write(ref _writerDone, true);
             _flusherSignal.Raise();
         }
     }
 
+    private RoundNext WriteStaged()
+    {
+        lock (_writeLock)
+        {
+            return WriteRound();
+        }
+    }
+
     /// <summary>One round: what is staged by now, or the first of it up to the end of a request.</summary>
-    /// <returns>False when the log is closing and all is written, or faulted.</returns>
-    private bool WriteStaged()
+    private RoundNext WriteRound()
     {
         long end;
         bool isClosing;
@@ -64,38 +91,131 @@ internal sealed partial class CommitLog
         }
         if (Fault is not null)
         {
-            return false;
+            return RoundNext.End;
         }
         if (_written == end)
         {
             // Only duplicates can wait for what is written already.
             _writtenWaiters.Release(end);
             WakeFlusher();
-            if (isClosing)
-            {
-                return false;
-            }
-            _writerSignal.Wait();
-            return true;
+            return isClosing ? RoundNext.End : RoundNext.Wait;
         }
         long begin = _written;
         for (long position = begin; position < end;)
         {
             position += WritePiece(position, end);
         }
-        // Not after each piece: the ring's end cuts entries, and what the flusher then calls durable would end inside
-        // one. Recovery could not tell its lost second half from rot.
+        PublishWritten(end);
+        if (_options.FlushPolicy != FlushPolicy.Sync || end - begin > LargestOwnSync || !TryFlushHere())
+        {
+            WakeFlusher();
+        }
+        return RoundNext.Again;
+    }
+
+    private void WriteOrWakeWriter(bool mayWrite)
+    {
+        if (!mayWrite || !TryWriteHere())
+        {
+            _writerSignal.Raise();
+        }
+    }
+
+    /// <summary>An appender's own round, which spares it the wait for the writer to wake up, and for whoever sends the
+    /// answer after that.</summary>
+    /// <returns>False when the writer is at work or is needed: it must be woken.</returns>
+    private bool TryWriteHere()
+    {
+        bool mayTry = _options.FlushPolicy == FlushPolicy.Async && _writerSignal.IsParked && !IsDiskSlow();
+        if (!mayTry || !_writeLock.TryEnter())
+        {
+            return false;
+        }
+        long began = Stopwatch.GetTimestamp();
+        try
+        {
+            return TryWriteSmallRound();
+        }
+        catch (Exception exception)
+        {
+            Latch(exception);
+            _writtenWaiters.Fail(Fault!);
+            return true;
+        }
+        finally
+        {
+            if (Stopwatch.GetElapsedTime(began) >= SlowOwnWrite)
+            {
+                Volatile.Write(ref _slowOwnWriteAt, Stopwatch.GetTimestamp());
+            }
+            _writeLock.Exit();
+        }
+    }
+
+    private bool IsDiskSlow()
+    {
+        long slowAt = Volatile.Read(ref _slowOwnWriteAt);
+        return slowAt != 0 && Stopwatch.GetElapsedTime(slowAt) < RestAfterSlowWrite;
+    }
+
+    private bool TryWriteSmallRound()
+    {
+        long end;
+        lock (_lock)
+        {
+            bool isSmall = _roundEnds.Count == 0 && _staged - _written <= LargestOwnWrite;
+            if (!isSmall || _isClosing || _fault is not null)
+            {
+                return false;
+            }
+            end = TakeRound();
+            _writtenWaiters.TakeAll(ref _writtenIncoming);
+        }
+        if (_written < end && !TryWriteOnePiece(end))
+        {
+            return false;
+        }
+        PublishWritten(end);
+        WakeFlusher();
+        return true;
+    }
+
+    /// <summary>Writes up to there if that is one write into the segment under way, for which there is room.</summary>
+    private bool TryWriteOnePiece(long end)
+    {
+        long length = end - _written;
+        if (_writing.IsSealed || _writing.PreparedPath is not null)
+        {
+            return false;
+        }
+        ReadOnlySpan<byte> piece = _arena.From(_written, length);
+        if (piece.Length < length)
+        {
+            return false;
+        }
+        try
+        {
+            Write(piece, _written);
+            return true;
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        {
+            // The writer meets it again, and waits.
+            return false;
+        }
+    }
+
+    /// <summary>All up to the end of a round is written. Not after each piece: the ring's end cuts entries, and what
+    /// the flusher then calls durable would end inside one. Recovery could not tell its lost second half from
+    /// rot.</summary>
+    private void PublishWritten(long end)
+    {
         Volatile.Write(ref _written, end);
         if (_options.FlushPolicy == FlushPolicy.Async)
         {
             PublishVisible(end);
         }
         _writtenWaiters.Release(end);
-        if (_options.FlushPolicy != FlushPolicy.Sync || end - begin > LargestOwnSync || !TryFlushHere())
-        {
-            WakeFlusher();
-        }
-        return true;
     }
 
     /// <summary>Called under the lock after each request: remembers where a round may end.</summary>
@@ -131,19 +251,24 @@ internal sealed partial class CommitLog
         }
         long limit = _writing.IsSealed ? Math.Min(end, _writing.EndPosition) : end;
         ReadOnlySpan<byte> piece = _arena.From(position, limit - position);
-        long begun = BeginTiming(_writeDurations);
         try
         {
-            _writing.File!.Write(piece, _writing.FileOffsetOf(position));
+            Write(piece, position);
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.Full)
         {
             WriteWhenFreed(position, piece.Length, exception);
         }
+        return piece.Length;
+    }
+
+    private void Write(ReadOnlySpan<byte> piece, long position)
+    {
+        long begun = BeginTiming(_writeDurations);
+        _writing.File!.Write(piece, _writing.FileOffsetOf(position));
         EndTiming(ref _writeDurations, begun);
         _writes++;
         _bytesWritten += piece.Length;
-        return piece.Length;
     }
 
     /// <summary>The disk is full although room was reserved: keep the bytes, refuse messages, write the same range
@@ -206,5 +331,18 @@ internal sealed partial class CommitLog
         Volatile.Write(ref _visible, position);
         TellWatchers(position);
         ReleaseRoomWaiters(force: false);
+    }
+
+    /// <summary>What the writer or the flusher does after a round.</summary>
+    private enum RoundNext
+    {
+        /// <summary>Look again at once.</summary>
+        Again,
+
+        /// <summary>Nothing to do until the signal.</summary>
+        Wait,
+
+        /// <summary>The log is closing and all is written or durable, or it failed.</summary>
+        End,
     }
 }

@@ -10,10 +10,11 @@ namespace EQueue.MessageStore;
 /// </summary>
 /// <remarks>
 /// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the arena
-/// to the system in large writes; the flusher calls fdatasync, but for small rounds of a log with sync flush, which the
-/// writer syncs itself while the flusher rests; the preparer makes the next file ahead of need. Nobody does I/O under
-/// the lock. Watermarks are written by one thread each: staged under the lock, written by the writer, durable by
-/// whoever holds the flush lock, visible by one of these. Each but staged always stands between two requests.
+/// to the system in large writes, but for small rounds that an appender writes while the writer rests; the flusher
+/// calls fdatasync, but for small rounds of a log with sync flush, which the writer syncs itself while the flusher
+/// rests; the preparer makes the next file ahead of need. Nobody does I/O under the lock. Watermarks are written by one
+/// thread at a time: staged under the lock, written by whoever holds the write lock, durable by whoever holds the flush
+/// lock, visible by one of these. Each but staged always stands between two requests.
 /// </remarks>
 internal sealed partial class CommitLog : IDisposable
 {

@@ -18,6 +18,9 @@ internal sealed class WorkSignal
     private readonly object _gate = new();
     private int _state;
 
+    /// <summary>Whether the waiter sleeps.</summary>
+    public bool IsParked => Volatile.Read(ref _state) == Parked;
+
     /// <summary>Lets the waiter go on, now or at its next wait. Any thread.</summary>
     public void Raise()
     {

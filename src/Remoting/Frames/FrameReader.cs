@@ -22,9 +22,9 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     /// <summary>Whether the peer began with TLS.</summary>
     public bool HasSeenTls { get; private set; }
 
-    /// <summary>Whether bytes are there that are no whole frame; to be asked when <see cref="TryRead"/> has said
-    /// no.</summary>
-    public bool HasPartialFrame => UnreadBytes > 0;
+    /// <summary>Whether there are bytes behind the frame that was read last; when <see cref="TryRead"/> has said no,
+    /// they are no whole frame.</summary>
+    public bool HasUnread => UnreadBytes > 0;
 
     private long UnreadBytes => _shownBytes - _readBytes;
 
@@ -138,7 +138,7 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         return false;
     }
 
-    private bool EndOfStream() => !HasPartialFrame
+    private bool EndOfStream() => !HasUnread
         ? false
         : throw new RemotingException(
             RemotingError.ProtocolViolation,

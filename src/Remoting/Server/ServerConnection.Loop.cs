@@ -110,7 +110,7 @@ public sealed partial class ServerConnection
     /// <summary>Notes since when a frame is there in part: nobody may hold the memory of one for ever.</summary>
     private void NotePartialFrame(bool hasFrame)
     {
-        if (!_reader.HasPartialFrame) Volatile.Write(ref _partialSince, 0);
+        if (!_reader.HasUnread) Volatile.Write(ref _partialSince, 0);
         else if (hasFrame || _partialSince == 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
     }
 

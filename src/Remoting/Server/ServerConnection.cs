@@ -60,6 +60,10 @@ public sealed partial class ServerConnection
     /// <summary>Cancelled when the connection closes. Valid for ever.</summary>
     public CancellationToken Closed { get; }
 
+    /// <summary>Whether more has come from the peer than the frame at hand. For
+    /// <see cref="IConnectionHandler.OnFrameAsync"/>, before its first await.</summary>
+    public bool HasMoreAtHand => _reader.HasUnread;
+
     /// <summary>Bytes that wait to be taken by the peer.</summary>
     public int QueuedBytes => (int)Math.Min(_sender.QueuedBytes, int.MaxValue);
 

@@ -102,7 +102,7 @@ public sealed class PolicyTests : BacklogTest
         await using TestPeer sender = await Broker.ConnectAsync();
         Disk.HoldWrites();
         Task<ProduceResult[]>[] sends = [.. Enumerable.Range(0, 12).Select(
-            i => SendAsync(sender, 0, (queue, Messages.Batch($"m{i}"))))];
+            i => SendAsync(sender, 0, (queue, Messages.Batch($"m{i}".PadRight(i == 0 ? 40_000 : 0)))))];
         await Eventually.TrueAsync(async () => await BacklogAsync() == 12);
         Disk.ReleaseWrites();
         await Task.WhenAll(sends);

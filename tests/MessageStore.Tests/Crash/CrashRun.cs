@@ -118,7 +118,8 @@ internal sealed class CrashRun
             items[i] = new AppendItem { Queue = queues[_random.Next(queues.Length)], Batch = batch };
         }
 
-        while (store.Append(items, durability, ack) is var status && status != AppendStatus.Accepted)
+        bool mayWrite = _random.Next(2) == 0;
+        while (store.Append(items, durability, ack, mayWrite) is var status && status != AppendStatus.Accepted)
         {
             Assert.Equal(AppendStatus.NoRoom, status);
             await store.WaitForRoomAsync(_cancel);

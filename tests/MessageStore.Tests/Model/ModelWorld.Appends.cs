@@ -99,9 +99,10 @@ internal sealed partial class ModelWorld
     private async Task SubmitAsync(AppendItem[] items)
     {
         var durability = (Durability)_random.Next(3);
+        bool mayWrite = _random.Next(2) == 0;
         var waiter = new TestWaiter();
         AppendStatus status;
-        while ((status = Store.Append(items, durability, waiter)) == AppendStatus.NoRoom)
+        while ((status = Store.Append(items, durability, waiter, mayWrite)) == AppendStatus.NoRoom)
         {
             if (!await HasRoomAsync())
                 return;
