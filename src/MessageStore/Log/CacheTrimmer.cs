@@ -36,21 +36,11 @@ internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, 
 
     private void LetGo(Segment segment, long from, long to, bool isOpen)
     {
-        long offset = segment.FileOffsetOf(from) & -4096;
-        long length = segment.FileOffsetOf(to) - offset;
+        long offset = segment.FileOffsetOf(from);
+        long bytes = segment.FileOffsetOf(to) - offset;
         if (isOpen)
-        {
-            segment.File!.Advise(offset, length, DiskAdvice.DontNeed);
-            return;
-        }
-        try
-        {
-            using IDiskFile file = disk.Open(segment.Path, DiskOpen.ReadOnly);
-            file.Advise(offset, length, DiskAdvice.DontNeed);
-        }
-        catch (DiskException)
-        {
-            // Only a hint: the file may be gone, and with it its pages.
-        }
+            segment.File!.LetGo(offset, bytes);
+        else
+            disk.LetGo(segment.Path, [(offset, bytes)]);
     }
 }

@@ -17,8 +17,6 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
     /// <summary>Bytes let go of at a time: to open a file for each read would cost more than it gives.</summary>
     private const long StepBytes = 2L << 20;
 
-    private const long PageBytes = 4096;
-
     private readonly Lock _lock = new();
     private readonly Queue<ReadRange> _ranges = new();
     private long _bytes;
@@ -46,7 +44,7 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
         }
         foreach (IGrouping<Segment, ReadRange> ofSegment in (old ?? []).GroupBy(range => range.Segment))
         {
-            LetGo(ofSegment.Key, ofSegment);
+            disk.LetGo(ofSegment.Key.Path, ofSegment.Select(range => (range.FileOffset, (long)range.Size)));
         }
     }
 
@@ -60,23 +58,6 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
             old.Add(oldest);
         }
         return old;
-    }
-
-    private void LetGo(Segment segment, IEnumerable<ReadRange> ranges)
-    {
-        try
-        {
-            using IDiskFile file = disk.Open(segment.Path, DiskOpen.ReadOnly);
-            foreach (ReadRange range in ranges)
-            {
-                long page = range.FileOffset & -PageBytes;
-                file.Advise(page, range.FileOffset + range.Size - page, DiskAdvice.DontNeed);
-            }
-        }
-        catch (DiskException)
-        {
-            // Only a hint: the file may be gone, and with it its pages.
-        }
     }
 
     private readonly record struct ReadRange(Segment Segment, long FileOffset, int Size);

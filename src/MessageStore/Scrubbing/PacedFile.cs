@@ -22,9 +22,8 @@ internal sealed class PacedFile(IDiskFile file, ScrubPace pace, bool letsGo) : I
             int read = ReadPiece(piece, offset);
             if (letsGo)
             {
-                // From the start of the first page: the piece before ended in it, so that it stayed.
-                long page = offset & -PageBytes;
-                file.Advise(page, offset + read - page, DiskAdvice.DontNeed);
+                // The piece before ended in the first page, so that it stayed.
+                file.LetGo(offset, read);
             }
             done += read;
             if (read < piece.Length)
