@@ -56,7 +56,7 @@ public sealed class ConnectionsTests
         var cancellationToken = TestContext.Current.CancellationToken;
         var handler = new HelloAnswerer();
         await using var server = new RemotingServer(
-            new RemotingServerOptions { IdleTimeout = TimeSpan.FromMilliseconds(200) }, handler,
+            new RemotingServerOptions { IdleTimeout = TimeSpan.FromSeconds(1) }, handler,
             NullLoggerFactory.Instance);
         await server.StartAsync(cancellationToken);
         var counts = new IdleCounts();
