@@ -84,9 +84,12 @@ internal sealed class FrameSender : IThreadPoolWorkItem
                 return false;
             }
 
+            bool isSmall = frame.FrameBytes <= SmallFrameBytes;
             _queuedBytes += frame.FrameBytes;
             _queue.Add(frame);
-            inline = inline || IsOverdue;
+
+            // What comes in large frames has its own rhythm: only callers of many small ones help.
+            inline = inline || (isSmall && IsOverdue);
             if (!MustStart(inline)) return true;
         }
 
