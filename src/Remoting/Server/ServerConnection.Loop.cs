@@ -5,8 +5,11 @@ namespace EQueue.Remoting;
 /// <content>The receive loop: reads frames and hands them to the handler, one after the other.</content>
 public sealed partial class ServerConnection
 {
-    private const int ReceivesPerTurn = 64;
     private const int ReceivesPerBurst = 4;
+
+    /// <summary>Whole bursts: no answer is held while others have their turn.</summary>
+    private const int ReceivesPerTurn = 16 * ReceivesPerBurst;
+
     private bool _isHandlerConnected;
     private bool _isSecured;
     private bool _hasReceived;
@@ -76,16 +79,16 @@ public sealed partial class ServerConnection
         }
     }
 
-    /// <summary>Waits for frames. The answers to those before leave now, but while requests stream in without a pause
-    /// those to several receives leave together.</summary>
+    /// <summary>Waits for frames. Answers that are held do not wait with it.</summary>
     private ValueTask<bool> FillAsync()
     {
-        if (!_input.IsBusy) EndBurst();
         ValueTask<bool> filling = _reader.FillAsync();
-        if (!filling.IsCompleted || ++_receives % ReceivesPerBurst == 0) EndBurst();
+        if (!filling.IsCompleted) EndBurst();
         return filling;
     }
 
+    /// <summary>Handles the frames at hand. Their answers leave behind them, but while requests stream in without a
+    /// pause those to several receives leave together.</summary>
     private async ValueTask HandleFramesAsync()
     {
         _hasReceived = true;
@@ -102,6 +105,8 @@ public sealed partial class ServerConnection
         }
 
         NotePartialFrame(hasFrame);
+        _receives++;
+        if (!_input.IsBusy || _receives % ReceivesPerBurst == 0) EndBurst();
 
         // A peer that is always faster than this loop must not keep a pool thread that others wait for.
         if (_receives % ReceivesPerTurn == 0 && ThreadPool.PendingWorkItemCount > 0) await Task.Yield();

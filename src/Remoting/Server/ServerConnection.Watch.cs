@@ -120,6 +120,7 @@ public sealed partial class ServerConnection
 
     private void BeginBurst()
     {
+        if (_isHandling != 0) return;
         Interlocked.Exchange(ref _isHandling, 1);
         _sender.Cork();
     }
