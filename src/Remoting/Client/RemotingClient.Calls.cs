@@ -181,7 +181,7 @@ public sealed partial class RemotingClient
     private bool IsPlain(ReadOnlySpan<byte> payload, byte opcode)
     {
         int bytes = FrameHeader.Size + payload.Length;
-        return bytes <= Math.Min(FrameSender.SmallFrameBytes, _options.MaxFrameBytes)
+        return bytes <= Math.Min(FrameQueue.SmallFrameBytes, _options.MaxFrameBytes)
             && opcode != FrameHeader.PingOpcode && !_isDisposed;
     }
 

@@ -10,9 +10,6 @@ namespace EQueue.Remoting;
 /// </remarks>
 internal sealed class FrameSender : IThreadPoolWorkItem
 {
-    /// <inheritdoc cref="FrameQueue.SmallFrameBytes"/>
-    public const int SmallFrameBytes = FrameQueue.SmallFrameBytes;
-
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
     private const int GatheredBytes = 64 * 1024;
@@ -84,12 +81,10 @@ internal sealed class FrameSender : IThreadPoolWorkItem
                 return false;
             }
 
-            bool isSmall = frame.FrameBytes <= SmallFrameBytes;
-            _queuedBytes += frame.FrameBytes;
+            int bytes = frame.FrameBytes;
+            _queuedBytes += bytes;
             _queue.Add(frame);
-
-            // What comes in large frames has its own rhythm: only callers of many small ones help.
-            inline = inline || (isSmall && IsOverdue);
+            inline |= MustHelp(bytes);
             if (!MustStart(inline)) return true;
         }
 
@@ -97,7 +92,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Copies a frame of at most <see cref="SmallFrameBytes"/> to where it leaves from.</summary>
+    /// <summary>Copies a frame of at most <see cref="FrameQueue.SmallFrameBytes"/> to where it leaves from.</summary>
     /// <param name="header">The frame's.</param>
     /// <param name="payload">Nothing of it is kept.</param>
     /// <param name="inline">As for a frame that is taken over.</param>
@@ -110,7 +105,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             int bytes = (int)header.Length;
             _queuedBytes += bytes;
             _queue.Append(header, payload);
-            inline = inline || IsOverdue;
+            inline |= MustHelp(bytes);
             if (!MustStart(inline)) return true;
         }
 
@@ -130,8 +125,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         lock (_lock)
         {
             _isCorked = false;
-            if (_drain == DrainState.Running || _isClosed || _queue.IsEmpty) return;
-            _drain = DrainState.Running;
+            if (_isClosed || _queue.IsEmpty || !MustStart(inline: true)) return;
         }
 
         Start(inline: true);
@@ -191,20 +185,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private void Start(bool inline)
     {
         if (inline) Observe(DrainAsync(inline: true));
-        else Schedule();
-    }
-
-    /// <summary>Leaves the drain to the pool, which may still have the work item of one that was taken over.</summary>
-    private void Schedule()
-    {
-        lock (_lock)
-        {
-            _drain = DrainState.Scheduled;
-            if (_isAtPool) return;
-            _isAtPool = true;
-        }
-
-        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        else ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }
 
     private async Task DrainAsync(bool inline)
@@ -219,7 +200,9 @@ internal sealed class FrameSender : IThreadPoolWorkItem
                 if (!inline || ++rounds < MaxInlineRounds) continue;
 
                 // A thread that came to send one frame must not serve the others for ever.
-                Schedule();
+                bool isNew;
+                lock (_lock) isNew = TrySchedule();
+                if (isNew) Start(inline: false);
                 return;
             }
         }
@@ -244,17 +227,27 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Whether much has been queued since the drain was left to the pool, which has no thread for it. Under
-    /// the lock.</summary>
-    private bool IsOverdue =>
-        _callersHelp && _drain == DrainState.Scheduled && _queuedBytes >= GatheredBytes;
+    /// <summary>Whether whoever queues so many bytes takes over a drain for which the pool has no thread: much has been
+    /// queued since. What comes in large frames has its own rhythm. Under the lock.</summary>
+    private bool MustHelp(int bytes) => _callersHelp
+        && _drain == DrainState.Scheduled && bytes <= FrameQueue.SmallFrameBytes && _queuedBytes >= GatheredBytes;
 
-    /// <summary>Something was queued: whether the caller is to drain. Under the lock.</summary>
+    /// <summary>Something was queued: whether the caller is to start a drain. Under the lock.</summary>
     private bool MustStart(bool inline)
     {
-        bool isTaken = inline ? _isCorked || _drain == DrainState.Running : _drain != DrainState.None;
-        if (isTaken) return false;
+        if (!inline) return _drain == DrainState.None && TrySchedule();
+        if (_isCorked || _drain == DrainState.Running) return false;
         _drain = DrainState.Running;
+        return true;
+    }
+
+    /// <summary>Leaves the drain to the pool. Under the lock.</summary>
+    /// <returns>False when the pool still has the work item of one that was taken over.</returns>
+    private bool TrySchedule()
+    {
+        _drain = DrainState.Scheduled;
+        if (_isAtPool) return false;
+        _isAtPool = true;
         return true;
     }
 
