@@ -69,8 +69,12 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     }
 
     /// <summary>Answers a request; the frame is the connection's from here on.</summary>
+    /// <param name="request">Its header.</param>
+    /// <param name="body">Of the answer.</param>
+    /// <param name="maySendHere">Whether the receive loop, or this thread, may send it; if not, the pool does.</param>
+    /// <param name="mark">A flag beside that of an answer.</param>
     public void Answer(
-        in FrameHeader request, FrameBuffer body, bool isOnReceiveLoop, FrameFlags mark = FrameFlags.None) =>
+        in FrameHeader request, FrameBuffer body, bool maySendHere, FrameFlags mark = FrameFlags.None) =>
         Transport.Send(
             body,
             request.Opcode,
@@ -78,7 +82,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
             FrameFlags.Response | mark,
             request.CorrelationId,
             0,
-            isOnReceiveLoop);
+            maySendHere);
 
     /// <summary>
     /// Answers a request with an encoded value, or with LimitReached when it does not fit into a frame.
@@ -100,7 +104,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
         int frameBytes = FrameHeader.Size + body.WrittenCount;
         if (frameBytes <= MaxFrameBytes)
         {
-            Answer(request, body, isOnReceiveLoop: false);
+            Answer(request, body, maySendHere: false);
             return;
         }
 

@@ -15,7 +15,7 @@ internal sealed class HeldAnswer(BrokerConnection peer, FrameHeader request, Fra
     {
         if (Interlocked.Exchange(ref _body, null) is not { } body)
             return;
-        peer.Answer(request, body, isOnReceiveLoop: false, FrameFlags.Throttled);
+        peer.Answer(request, body, maySendHere: false, FrameFlags.Throttled);
         peer.EndRequest();
     }
 }

@@ -74,10 +74,9 @@ public sealed partial class ServerConnection
     /// <param name="flags">With <see cref="FrameFlags.Response"/> for an answer.</param>
     /// <param name="correlationId">An answer carries its request's.</param>
     /// <param name="error">0 or the user's error code.</param>
-    /// <param name="inlineAllowed"> Lets the receive loop send the frame itself when it is through with the frames at
-    /// hand. Pass <see langword="true"/> only from within <see cref="IConnectionHandler.OnFrameAsync"/>; elsewhere
-    /// this thread may do the system call. Otherwise one work item of the thread pool sends whatever is queued by
-    /// then. </param>
+    /// <param name="inlineAllowed">From within <see cref="IConnectionHandler.OnFrameAsync"/>: the receive loop sends
+    /// the frame itself when it is through with the frames at hand. Elsewhere: this thread does the system call, unless
+    /// somebody sends already. Otherwise one work item of the thread pool sends whatever is queued by then.</param>
     /// <exception cref="RemotingException">The frame is larger than <see cref="RemotingServerOptions.MaxFrameBytes"/>;
     /// it is dropped.</exception>
     /// <remarks>Thread-safe. Frames leave in the order of the calls.</remarks>
@@ -125,7 +124,7 @@ public sealed partial class ServerConnection
         bool inlineAllowed = false)
     {
         var header = FrameHeader.Of(payload, opcode, version, flags, correlationId, error);
-        if (header.Length > Math.Min(FrameSender.SmallFrameBytes, _options.MaxFrameBytes))
+        if (header.Length > Math.Min(FrameQueue.SmallFrameBytes, _options.MaxFrameBytes))
         {
             Send(FrameBuffer.Of(payload), opcode, version, flags, correlationId, error, inlineAllowed);
             return;
