@@ -61,15 +61,7 @@ public sealed class FaultTests : StoreTest
         await using QueueStore store = await OpenAsync();
         QueueId queue = await OpenQueueAsync(store);
         await AppendAsync(store, queue, "before");
-        bool isFull = true;
-        Disk.OnWrite = (path, _) =>
-        {
-            if (Volatile.Read(ref isFull))
-            {
-                throw new DiskException(DiskFault.Full, path, "pwrite", "no space left");
-            }
-        };
-
+        Action free = FillDisk();
         Task<long> staged = AppendAsync(store, queue, "kept");
         await Eventually(() => store.Figures.IsReadOnly);
         var items = new AppendItem[] { new() { Queue = queue, Batch = TestBatch.Of("refused") } };
@@ -78,7 +70,7 @@ public sealed class FaultTests : StoreTest
         Assert.False(staged.IsCompleted);
         Assert.Single(await ReadAllAsync(store, queue));
 
-        Volatile.Write(ref isFull, false);
+        free();
         await staged.WaitAsync(TimeSpan.FromSeconds(20), Cancel);
         await Eventually(() => !store.Figures.IsReadOnly);
         await AppendAsync(store, queue, "after");

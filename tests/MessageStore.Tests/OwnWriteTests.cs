@@ -87,18 +87,13 @@ public sealed class OwnWriteTests : StoreTest
         await using QueueStore store = await OpenAsync(AsyncFlush);
         QueueId queue = await OpenQueueAsync(store);
         await AppendAsync(store, queue, "before");
-        bool isFull = true;
-        Disk.OnWrite = (path, _) =>
-        {
-            if (Volatile.Read(ref isFull))
-                throw new DiskException(DiskFault.Full, path, "pwrite", "no space left");
-        };
+        Action free = FillDisk();
         var waiter = new TestWaiter();
         AppendItem[] items = [new AppendItem { Queue = queue, Batch = TestBatch.Of("kept") }];
         Assert.Equal(AppendStatus.Accepted, store.Append(items, Durability.Policy, waiter, mayWrite: true));
         await Eventually(() => store.Figures.IsReadOnly);
         Assert.False(waiter.Task.IsCompleted);
-        Volatile.Write(ref isFull, false);
+        free();
         await waiter.Task.WaitAsync(TimeSpan.FromSeconds(20), Cancel);
         Assert.Equal(["before", "kept"], (await ReadAllAsync(store, queue)).SelectMany(entry => entry.Bodies));
     }

@@ -45,6 +45,21 @@ public abstract class StoreTest : IDisposable
     protected static async Task<long> AppendAsync(QueueStore store, QueueId queue, params string[] bodies) =>
         (await store.AppendAsync(queue, TestBatch.Of(bodies), Durability.Policy, Cancel)).FirstOffset.Value;
 
+    /// <summary>From now on every write finds the disk full.</summary>
+    /// <returns>Ends that.</returns>
+    protected Action FillDisk()
+    {
+        bool isFull = true;
+        Disk.OnWrite = (path, _) =>
+        {
+            if (Volatile.Read(ref isFull))
+            {
+                throw new DiskException(DiskFault.Full, path, "pwrite", "no space left");
+            }
+        };
+        return () => Volatile.Write(ref isFull, false);
+    }
+
     /// <summary>Waits for a state of the store that nobody signals.</summary>
     protected static async Task Eventually(Func<bool> condition)
     {

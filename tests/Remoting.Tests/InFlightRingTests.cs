@@ -11,7 +11,7 @@ public sealed class InFlightRingTests
         var ring = new InFlightRing(Slots, exception => throw exception);
         var sink = new Sink(ring);
         var burst = new AnswerBurst(ring);
-        uint[] ids = [.. Enumerable.Range(0, Slots).Select(token => Take(ring, sink, token))];
+        uint[] ids = TakeMany(ring, sink, Slots);
         Assert.False(ring.TryTake(sink, 0, this, long.MaxValue, out _, out _));
         foreach (uint id in ids[..3]) End(ring, burst, id);
         Assert.Empty(sink.InFlightAtAnswer);
@@ -29,7 +29,7 @@ public sealed class InFlightRingTests
         var ring = new InFlightRing(Slots, exception => throw exception);
         var sink = new Sink(ring);
         var burst = new AnswerBurst(ring);
-        uint[] ids = [.. Enumerable.Range(0, Slots).Select(token => Take(ring, sink, token))];
+        uint[] ids = TakeMany(ring, sink, Slots);
         foreach (uint id in ids) End(ring, burst, id);
         burst.Deliver();
         burst.Deliver();
@@ -44,12 +44,15 @@ public sealed class InFlightRingTests
         var ring = new InFlightRing(8, failures.Add);
         var sink = new Sink(ring) { FailingToken = 1 };
         var burst = new AnswerBurst(ring);
-        uint[] ids = [.. Enumerable.Range(0, 3).Select(token => Take(ring, sink, token))];
+        uint[] ids = TakeMany(ring, sink, 3);
         foreach (uint id in ids) End(ring, burst, id);
         burst.Deliver();
         Assert.Equal([0L, 2L], sink.Tokens);
         Assert.IsType<InvalidOperationException>(Assert.Single(failures));
     }
+
+    private static uint[] TakeMany(InFlightRing ring, IResponseSink sink, int count) =>
+        [.. Enumerable.Range(0, count).Select(token => Take(ring, sink, token))];
 
     private static uint Take(InFlightRing ring, IResponseSink sink, long token)
     {
