@@ -35,6 +35,8 @@ internal sealed class RoleProcess : IAsyncDisposable
             start.ArgumentList.Add(Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll"));
         start.ArgumentList.Add("role");
         start.ArgumentList.Add(role);
+        if (string.Equals(role, RoleList.Broker, StringComparison.Ordinal))
+            start.Environment.TryAdd("DOTNET_TieredPGO", "0"); // As in src/Server/Server.csproj.
         return new RoleProcess(role, ChildProcess.Start(start, role));
     }
 
