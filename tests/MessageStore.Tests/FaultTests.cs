@@ -17,10 +17,10 @@ public sealed class FaultTests : StoreTest
             Small with { FlushPolicy = policy, FlushInterval = TimeSpan.FromMilliseconds(1) });
         QueueId queue = await OpenQueueAsync(store);
         await store.AppendAsync(queue, TestBatch.Of("good"), Durability.Durable, Cancel);
-        int failures = 0;
+        var failures = new ConcurrentQueue<string>();
         void Fail(string path)
         {
-            Interlocked.Increment(ref failures);
+            failures.Enqueue(path);
             throw new DiskException(DiskFault.Io, path, "test", "the device is gone");
         }
         if (isWrite)
@@ -46,7 +46,9 @@ public sealed class FaultTests : StoreTest
             () => store.AppendStateAsync([MemoryState.Entry("a", "b")], Cancel));
         Assert.Equal(ErrorCode.StoreFaulted, state.Code);
         Assert.Equal("good", (await ReadAllAsync(store, queue))[0].Bodies[0]);
-        Assert.Equal(1, failures);
+        // The next segment is prepared meanwhile, and may fail too; no file is tried again.
+        Assert.NotEmpty(failures);
+        Assert.Equal(failures.Distinct(), failures);
 
         await store.DisposeAsync();
         Assert.False(File.Exists(Path.Combine(Folder, "clean")));

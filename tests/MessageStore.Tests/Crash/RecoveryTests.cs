@@ -227,7 +227,11 @@ public sealed class RecoveryTests
     [Fact]
     public async Task GivenAStartThatIsNotDurable_WhenItsSegmentsAreDead_ThenItIsMadeDurableBeforeTheyGo()
     {
-        (QueueId queue, SimulatedDisk disk) = await LiveAsync(Batches);
+        (QueueId queue, SimulatedDisk lived) = await LiveAsync(Batches);
+        // Two snapshots are kept: after a second life the older one has all segments of the first behind it.
+        await using (QueueStore second = await OpenAsync(lived, new MemoryState()))
+            await second.AppendStateAsync([MemoryState.Entry("round", "last")], Cancel);
+        SimulatedDisk disk = lived.Kill();
         StoreOptions options = CrashRun.OptionsOn(disk, FlushPolicy.Async) with { FlushInterval = TimeSpan.FromHours(1) };
         await using QueueStore store = await OpenWithAsync(options);
         var first = new TaskCompletionSource<DiskOperationKind>(TaskCreationOptions.RunContinuationsAsynchronously);
