@@ -29,7 +29,7 @@ public sealed class ServiceTests
         Task listening = ListenAsync(systemd, heard, end.Token);
         await Eventually.TrueAsync(() => heard.Count(static said => said == "WATCHDOG=1") >= 3);
         Assert.Equal("STATUS=Recovering", heard.First());
-        Assert.Contains($"READY=1\nSTATUS=Serving on {server.Address}", heard);
+        await Eventually.TrueAsync(() => heard.Contains($"READY=1\nSTATUS=Serving on {server.Address}"));
 
         int acknowledged = 0;
         await using var client = new EQueueClient(server.Address);
