@@ -27,10 +27,6 @@ internal sealed partial class CommitLog
                 }
             }
         }
-        catch (Exception exception)
-        {
-            Latch(exception);
-        }
         finally
         {
             if (Fault is { } fault)
@@ -68,12 +64,21 @@ internal sealed partial class CommitLog
         }
         try
         {
+            if (Fault is not null)
+            {
+                return false;
+            }
             lock (_lock)
             {
                 _durableWaiters.TakeAll(ref _durableIncoming);
             }
             SyncAndRelease(_written);
             return true;
+        }
+        catch (Exception exception)
+        {
+            Latch(exception);
+            return false;
         }
         finally
         {
@@ -91,11 +96,21 @@ internal sealed partial class CommitLog
         _durableWaiters.Release(written);
     }
 
+    /// <summary>A failure is latched before the lock is given up: the system tells a file's lost writes once, so
+    /// whoever synced the file again would be told that they are durable.</summary>
     private RoundNext FlushWritten()
     {
         lock (_flushLock)
         {
-            return FlushRound();
+            try
+            {
+                return FlushRound();
+            }
+            catch (Exception exception)
+            {
+                Latch(exception);
+                return RoundNext.End;
+            }
         }
     }
 

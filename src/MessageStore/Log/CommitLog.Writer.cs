@@ -52,10 +52,6 @@ internal sealed partial class CommitLog
                 }
             }
         }
-        catch (Exception exception)
-        {
-            Latch(exception);
-        }
         finally
         {
             if (Fault is { } fault)
@@ -70,11 +66,20 @@ internal sealed partial class CommitLog
         }
     }
 
+    /// <summary>A failure is latched before the lock is given up: nobody writes behind it.</summary>
     private RoundNext WriteStaged()
     {
         lock (_writeLock)
         {
-            return WriteRound();
+            try
+            {
+                return WriteRound();
+            }
+            catch (Exception exception)
+            {
+                Latch(exception);
+                return RoundNext.End;
+            }
         }
     }
 
