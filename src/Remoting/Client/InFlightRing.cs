@@ -42,7 +42,7 @@ internal sealed class InFlightRing
     /// <see cref="PendingCall"/>.</param>
     /// <param name="token">Handed to the sink.</param>
     /// <param name="owner">The connection on which it goes out.</param>
-    /// <param name="deadline">When it is overdue, in the client's timestamps.</param>
+    /// <param name="deadline">When it is overdue, in the milliseconds of the client's clock.</param>
     /// <param name="id">The correlation id, never 0.</param>
     /// <param name="call">The slot's own sink when none was given.</param>
     /// <returns><see langword="false"/> when all slots are armed.</returns>

@@ -13,11 +13,16 @@ internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTask
     private CancellationTokenRegistration _cancellation;
     private CancellationToken _cancellationToken;
     private uint _id;
-    private int _isTaken;
+    private bool _isTaken;
 
-    /// <summary>Takes the object for one call.</summary>
+    /// <summary>Takes the object for one call. Under the ring's lock, so that there is one taker at a time.</summary>
     /// <returns><see langword="false"/> while the previous call's result was not taken.</returns>
-    public bool TryTake() => Interlocked.Exchange(ref _isTaken, 1) == 0;
+    public bool TryTake()
+    {
+        if (Volatile.Read(ref _isTaken)) return false;
+        _isTaken = true;
+        return true;
+    }
 
     /// <summary>The caller's view, to be awaited once. Called before the request is sent.</summary>
     public ValueTask<ResponseFrame> Watch(uint id, CancellationToken cancellationToken)
@@ -60,7 +65,7 @@ internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTask
         finally
         {
             _core.Reset();
-            Volatile.Write(ref _isTaken, 0);
+            Volatile.Write(ref _isTaken, false);
         }
     }
 

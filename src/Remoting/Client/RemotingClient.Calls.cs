@@ -211,13 +211,18 @@ public sealed partial class RemotingClient
         ArgumentOutOfRangeException.ThrowIfLessThan(timeout, TimeSpan.Zero);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(timeout, LongestTimeout);
         TimeSpan counted = timeout == TimeSpan.Zero ? _options.RequestTimeout : timeout;
-        return _time.GetTimestamp() + (long)(counted.TotalSeconds * _time.TimestampFrequency);
+        return NowMs() + ((counted.Ticks + TimeSpan.TicksPerMillisecond - 1) / TimeSpan.TicksPerMillisecond);
     }
 
     private TimeSpan TimeLeft(long deadline)
     {
         if (deadline == long.MaxValue) return Timeout.InfiniteTimeSpan;
-        TimeSpan left = _time.GetElapsedTime(_time.GetTimestamp(), deadline);
-        return left > TimeSpan.Zero ? left : TimeSpan.Zero;
+        return TimeSpan.FromMilliseconds(Math.Max(0, deadline - NowMs()));
     }
+
+    /// <summary>What deadlines are measured by. The system's coarse clock, a few ms behind, is enough for timeouts and
+    /// takes a quarter of the time of the precise one, which every call would pay.</summary>
+    private long NowMs() => ReferenceEquals(_time, TimeProvider.System)
+        ? Environment.TickCount64
+        : _time.GetTimestamp() / (_time.TimestampFrequency / 1000);
 }

@@ -109,7 +109,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
 
     private void Watch()
     {
-        _ring.FailOverdue(_time.GetTimestamp());
+        _ring.FailOverdue(NowMs());
         Volatile.Read(ref _connection)?.Watch();
     }
 }
