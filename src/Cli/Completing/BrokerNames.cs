@@ -65,12 +65,18 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         }
     }
 
+    /// <summary>What is completed goes to a shell: only what a name may be, whatever the broker says.</summary>
+    private static void Add(List<string> names, string name)
+    {
+        if (NameRules.IsValid(name)) names.Add(name);
+    }
+
     private static async Task ReadTopicsAsync(
         EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
     {
         await foreach (TopicListing topic in admin.ListTopicsAsync(cancellationToken))
         {
-            names.Add(topic.Topic);
+            Add(names, topic.Topic);
             if (names.Count == MostNames) return;
         }
     }
@@ -80,7 +86,7 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
     {
         await foreach (GroupListing group in admin.ListGroupsAsync(cancellationToken))
         {
-            names.Add(group.Group);
+            Add(names, group.Group);
             if (names.Count == MostNames) return;
         }
     }

@@ -152,8 +152,17 @@ internal sealed class BrokerLink : IAsyncDisposable
         where TRequest : IPayload<TRequest>
     {
         var frame = FrameBuffer.Rent();
-        request.Write(new PayloadWriter(frame));
-        return frame;
+        try
+        {
+            request.Write(new PayloadWriter(frame));
+            return frame;
+        }
+        catch
+        {
+            // A text is too long for the protocol.
+            frame.Dispose();
+            throw;
+        }
     }
 
     private void ObserveDuration(long begun, string operation, string group, EQueueException? failure) =>
