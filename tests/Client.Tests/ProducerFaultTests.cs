@@ -17,6 +17,7 @@ public sealed class ProducerFaultTests
     [Theory]
     [InlineData((int)Verdict.StoreSilently)]
     [InlineData((int)Verdict.StoreAndClose)]
+    [InlineData((int)Verdict.StoreAndFault)]
     [InlineData((int)Verdict.Close)]
     [InlineData((int)Verdict.Ignore)]
     [InlineData((int)Verdict.RefuseFirst)]
@@ -82,6 +83,29 @@ public sealed class ProducerFaultTests
 
         Assert.Equal(ErrorCode.Timeout, expiry.Code);
         Assert.Equal([0, 2], fake.All());
+        Assert.Equal(1, fake.HighestEpoch);
+    }
+
+    [Fact]
+    public async Task GivenAStoreThatFailedBehindTheBytes_WhenTheBatchRunsOutOfTime_ThenTheNextIsNotTakenForIt()
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        fake.Refusal = ErrorCode.StoreFaulted;
+        fake.Script = n => n == 1 ? Verdict.StoreAndFault : n > 1 ? Verdict.RefuseFirst : Verdict.Store;
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(SmallBatches with
+        {
+            DeliveryTimeout = TimeSpan.FromMilliseconds(400),
+        });
+        await producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token);
+
+        var expiry = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("t", BitConverter.GetBytes(1), cancellationToken: Token));
+        fake.Script = static _ => Verdict.Store;
+        await producer.SendAsync("t", BitConverter.GetBytes(2), cancellationToken: Token);
+
+        Assert.Equal(ErrorCode.Timeout, expiry.Code);
+        Assert.Equal([0, 1, 2], fake.All());
         Assert.Equal(1, fake.HighestEpoch);
     }
 

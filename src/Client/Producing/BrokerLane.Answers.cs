@@ -82,6 +82,7 @@ internal sealed partial class BrokerLane
     /// <summary>The whole request met one failure.</summary>
     private void FailRequest(ProduceRequest request, EQueueException failure, bool isUnknown)
     {
+        isUnknown |= failure.Code is ErrorCode.Timeout or ErrorCode.StoreFaulted;
         ObserveAnswer(request, failure);
         lock (_gate)
         {
@@ -90,7 +91,7 @@ internal sealed partial class BrokerLane
                 if (_isClosed)
                     FailClosed(request, batch);
                 else if (isUnknown || failure.IsRetriable)
-                    SendAgain(batch, failure, isUnknown || failure.Code == ErrorCode.Timeout, retryAfterMs: 0);
+                    SendAgain(batch, failure, isUnknown, retryAfterMs: 0);
                 else
                     GiveUp(request, batch, failure);
             }
@@ -151,9 +152,10 @@ internal sealed partial class BrokerLane
                 List(queue);
                 break;
             default:
-                // A batch's own Timeout says that it has waited in vain and is not stored.
+                // A batch's own Timeout says that it has waited in vain and is not stored. A store that failed may
+                // have its bytes all the same, and find them when it opens again.
                 if (failure.IsRetriable)
-                    SendAgain(batch, failure, isUnknown: false, result.RetryAfterMs);
+                    SendAgain(batch, failure, result.Error == ErrorCode.StoreFaulted, result.RetryAfterMs);
                 else
                     GiveUp(request, batch, failure);
                 break;

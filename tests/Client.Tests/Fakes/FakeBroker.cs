@@ -17,6 +17,9 @@ internal enum Verdict
     /// <summary>Stores and closes the connection.</summary>
     StoreAndClose,
 
+    /// <summary>Stores and answers that the store met a fault.</summary>
+    StoreAndFault,
+
     /// <summary>Closes the connection, nothing stored.</summary>
     Close,
 
@@ -227,6 +230,8 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         var results = Store(payload, verdict);
         if (verdict == Verdict.StoreAndClose)
             connection.Close(null);
+        else if (verdict == Verdict.StoreAndFault)
+            Reply(connection, header, [.. results.Select(_ => Refuse(ErrorCode.StoreFaulted))]);
         else if (verdict != Verdict.StoreSilently && !header.IsOneway)
             Reply(connection, header, results);
     }
