@@ -54,6 +54,28 @@ public sealed class BlockingTurnTests
     }
 
     [Fact]
+    public async Task GivenACallerThatWasInterrupted_WhenItsAnswerComesLate_ThenItsNextCallGetsItsOwn()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        Thread? thread = null;
+        Task<int> caller = OnThread(() =>
+        {
+            Volatile.Write(ref thread, Thread.CurrentThread);
+            Echo(client, [1]);
+            Assert.Throws<ThreadInterruptedException>(
+                () => client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, TimeSpan.FromMinutes(5)));
+            server.Handler.Release();
+            Assert.True(SpinWait.SpinUntil(() => client.InFlight == 0, Calls.Timeout));
+            for (int i = 0; i < 100; i++) Echo(client, Calls.Content(i, 10));
+            return client.InFlight;
+        });
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 1);
+        thread!.Interrupt();
+        Assert.Equal(0, await caller.WaitAsync(Calls.Timeout));
+    }
+
+    [Fact]
     public async Task GivenACallerThatReceives_WhenTheServerCloses_ThenTheCallFailsAtOnceAndTheNextGoesOn()
     {
         var handler = new ScriptedHandler

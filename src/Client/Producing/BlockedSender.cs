@@ -7,4 +7,7 @@ internal static class BlockedSender
     private static ManualResetEventSlim? _ofThread;
 
     public static ManualResetEventSlim OfThread => _ofThread ??= new ManualResetEventSlim();
+
+    /// <summary>The calling thread's next send gets another: somebody may still wake this one.</summary>
+    public static void Forget() => _ofThread = null;
 }

@@ -184,7 +184,15 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             waiter.Reset();
             OnCompleted(WakeBlocked, waiter, token, ValueTaskSourceOnCompletedFlags.None);
             Queue.Broker.EndHolds();
-            waiter.Wait();
+            try
+            {
+                waiter.Wait();
+            }
+            catch (ThreadInterruptedException)
+            {
+                BlockedSender.Forget();
+                throw;
+            }
         }
 
         return GetResult(token);

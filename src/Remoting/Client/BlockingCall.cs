@@ -38,10 +38,21 @@ internal sealed class BlockingCall : IResponseSink
     /// late.</summary>
     public ResponseFrame Wait(InFlightRing ring, uint id, TimeSpan timeout)
     {
-        if (!_done.Wait(timeout))
+        try
         {
-            ring.Fail(id, Failures.TimedOut($"no answer within {timeout}"));
-            _done.Wait();
+            if (!_done.Wait(timeout))
+            {
+                ring.Fail(id, Failures.TimedOut($"no answer within {timeout}"));
+                _done.Wait();
+            }
+        }
+        catch (ThreadInterruptedException)
+        {
+            // The answer may be on its way to this object: the thread's next call gets another one.
+            _ofThread = null;
+            ring.Fail(id, Failures.TimedOut("the calling thread was interrupted"));
+            if (_done.IsSet) _response.Dispose();
+            throw;
         }
 
         (ResponseFrame response, RemotingException? exception) = (_response, _exception);

@@ -33,8 +33,17 @@ internal struct PromptPeer
     {
         if (_times < Math.Max(_needed, LeastTimes) || Environment.ProcessorCount == 1) return false;
         if (Interlocked.CompareExchange(ref _spinning, 1, 0) != 0) return false;
-        bool isThere = Spin(wire, Stopwatch.GetTimestamp());
-        Volatile.Write(ref _spinning, 0);
+        bool isThere;
+        try
+        {
+            isThere = Spin(wire, Stopwatch.GetTimestamp());
+        }
+        finally
+        {
+            // Another thread may close the socket meanwhile.
+            Volatile.Write(ref _spinning, 0);
+        }
+
         _needed = isThere ? LeastTimes : Math.Min(Math.Max(_needed, LeastTimes) * 2, MostTimes);
         if (!isThere) _times = 0;
         return isThere;
