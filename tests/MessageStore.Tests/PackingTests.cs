@@ -166,6 +166,35 @@ public sealed class PackingTests : StoreTest
         }
     }
 
+    [Fact]
+    public async Task GivenAPackWhoseNameIsNotDurable_WhenThePowerIsCutInRecovery_ThenItsSourcesAreNotGone()
+    {
+        var disk = new SimulatedDisk(keepsJournal: true);
+        StoreOptions options = Options with { Disk = disk, DataDirectory = "/packing/store" };
+        QueueId kept, gone;
+        await using (QueueStore store = await OpenAsync(options))
+        {
+            (kept, gone) = await FillAsync(store);
+            await PackAsync(store, gone);
+        }
+
+        DiskOperation[] journal = [.. disk.Journal];
+        int named = Array.FindIndex(journal, one => one.Target.EndsWith(".pack", StringComparison.Ordinal));
+        var replay = new DiskReplay(journal);
+        replay.PlayTo(named + 1, 0);
+        SimulatedDisk left = replay.KillProcess();
+        List<SimulatedDisk> cuts = [];
+        left.OnChange = (kind, _) =>
+        {
+            if (kind is DiskOperationKind.Delete or DiskOperationKind.SyncDirectory)
+                cuts.AddRange(Enumerable.Range(0, 8).Select(seed => left.AfterPowerCut(seed)));
+        };
+        await AssertWholeAsync(options with { Disk = left }, kept, gone, "without a cut");
+        Assert.NotEmpty(cuts);
+        foreach (SimulatedDisk cut in cuts.Take(400))
+            await AssertWholeAsync(options with { Disk = cut }, kept, gone, $"cut {cuts.IndexOf(cut)}");
+    }
+
     private static async Task AssertWholeAsync(StoreOptions options, QueueId kept, QueueId gone, string cut)
     {
         try

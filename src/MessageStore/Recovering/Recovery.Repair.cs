@@ -15,6 +15,8 @@ internal sealed partial class Recovery
     {
         LogWalk walk = plan.Walk;
         MakeDirectories(plan);
+        // The name of a pack must outlast its sources.
+        _disk.SyncDirectory(_directory);
         RemoveUnfinished(plan);
         RemoveBehindEnd(plan);
         if (walk.EndSegment >= 0 && !walk.EndsWithSeal)

@@ -20,6 +20,9 @@ public sealed class DiskReplay(IReadOnlyList<DiskOperation> journal)
     /// <summary>The process dies here.</summary>
     public SimulatedDisk Kill() => new(_model.Killed());
 
+    /// <summary>The same, but what was not synced can still be lost. The replay is over.</summary>
+    public SimulatedDisk KillProcess() => new(_model);
+
     /// <summary>The power goes here.</summary>
     public SimulatedDisk CutPower(int seed, PowerCutStyle style) => new(_model.AfterPowerCut(new Random(seed), style));
 }
