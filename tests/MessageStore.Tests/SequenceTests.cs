@@ -38,6 +38,34 @@ public sealed class SequenceTests : StoreTest
         Assert.Equal(17, (await ReadAllAsync(store, queue)).Count);
     }
 
+    [Fact]
+    public async Task GivenABatchThatIsStoredInPart_WhenAppending_ThenItIsOutOfOrderAndNotADuplicate()
+    {
+        await using QueueStore store = await OpenAsync();
+        QueueId queue = await OpenQueueAsync(store);
+        ProducerSession producer = await store.InitProducerAsync(ProducerSession.None, Cancel);
+        await SendAsync(store, queue, producer, 0, "a", "b", "c");
+
+        await FailsAsync(ErrorCode.OutOfOrderSequence, SendAsync(store, queue, producer, 2, "c", "d"));
+        Assert.Equal(-1, (await SendAsync(store, queue, producer, 1, "b", "c")).FirstOffset.Value);
+        Assert.Single(await ReadAllAsync(store, queue));
+    }
+
+    [Fact]
+    public void GivenWindowsOfRemovedQueues_WhenTheyAreForgotten_ThenTheOthersStay()
+    {
+        var queues = new QueueTable();
+        queues.Open(new QueueId(7), TopicId.NewId(), 0);
+        var producer = new ProducerState(1, 0);
+        producer.FindOrAdd(new QueueId(8)).Add(new SequencedBatch(0, 0, 0, 10, 1));
+        SequenceWindow window = producer.FindOrAdd(new QueueId(7));
+
+        producer.ForgetRemoved(queues);
+
+        Assert.Same(window, producer.Find(new QueueId(7)));
+        Assert.Null(producer.Find(new QueueId(8)));
+    }
+
     [Theory]
     [InlineData(1)]
     [InlineData(5)]

@@ -350,17 +350,23 @@ internal sealed class LogKeeper : IDisposable
         QueueId[] queues = [QueueId.State, .. state.Queues.All.Select(queue => queue.Id)];
         snapshot.WriteQueues(Slices((uint)queues.Length, index => state.Queues.Find(queues[index]), SnapshotQueue.Of));
         long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
-        snapshot.WriteProducers(
-            Slices((uint)producers.Length, index => state.Producers.Find(producers[index]), SnapshotProducer.Of));
+        snapshot.WriteProducers(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         snapshot.WriteMachine(state.Machine.Capture());
         var end = new LogPosition(_log.Staged);
-        if (_log.Durable < end.Value)
+        if (!_log.TryMakeDurable(LogCleaner.DurableWait))
         {
-            _log.MakeDurable();
+            throw new OperationCanceledException("The log takes long to become durable: later.");
         }
         snapshot.Complete(
             _log.StoreId, _log.LogId, start, end, _log.Epoch, _time.GetUtcNow().ToUnixTimeMilliseconds());
         Log.BackgroundFileWritten(_logger, path, snapshot.Size);
+
+        ProducerState? FindProducer(uint index)
+        {
+            ProducerState? producer = state.Producers.Find(producers[index]);
+            producer?.ForgetRemoved(state.Queues);
+            return producer;
+        }
     }
 
     /// <summary>Copies of many items, taken slice by slice under the log's lock.</summary>

@@ -58,10 +58,16 @@ internal sealed class ProducerState(long id, short epoch)
         return window;
     }
 
-    /// <summary>Forgets a queue that was removed.</summary>
-    public void Forget(QueueId queue)
+    /// <summary>Forgets queues that were removed: ids are never used again.</summary>
+    public void ForgetRemoved(QueueTable queues)
     {
-        Windows.Remove(queue.Value);
-        _lastWindow = null;
+        foreach (uint queue in Windows.Keys)
+        {
+            if (queues.Find(new QueueId(queue)) is null)
+            {
+                Windows.Remove(queue);
+                _lastWindow = null;
+            }
+        }
     }
 }

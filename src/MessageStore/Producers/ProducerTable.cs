@@ -83,8 +83,10 @@ internal sealed class ProducerTable
         {
             return ErrorCode.DuplicateSequence;
         }
-        original = new SequencedBatch(baseSequence, baseSequence, -1, 0, 0);
-        return window.IsBehind(baseSequence) ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
+        // Where it is stored is not known any more, only that it is no later than the newest.
+        original = new SequencedBatch(baseSequence, baseSequence, -1, window.AppliedPosition, 0);
+        bool isBehind = window.IsBehind(baseSequence) && window.IsBehind(SequenceWindow.Follow(baseSequence, count - 1));
+        return isBehind ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
     }
 
     /// <summary>A batch is stored: live after <see cref="Check"/>, or read back from the log, where its producer may

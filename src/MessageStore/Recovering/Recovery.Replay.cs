@@ -67,6 +67,8 @@ internal sealed partial class Recovery
         bool isReplayed = header.Position.Value >= _replayFrom;
         if (header.Kind == EntryKind.Messages)
         {
+            if (_state.Queues.Find(header.Queue) is not { } queue)
+                return;
             if (isReplayed && batch.Producer.IsIdempotent)
             {
                 _state.Producers.Stored(
@@ -74,8 +76,7 @@ internal sealed partial class Recovery
                     scanner.Position, header.StoredTimeMs);
             }
 
-            if (_state.Queues.Find(header.Queue) is { } queue)
-                AddToQueue(queue, scanner, batch, isReplayed);
+            AddToQueue(queue, scanner, batch, isReplayed);
             return;
         }
 
