@@ -15,6 +15,7 @@ public sealed partial class QueueStore : IAsyncDisposable
 {
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
+    private readonly LogFolderDisk _folderDisk;
     private readonly IDisposable _directoryLock;
     private readonly CommitLog _log;
     private readonly LogKeeper _keeper;
@@ -47,6 +48,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         _time = time;
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
+        _folderDisk = new LogFolderDisk(disk, _log);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);
@@ -60,9 +62,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         try
         {
             _log.Start();
-            _keeper = new LogKeeper(_log, options, disk, directory, _openSegments, logger, time);
+            _keeper = new LogKeeper(_log, options, _folderDisk, directory, _openSegments, logger, time);
             _cleaner = new LogCleaner(
-                _log, options, disk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
+                _log, options, _folderDisk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
             _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
             _oldestOut = options.MemoryFull == MemoryFull.OldestOut
@@ -308,7 +310,7 @@ public sealed partial class QueueStore : IAsyncDisposable
                 return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
             }
             SealedIndexRebuilder.Rebuild(
-                _disk,
+                _folderDisk,
                 LogFiles.LogDirectory(_options.DataDirectory),
                 (_log.StoreId, _log.LogId),
                 segment,

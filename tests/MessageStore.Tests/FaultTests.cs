@@ -113,6 +113,69 @@ public sealed class FaultTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenAFailedSyncOfTheFolderBesideTheLog_WhenItIsToldOnce_ThenTheStoreLatches()
+    {
+        QueueStore store = await OpenAsync(Small with { SnapshotInterval = TimeSpan.FromSeconds(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        await AppendAsync(store, queue, "good");
+        int keeper = 0;
+        Disk.OnSyncDirectory = path =>
+        {
+            if (Thread.CurrentThread.Name == "EQueue log keeper" && Interlocked.Exchange(ref keeper, 1) == 0)
+            {
+                throw new DiskException(DiskFault.Io, path, "fsync", "the device is gone");
+            }
+        };
+        await store.AppendStateAsync([MemoryState.Entry("a", "b")], Cancel);
+
+        await FailsAsync(ErrorCode.StoreFaulted, store.Completion.WaitAsync(TimeSpan.FromSeconds(20), Cancel));
+        await FailsAsync(ErrorCode.StoreFaulted, AppendAsync(store, queue, "bad"));
+        await store.DisposeAsync();
+    }
+
+    [Fact]
+    public async Task GivenAFullDiskAndASnapshotThatIsDue_WhenTheStoreIsClosed_ThenItCloses()
+    {
+        QueueStore store = await OpenAsync(Small with { SnapshotInterval = TimeSpan.FromSeconds(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        Action free = FillDisk();
+        Task staged = AppendAsync(store, queue, "staged");
+        await Eventually(() => store.Figures.IsReadOnly);
+        Task state = store.AppendStateAsync([MemoryState.Entry("a", "b")], Cancel);
+        long soon = Environment.TickCount64 + 1_500;
+        await Eventually(() => Environment.TickCount64 > soon);
+
+        await store.DisposeAsync().AsTask().WaitAsync(TimeSpan.FromSeconds(20), Cancel);
+        free();
+        await FailsAsync(ErrorCode.StoreFaulted, staged);
+        await FailsAsync(ErrorCode.StoreFaulted, state);
+    }
+
+    [Fact]
+    public async Task GivenARequestOfMoreEntriesThanFitIntoTwoFiles_WhenItWaitsForRoom_ThenTheFilesAreMadeAtOnce()
+    {
+        StoreOptions small = Small with { MaxBatchBytes = 700 << 10, TailMemoryBytes = 8 << 20 };
+        await using QueueStore store = await OpenAsync(small with { FlushPolicy = FlushPolicy.Async });
+        QueueId queue = await OpenQueueAsync(store);
+        await store.AppendAsync(queue, TestBatch.OfSize(600 << 10, 0), Durability.Policy, Cancel);
+        AppendItem[] items =
+        [
+            .. Enumerable.Range(1, 3).Select(
+                i => new AppendItem { Queue = queue, Batch = TestBatch.OfSize(600 << 10, i) }),
+        ];
+        var waiter = new TestWaiter();
+        int tries = 1;
+        for (; store.Append(items, Durability.Policy, waiter) == AppendStatus.NoRoom; tries++)
+        {
+            Assert.True(tries < 10, "nobody makes the files that it needs");
+            await store.WaitForRoomAsync(Cancel).AsTask().WaitAsync(TimeSpan.FromSeconds(20), Cancel);
+        }
+
+        await waiter.Task.WaitAsync(TimeSpan.FromSeconds(20), Cancel);
+        Assert.Equal(4, (await ReadAllAsync(store, queue)).Count);
+    }
+
+    [Fact]
     public async Task GivenLessRoomThanTheReserve_WhenAppending_ThenMessagesAreRefusedStateGoesOnAndItResumes()
     {
         await using QueueStore store = await OpenAsync(Small with { ReserveBytes = 1 << 20 });

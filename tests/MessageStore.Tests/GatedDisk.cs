@@ -15,6 +15,9 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Called before each fdatasync with the path.</summary>
     public Action<string>? OnSync { get; set; }
 
+    /// <summary>Called before each sync of a folder with its path.</summary>
+    public Action<string>? OnSyncDirectory { get; set; }
+
     /// <summary>Called before each read with the path, the file offset and the bytes asked for.</summary>
     public Action<string, long, int>? OnRead { get; set; }
 
@@ -43,7 +46,11 @@ internal sealed class GatedDisk : IDisk
 
     public void Rename(string from, string to) => _disk.Rename(from, to);
 
-    public void SyncDirectory(string directory) => _disk.SyncDirectory(directory);
+    public void SyncDirectory(string directory)
+    {
+        OnSyncDirectory?.Invoke(directory);
+        _disk.SyncDirectory(directory);
+    }
 
     public long FreeBytes(string directory) => Free ?? _disk.FreeBytes(directory);
 

@@ -27,7 +27,8 @@ internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, 
         while (to - _from >= StepBytes)
         {
             long end = _segment.IsSealed ? Math.Min(to, _segment.EndPosition) : to;
-            LetGo(_segment, _from, end, isOpen: ReferenceEquals(_segment, flushing));
+            // The file of a sealed one may be closed at any time.
+            LetGo(_segment, _from, end, isOpen: !_segment.IsSealed && ReferenceEquals(_segment, flushing));
             _from = end;
             if (_segment.IsSealed && end == _segment.EndPosition)
                 _segment = _segment.Next!;

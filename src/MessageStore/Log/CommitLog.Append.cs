@@ -342,32 +342,29 @@ internal sealed partial class CommitLog
         Volatile.WriteBarrier();
     }
 
-    /// <summary>Blocks until everything staged by now is durable.</summary>
-    public void MakeDurable()
+    private void ClaimAtLeast(long position)
     {
-        using var durable = new BlockingWaiter();
-        lock (_lock)
-        {
-            if (_fault is not null)
-            {
-                throw _fault;
-            }
-            AddWaiter(Durability.Durable, durable, _staged);
-        }
-        _writerSignal.Raise();
-        durable.Wait();
+        Volatile.Write(ref _claimed, Math.Max(_claimed, position));
+        Volatile.WriteBarrier();
     }
+
+    /// <summary>Waits until everything staged by now is durable.</summary>
+    /// <returns>False when it is not after that time, or never will be.</returns>
+    public bool TryMakeDurable(TimeSpan timeout) => TryMakeDurable(() => _staged, timeout);
 
     /// <summary>Waits until all state staged by now is durable: what starts and removals say is never taken back
     /// then.</summary>
     /// <returns>False when it is not after that time, or never will be.</returns>
-    public bool TryMakeStateDurable(TimeSpan timeout)
+    public bool TryMakeStateDurable(TimeSpan timeout) =>
+        TryMakeDurable(() => _state.Queues.State.AppliedPosition, timeout);
+
+    private bool TryMakeDurable(Func<long> find, TimeSpan timeout)
     {
         // Not disposed: it may be told after the time is over.
         var durable = new BlockingWaiter();
         lock (_lock)
         {
-            long position = _state.Queues.State.AppliedPosition;
+            long position = find();
             if (_fault is not null || position <= Durable)
             {
                 return _fault is null;

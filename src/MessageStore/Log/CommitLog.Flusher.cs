@@ -8,6 +8,7 @@ internal sealed partial class CommitLog
 {
     private readonly WorkSignal _flusherSignal = new();
     private readonly Lock _flushLock = new();
+    private readonly Lock _folderLock = new();
     private Segment _flushing;
     private WaiterQueue _durableWaiters;
     private long _dirtySince;
@@ -174,6 +175,28 @@ internal sealed partial class CommitLog
         return left <= TimeSpan.Zero || !_flusherSignal.Wait(left);
     }
 
+    /// <summary>Syncs the log's folder, for everyone who works in it. A failure is latched before anyone else may sync
+    /// it: names that it lost are told once.</summary>
+    public void SyncFolder()
+    {
+        lock (_folderLock)
+        {
+            if (Fault is { } fault)
+            {
+                throw fault;
+            }
+            try
+            {
+                _disk.SyncDirectory(_directory);
+            }
+            catch (DiskException exception) when (exception.Fault != DiskFault.Full)
+            {
+                Latch(exception);
+                throw;
+            }
+        }
+    }
+
     private void SyncTo(long position)
     {
         bool hasSealed = false;
@@ -185,7 +208,7 @@ internal sealed partial class CommitLog
             {
                 if (segment.NeedsDirectorySync)
                 {
-                    _disk.SyncDirectory(_directory);
+                    SyncFolder();
                     segment.NeedsDirectorySync = false;
                 }
                 long begun = BeginTiming(_syncDurations);

@@ -81,8 +81,7 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            long prepared = _prepared.Sum(file => file.Capacity);
-            return prepared <= _wantedBytes && (_prepareAt == long.MaxValue || _wantedBytes > 0);
+            return _prepared.Count < Math.Max(_wantedFiles, _prepareAt == long.MaxValue ? 1 : 0);
         }
     }
 
@@ -121,7 +120,7 @@ internal sealed partial class CommitLog
                 WriteZeros(file, Segment.HeaderSize + capacity);
             }
             file.Sync();
-            _disk.SyncDirectory(_directory);
+            SyncFolder();
         }
         catch
         {
@@ -149,7 +148,7 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            return _stopping.IsCancellationRequested || _wantedBytes > 0
+            return _stopping.IsCancellationRequested || _wantedFiles > 0
                 || (_active is { } active && active.BasePosition + (active.Capacity / 8 * 7) < _staged);
         }
     }
@@ -178,6 +177,8 @@ internal sealed partial class CommitLog
     {
         long free = _disk.FreeBytes(_directory);
         Volatile.Write(ref _freeBytes, free);
+        // What was wanted may have been made needless by the file that was there.
+        _isFileMissing &= IsFileWanted();
         if (_isFileMissing || free < _options.EffectiveReserveBytes)
         {
             EnterReadOnly(ReadOnlyReason.Space, cause: null);

@@ -6,7 +6,7 @@ internal sealed partial class CommitLog
 {
     private readonly List<TaskCompletionSource> _roomWaiters = [];
     private bool _roomWanted;
-    private long _wantedBytes;
+    private int _wantedFiles;
 
     /// <summary>Whether messages wait for room while the store is read-only, instead of being refused.</summary>
     private bool WaitsWhenFull => _options.MemoryFull != MemoryFull.Reject;
@@ -37,6 +37,7 @@ internal sealed partial class CommitLog
         PreparedFile prepared = _prepared[0];
         _prepared.RemoveAt(0);
         Segment old = _active;
+        ClaimAtLeast(_staged + EntryHeaderSize);
         long end = StageMark(EntryKind.Seal, nowMs);
         var next = new Segment(SegmentPath(end), end, prepared.Capacity, nowMs)
         {
@@ -48,7 +49,7 @@ internal sealed partial class CommitLog
         old.EndPosition = end;
         _active = next;
         _prepareAt = PrepareAt(next);
-        _wantedBytes = 0;
+        _wantedFiles = 0;
     }
 
     /// <summary>Whether a request can be staged now; wakes the preparer when a segment is missing. Rolls a segment
@@ -77,18 +78,19 @@ internal sealed partial class CommitLog
         {
             return true;
         }
-        if (FitsPrepared(items, total))
+        int files = FilesFor(items, total);
+        if (files <= _prepared.Count)
         {
             return true;
         }
-        _wantedBytes = Math.Max(_wantedBytes, total);
+        _wantedFiles = Math.Max(_wantedFiles, files);
         _preparerSignal.Raise();
         return false;
     }
 
-    /// <summary>Whether a request fits into what is left of the active segment and the files made ahead, entry by
-    /// entry.</summary>
-    private bool FitsPrepared(ReadOnlySpan<AppendItem> items, long total)
+    /// <summary>How many files made ahead a request needs, entry by entry, behind what is left of the active
+    /// segment.</summary>
+    private int FilesFor(ReadOnlySpan<AppendItem> items, long total)
     {
         long room = _active.BasePosition + _active.Capacity - _staged;
         int used = 0;
@@ -98,15 +100,12 @@ internal sealed partial class CommitLog
             long size = items.IsEmpty ? total : EntryHeaderSize + items[i].Batch.Length;
             if (room < size + EntryHeaderSize)
             {
-                if (used == _prepared.Count)
-                {
-                    return false;
-                }
-                room = _prepared[used++].Capacity;
+                room = used < _prepared.Count ? _prepared[used].Capacity : _options.SegmentSizeBytes;
+                used++;
             }
             room -= size;
         }
-        return true;
+        return used;
     }
 
     private bool HasRoom()
@@ -119,12 +118,7 @@ internal sealed partial class CommitLog
         {
             return false;
         }
-        long preparedBytes = 0;
-        foreach (PreparedFile prepared in _prepared)
-        {
-            preparedBytes += prepared.Capacity;
-        }
-        return _staged - Visible <= _maxUnseenBytes / 2 && (_wantedBytes == 0 || preparedBytes > _wantedBytes);
+        return _staged - Visible <= _maxUnseenBytes / 2 && _prepared.Count >= _wantedFiles;
     }
 
     private void ReleaseRoomWaiters(bool force)

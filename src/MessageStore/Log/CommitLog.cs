@@ -92,6 +92,9 @@ internal sealed partial class CommitLog : IDisposable
 
     public Task Completion => _completion.Task;
 
+    /// <summary>Where its files are.</summary>
+    public string Folder => _directory;
+
     public Arena Arena => _arena;
 
     public LogState State => _state;
