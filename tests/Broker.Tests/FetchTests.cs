@@ -205,6 +205,26 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenAListOfManyMoreQueuesThanThereAre_WhenASessionBegins_ThenLimitReachedIsAnswered()
+    {
+        FetchQueue[] queues =
+            [.. Enumerable.Range(0, 1_100).Select(i => Messages.From(new QueueId((uint)(5_000 + i)), 0))];
+        Assert.Equal(ErrorCode.LimitReached, await _peer.FetchRefusalAsync(Messages.Open(0, queues)));
+        Fetched fetched = await _peer.FetchAsync(Messages.Open(0, queues[..900]));
+        Assert.All(fetched.Queues, queue => Assert.Equal(ErrorCode.UnknownQueue, queue.Header.Error));
+    }
+
+    [Fact]
+    public async Task GivenMoreQueuesThanASessionMaySpare_WhenAllAreSought_ThenTheyCountOnce()
+    {
+        TopicDescription topic = await _producer.CreateTopicAsync("many", 1_200);
+        FetchQueue[] all = [.. topic.Queues.Select(queue => Messages.From(queue.Id, 0))];
+        Fetched opened = await _peer.FetchAsync(Messages.Open(0, all));
+        Fetched again = await _peer.FetchAsync(opened.Next() with { Queues = all });
+        Assert.All(again.Queues, queue => Assert.Equal(ErrorCode.None, queue.Header.Error));
+    }
+
+    [Fact]
     public async Task GivenTheLimitOfSessions_WhenOneMoreBegins_ThenTheOneThatRestedLongestEnds()
     {
         Fetched first = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)));

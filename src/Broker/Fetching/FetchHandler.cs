@@ -13,6 +13,12 @@ namespace EQueue.Broker;
 /// </remarks>
 internal sealed partial class FetchHandler : IDisposable
 {
+    /// <summary>A session may name so many more queues than there are: some may just have been deleted.</summary>
+    private const int SpareQueues = 1_000;
+
+    /// <summary>A longer list of changes is not kept with its request, once it is in the session.</summary>
+    private const int KeptChanges = 64;
+
     private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
 
     private readonly QueueStore _store;
@@ -76,13 +82,15 @@ internal sealed partial class FetchHandler : IDisposable
         FetchSession? session = request.SessionId == 0 ? Open(peer, header, request) : Find(peer, header, request);
         if (session is null)
             return ValueTask.CompletedTask;
-        if (session.Queues.Count + (long)request.Queues.Count > _limits.MaxQueues)
+        int most = _catalogue.QueueCount + SpareQueues;
+        if (session.Queues.Count + (long)request.Queues.Count > most
+            && request.Queues.Count(one => !session.Queues.ContainsKey(one.Queue)) > most - session.Queues.Count)
         {
             End(session);
             peer.Refuse(
                 header,
                 ErrorCode.LimitReached,
-                $"A session holds at most {_limits.MaxQueues} queues (Limits.MaxQueues).");
+                $"A session holds at most {most} queues: this broker has {_catalogue.QueueCount}.");
             return ValueTask.CompletedTask;
         }
 
@@ -212,6 +220,8 @@ internal sealed partial class FetchHandler : IDisposable
                 Leave(session, queue);
         }
 
+        if (request.Queues.Count + request.Removed.Count > KeptChanges)
+            session.Request = request with { Queues = [], Removed = [] };
         foreach (FetchQueue wanted in request.Queues)
         {
             if (!session.Queues.TryGetValue(wanted.Queue, out SessionQueue? queue))
