@@ -24,6 +24,9 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Called before each reservation with the path.</summary>
     public Action<string>? OnPreallocate { get; set; }
 
+    /// <summary>Called before each sync of a folder with its path.</summary>
+    public Action<string>? OnSyncDirectory { get; set; }
+
     /// <summary>Called before each hint with its length.</summary>
     public Action<long, DiskAdvice>? OnAdvise { get; set; }
 

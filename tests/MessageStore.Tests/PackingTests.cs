@@ -137,6 +137,63 @@ public sealed class PackingTests : StoreTest
         }
     }
 
+    [Fact]
+    public async Task GivenABadSectorInASource_WhenItWouldBePacked_ThenItStaysAndTheOthersArePackedWithoutIt()
+    {
+        QueueId kept, gone;
+        await using (QueueStore store = await OpenAsync(Options))
+            (kept, gone) = await FillAsync(store);
+        string second = Files(".log").Skip(1).First();
+        long basePosition = long.Parse(Path.GetFileNameWithoutExtension(second), null);
+        await using (QueueStore store = await OpenAsync(Options))
+        {
+            long position = (await ReadAllAsync(store, kept))
+                .Select(entry => entry.Position)
+                .First(position => position > basePosition);
+            long sector = Segment.HeaderSize + position - basePosition + 200;
+            Disk.OnRead = (path, offset, size) =>
+            {
+                if (path == second && offset <= sector && offset + size > sector)
+                {
+                    throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
+                }
+            };
+            await PackAsync(store, gone);
+            Assert.True(File.Exists(second));
+            await Eventually(() => !Files(".tmp").Any());
+        }
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenAPackThatFails_WhenItIsGivenUp_ThenNoFileOfItIsLeft(bool hasItsName)
+    {
+        QueueId kept, gone;
+        await using (QueueStore store = await OpenAsync(Options))
+            (kept, gone) = await FillAsync(store);
+        await using (QueueStore store = await OpenAsync(Options))
+        {
+            int failures = 0;
+            void Fail(string path, bool isPack)
+            {
+                if (isPack && Thread.CurrentThread.Name == "EQueue log cleaner")
+                {
+                    Interlocked.Increment(ref failures);
+                    throw new DiskException(DiskFault.Io, path, "test", "the device fails");
+                }
+            }
+
+            Disk.OnWrite = (path, _) => Fail(path, !hasItsName && path.EndsWith(".pack.tmp", StringComparison.Ordinal));
+            Disk.OnSyncDirectory = path => Fail(path, hasItsName && Files(".pack").Any());
+            Assert.True(store.TryGetQueue(gone, out QueueView view));
+            await store.MoveStartsAsync([(gone, view.End)], Cancel);
+            await Eventually(
+                () => failures > 0 && !Files("").Any(path => path.Contains(".pack", StringComparison.Ordinal)));
+            await AssertKeptAsync(store, kept);
+        }
+    }
+
     [Theory]
     [InlineData(PowerCutStyle.NothingUnsynced)]
     [InlineData(PowerCutStyle.Everything)]

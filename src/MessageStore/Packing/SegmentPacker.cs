@@ -8,7 +8,8 @@ namespace EQueue.MessageStore;
 /// was.</summary>
 /// <remarks>
 /// On the cleaner's thread. Every entry is checked before it is copied; one that is damaged ends the attempt, for a
-/// copy would lose where the damage was. Nothing is under the pack's names before it is whole and durable.
+/// copy would lose where the damage was. Nothing is under the pack's names before it is whole and durable; disposed
+/// before <see cref="Pack"/> has ended well, it removes the files that it made.
 /// </remarks>
 internal sealed class SegmentPacker : IDisposable
 {
@@ -29,6 +30,7 @@ internal sealed class SegmentPacker : IDisposable
     private IDiskFile? _file;
     private int _buffered;
     private long _flushedTo = SegmentHeader.Length;
+    private bool _isCompleted;
 
     /// <summary>Opens the files of the sources.</summary>
     /// <param name="log">Tells where queues start.</param>
@@ -58,7 +60,7 @@ internal sealed class SegmentPacker : IDisposable
 
     /// <summary>Writes pack and index, durably.</summary>
     /// <returns>The segment that takes the place of the sources.</returns>
-    /// <exception cref="StoreFormatException">A source is damaged; nothing is left of the attempt.</exception>
+    /// <exception cref="StoreFormatException">A source is damaged or cannot be read.</exception>
     /// <exception cref="DiskException">The disk failed or is full.</exception>
     /// <exception cref="OperationCanceledException">The store closes or cannot make its state durable now.</exception>
     public Segment Pack()
@@ -77,7 +79,6 @@ internal sealed class SegmentPacker : IDisposable
             if (!_log.TryMakeStateDurable(LogCleaner.DurableWait))
             {
                 // A power cut must not give back a start or a queue whose messages are gone.
-                _disk.Delete(temporary);
                 throw new OperationCanceledException();
             }
 
@@ -87,6 +88,7 @@ internal sealed class SegmentPacker : IDisposable
         // The index has its name first: a pack without one never counts as whole, a later open builds it again.
         _disk.Rename(temporary, _path);
         _disk.SyncDirectory(_directory);
+        _isCompleted = true;
         return new Segment(_path, From.Value, To.Value - From.Value, _createdMs)
         {
             EndPosition = To.Value,
@@ -102,6 +104,24 @@ internal sealed class SegmentPacker : IDisposable
         _file?.Dispose();
         _indexes.ForEach(index => index.Dispose());
         _files.ForEach(file => file.Dispose());
+        if (!_isCompleted && _file is not null)
+            RemoveUnfinished();
+    }
+
+    /// <summary>The next attempt has another name: what is left of this one would stay until the store is opened
+    /// again.</summary>
+    private void RemoveUnfinished()
+    {
+        try
+        {
+            _disk.Delete(_path + LogFiles.TemporarySuffix);
+            _disk.Delete(_path);
+            _disk.Delete(PackFile.IndexOf(_path));
+        }
+        catch (IOException)
+        {
+            // The disk failed already and that failure is on its way to the cleaner; recovery removes left-overs.
+        }
     }
 
     private void OpenSources()
@@ -177,11 +197,11 @@ internal sealed class SegmentPacker : IDisposable
         try
         {
             Span<byte> whole = bytes.AsSpan(0, entry.Size);
-            int read = _files[source].Read(whole, entry.FileOffset);
+            int read = _files[source].ReadOrNothing(whole, entry.FileOffset);
             if (read < entry.Size || !StoredEntry.IsWhole(whole, queue, entry, _logSeed))
             {
                 throw new StoreFormatException(
-                    _sources[source].Path, $"the entry at position {entry.Position} is damaged.");
+                    _sources[source].Path, $"the entry at position {entry.Position} is damaged or unreadable.");
             }
 
             index.Add(entry with { FileOffset = _flushedTo + _buffered });
