@@ -43,6 +43,35 @@ public sealed class ColdReadTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenABadSectorInASealedSegment_WhenRead_ThenItsEntryAloneIsDamagedAndReadersGetPastIt()
+    {
+        StoreOptions options =
+            Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
+        await using QueueStore store = await OpenAsync(options);
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 60; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+        }
+        string first = Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.log").Order().First();
+        long sector = Segment.HeaderSize + (await ReadAllAsync(store, queue))[5].Position + 2_000;
+        Disk.OnRead = (path, offset, size) =>
+        {
+            if (path == first && offset <= sector && offset + size > sector)
+            {
+                throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
+            }
+        };
+
+        (ReadResult before, List<TestBatch.Entry> good) = await ReadAsync(store, queue, 0);
+        Assert.Equal((ErrorCode.None, 5, 5), (before.Error, before.NextOffset.Value, good.Count));
+        (ReadResult damaged, List<TestBatch.Entry> none) = await ReadAsync(store, queue, 5);
+        Assert.Equal((ErrorCode.DamagedData, 6), (damaged.Error, damaged.NextOffset.Value));
+        Assert.Empty(none);
+        Assert.Equal(54, (await ReadAllAsync(store, queue, 6)).Count);
+    }
+
+    [Fact]
     public async Task GivenASegmentTakenBetweenLookUpAndOpening_WhenRead_ThenTheReaderLooksAgain()
     {
         StoreOptions options =

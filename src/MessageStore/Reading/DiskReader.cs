@@ -199,7 +199,7 @@ internal sealed class DiskReader(
             byte[] buffer = ArrayPool<byte>.Shared.Rent(size);
             try
             {
-                int read = open.File.Read(buffer.AsSpan(0, size), start);
+                int read = ReadNeighbours(open.File, buffer.AsSpan(0, size), entries, first);
                 pages.Note(open.Segment, entries[last - 1].Position, start, size);
                 Span<byte> bytes = buffer.AsSpan(0, read);
                 for (; first < last; first++)
@@ -219,6 +219,30 @@ internal sealed class DiskReader(
             }
         }
         return bounds with { NextOffset = new QueueOffset(found.EndOffset), Size = served };
+    }
+
+    /// <summary>Reads entries at once, or, where the device cannot, one by one up to the first that it cannot
+    /// read.</summary>
+    /// <returns>Bytes up to there.</returns>
+    private static int ReadNeighbours(IDiskFile file, Span<byte> bytes, List<SealedEntry> entries, int first)
+    {
+        long start = entries[first].FileOffset;
+        int read = file.ReadOrNothing(bytes, start);
+        if (read > 0)
+        {
+            return read;
+        }
+        for (; read < bytes.Length; first++)
+        {
+            int at = (int)(entries[first].FileOffset - start);
+            int size = entries[first].Size;
+            if (file.ReadOrNothing(bytes.Slice(at, size), start + at) < size)
+            {
+                return at;
+            }
+            read = at + size;
+        }
+        return read;
     }
 
     private static long End(in SealedEntry entry) => entry.FileOffset + entry.Size;
