@@ -116,7 +116,7 @@ internal sealed partial class SealedIndex : IDisposable
         {
             int size = (int)Math.Min(RowsPerRead, QueueCount - first) * SealedQueue.RowSize;
             if (!_file.TryRead(_directory, first * SealedQueue.RowSize, bytes.AsSpan(0, size)))
-                throw Damaged($"row {first} of the directory lies outside the file");
+                throw Damaged($"row {first} of the directory cannot be read");
             for (int at = 0; at < size; at += SealedQueue.RowSize)
             {
                 if (!SealedQueue.TryRead(bytes.AsSpan(at, SealedQueue.RowSize), out SealedQueue queue))
@@ -237,7 +237,7 @@ internal sealed partial class SealedIndex : IDisposable
         Span<byte> bytes = stackalloc byte[SealedBlock.RowSize];
         long offset = queue.RunOffset + ((long)block * SealedBlock.RowSize);
         if (block < 0 || block >= queue.BlockCount || !_file.TryRead(_runs, offset, bytes))
-            throw Damaged($"block {block} of queue {queue.Queue} lies outside the file");
+            throw Damaged($"block {block} of queue {queue.Queue} cannot be read");
         if (!SealedBlock.TryRead(bytes, out SealedBlock row))
             throw Damaged($"row {block} of the blocks of queue {queue.Queue} does not match its checksum");
         return row;

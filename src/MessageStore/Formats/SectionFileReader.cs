@@ -5,7 +5,10 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>An open sealed index or snapshot: its checked header and checked access to its sections.</summary>
-/// <remarks>Reads are positioned and keep no state: any thread. The owner disposes it when no reader is left.</remarks>
+/// <remarks>
+/// Reads are positioned and keep no state: any thread. The owner disposes it when no reader is left. What the device
+/// cannot read counts as damaged.
+/// </remarks>
 internal sealed class SectionFileReader : IDisposable
 {
     private const int VerifySize = 64 * 1024;
@@ -37,7 +40,9 @@ internal sealed class SectionFileReader : IDisposable
         byte[] bytes = ArrayPool<byte>.Shared.Rent(SectionFileHeader.Length);
         try
         {
-            int size = file.Read(bytes.AsSpan(0, SectionFileHeader.Length), 0);
+            int size = file.ReadOrNothing(bytes.AsSpan(0, SectionFileHeader.Length), 0);
+            if (size == 0 && file.Length > 0)
+                return FileVerdict.Damaged;
             FileVerdict verdict =
                 SectionFileHeader.Read(bytes.AsSpan(0, size), magic, file.Length, out SectionFileHeader? header);
             if (verdict == FileVerdict.Valid)
@@ -77,7 +82,7 @@ internal sealed class SectionFileReader : IDisposable
             for (long done = 0; done < section.Length;)
             {
                 int size = (int)Math.Min(bytes.Length, section.Length - done);
-                if (_file.Read(bytes.AsSpan(0, size), section.FileOffset + done) != size)
+                if (_file.ReadOrNothing(bytes.AsSpan(0, size), section.FileOffset + done) != size)
                     return false;
                 crc = Crc32C.Append(crc, bytes.AsSpan(0, size));
                 done += size;
@@ -103,10 +108,10 @@ internal sealed class SectionFileReader : IDisposable
         return true;
     }
 
-    /// <summary>Reads bytes of a section; false when they are not all inside it.</summary>
+    /// <summary>Reads bytes of a section; false when they are not all inside it, or cannot be read.</summary>
     public bool TryRead(in FileSection section, long offset, Span<byte> destination) =>
         offset >= 0 && offset <= section.Length && destination.Length <= section.Length - offset
-        && _file.Read(destination, section.FileOffset + offset) == destination.Length;
+        && _file.ReadOrNothing(destination, section.FileOffset + offset) == destination.Length;
 
     /// <inheritdoc/>
     public void Dispose() => _file.Dispose();

@@ -1,0 +1,104 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>Files that stand there whole but for a sector that the device cannot read.</summary>
+public sealed class BadSectorTests : StoreTest
+{
+    private const int Batches = 60;
+    private const int Section = SectionFileHeader.Length + 5;
+
+    private StoreOptions Options =>
+        Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(Section)]
+    public async Task GivenABadSectorInTheNewestSnapshot_WhenOpened_ThenTheOneBeforeItIsLoaded(long sector)
+    {
+        QueueId queue = await LiveAsync();
+        string[] snapshots = Files(LogFiles.SnapshotSuffix);
+        Assert.Equal(2, snapshots.Length);
+        Break(snapshots[^1], sector);
+        await using QueueStore store = await OpenAsync(Options);
+        await CheckWholeAsync(store, queue);
+    }
+
+    [Theory]
+    [InlineData(false, false)]
+    [InlineData(false, true)]
+    [InlineData(true, false)]
+    [InlineData(true, true)]
+    public async Task GivenABadSectorInAnIndex_WhenOpenedAndRead_ThenItIsRebuiltAndEverythingIsServed(
+        bool isInDirectory, bool isOpen)
+    {
+        QueueId queue = await LiveAsync();
+        string index = Files(LogFiles.IndexSuffix)[0];
+        long sector = isInDirectory ? new FileInfo(index).Length - 10 : 0;
+        if (!isOpen)
+        {
+            Break(index, sector);
+        }
+        await using QueueStore store = await OpenAsync(Options);
+        if (isOpen)
+        {
+            Break(index, sector);
+        }
+        await CheckWholeAsync(store, queue);
+    }
+
+    [Fact]
+    public async Task GivenABadSectorInWhatIsReplayed_WhenOpened_ThenItIsRefusedAndNothingIsGuessed()
+    {
+        QueueId queue = await LiveAsync();
+        Break(Files(LogFiles.SegmentSuffix)[^1], Segment.HeaderSize + 5);
+        DiskException refusal = await Assert.ThrowsAsync<DiskException>(() => OpenAsync(Options));
+        Assert.Equal(DiskFault.Io, refusal.Fault);
+        Disk.OnRead = null;
+        State = new MemoryState();
+        await using QueueStore store = await OpenAsync(Options);
+        await CheckWholeAsync(store, queue);
+    }
+
+    /// <summary>A state record before each batch; an orderly stop at the end.</summary>
+    private async Task<QueueId> LiveAsync()
+    {
+        QueueId queue;
+        await using (QueueStore store = await OpenAsync(Options))
+        {
+            queue = await OpenQueueAsync(store);
+            for (int i = 0; i < Batches; i++)
+            {
+                await store.AppendStateAsync([MemoryState.Entry("round", $"{i}")], Cancel);
+                await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+            }
+        }
+        State = new MemoryState();
+        return queue;
+    }
+
+    /// <summary>No read of this byte succeeds until the file is written anew.</summary>
+    private void Break(string bad, long sector)
+    {
+        bool isBad = true;
+        Disk.OnWrite = (path, _) => isBad &= path != bad + LogFiles.TemporarySuffix;
+        Disk.OnRead = (path, offset, size) =>
+        {
+            if (isBad && path == bad && offset <= sector && offset + size > sector)
+            {
+                throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
+            }
+        };
+    }
+
+    private async Task CheckWholeAsync(QueueStore store, QueueId queue)
+    {
+        Assert.Equal($"{Batches - 1}", State["round"]);
+        Assert.Equal(
+            Enumerable.Range(0, Batches).Select(i => (long)i),
+            (await ReadAllAsync(store, queue)).Select(entry => entry.FirstOffset));
+    }
+
+    private string[] Files(string suffix) =>
+        [.. Directory.GetFiles(LogFiles.LogDirectory(Folder), "*" + suffix).Order(StringComparer.Ordinal)];
+}
