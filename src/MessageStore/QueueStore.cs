@@ -13,6 +13,8 @@ namespace EQueue.MessageStore;
 /// </remarks>
 public sealed partial class QueueStore : IAsyncDisposable
 {
+    private const int MaxRebuildTries = 3;
+
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
     private readonly LogFolderDisk _folderDisk;
@@ -298,22 +300,43 @@ public sealed partial class QueueStore : IAsyncDisposable
         }
     }
 
-    /// <summary>Makes the index of a sealed segment again from the segment. On the thread of a reader or of the scrub;
-    /// one at a time.</summary>
+    /// <summary>Makes the index of a sealed segment again from the segment, and before it those it goes on from that
+    /// cannot be used. On the thread of a reader, of the cleaner or of the scrub; one at a time.</summary>
     private void RebuildIndex(string path)
     {
         lock (_rebuildLock)
         {
-            Segment? segment = Array.Find(_log.Segments, one => one.IndexPath == path && one.HasIndex);
-            if (segment is null)
+            for (int tries = 1; ; tries++)
             {
-                return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
+                Segment[] segments = _log.Segments;
+                try
+                {
+                    RebuildIndex(path, [.. segments.TakeWhile(segment => segment.HasIndex)]);
+                    return;
+                }
+                catch (IOException) when (segments != _log.Segments && tries < MaxRebuildTries)
+                {
+                    // The cleaner may have taken a file that was needed: what stands there now is looked at.
+                }
             }
+        }
+    }
+
+    private void RebuildIndex(string path, Segment[] chain)
+    {
+        int at = Array.FindIndex(chain, segment => segment.IndexPath == path);
+        if (at < 0)
+        {
+            return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
+        }
+        for (int i = SealedIndexRebuilder.FirstToRebuild(_disk, _log.LogId, chain, at); i <= at; i++)
+        {
+            Segment segment = chain[i];
             SealedIndexRebuilder.Rebuild(
                 _folderDisk,
-                LogFiles.LogDirectory(_options.DataDirectory),
                 (_log.StoreId, _log.LogId),
-                segment,
+                chain,
+                i,
                 _time.GetUtcNow().ToUnixTimeMilliseconds());
             _openSegments.Forget(segment);
             _keyFilters?.Forget(segment);

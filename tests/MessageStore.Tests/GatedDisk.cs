@@ -15,9 +15,6 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Called before each fdatasync with the path.</summary>
     public Action<string>? OnSync { get; set; }
 
-    /// <summary>Called before each sync of a folder with its path.</summary>
-    public Action<string>? OnSyncDirectory { get; set; }
-
     /// <summary>Called before each read with the path, the file offset and the bytes asked for.</summary>
     public Action<string, long, int>? OnRead { get; set; }
 

@@ -265,8 +265,9 @@ internal sealed partial class Recovery
     /// memory, and the store writes their indexes.</summary>
     private void BuildIndexes(List<Segment> segments, long firstWalked)
     {
-        foreach (Segment segment in segments)
+        for (int at = 0; at < segments.Count; at++)
         {
+            Segment segment = segments[at];
             bool isWalked = segment.BasePosition >= firstWalked && !segment.IsPacked;
             if (!segment.IsSealed || (isWalked && !_indexed.Contains(segment.BasePosition)))
                 continue;
@@ -277,13 +278,19 @@ internal sealed partial class Recovery
             if (segment.HasIndex)
                 continue;
 
-            long damaged =
-                SealedIndexRebuilder.Rebuild(_disk, _directory, (_store.StoreId, _logId), segment, _nowMs);
-            Log.IndexRebuilt(_logger, segment.Path);
-            if (damaged > 0)
-                Log.IndexRebuiltWithGaps(_logger, segment.Path, $"{damaged} damaged bytes");
+            for (int i = SealedIndexRebuilder.FirstToRebuild(_disk, _logId, segments, at); i <= at; i++)
+                RebuildIndex(segments, i);
             segment.HasIndex = true;
         }
+    }
+
+    private void RebuildIndex(List<Segment> segments, int at)
+    {
+        string path = segments[at].Path;
+        long damaged = SealedIndexRebuilder.Rebuild(_disk, (_store.StoreId, _logId), segments, at, _nowMs);
+        Log.IndexRebuilt(_logger, path);
+        if (damaged > 0)
+            Log.IndexRebuiltWithGaps(_logger, path, $"{damaged} damaged bytes");
     }
 
     private bool HasWholeIndex(string path, LogPosition basePosition, LogPosition endPosition, bool isPacked)

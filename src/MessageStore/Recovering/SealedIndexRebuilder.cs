@@ -6,20 +6,37 @@ namespace EQueue.MessageStore;
 /// damaged.</summary>
 internal static class SealedIndexRebuilder
 {
+    /// <summary>An index goes on from the one before it, so those before it that cannot be used are rebuilt
+    /// first.</summary>
+    /// <param name="disk">Where.</param>
+    /// <param name="logId">Whose.</param>
+    /// <param name="chain">The log's segments, oldest first.</param>
+    /// <param name="at">Which one is to be rebuilt.</param>
+    /// <returns>The one to begin with; this one or before it.</returns>
+    public static int FirstToRebuild(IDisk disk, Guid logId, IReadOnlyList<Segment> chain, int at)
+    {
+        while (at > 0 && !IsWhole(disk, logId, chain[at - 1]))
+            at--;
+        return at;
+    }
+
     /// <summary>Scans a segment and writes its index.</summary>
     /// <param name="disk">Where.</param>
-    /// <param name="directory">The log's folder.</param>
     /// <param name="store">Store and log id.</param>
-    /// <param name="segment">Sealed, or packed.</param>
+    /// <param name="chain">The log's segments, oldest first.</param>
+    /// <param name="at">Which one: sealed, or packed; the one before it has a whole index.</param>
     /// <param name="nowMs">Unix milliseconds.</param>
     /// <returns>Bytes of the segment that are damaged and therefore not in the index.</returns>
+    /// <exception cref="StoreFormatException">The index before it cannot be used.</exception>
     public static long Rebuild(
-        IDisk disk, string directory, (Guid StoreId, Guid LogId) store, Segment segment, long nowMs)
+        IDisk disk, (Guid StoreId, Guid LogId) store, IReadOnlyList<Segment> chain, int at, long nowMs)
     {
+        Segment segment = chain[at];
         var basePosition = new LogPosition(segment.BasePosition);
         var endPosition = new LogPosition(segment.EndPosition);
         var queues = new SortedDictionary<uint, RebuiltQueue>();
-        ReadDirectory(disk, directory, store.LogId, basePosition, queues);
+        if (at > 0)
+            ReadDirectory(disk, store.LogId, chain[at - 1], queues);
         using var scanner = new SegmentScanner(
             disk.Open(segment.Path, DiskOpen.ReadOnly),
             segment.Path,
@@ -75,48 +92,30 @@ internal static class SealedIndexRebuilder
         queue.LastStoredTimeMs = entry.StoredTimeMs;
     }
 
-    // What the index before this one says of queues that have nothing here.
+    // What the index before this one says of queues that have nothing here: without their rows, readers that look for
+    // them would take it that they came later.
     private static void ReadDirectory(
-        IDisk disk,
-        string directory,
-        Guid logId,
-        LogPosition basePosition,
-        SortedDictionary<uint, RebuiltQueue> queues)
+        IDisk disk, Guid logId, Segment previous, SortedDictionary<uint, RebuiltQueue> queues)
     {
-        foreach ((string path, LogPosition position) in IndexesBefore(disk, directory, basePosition))
+        using SealedIndex index = SealedIndex.Open(disk, logId, previous);
+        foreach (SealedQueue row in index.ReadQueues())
         {
-            if (SealedIndex.TryOpen(disk, path, logId, position, out SealedIndex? index) != FileVerdict.Valid)
-                continue;
-            using (index)
+            queues[row.Queue.Value] = new RebuiltQueue
             {
-                if (index!.Header.EndPosition != basePosition || !index.VerifyAll())
-                    continue;
-                foreach (SealedQueue row in index.ReadQueues())
-                {
-                    queues[row.Queue.Value] = new RebuiltQueue
-                    {
-                        NextOffset = row.NextOffset,
-                        LastStoredTimeMs = row.LastStoredTimeMs,
-                    };
-                }
-
-                return;
-            }
+                NextOffset = row.NextOffset,
+                LastStoredTimeMs = row.LastStoredTimeMs,
+            };
         }
     }
 
-    private static IEnumerable<(string Path, LogPosition Position)> IndexesBefore(
-        IDisk disk, string directory, LogPosition basePosition)
+    private static bool IsWhole(IDisk disk, Guid logId, Segment segment)
     {
-        foreach (DiskEntry entry in disk.List(directory))
+        var basePosition = new LogPosition(segment.BasePosition);
+        FileVerdict verdict = SealedIndex.TryOpen(disk, segment.IndexPath, logId, basePosition, out SealedIndex? index);
+        using (index)
         {
-            if (!entry.Name.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal))
-                continue;
-            string pack = entry.Name[..^LogFiles.IndexSuffix.Length];
-            bool isIndex = LogFiles.TryParse(entry.Name, LogFiles.IndexSuffix, out LogPosition position)
-                || PackFile.TryParse(pack, out position, out _);
-            if (isIndex && position < basePosition)
-                yield return (Path.Combine(directory, entry.Name), position);
+            return verdict == FileVerdict.Valid && index!.Header.EndPosition.Value == segment.EndPosition
+                && index.IsPacked == segment.IsPacked && index.VerifyAll();
         }
     }
 

@@ -1,0 +1,66 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>An index goes on from the one before it: what a rebuilt one says of queues that are quiet in its
+/// segment.</summary>
+public sealed class IndexRebuildTests : StoreTest
+{
+    private StoreOptions Options => Small with
+    {
+        SegmentSizeBytes = 64 << 10,
+        MaxBatchBytes = 16 << 10,
+        TailMemoryBytes = 64 << 10,
+        ScrubBytesPerSecond = 0,
+    };
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenIndexesDamagedInARow_WhenTheLastIsRebuilt_ThenItStillKnowsTheQueuesThatAreQuietInIt(
+        bool isOpen)
+    {
+        QueueId quiet;
+        await using (QueueStore store = await OpenAsync(Options))
+        {
+            quiet = await OpenQueueAsync(store);
+            QueueId other = await OpenQueueAsync(store);
+            await AppendAsync(store, quiet, "only");
+            for (int i = 0; i < 120; i++)
+            {
+                await store.AppendAsync(other, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+            }
+        }
+
+        State = new MemoryState();
+        if (!isOpen)
+        {
+            DamageIndexes();
+        }
+        await using (QueueStore store = await OpenAsync(Options))
+        {
+            if (isOpen)
+            {
+                DamageIndexes();
+            }
+            Assert.Equal("only", Assert.Single(await ReadAllAsync(store, quiet)).Bodies[0]);
+        }
+        Assert.Empty(LogVerifier.Verify(Disk, Folder, Cancel).BadRanges);
+    }
+
+    /// <summary>Takes away the one that a reader looks at first, and damages the two before it where only their
+    /// checksums show it.</summary>
+    private void DamageIndexes()
+    {
+        string[] indexes = [.. Directory.GetFiles(LogFiles.LogDirectory(Folder), "*.index").Order()];
+        int middle = indexes.Length / 2;
+        Assert.True(middle > 2);
+        File.Delete(indexes[middle]);
+        foreach (string index in indexes[(middle - 2)..middle])
+        {
+            byte[] bytes = File.ReadAllBytes(index);
+            bytes[SectionFileHeader.Length + 5] ^= 1;
+            File.WriteAllBytes(index, bytes);
+        }
+    }
+}
