@@ -118,7 +118,8 @@ internal sealed class ModelState
         }
 
         // The model's sequences stay far below their wrap.
-        return (header.BaseSequence < next ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence, null);
+        bool isBehind = header.BaseSequence + header.RecordsCount <= next;
+        return (isBehind ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence, null);
     }
 
     public static int NextSequence(List<MessagesEvent> stored) => stored.Count == 0 ? 0 : stored[^1].LastSequence + 1;
