@@ -45,6 +45,53 @@ public sealed class FetchFaultTests
     }
 
     [Fact]
+    public async Task GivenBytesThatStayDamaged_WhenTheLoopIsStartedAgainWithoutASeek_ThenItMeetsThemAgain()
+    {
+        await using var fake = await FakeQueue.StartAsync(5);
+        fake.Tamper = static (_, entry) => entry[BodyByte] ^= (byte)(IsBatch(entry, 2) ? 1 : 0);
+        await using var client = new EQueueClient(fake.Address);
+        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        List<int> read = [];
+
+        for (var loop = 0; loop < 3; loop++)
+        {
+            var damage = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
+            Assert.Equal((20, 30), (damage.Offset.Value, damage.Next.Value));
+        }
+
+        Assert.Equal(Enumerable.Range(0, 20), read);
+        Assert.Equal(20, Assert.Single(reader.GetProgress()).Next.Value);
+    }
+
+    [Theory]
+    [InlineData(RecordCodec.Zstd, ErrorCode.UnsupportedCodec)]
+    [InlineData(RecordCodec.Gzip, ErrorCode.InvalidBatch)]
+    public async Task GivenBatchThatCannotBeDecoded_WhenTheLoopIsStartedAgain_ThenItIsNotPassedOver(
+        RecordCodec codec, ErrorCode expected)
+    {
+        await using var fake = await FakeQueue.StartAsync(5);
+        fake.Tamper = (_, entry) => FakeQueue.ClaimCodec(entry, IsBatch(entry, 2) ? codec : RecordCodec.None);
+        await using var client = new EQueueClient(fake.Address);
+        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        List<int> read = [];
+
+        for (var loop = 0; loop < 3; loop++)
+        {
+            var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await ReadAsync(reader, read));
+            Assert.Equal(expected, refusal.Code);
+        }
+
+        Assert.Equal(Enumerable.Range(0, 20), read);
+        Assert.Equal(20, Assert.Single(reader.GetProgress()).Next.Value);
+
+        await reader.SeekAsync("t", 0, StartPosition.AtOffset(30), Token);
+        await ReadAsync(reader, read);
+        Assert.Equal(Enumerable.Range(0, 20).Concat(Enumerable.Range(30, 20)), read);
+    }
+
+    [Fact]
     public async Task GivenDamageOnTheBrokersDisk_WhenItMayBeSkipped_ThenTheRestIsRead()
     {
         await using var fake = await FakeQueue.StartAsync(5);

@@ -186,6 +186,7 @@ internal sealed partial class MessageStream
     }
 
     /// <summary>Takes one entry off the queue's share and opens it if it has anything to say.</summary>
+    /// <exception cref="EQueueException">It cannot be decoded. It stays: the next loop meets it again.</exception>
     private bool TryOpenEntry()
     {
         var cursor = _queue.Cursor;
@@ -196,9 +197,13 @@ internal sealed partial class MessageStream
         }
 
         var batch = _entries[entry.HeaderSize..entry.Size];
-        _entries = _entries[entry.Size..];
+        var rest = _entries[entry.Size..];
         if (entry.Kind != EntryView.MessagesKind)
+        {
+            _entries = rest;
             return false;
+        }
+
         if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length)
         {
             OnCorrupt(cursor, cursor.Delivered, cursor.Delivered + 1);
@@ -208,9 +213,14 @@ internal sealed partial class MessageStream
         var baseOffset = header.BaseOffset;
         var end = header.NextOffset;
         if (end.Value <= cursor.Delivered)
+        {
+            _entries = rest;
             return false;
+        }
+
         if (!Filter.MayMatch(entry.TagBits))
         {
+            _entries = rest;
             Pass(cursor, end.Value);
             return false;
         }
@@ -232,6 +242,7 @@ internal sealed partial class MessageStream
             }
         }
 
+        _entries = rest;
         cursor.CorruptCount = 0;
         cursor.LastEpoch = entry.Epoch;
         _cursor.Open(cursor, batch, entry, baseOffset, end);

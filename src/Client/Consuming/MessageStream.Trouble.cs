@@ -84,7 +84,10 @@ internal sealed partial class MessageStream
             return;
         }
 
+        // What was fetched of the queue is dropped: unless it goes on behind the damage, it is to be met again.
         cursor.CorruptCount = 0;
+        if (_options.WhenDamaged == DamagedDataPolicy.Throw)
+            Seek(cursor, new QueueOffset(cursor.Delivered));
         OnDamaged(cursor, offset, next, "its checksum does not match");
     }
 

@@ -12,6 +12,8 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
 {
     public const int MessagesPerBatch = 10;
 
+    private const int HeaderSize = 48;
+
     private static readonly QueueId Queue = new(1);
 
     private readonly Guid _storeId = Guid.NewGuid();
@@ -97,7 +99,6 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
     /// <summary>An entry as the log stores it: ten messages whose bodies are their offsets.</summary>
     public static byte[] MakeEntry(QueueId queue, long baseOffset, bool isCompressed)
     {
-        const int HeaderSize = 48;
         var builder = new RecordBatchBuilder();
         var batch = new byte[4096];
         builder.Reset(batch, 1000);
@@ -117,6 +118,15 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         BinaryPrimitives.WriteUInt32LittleEndian(entry.AsSpan(36), builder.TagBits);
         batch.CopyTo(entry, HeaderSize);
         return entry;
+    }
+
+    /// <summary>Says that the entry's batch is compressed, which it is not, under a CRC that is right.</summary>
+    public static void ClaimCodec(byte[] entry, RecordCodec codec)
+    {
+        var batch = entry.AsSpan(HeaderSize);
+        batch[RecordBatchLayout.Attributes + 1] |= (byte)codec;
+        BinaryPrimitives.WriteUInt32BigEndian(
+            batch[RecordBatchLayout.Crc..], Crc32C.Compute(batch[RecordBatchLayout.Attributes..]));
     }
 
     private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
