@@ -78,35 +78,6 @@ internal sealed partial class MessageStream
     /// <summary>Whether no queue is on its way; set by a group's member, which may have none at all.</summary>
     public Func<bool>? IsSettled { get; set; }
 
-    /// <summary>Copies the next message, waiting for it only while there is none yet.</summary>
-    /// <returns>Whether to ask for another.</returns>
-    public async ValueTask<bool> TryTakeAsync(
-        List<DetachedMessage> messages, int maxCount, CancellationToken cancellationToken)
-    {
-        switch (NextMessage())
-        {
-            case Step.Found:
-                messages.Add(CurrentMessage.Detach());
-                return messages.Count < maxCount;
-            case Step.Trouble:
-                await TroubleAsync(cancellationToken).ConfigureAwait(false);
-                return true;
-            case Step.Wait when messages.Count == 0:
-                cancellationToken.ThrowIfCancellationRequested();
-                await WaitAsync(cancellationToken).ConfigureAwait(false);
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    /// <summary>What was handed out counts as processed.</summary>
-    public void MarkProcessed()
-    {
-        if (_isInBatch)
-            _cursor.Queue.Processed = _cursor.Queue.Delivered;
-    }
-
     private bool TryNextRecord()
     {
         if (!_cursor.MoveNext())

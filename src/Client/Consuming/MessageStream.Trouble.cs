@@ -12,6 +12,7 @@ internal sealed partial class MessageStream
     public Func<QueueCursor, ErrorCode, ValueTask>? Dropped { get; set; }
 
     /// <summary>Deals with the error that the last step met.</summary>
+    /// <exception cref="OperationCanceledException">The token ended the wait for the broker.</exception>
     /// <exception cref="EQueueException">The options say so, or nothing else can be done.</exception>
     public async ValueTask TroubleAsync(CancellationToken cancellationToken)
     {
@@ -60,6 +61,11 @@ internal sealed partial class MessageStream
         catch (EQueueException) when (cursor.IsRemoved)
         {
             // It was taken away meanwhile, perhaps with its session.
+        }
+        catch (EQueueException exception)
+            when (exception.Code == ErrorCode.Cancelled && cancellationToken.IsCancellationRequested)
+        {
+            throw new OperationCanceledException(exception.Message, exception, cancellationToken);
         }
     }
 

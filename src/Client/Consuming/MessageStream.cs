@@ -8,9 +8,9 @@ namespace EQueue.Client;
 /// <remarks>
 /// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The
 /// current message lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
-/// <para>See the other parts: Steps for the way from an answer to a message, Trouble for queues that cannot be read as
-/// they are, Hand for what the reader holds when a queue or a membership ends, Telemetry for what listeners are
-/// told.</para>
+/// <para>See the other parts: Steps for the way from an answer to a message, Pull for some messages at a time, Trouble
+/// for queues that cannot be read as they are, Hand for what the reader holds when a queue or a membership ends,
+/// Telemetry for what listeners are told.</para>
 /// </remarks>
 internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable
 {
@@ -188,10 +188,18 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
 
     /// <summary>Begins an enumeration; at most one at a time.</summary>
     /// <param name="inBatches">By batches rather than messages.</param>
+    /// <exception cref="EQueueException">What ended the last pull, which had messages to give first.</exception>
     public void BeginReading(bool inBatches)
     {
         if (Interlocked.Exchange(ref _isRead, 1) != 0)
             throw new InvalidOperationException("The reader is being read already: one enumeration at a time.");
+        if (_owed is { } owed)
+        {
+            _owed = null;
+            Volatile.Write(ref _isRead, 0);
+            throw owed;
+        }
+
         if (_isInBatch && inBatches != _wasInBatches)
             Reopen();
         else if (_isInBatch && !TryTakeInHand(_cursor.Queue))

@@ -92,32 +92,23 @@ public sealed class QueueReader : IAsyncDisposable
     /// Takes up to <paramref name="maxCount"/> messages, waiting up to <paramref name="maxWait"/> for the first.
     /// </summary>
     /// <returns>Copies of their own; empty when nothing came. They count as processed.</returns>
+    /// <exception cref="OperationCanceledException">The token ended the wait; nothing was taken.</exception>
+    /// <exception cref="EQueueException">As <see cref="ReadAllAsync"/>, when nothing was taken: messages are given
+    /// first, and the next pull or loop throws.</exception>
     public async ValueTask<IReadOnlyList<DetachedMessage>> PullAsync(
         int maxCount, TimeSpan maxWait, CancellationToken cancellationToken = default)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(maxCount, 1);
-        List<DetachedMessage> messages = [];
         using var patience = new CancellationTokenSource(maxWait, _directory.Options.TimeProvider);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
-        _stream.BeginReading(inBatches: false);
         try
         {
-            while (await _stream.TryTakeAsync(messages, maxCount, either.Token).ConfigureAwait(false))
-            {
-                // As long as there is something at hand and room for it.
-            }
+            return await _stream.PullAsync(maxCount, either.Token).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            // Nothing came in time.
+            return []; // nothing came in time
         }
-        finally
-        {
-            _stream.MarkProcessed();
-            _stream.EndReading();
-        }
-
-        return messages;
     }
 
     /// <summary>Commits what is processed, beyond what is committed, for a group that has no live member.</summary>

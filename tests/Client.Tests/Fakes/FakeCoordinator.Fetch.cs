@@ -13,12 +13,31 @@ internal sealed partial class FakeCoordinator
     private uint _sessions;
     private uint _session;
     private uint _sequence;
+    private int _findCount;
 
     /// <summary>Whether answers say that senders may wait for what is in them.</summary>
     public bool IsMarked { get; set; }
 
+    /// <summary>What a queue is answered for instead of its entries; it falls out of the session with that.</summary>
+    public Func<int, ErrorCode> QueueError { get; set; } = static _ => ErrorCode.None;
+
+    /// <summary>Whether nobody is told where offsets are.</summary>
+    public bool IsSilentAboutOffsets { get; set; }
+
+    /// <summary>How often offsets were asked for.</summary>
+    public int FindCount => Volatile.Read(ref _findCount);
+
     private long EndOf(FetchQueueKey queue) =>
         _entries.TryGetValue(queue, out var entries) ? entries.Length * FakeQueue.MessagesPerBatch : 0;
+
+    private void FindOffsets(ServerConnection connection, FrameHeader header, FindOffsetsRequest request)
+    {
+        Interlocked.Increment(ref _findCount);
+        if (IsSilentAboutOffsets)
+            return;
+        Answer(connection, header, new FindOffsetsResponse([.. request.Questions.Select(question => new OffsetAnswer(
+            ErrorCode.None, new QueueOffset(question.TimeMs == OffsetQuestion.End ? EndOf(question.Queue) : 0)))]));
+    }
 
     private void Fetch(ServerConnection connection, FrameHeader header, FetchRequest request)
     {
@@ -62,23 +81,22 @@ internal sealed partial class FakeCoordinator
         new FetchResponseHeader(_session, request.Sequence, 0, due.Length)
             .Write(frame.Reserve(FetchResponseHeader.Size));
         foreach (var key in due)
-        {
-            var index = _next[key] / FakeQueue.MessagesPerBatch;
-            var entry = _entries[key][index];
-            _next[key] = (index + 1) * FakeQueue.MessagesPerBatch;
-            new FetchedQueueHeader(
-                key.Id,
-                key.Log,
-                ErrorCode.None,
-                default,
-                new QueueOffset(EndOf(key)),
-                new QueueOffset(_next[key]),
-                -1,
-                entry.Length).Write(frame.Reserve(FetchedQueueHeader.Size));
-            entry.CopyTo(frame.Reserve(entry.Length));
-        }
+            WriteQueue(frame, key, QueueError((int)key.Id.Value - 1));
 
         var flags = FrameFlags.Response | (IsMarked ? FrameFlags.Marked : FrameFlags.None);
         connection.Send(frame, header.Opcode, header.Version, flags, header.CorrelationId, 0);
+    }
+
+    private void WriteQueue(FrameBuffer frame, FetchQueueKey key, ErrorCode error)
+    {
+        var index = _next[key] / FakeQueue.MessagesPerBatch;
+        byte[] entry = error == ErrorCode.None ? _entries[key][index] : [];
+        _next[key] = (index + 1) * FakeQueue.MessagesPerBatch;
+        new FetchedQueueHeader(
+            key.Id, key.Log, error, default, new QueueOffset(EndOf(key)), new QueueOffset(_next[key]), -1, entry.Length)
+            .Write(frame.Reserve(FetchedQueueHeader.Size));
+        entry.CopyTo(frame.Reserve(entry.Length));
+        if (error != ErrorCode.None)
+            _next.Remove(key);
     }
 }

@@ -284,10 +284,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
                 Answer(connection, header, Route(Read<RouteRequest>(payload)));
                 break;
             case Opcode.FindOffsets:
-                Answer(connection, header, new FindOffsetsResponse(
-                    [.. Read<FindOffsetsRequest>(payload).Questions.Select(question => new OffsetAnswer(
-                        ErrorCode.None,
-                        new QueueOffset(question.TimeMs == OffsetQuestion.End ? EndOf(question.Queue) : 0)))]));
+                FindOffsets(connection, header, Read<FindOffsetsRequest>(payload));
                 break;
             case Opcode.ReadOffsets:
                 Answer(connection, header, new ReadOffsetsResponse(
