@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
@@ -114,6 +115,33 @@ public sealed class FetchFaultTests
         fake.Meet = fetch => fetch is 1 or 4 or 5 or 9 ? error : ErrorCode.None;
         Assert.Equal(Enumerable.Range(0, 200), await ReadAsync(fake));
         Assert.True(fake.FetchCount > 20);
+    }
+
+    [Fact]
+    public async Task GivenQueuesThatAreNotReadable_WhenTheConnectionIsLost_ThenReadingGoesOnWithoutWaitingForThem()
+    {
+        await using var fake = await FakeCoordinator.StartAsync(queueCount: 4);
+        var isClosed = false;
+        fake.QueueError = queue => queue == 0 || Volatile.Read(ref isClosed)
+            ? ErrorCode.None : ErrorCode.QueueNotReadable;
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = fake.Address,
+            ReconnectBackoffMax = TimeSpan.FromHours(1), // they are asked for again after that
+        });
+        await using var reader = client.CreateReader();
+        await reader.AssignAllAsync("t", StartPosition.Begin, Token);
+        await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (var i = 0; i < FakeQueue.MessagesPerBatch; i++)
+            Assert.True(await messages.MoveNextAsync());
+        var next = messages.MoveNextAsync().AsTask(); // all that came is taken: each queue's error was met
+        await Eventually.TrueAsync(() => fake.IsDrained);
+
+        Volatile.Write(ref isClosed, true);
+        fake.CloseAll();
+
+        Assert.True(await next.WaitAsync(TimeSpan.FromSeconds(20), Token));
+        Assert.NotEqual(0, messages.Current.Queue);
     }
 
     [Fact]

@@ -38,6 +38,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     private readonly TimeSpan _maxWait;
     private readonly TimeSpan _timeout;
     private Task _recovery = Task.CompletedTask;
+    private Task _revival = Task.CompletedTask;
     private long _token = NudgeToken;
     private uint _sessionId;
     private long _sentAt;
@@ -45,6 +46,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     private long _bufferedBytes;
     private bool _isOutstanding;
     private bool _isRecovering;
+    private bool _isRevivalDue;
     private bool _hasFailed;
     private bool _isClosed;
 
@@ -130,15 +132,16 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             answer.Error == ErrorCode.None ? answer.Offset : throw new EQueueException(answer.Error))];
     }
 
-    /// <summary>Asks again, after a pause, for queues that fell out of the session by an error.</summary>
+    /// <summary>Asks again, after a pause, for all queues that fell out of the session by an error.</summary>
     public void ReviveLater()
     {
         lock (_gate)
         {
-            if (_isClosed)
+            if (_isClosed || _isRevivalDue)
                 return;
-            var previous = _recovery;
-            _recovery = Task.Run(() => ReviveLaterAsync(previous));
+            _isRevivalDue = true;
+            var previous = _revival;
+            _revival = Task.Run(() => ReviveLaterAsync(previous));
         }
     }
 
@@ -247,14 +250,17 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         Task recovery;
+        Task revival;
         lock (_gate)
         {
             _isClosed = true;
             recovery = _recovery;
+            revival = _revival;
         }
 
         await _closing.CancelAsync().ConfigureAwait(false);
         await recovery.ConfigureAwait(false);
+        await revival.ConfigureAwait(false);
         await Link.DisposeAsync().ConfigureAwait(false);
         _closing.Dispose();
     }
