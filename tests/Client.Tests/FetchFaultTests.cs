@@ -145,6 +145,25 @@ public sealed class FetchFaultTests
     }
 
     [Fact]
+    public async Task GivenQueueThatIsReadAnew_WhenItsFormerCursorIsRemoved_ThenItIsReadOn()
+    {
+        await using var fake = await FakeQueue.StartAsync(2);
+        await using var directory = new BrokerDirectory(new ClientOptions { Addresses = fake.Address });
+        await using var stream = new MessageStream(directory, new ReaderOptions(), group: null);
+        var session = stream.GetSession(ServerAddress.ParseList(fake.Address)[0]);
+        var key = new FetchQueueKey(0, new QueueId(1));
+        var former = new QueueCursor("t", 0, key, new QueueOffset(0));
+        stream.Add(session, former);
+        await Eventually.TrueAsync(() => fake.FetchCount == 3); // the last is parked
+
+        stream.Add(session, new QueueCursor("t", 0, key, new QueueOffset(0)));
+        stream.Remove(former);
+
+        var pulled = await stream.PullAsync(20, Token).AsTask().WaitAsync(TimeSpan.FromSeconds(20), Token);
+        Assert.Equal(0, pulled[0].Offset.Value);
+    }
+
+    [Fact]
     public async Task GivenRefusalForGood_WhenReading_ThenTheLoopEndsTyped()
     {
         await using var fake = await FakeQueue.StartAsync(5);

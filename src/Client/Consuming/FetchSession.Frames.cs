@@ -103,8 +103,10 @@ internal sealed partial class FetchSession
     /// <summary>Under the gate.</summary>
     private void Leave(QueueCursor cursor)
     {
-        if (!_queues.Remove(cursor.Key))
+        // The queue may be read anew already, by another cursor.
+        if (_queues.GetValueOrDefault(cursor.Key) != cursor)
             return;
+        _queues.Remove(cursor.Key);
         _changed.Remove(cursor);
         if (cursor.IsInSession)
             _removed.Add(cursor.Key);
