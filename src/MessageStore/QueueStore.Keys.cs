@@ -47,7 +47,7 @@ public sealed partial class QueueStore
         {
             if (Array.IndexOf(_log.Segments, segment) < 0)
                 return;
-            KeyFilterSection.AddTo(_folderDisk, segment.IndexPath, filters);
+            KeyFilterSection.AddTo(_folder, segment.IndexPath, filters);
             _openSegments.Forget(segment);
             // The cleaner takes a segment out of the log first and its files then: one of us removes the index.
             if (Array.IndexOf(_log.Segments, segment) < 0)

@@ -17,7 +17,7 @@ public sealed partial class QueueStore : IAsyncDisposable
 
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
-    private readonly LogFolderDisk _folderDisk;
+    private readonly LogFolderDisk _folder;
     private readonly IDisposable _directoryLock;
     private readonly CommitLog _log;
     private readonly LogKeeper _keeper;
@@ -50,7 +50,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         _time = time;
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
-        _folderDisk = new LogFolderDisk(disk, _log);
+        _folder = new LogFolderDisk(disk, _log);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);
@@ -64,9 +64,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         try
         {
             _log.Start();
-            _keeper = new LogKeeper(_log, options, _folderDisk, directory, _openSegments, logger, time);
+            _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, logger, time);
             _cleaner = new LogCleaner(
-                _log, options, _folderDisk, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
+                _log, options, _folder, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
             _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
             _oldestOut = options.MemoryFull == MemoryFull.OldestOut
@@ -333,7 +333,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         {
             Segment segment = chain[i];
             SealedIndexRebuilder.Rebuild(
-                _folderDisk,
+                _folder,
                 (_log.StoreId, _log.LogId),
                 chain,
                 i,

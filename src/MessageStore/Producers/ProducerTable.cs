@@ -85,7 +85,8 @@ internal sealed class ProducerTable
         }
         // Where it is stored is not known any more, only that it is no later than the newest.
         original = new SequencedBatch(baseSequence, baseSequence, -1, window.AppliedPosition, 0);
-        bool isBehind = window.IsBehind(baseSequence) && window.IsBehind(SequenceWindow.Follow(baseSequence, count - 1));
+        int lastSequence = SequenceWindow.Follow(baseSequence, count - 1);
+        bool isBehind = window.IsBehind(baseSequence) && window.IsBehind(lastSequence);
         return isBehind ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
     }
 
