@@ -10,6 +10,7 @@ namespace EQueue.Remoting;
 /// fit into 32 bits, or into the slots in use so far times the counts.</para>
 /// <para>A call has several would-be enders (answer, timeout, cancellation, lost connection); the one that swaps the
 /// armed id for 0 ends it and calls its sink. Thread-safe.</para>
+/// <para>Who calls and who receives have a lock each, and meet only when free slots run short.</para>
 /// </remarks>
 internal sealed class InFlightRing
 {
@@ -17,13 +18,16 @@ internal sealed class InFlightRing
 
     private readonly Lock _lock = new();
     private readonly Queue<int> _free = new();
+    private readonly Lock _freeingLock = new();
+    private readonly List<int> _freed = [];
     private readonly Action<Exception> _onSinkFailed;
     private readonly int _maxSlots;
     private readonly int _indexBits;
     private Slot[] _slots = [];
     private TaskCompletionSource? _whenFree;
     private long _earliestDeadline = long.MaxValue;
-    private int _inFlight;
+    private uint _takenCount;
+    private uint _freedCount;
 
     /// <param name="maxSlots">Requests at a time: a power of two.</param>
     /// <param name="onSinkFailed">Told when a sink throws.</param>
@@ -34,8 +38,15 @@ internal sealed class InFlightRing
         _onSinkFailed = onSinkFailed;
     }
 
-    /// <summary>Requests that wait for answers now.</summary>
-    public int InFlight => Volatile.Read(ref _inFlight);
+    /// <summary>Requests that wait for answers now; while some end, rather too many than too few.</summary>
+    public int InFlight
+    {
+        get
+        {
+            uint freed = Volatile.Read(ref _freedCount);
+            return (int)(Volatile.Read(ref _takenCount) - freed);
+        }
+    }
 
     /// <summary>Arms a slot for a request that is about to be sent.</summary>
     /// <param name="sink">Told of the outcome; <see langword="null"/> = the slot's own
@@ -53,6 +64,7 @@ internal sealed class InFlightRing
         call = null;
         lock (_lock)
         {
+            if (_free.Count <= _slots.Length / 2) CollectFreed();
             if (_free.Count <= _slots.Length / 2) Grow();
             if (_free.Count == 0) return false;
             int index = _free.Dequeue();
@@ -75,7 +87,7 @@ internal sealed class InFlightRing
             slot.Owner = owner;
             slot.Deadline = deadline;
             if (deadline < _earliestDeadline) Volatile.Write(ref _earliestDeadline, deadline);
-            _inFlight++;
+            Volatile.Write(ref _takenCount, _takenCount + 1);
             Volatile.Write(ref slot.ArmedId, id);
             return true;
         }
@@ -111,10 +123,10 @@ internal sealed class InFlightRing
     public void Free(ReadOnlySpan<uint> ids)
     {
         TaskCompletionSource? whenFree;
-        lock (_lock)
+        lock (_freeingLock)
         {
-            foreach (uint id in ids) _free.Enqueue(IndexOf(id));
-            _inFlight -= ids.Length;
+            foreach (uint id in ids) _freed.Add(IndexOf(id));
+            Volatile.Write(ref _freedCount, _freedCount + (uint)ids.Length);
             (whenFree, _whenFree) = (_whenFree, null);
         }
 
@@ -188,13 +200,25 @@ internal sealed class InFlightRing
     {
         lock (_lock)
         {
-            if (_free.Count > 0 || _slots.Length < _maxSlots) return Task.CompletedTask;
-            _whenFree ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            return _whenFree.Task;
+            lock (_freeingLock)
+            {
+                if (_free.Count > 0 || _freed.Count > 0 || _slots.Length < _maxSlots) return Task.CompletedTask;
+                _whenFree ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                return _whenFree.Task;
+            }
         }
     }
 
     private int IndexOf(uint id) => (int)(id & ((1u << _indexBits) - 1));
+
+    private void CollectFreed()
+    {
+        lock (_freeingLock)
+        {
+            foreach (int index in _freed) _free.Enqueue(index);
+            _freed.Clear();
+        }
+    }
 
     /// <summary>Adds slots before they run short: a slot that rests a while finds its own sink free again.</summary>
     private void Grow()
