@@ -36,7 +36,7 @@ internal sealed class RoleProcess : IAsyncDisposable
         start.ArgumentList.Add("role");
         start.ArgumentList.Add(role);
         if (string.Equals(role, RoleList.Broker, StringComparison.Ordinal))
-            start.Environment.TryAdd("DOTNET_TieredPGO", "0"); // As in src/Server/Server.csproj.
+            start.Environment.TryAdd("DOTNET_TieredCompilation", "0"); // As in src/Server/Server.csproj.
         return new RoleProcess(role, ChildProcess.Start(start, role));
     }
 

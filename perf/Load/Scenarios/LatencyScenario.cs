@@ -12,6 +12,9 @@ internal sealed class LatencyScenario : IScenario
     private const int StandardSize = 128;
     private const double StandardSeconds = 5;
 
+    /// <summary>In its first seconds a client is compiled anew beside its work.</summary>
+    private const double StandardWarmup = 5;
+
     private static readonly int[] StandardRates = [100, 1000, 10_000, 100_000];
 
     public string Name => "latency";
@@ -35,6 +38,7 @@ internal sealed class LatencyScenario : IScenario
                  Flush = mode,
                  Rate = rate,
                  Seconds = options.Seconds ?? StandardSeconds,
+                 Warmup = options.Warmup ?? StandardWarmup,
                  WithLimit = false,
              }).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));
