@@ -87,6 +87,10 @@ internal sealed class TestBroker : IAsyncDisposable
             {
                 // Held by the running broker; the other one makes its own.
             }
+            catch (FileNotFoundException)
+            {
+                // A snapshot that has got its name, or was replaced, meanwhile.
+            }
         }
     }
 }
