@@ -7,6 +7,22 @@ namespace EQueue.MessageStore.Tests;
 public sealed class DurabilityTests : StoreTest
 {
     [Fact]
+    public async Task GivenANewFolder_WhenAStoreIsMadeInIt_ThenItsNameIsDurableAsWell()
+    {
+        List<string> synced = [];
+        Disk.OnSyncDirectory = path =>
+        {
+            lock (synced)
+                synced.Add(path);
+        };
+        await using (await OpenAsync())
+            Assert.Contains(Path.GetDirectoryName(Folder)!, synced);
+        synced.Clear();
+        await using (await OpenAsync())
+            Assert.DoesNotContain(Path.GetDirectoryName(Folder)!, synced);
+    }
+
+    [Fact]
     [EffectOf("Store:FlushPolicy")]
     public async Task GivenSyncFlush_WhenFdatasyncHasNotReturned_ThenNothingIsAcknowledgedNorVisible()
     {
