@@ -32,8 +32,7 @@ public sealed class FetchFaultTests
         await using var fake = await FakeQueue.StartAsync(5);
         fake.Tamper = static (_, entry) => entry[BodyByte] ^= (byte)(IsBatch(entry, 2) ? 1 : 0);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
-        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        await using var reader = await NewReaderAsync(client);
         List<int> read = [];
 
         var damage = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
@@ -51,8 +50,7 @@ public sealed class FetchFaultTests
         await using var fake = await FakeQueue.StartAsync(5);
         fake.Tamper = static (_, entry) => entry[BodyByte] ^= (byte)(IsBatch(entry, 2) ? 1 : 0);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
-        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        await using var reader = await NewReaderAsync(client);
         List<int> read = [];
 
         for (var loop = 0; loop < 3; loop++)
@@ -74,8 +72,7 @@ public sealed class FetchFaultTests
         await using var fake = await FakeQueue.StartAsync(5);
         fake.Tamper = (_, entry) => FakeQueue.ClaimCodec(entry, IsBatch(entry, 2) ? codec : RecordCodec.None);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
-        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        await using var reader = await NewReaderAsync(client);
         List<int> read = [];
 
         for (var loop = 0; loop < 3; loop++)
@@ -216,6 +213,13 @@ public sealed class FetchFaultTests
     }
 
     private static bool IsBatch(byte[] entry, int number) => entry[48 + 7] == number * FakeQueue.MessagesPerBatch;
+
+    private static async Task<QueueReader> NewReaderAsync(EQueueClient client)
+    {
+        var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        return reader;
+    }
 
     private static async Task<List<int>> ReadAsync(FakeQueue fake, long from = 0, ReaderOptions? options = null)
     {

@@ -8,9 +8,6 @@ public sealed class BadSectorTests : StoreTest
     private const int Batches = 60;
     private const int Section = SectionFileHeader.Length + 5;
 
-    private StoreOptions Options =>
-        Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
-
     [Theory]
     [InlineData(0)]
     [InlineData(Section)]
@@ -20,7 +17,7 @@ public sealed class BadSectorTests : StoreTest
         string[] snapshots = Files(LogFiles.SnapshotSuffix);
         Assert.Equal(2, snapshots.Length);
         Break(snapshots[^1], sector);
-        await using QueueStore store = await OpenAsync(Options);
+        await using QueueStore store = await OpenAsync(SmallSegments);
         await CheckWholeAsync(store, queue);
     }
 
@@ -39,7 +36,7 @@ public sealed class BadSectorTests : StoreTest
         {
             Break(index, sector);
         }
-        await using QueueStore store = await OpenAsync(Options);
+        await using QueueStore store = await OpenAsync(SmallSegments);
         if (isOpen)
         {
             Break(index, sector);
@@ -52,11 +49,11 @@ public sealed class BadSectorTests : StoreTest
     {
         QueueId queue = await LiveAsync();
         Break(Files(LogFiles.SegmentSuffix)[^1], Segment.HeaderSize + 5);
-        DiskException refusal = await Assert.ThrowsAsync<DiskException>(() => OpenAsync(Options));
+        DiskException refusal = await Assert.ThrowsAsync<DiskException>(() => OpenAsync(SmallSegments));
         Assert.Equal(DiskFault.Io, refusal.Fault);
         Disk.OnRead = null;
         State = new MemoryState();
-        await using QueueStore store = await OpenAsync(Options);
+        await using QueueStore store = await OpenAsync(SmallSegments);
         await CheckWholeAsync(store, queue);
     }
 
@@ -64,7 +61,7 @@ public sealed class BadSectorTests : StoreTest
     private async Task<QueueId> LiveAsync()
     {
         QueueId queue;
-        await using (QueueStore store = await OpenAsync(Options))
+        await using (QueueStore store = await OpenAsync(SmallSegments))
         {
             queue = await OpenQueueAsync(store);
             for (int i = 0; i < Batches; i++)
@@ -75,20 +72,6 @@ public sealed class BadSectorTests : StoreTest
         }
         State = new MemoryState();
         return queue;
-    }
-
-    /// <summary>No read of this byte succeeds until the file is written anew.</summary>
-    private void Break(string bad, long sector)
-    {
-        bool isBad = true;
-        Disk.OnWrite = (path, _) => isBad &= path != bad + LogFiles.TemporarySuffix;
-        Disk.OnRead = (path, offset, size) =>
-        {
-            if (isBad && path == bad && offset <= sector && offset + size > sector)
-            {
-                throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
-            }
-        };
     }
 
     private async Task CheckWholeAsync(QueueStore store, QueueId queue)

@@ -10,20 +10,10 @@ public sealed class ColdReadTests : StoreTest
     [Fact]
     public async Task GivenARottenEntryInASealedSegment_WhenRead_ThenDamagedDataNamesWhereItGoesOn()
     {
-        StoreOptions options = Small with
-        {
-            FlushPolicy = FlushPolicy.Async,
-            SegmentSizeBytes = 64 << 10,
-            MaxBatchBytes = 16 << 10,
-            TailMemoryBytes = 64 << 10,
-            FlushInterval = TimeSpan.FromMilliseconds(1),
-        };
+        StoreOptions options =
+            SmallSegments with { FlushPolicy = FlushPolicy.Async, FlushInterval = TimeSpan.FromMilliseconds(1) };
         await using QueueStore store = await OpenAsync(options);
-        QueueId queue = await OpenQueueAsync(store);
-        for (int i = 0; i < 60; i++)
-        {
-            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
+        QueueId queue = await FillAsync(store);
         string logs = Path.Combine(Folder, "logs", "0");
         await Eventually(() => Directory.GetFiles(logs, "*.index").Length >= 3);
         List<TestBatch.Entry> entries = await ReadAllAsync(store, queue);
@@ -45,23 +35,11 @@ public sealed class ColdReadTests : StoreTest
     [Fact]
     public async Task GivenABadSectorInASealedSegment_WhenRead_ThenItsEntryAloneIsDamagedAndReadersGetPastIt()
     {
-        StoreOptions options =
-            Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
-        await using QueueStore store = await OpenAsync(options);
-        QueueId queue = await OpenQueueAsync(store);
-        for (int i = 0; i < 60; i++)
-        {
-            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
+        await using QueueStore store = await OpenAsync(SmallSegments);
+        QueueId queue = await FillAsync(store);
         string first = Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.log").Order().First();
         long sector = Segment.HeaderSize + (await ReadAllAsync(store, queue))[5].Position + 2_000;
-        Disk.OnRead = (path, offset, size) =>
-        {
-            if (path == first && offset <= sector && offset + size > sector)
-            {
-                throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
-            }
-        };
+        Break(first, sector);
 
         (ReadResult before, List<TestBatch.Entry> good) = await ReadAsync(store, queue, 0);
         Assert.Equal((ErrorCode.None, 5, 5), (before.Error, before.NextOffset.Value, good.Count));
@@ -74,14 +52,8 @@ public sealed class ColdReadTests : StoreTest
     [Fact]
     public async Task GivenASegmentTakenBetweenLookUpAndOpening_WhenRead_ThenTheReaderLooksAgain()
     {
-        StoreOptions options =
-            Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
-        await using QueueStore store = await OpenAsync(options);
-        QueueId queue = await OpenQueueAsync(store);
-        for (int i = 0; i < 60; i++)
-        {
-            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
+        await using QueueStore store = await OpenAsync(SmallSegments);
+        QueueId queue = await FillAsync(store);
         int missing = 1;
         Disk.OnOpen = path =>
         {
@@ -137,19 +109,11 @@ public sealed class ColdReadTests : StoreTest
     public async Task GivenADamagedIndexFile_WhenRead_ThenItIsRebuiltFromItsSegmentAndEverythingIsServed(
         int damagedByte)
     {
-        StoreOptions options =
-            Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
         QueueId queue;
-        await using (QueueStore store = await OpenAsync(options))
-        {
-            queue = await OpenQueueAsync(store);
-            for (int i = 0; i < 60; i++)
-            {
-                await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-            }
-        }
+        await using (QueueStore store = await OpenAsync(SmallSegments))
+            queue = await FillAsync(store);
         State = new MemoryState();
-        await using QueueStore again = await OpenAsync(options);
+        await using QueueStore again = await OpenAsync(SmallSegments);
         string index = Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.index").Order().First();
         byte[] good = File.ReadAllBytes(index);
         if (damagedByte < 0)
@@ -217,6 +181,17 @@ public sealed class ColdReadTests : StoreTest
 
         await producing;
         Assert.True(store.Figures.Segments > 3);
+    }
+
+    /// <summary>A queue of 60 messages of 4,000 bytes, most of them in sealed segments.</summary>
+    private static async Task<QueueId> FillAsync(QueueStore store)
+    {
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 60; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+        }
+        return queue;
     }
 
     private async Task<TimeSpan> TimeReadsAsync(QueueStore store, QueueId queue, int mib, Func<Task> beside)

@@ -2,9 +2,12 @@ namespace EQueue.MessageStore.Tests;
 
 /// <summary>The real disk with a look at every call: a test may throw there, or hold the caller until it has seen
 /// enough.</summary>
-internal sealed class GatedDisk : IDisk
+internal sealed class GatedDisk : ForwardingDisk
 {
-    private readonly IDisk _disk = PortableDisk.ForThisSystem();
+    public GatedDisk()
+        : base(PortableDisk.ForThisSystem())
+    {
+    }
 
     /// <summary>Called before each opening of a file with its path.</summary>
     public Action<string>? OnOpen { get; set; }
@@ -30,31 +33,19 @@ internal sealed class GatedDisk : IDisk
     /// <summary>Answers instead of the volume.</summary>
     public long? Free { get; set; }
 
-    public IDiskFile Open(string path, DiskOpen mode)
+    public override IDiskFile Open(string path, DiskOpen mode)
     {
         OnOpen?.Invoke(path);
-        return new GatedFile(this, _disk.Open(path, mode), path);
+        return new GatedFile(this, base.Open(path, mode), path);
     }
 
-    public bool Exists(string path) => _disk.Exists(path);
-
-    public IReadOnlyList<DiskEntry> List(string directory) => _disk.List(directory);
-
-    public void CreateDirectory(string path) => _disk.CreateDirectory(path);
-
-    public void Delete(string path) => _disk.Delete(path);
-
-    public void Rename(string from, string to) => _disk.Rename(from, to);
-
-    public void SyncDirectory(string directory)
+    public override void SyncDirectory(string directory)
     {
         OnSyncDirectory?.Invoke(directory);
-        _disk.SyncDirectory(directory);
+        base.SyncDirectory(directory);
     }
 
-    public long FreeBytes(string directory) => Free ?? _disk.FreeBytes(directory);
-
-    public IDisposable Lock(string path) => _disk.Lock(path);
+    public override long FreeBytes(string directory) => Free ?? base.FreeBytes(directory);
 
     private sealed class GatedFile(GatedDisk disk, IDiskFile file, string path) : IDiskFile
     {

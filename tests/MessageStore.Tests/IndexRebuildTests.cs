@@ -6,13 +6,7 @@ namespace EQueue.MessageStore.Tests;
 /// segment.</summary>
 public sealed class IndexRebuildTests : StoreTest
 {
-    private StoreOptions Options => Small with
-    {
-        SegmentSizeBytes = 64 << 10,
-        MaxBatchBytes = 16 << 10,
-        TailMemoryBytes = 64 << 10,
-        ScrubBytesPerSecond = 0,
-    };
+    private StoreOptions Options => SmallSegments with { ScrubBytesPerSecond = 0 };
 
     [Theory]
     [InlineData(false)]

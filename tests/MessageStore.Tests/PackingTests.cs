@@ -123,14 +123,11 @@ public sealed class PackingTests : StoreTest
         QueueId kept, gone;
         await using (QueueStore store = await OpenAsync(Options))
             (kept, gone) = await FillAsync(store);
-        string second = Files(".log").Skip(1).First();
-        byte[] bytes = File.ReadAllBytes(second);
         await using (QueueStore store = await OpenAsync(Options))
         {
-            long position = (await ReadAllAsync(store, kept))
-                .Select(entry => entry.Position)
-                .First(position => position > long.Parse(Path.GetFileNameWithoutExtension(second), null));
-            bytes[4096 + position - long.Parse(Path.GetFileNameWithoutExtension(second), null) + 200] ^= 1;
+            (string second, long offset) = await PlaceInSecondSegmentAsync(store, kept);
+            byte[] bytes = File.ReadAllBytes(second);
+            bytes[offset] ^= 1;
             File.WriteAllBytes(second, bytes);
             await PackAsync(store, gone);
             Assert.True(File.Exists(second));
@@ -143,21 +140,10 @@ public sealed class PackingTests : StoreTest
         QueueId kept, gone;
         await using (QueueStore store = await OpenAsync(Options))
             (kept, gone) = await FillAsync(store);
-        string second = Files(".log").Skip(1).First();
-        long basePosition = long.Parse(Path.GetFileNameWithoutExtension(second), null);
         await using (QueueStore store = await OpenAsync(Options))
         {
-            long position = (await ReadAllAsync(store, kept))
-                .Select(entry => entry.Position)
-                .First(position => position > basePosition);
-            long sector = Segment.HeaderSize + position - basePosition + 200;
-            Disk.OnRead = (path, offset, size) =>
-            {
-                if (path == second && offset <= sector && offset + size > sector)
-                {
-                    throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
-                }
-            };
+            (string second, long offset) = await PlaceInSecondSegmentAsync(store, kept);
+            Break(second, offset);
             await PackAsync(store, gone);
             Assert.True(File.Exists(second));
             await Eventually(() => !Files(".tmp").Any());
@@ -267,6 +253,17 @@ public sealed class PackingTests : StoreTest
         {
             throw new InvalidOperationException($"{cut}: {exception.Message}", exception);
         }
+    }
+
+    /// <summary>A byte of an entry that is kept.</summary>
+    private async Task<(string Path, long Offset)> PlaceInSecondSegmentAsync(QueueStore store, QueueId kept)
+    {
+        string second = Files(".log").Skip(1).First();
+        long basePosition = long.Parse(Path.GetFileNameWithoutExtension(second), null);
+        long position = (await ReadAllAsync(store, kept))
+            .Select(entry => entry.Position)
+            .First(position => position > basePosition);
+        return (second, Segment.HeaderSize + position - basePosition + 200);
     }
 
     private static async Task<(QueueId Kept, QueueId Gone)> FillAsync(QueueStore store)

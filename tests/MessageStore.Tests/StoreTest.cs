@@ -30,6 +30,10 @@ public abstract class StoreTest : IDisposable
         Disk = Disk,
     };
 
+    /// <summary>Little in memory and in a segment: most is read from sealed ones.</summary>
+    protected StoreOptions SmallSegments =>
+        Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10, TailMemoryBytes = 64 << 10 };
+
     public void Dispose()
     {
         Directory.Delete(_folder, recursive: true);
@@ -44,6 +48,20 @@ public abstract class StoreTest : IDisposable
 
     protected static async Task<long> AppendAsync(QueueStore store, QueueId queue, params string[] bodies) =>
         (await store.AppendAsync(queue, TestBatch.Of(bodies), Durability.Policy, Cancel)).FirstOffset.Value;
+
+    /// <summary>No read of this byte succeeds until the file is written anew.</summary>
+    protected void Break(string bad, long sector)
+    {
+        bool isBad = true;
+        Disk.OnWrite = (path, _) => isBad &= path != bad + LogFiles.TemporarySuffix;
+        Disk.OnRead = (path, offset, size) =>
+        {
+            if (isBad && path == bad && offset <= sector && offset + size > sector)
+            {
+                throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
+            }
+        };
+    }
 
     /// <summary>From now on every write finds the disk full.</summary>
     /// <returns>Ends that.</returns>
