@@ -64,6 +64,19 @@ internal sealed partial class SealedIndex : IDisposable
         return FileVerdict.Valid;
     }
 
+    /// <summary>The same, and that it covers the segment up to its end and is of its kind.</summary>
+    /// <returns>Null when it does not.</returns>
+    public static SealedIndex? OpenOf(
+        IDisk disk, string path, Guid logId, LogPosition basePosition, LogPosition endPosition, bool isPacked)
+    {
+        if (TryOpen(disk, path, logId, basePosition, out SealedIndex? index) != FileVerdict.Valid)
+            return null;
+        if (index!.Header.EndPosition == endPosition && index.IsPacked == isPacked)
+            return index;
+        index.Dispose();
+        return null;
+    }
+
     /// <summary>Opens the index of a segment that has one.</summary>
     /// <exception cref="StoreFormatException">It is missing, damaged, or another segment's.</exception>
     public static SealedIndex Open(IDisk disk, Guid logId, Segment segment)

@@ -338,13 +338,12 @@ internal sealed partial class CommitLog
     private void Claim(long bytes)
     {
         // Seals of rolls on the way are part of the slack that readers give.
-        Volatile.Write(ref _claimed, _staged + bytes + (bytes == 0 ? 0 : Slack));
-        Volatile.WriteBarrier();
+        ClaimTo(_staged + bytes + (bytes == 0 ? 0 : Slack));
     }
 
-    private void ClaimAtLeast(long position)
+    private void ClaimTo(long position)
     {
-        Volatile.Write(ref _claimed, Math.Max(_claimed, position));
+        Volatile.Write(ref _claimed, position);
         Volatile.WriteBarrier();
     }
 

@@ -37,7 +37,7 @@ internal sealed partial class CommitLog
         PreparedFile prepared = _prepared[0];
         _prepared.RemoveAt(0);
         Segment old = _active;
-        ClaimAtLeast(_staged + EntryHeaderSize);
+        ClaimTo(Math.Max(_claimed, _staged + EntryHeaderSize));
         long end = StageMark(EntryKind.Seal, nowMs);
         var next = new Segment(SegmentPath(end), end, prepared.Capacity, nowMs)
         {

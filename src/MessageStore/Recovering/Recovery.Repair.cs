@@ -15,8 +15,6 @@ internal sealed partial class Recovery
     {
         LogWalk walk = plan.Walk;
         MakeDirectories(plan);
-        // The name of a pack must outlast its sources.
-        _disk.SyncDirectory(_directory);
         RemoveUnfinished(plan);
         RemoveBehindEnd(plan);
         if (walk.EndSegment >= 0 && !walk.EndsWithSeal)
@@ -91,6 +89,8 @@ internal sealed partial class Recovery
     /// <summary>Removes what is not whole, and indexes of segments that are gone or take appends.</summary>
     private void RemoveUnfinished(RepairPlan plan)
     {
+        if (plan.Replaced.Count > 0)
+            _disk.SyncDirectory(_directory); // the name of a pack must outlast its sources
         foreach (string path in plan.Replaced)
             _disk.Delete(path);
         foreach (DiskEntry entry in _disk.List(_directory))
@@ -313,11 +313,7 @@ internal sealed partial class Recovery
 
     private bool HasWholeIndex(string path, LogPosition basePosition, LogPosition endPosition, bool isPacked)
     {
-        if (SealedIndex.TryOpen(_disk, path, _logId, basePosition, out SealedIndex? index) != FileVerdict.Valid)
-            return false;
-        using (index)
-        {
-            return index!.Header.EndPosition == endPosition && index.IsPacked == isPacked;
-        }
+        using SealedIndex? index = SealedIndex.OpenOf(_disk, path, _logId, basePosition, endPosition, isPacked);
+        return index is not null;
     }
 }

@@ -111,12 +111,10 @@ internal static class SealedIndexRebuilder
     private static bool IsWhole(IDisk disk, Guid logId, Segment segment)
     {
         var basePosition = new LogPosition(segment.BasePosition);
-        FileVerdict verdict = SealedIndex.TryOpen(disk, segment.IndexPath, logId, basePosition, out SealedIndex? index);
-        using (index)
-        {
-            return verdict == FileVerdict.Valid && index!.Header.EndPosition.Value == segment.EndPosition
-                && index.IsPacked == segment.IsPacked && index.VerifyAll();
-        }
+        var endPosition = new LogPosition(segment.EndPosition);
+        using SealedIndex? index =
+            SealedIndex.OpenOf(disk, segment.IndexPath, logId, basePosition, endPosition, segment.IsPacked);
+        return index is not null && index.VerifyAll();
     }
 
     private sealed class RebuiltQueue

@@ -3,12 +3,16 @@ using EQueue.MessageStore;
 namespace EQueue.Broker.Tests;
 
 /// <summary>The real disk, whose writes to the log can be held up or broken, and whose room can run out.</summary>
-internal sealed class FaultyDisk : IDisk
+internal sealed class FaultyDisk : ForwardingDisk
 {
-    private readonly IDisk _disk = OperatingSystem.IsLinux() ? new LinuxDisk() : new PortableDisk();
     private readonly object _gate = new();
     private bool _isHeld;
     private volatile bool _isBroken;
+
+    public FaultyDisk()
+        : base(PortableDisk.ForThisSystem())
+    {
+    }
 
     /// <summary>Writes of the log wait from here on.</summary>
     public void HoldWrites() => SetHeld(true);
@@ -18,27 +22,13 @@ internal sealed class FaultyDisk : IDisk
     /// <summary>Every further write of the log fails.</summary>
     public void Break() => _isBroken = true;
 
-    public IDiskFile Open(string path, DiskOpen mode) =>
+    public override IDiskFile Open(string path, DiskOpen mode) =>
         path.Replace((char)92, (char)47).Contains("/logs/", StringComparison.Ordinal) ? new LogFile(
-            this, path, _disk.Open(path, mode)) : _disk.Open(path, mode);
+            this, path, base.Open(path, mode)) : base.Open(path, mode);
 
-    public bool Exists(string path) => _disk.Exists(path);
-
-    public IReadOnlyList<DiskEntry> List(string directory) => _disk.List(directory);
-
-    public void CreateDirectory(string path) => _disk.CreateDirectory(path);
-
-    public void Delete(string path) => _disk.Delete(path);
-
-    public void Rename(string from, string to) => _disk.Rename(from, to);
-
-    public void SyncDirectory(string directory) => _disk.SyncDirectory(directory);
-
-    public long FreeBytes(string directory) => FreeBytesLeft ?? _disk.FreeBytes(directory);
+    public override long FreeBytes(string directory) => FreeBytesLeft ?? base.FreeBytes(directory);
 
     public long? FreeBytesLeft { get; set; }
-
-    public IDisposable Lock(string path) => _disk.Lock(path);
 
     private void SetHeld(bool isHeld)
     {
