@@ -20,7 +20,7 @@ internal sealed class LatencyScenario : IScenario
     public string Name => "latency";
 
     public string Summary =>
-        "open loop at fixed rates, from the time a message is due (128 B; 5 s; 100,1000,10000,100000/s)";
+        "open loop at fixed rates, from the time a message is due (128 B; 5 s after 5 s of warm-up; 100,1000,10000,100000/s)";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {

@@ -224,5 +224,5 @@ public sealed partial class RemotingClient
     /// takes a quarter of the time of the precise one, which every call would pay.</summary>
     private long NowMs() => ReferenceEquals(_time, TimeProvider.System)
         ? Environment.TickCount64
-        : _time.GetTimestamp() / (_time.TimestampFrequency / 1000);
+        : (long)_time.GetElapsedTime(0, _time.GetTimestamp()).TotalMilliseconds;
 }
