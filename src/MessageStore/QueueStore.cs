@@ -64,7 +64,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         try
         {
             _log.Start();
-            _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, logger, time);
+            _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, RebuildIndex, logger, time);
             _cleaner = new LogCleaner(
                 _log, options, _folder, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
@@ -301,7 +301,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     }
 
     /// <summary>Makes the index of a sealed segment again from the segment, and before it those it goes on from that
-    /// cannot be used. On the thread of a reader, of the cleaner or of the scrub; one at a time.</summary>
+    /// cannot be used. On the thread of a reader or of background work; one at a time.</summary>
     private void RebuildIndex(string path)
     {
         lock (_rebuildLock)

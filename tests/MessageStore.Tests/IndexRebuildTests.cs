@@ -42,11 +42,44 @@ public sealed class IndexRebuildTests : StoreTest
         Assert.Empty(LogVerifier.Verify(Disk, Folder, Cancel).BadRanges);
     }
 
+    [Fact]
+    public async Task GivenADamagedIndex_WhenTheNextOneGoesOnFromIt_ThenBothAreMade()
+    {
+        using var isBlocked = new ManualResetEventSlim();
+        var begun = new TaskCompletionSource();
+        var indexes = new HashSet<string>();
+        Disk.OnOpen = path =>
+        {
+            if (path.EndsWith(LogFiles.IndexSuffix + LogFiles.TemporarySuffix, StringComparison.Ordinal)
+                && indexes.Add(path) && indexes.Count == 2)
+            {
+                begun.SetResult();
+                isBlocked.Wait(Cancel);
+            }
+        };
+        await using QueueStore store = await OpenAsync(Options);
+        QueueId quiet = await OpenQueueAsync(store);
+        QueueId other = await OpenQueueAsync(store);
+        await AppendAsync(store, quiet, "first");
+        for (int i = 0; !begun.Task.IsCompleted; i++)
+        {
+            await store.AppendAsync(other, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
+        }
+
+        File.WriteAllBytes(Assert.Single(Indexes()), new byte[4_096]);
+        await AppendAsync(store, quiet, "last");
+        isBlocked.Set();
+
+        await Eventually(() => Indexes().Length > 1);
+        Assert.Equal(["first", "last"], (await ReadAllAsync(store, quiet)).Select(entry => entry.Bodies[0]));
+        Assert.Empty(LogVerifier.Verify(Disk, Folder, Cancel).BadRanges);
+    }
+
     /// <summary>Takes away the one that a reader looks at first, and damages the two before it where only their
     /// checksums show it.</summary>
     private void DamageIndexes()
     {
-        string[] indexes = [.. Directory.GetFiles(LogFiles.LogDirectory(Folder), "*.index").Order()];
+        string[] indexes = Indexes();
         int middle = indexes.Length / 2;
         Assert.True(middle > 2);
         File.Delete(indexes[middle]);
@@ -57,4 +90,6 @@ public sealed class IndexRebuildTests : StoreTest
             File.WriteAllBytes(index, bytes);
         }
     }
+
+    private string[] Indexes() => [.. Directory.GetFiles(LogFiles.LogDirectory(Folder), "*.index").Order()];
 }

@@ -9,7 +9,7 @@ namespace EQueue.MessageStore;
 /// Everything here can be made again from the log, so a failure is logged and tried again later; it never stops the
 /// store.
 /// </summary>
-internal sealed class LogKeeper : IDisposable
+internal sealed partial class LogKeeper : IDisposable
 {
     private const int KeptSnapshots = 2;
 
@@ -24,6 +24,7 @@ internal sealed class LogKeeper : IDisposable
     private readonly IDisk _disk;
     private readonly string _directory;
     private readonly OpenSegments _open;
+    private readonly Action<string> _rebuildIndex;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly WorkSignal _signal = new();
@@ -41,6 +42,7 @@ internal sealed class LogKeeper : IDisposable
         IDisk disk,
         string directory,
         OpenSegments open,
+        Action<string> rebuildIndex,
         ILogger logger,
         TimeProvider time)
     {
@@ -49,6 +51,7 @@ internal sealed class LogKeeper : IDisposable
         _disk = disk;
         _directory = directory;
         _open = open;
+        _rebuildIndex = rebuildIndex;
         _logger = logger;
         _time = time;
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
@@ -122,6 +125,7 @@ internal sealed class LogKeeper : IDisposable
             if (!Volatile.Read(ref _isStopping) || _log.Fault is null)
             {
                 Log.BackgroundFileFailed(_logger, exception, _directory);
+                IndexRepair.TryAfter(exception, _rebuildIndex, _logger);
             }
             return false;
         }
@@ -300,100 +304,6 @@ internal sealed class LogKeeper : IDisposable
             run = previous;
         }
         run.Previous = null;
-    }
-
-    private void TakeSnapshot()
-    {
-        LogPosition start = _log.BeginSnapshot();
-        _isSnapshotWanted = false;
-        _lastSnapshot = Stopwatch.GetTimestamp();
-        if (_snapshots.Count > 0 && _snapshots[^1] == start)
-        {
-            return;
-        }
-        try
-        {
-            WriteSnapshot(start);
-        }
-        catch
-        {
-            _isSnapshotWanted = true;
-            throw;
-        }
-        _snapshots.Add(start);
-        while (_snapshots.Count > KeptSnapshots)
-        {
-            _disk.Delete(LogFiles.Snapshot(_directory, _snapshots[0]));
-            _snapshots.RemoveAt(0);
-        }
-        _snapshotsTaken++;
-        NoteReplayFrom();
-        SnapshotTaken?.Invoke();
-    }
-
-    private void NoteReplayFrom()
-    {
-        if (_snapshots.Count == KeptSnapshots)
-        {
-            Volatile.Write(ref _replayFrom, _snapshots[0].Value);
-        }
-    }
-
-    private void WriteSnapshot(LogPosition start)
-    {
-        string path = LogFiles.Snapshot(_directory, start);
-        LogState state = _log.State;
-        using var snapshot = new SnapshotWriter(_disk, path);
-        (uint nextQueue, long nextProducer, long lastTimeMs) =
-            _log.Locked(() => (state.Queues.NextId, state.Producers.NextId, _log.LastStoredTimeMs));
-        snapshot.WriteMarks(nextQueue, nextProducer, lastTimeMs);
-        QueueId[] queues = [QueueId.State, .. state.Queues.All.Select(queue => queue.Id)];
-        snapshot.WriteQueues(Slices((uint)queues.Length, index => state.Queues.Find(queues[index]), SnapshotQueue.Of));
-        long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
-        snapshot.WriteProducers(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
-        snapshot.WriteMachine(state.Machine.Capture());
-        var end = new LogPosition(_log.Staged);
-        if (!_log.TryMakeDurable(LogCleaner.DurableWait))
-        {
-            throw new OperationCanceledException("The log takes long to become durable: later.");
-        }
-        snapshot.Complete(
-            _log.StoreId, _log.LogId, start, end, _log.Epoch, _time.GetUtcNow().ToUnixTimeMilliseconds());
-        Log.BackgroundFileWritten(_logger, path, snapshot.Size);
-
-        ProducerState? FindProducer(uint index)
-        {
-            ProducerState? producer = state.Producers.Find(producers[index]);
-            producer?.ForgetRemoved(state.Queues);
-            return producer;
-        }
-    }
-
-    /// <summary>Copies of many items, taken slice by slice under the log's lock.</summary>
-    private IEnumerable<TCopy> Slices<TItem, TCopy>(uint count, Func<uint, TItem?> find, Func<TItem, TCopy> copy)
-        where TItem : class
-    {
-        var slice = new List<TCopy>(SliceSize);
-        for (uint first = 0; first < count; first += SliceSize)
-        {
-            uint start = first;
-            _log.Locked(() =>
-            {
-                for (uint i = start; i < Math.Min(start + SliceSize, count); i++)
-                {
-                    if (find(i) is { } item)
-                    {
-                        slice.Add(copy(item));
-                    }
-                }
-                return true;
-            });
-            foreach (TCopy item in slice)
-            {
-                yield return item;
-            }
-            slice.Clear();
-        }
     }
 
     private readonly record struct SealedContent(QueueId Queue, long NextOffset, long LastTimeMs, List<IndexRun> Runs);

@@ -125,28 +125,11 @@ internal sealed class LogCleaner : IDisposable
             catch (Exception exception)
             {
                 Log.BackgroundFileFailed(_logger, exception, _directory);
-                hasWorked = exception is StoreFormatException damage && TryRebuildIndex(damage.Path);
+                hasWorked = IndexRepair.TryAfter(exception, _rebuildIndex, _logger);
             }
 
             if (!hasWorked || !_log.IsReadOnly)
                 _signal.Wait(hasWorked ? Pause : Interval);
-        }
-    }
-
-    /// <summary>A damaged index tells nothing of what is kept: it is made again before the next look.</summary>
-    private bool TryRebuildIndex(string path)
-    {
-        if (!path.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal))
-            return false;
-        try
-        {
-            _rebuildIndex(path);
-            return true;
-        }
-        catch (Exception exception)
-        {
-            Log.BackgroundFileFailed(_logger, exception, path);
-            return false;
         }
     }
 
