@@ -65,6 +65,7 @@ internal sealed class BackupReader
         var reader = new BackupReader(disk, backupDirectory, progress, cancellationToken);
         CheckEmpty(disk, dataDirectory);
         disk.CreateDirectory(dataDirectory);
+        FolderNames.Sync(disk, dataDirectory);
         using IDisposable dataLock = LockData(disk, dataDirectory);
         CheckEmpty(disk, dataDirectory);
         return reader.RestoreTo(dataDirectory);

@@ -81,14 +81,7 @@ internal sealed class BackupWriter
     private void MakeFolder()
     {
         _target.CreateDirectory(Backup);
-        try
-        {
-            _target.SyncDirectory(Path.GetDirectoryName(Backup)!);
-        }
-        catch (DiskException exception) when (exception.Fault == DiskFault.Denied)
-        {
-            // Another one's folder: its names are that one's to keep.
-        }
+        FolderNames.Sync(_target, Backup);
     }
 
     private static bool IsForeign(DiskEntry entry) => entry.Name

@@ -61,29 +61,12 @@ internal sealed partial class Recovery
         if (!plan.IsNew)
             return;
 
-        SyncParents(data);
+        FolderNames.Sync(_disk, data);
         WholeFile.Write(_disk, LogFiles.StoreFile(data), _store.ToBytes());
         if (plan.Bases.Count == 0)
             Log.StoreMade(_logger, data, _store.StoreId);
         else
             Log.StoreFileRebuilt(_logger, LogFiles.StoreFile(data));
-    }
-
-    /// <summary>The folder itself may be new, and those above it: without their names nothing in it is found
-    /// again.</summary>
-    private void SyncParents(string folder)
-    {
-        for (string? parent = Path.GetDirectoryName(folder); parent is not null; parent = Path.GetDirectoryName(parent))
-        {
-            try
-            {
-                _disk.SyncDirectory(parent);
-            }
-            catch (DiskException exception) when (exception.Fault is DiskFault.Denied or DiskFault.ReadOnly)
-            {
-                return; // not ours to open: it was there before
-            }
-        }
     }
 
     /// <summary>Removes what is not whole, and indexes of segments that are gone or take appends.</summary>

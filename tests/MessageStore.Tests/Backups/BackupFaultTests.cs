@@ -7,6 +7,23 @@ namespace EQueue.MessageStore.Tests;
 public sealed class BackupFaultTests : BackupTest
 {
     [Fact]
+    public async Task GivenNewFolders_WhenBackedUpAndRestored_ThenTheirNamesAreDurable()
+    {
+        await using (QueueStore store = await OpenAsync(Segmented))
+            await AppendAsync(store, await OpenQueueAsync(store), "kept");
+        List<string> synced = [];
+        Disk.OnSyncDirectory = synced.Add;
+        string above = Path.GetDirectoryName(Folder)!;
+
+        BackupWriter.Run(Options, Disk, Disk, Cancel);
+        Assert.Contains(above, synced);
+        synced.Clear();
+        BackupReader.Restore(Disk, Backup, Restored, null, Cancel);
+
+        Assert.Contains(above, synced);
+    }
+
+    [Fact]
     public async Task GivenTheBackupOfAnotherStore_WhenBackedUp_ThenItIsRefusedAndStays()
     {
         await MakeAsync();
