@@ -60,7 +60,7 @@ public sealed record StoreOptions
     /// segments and 64 MiB.</summary>
     public long? ReserveBytes { get; init; }
 
-    /// <summary>The longest time between two snapshots while state changes; 1 s or more.</summary>
+    /// <summary>The longest time between two snapshots while state changes; 1 s to 1 day.</summary>
     public TimeSpan SnapshotInterval { get; init; } = TimeSpan.FromSeconds(60);
 
     /// <summary>Bytes of state records after which a snapshot is taken at once; 64 KiB or more.</summary>
@@ -133,7 +133,9 @@ public sealed record StoreOptions
             nameof(MaxLogBytes), "two segments or more", MaxLogBytes);
         Require(PackBytesPerSecond >= 64 << 10, nameof(PackBytesPerSecond), "64 KiB or more", PackBytesPerSecond);
         Require(ReserveBytes is null or >= 0, nameof(ReserveBytes), "0 or more", ReserveBytes);
-        Require(SnapshotInterval >= TimeSpan.FromSeconds(1), nameof(SnapshotInterval), "1 s or more", SnapshotInterval);
+        Require(
+            SnapshotInterval >= TimeSpan.FromSeconds(1) && SnapshotInterval <= TimeSpan.FromDays(1),
+            nameof(SnapshotInterval), "1 s to 1 day", SnapshotInterval);
         Require(
             SnapshotStateBytes >= 64 << 10, nameof(SnapshotStateBytes), "64 KiB or more", SnapshotStateBytes);
         Require(Enum.IsDefined(MemoryFull), nameof(MemoryFull), "Reject, Block or OldestOut", MemoryFull);

@@ -173,6 +173,7 @@ public sealed class LimitTests : StoreTest
     {
         { "DataDirectory", options => options with { DataDirectory = " " } },
         { "FlushPolicy", options => options with { FlushPolicy = (FlushPolicy)9 } },
+        { "SnapshotInterval", options => options with { SnapshotInterval = TimeSpan.FromDays(25) } },
         { "FlushInterval", options => options with { FlushInterval = TimeSpan.Zero } },
         { "SegmentSizeBytes", options => options with { SegmentSizeBytes = 1000 } },
         { "SegmentSizeBytes", options => options with { SegmentSizeBytes = 3L << 30 } },
