@@ -12,7 +12,7 @@ internal sealed class ReportTable
     private static readonly Column[] Columns =
     [
         new("ready s", FigureNames.ReadySeconds, Thousandths),
-        new("messages", FigureNames.Messages, Whole, InFull: true),
+        new("counted", FigureNames.Messages, Whole, InFull: true),
         new("seconds", FigureNames.ElapsedSeconds, Thousandths, InFull: true),
         new("send/s", FigureNames.SendPerSecond, Whole),
         new("consume/s", FigureNames.ConsumePerSecond, Whole),
