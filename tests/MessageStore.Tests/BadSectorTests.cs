@@ -18,6 +18,7 @@ public sealed class BadSectorTests : StoreTest
         Assert.Equal(2, snapshots.Length);
         Break(snapshots[^1], sector);
         await using QueueStore store = await OpenAsync(SmallSegments);
+        Assert.False(File.Exists(snapshots[^1]));
         await CheckWholeAsync(store, queue);
     }
 

@@ -69,7 +69,8 @@ internal sealed partial class Recovery
             Log.StoreFileRebuilt(_logger, LogFiles.StoreFile(data));
     }
 
-    /// <summary>Removes what is not whole, and indexes of segments that are gone or take appends.</summary>
+    /// <summary>Removes what is not whole (a snapshot that is not would count as one of those that are kept), and
+    /// indexes of segments that are gone or take appends.</summary>
     private void RemoveUnfinished(RepairPlan plan)
     {
         if (plan.Replaced.Count > 0)
@@ -80,7 +81,9 @@ internal sealed partial class Recovery
         {
             bool isOrphan = LogFiles.TryParse(entry.Name, LogFiles.IndexSuffix, out LogPosition position)
                 && (!plan.Bases.Contains(position) || IsOpenEnd(plan, position));
-            if (isOrphan || entry.Name.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal)
+            bool isSkipped = LogFiles.TryParse(entry.Name, LogFiles.SnapshotSuffix, out LogPosition start)
+                && start.Value > _replayFrom;
+            if (isOrphan || isSkipped || entry.Name.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal)
                 || entry.Name.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal))
             {
                 _disk.Delete(Path.Combine(_directory, entry.Name));
