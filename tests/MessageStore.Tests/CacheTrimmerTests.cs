@@ -29,6 +29,37 @@ public sealed class CacheTrimmerTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenAReaderThatFallsBehind_WhenMuchIsWritten_ThenWhatItHasNotReadStaysUntilItStopsOrIsFarBehind()
+    {
+        const int Most = 8;
+        long letGo = 0;
+        // What was read is let go of in small pieces, by others.
+        Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed && length >= 8 << 20 ? length : 0;
+        string body = new('x', 60_000);
+        await using QueueStore store = await OpenAsync(
+            Small with { SegmentSizeBytes = 128 << 20, PageCacheBytes = 10 * Kept, FlushPolicy = FlushPolicy.Sync });
+        QueueId queue = await OpenQueueAsync(store);
+        while (store.Figures.BytesWritten < Most * 10 * Kept)
+        {
+            await AppendAsync(store, queue, body);
+            await ReadAsync(store, queue, 0, maxBytes: 1);
+        }
+
+        Assert.Equal(0, letGo);
+        while (letGo == 0)
+        {
+            Assert.True(store.Figures.BytesWritten < (Most + 1) * 10 * Kept, "it keeps no more than that");
+            await AppendAsync(store, queue, body);
+            await ReadAsync(store, queue, 0, maxBytes: 1);
+        }
+
+        await Task.Run(() => SpinWait.SpinUntil(() => false, 300), Cancel);
+        for (int i = 0; i < 10; i++)
+            await AppendAsync(store, queue, body);
+        Assert.InRange(store.Figures.BytesWritten - letGo, 10 * Kept, (10 * Kept) + (9 << 20));
+    }
+
+    [Fact]
     public async Task GivenLessThanThePageCacheMayHold_WhenItIsDurable_ThenNothingIsLetGo()
     {
         Disk.OnAdvise = (_, advice) => Assert.NotEqual(DiskAdvice.DontNeed, advice);

@@ -4,7 +4,10 @@ namespace EQueue.MessageStore;
 /// <remarks>
 /// A log that is written on and on would fill all memory with pages that hardly anybody reads, and take a fresh page
 /// for every 4 KB; so it takes those again that it let go of just now, which are warm. Whoever reads further back reads
-/// from disk, in order and with read-ahead. The flusher's own.
+/// from disk, in order and with read-ahead.
+/// <para>A reader that falls behind while others write at full speed keeps the pages that lie before it, up to a bound:
+/// reading from disk while the disk is written to it would never catch up. The flusher's own, but for
+/// <see cref="NoteRead"/>.</para>
 /// </remarks>
 /// <param name="disk">Opens segments that the log has closed.</param>
 /// <param name="keepBytes">How much stays.</param>
@@ -15,24 +18,70 @@ internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, 
     /// <summary>Bytes let go of by one call: rare enough to cost nothing, small enough to go unnoticed.</summary>
     private const long StepBytes = 8L << 20;
 
+    /// <summary>Bytes let go of in one go, so that those who wait for the flusher do not wait for a backlog.</summary>
+    private const long MostBytes = 256L << 20;
+
+    /// <summary>Readers keep so many times what stays.</summary>
+    private const int ReadersShare = 8;
+
+    /// <summary>How long a read keeps the pages behind it, at least.</summary>
+    private const long ReadMs = 128;
+
+    private readonly Lock _lock = new();
     private Segment _segment = segment;
     private long _from = from;
+    private long _time;
+    private long _firstRead = long.MaxValue;
+    private long _firstReadBefore = long.MaxValue;
+
+    /// <summary>Notes how far somebody has read from the file. Thread-safe.</summary>
+    /// <param name="position">Whoever is further back than what the cache has keeps nothing in it.</param>
+    public void NoteRead(long position)
+    {
+        if (position < Volatile.Read(ref _from))
+            return;
+        lock (_lock)
+        {
+            Turn();
+            _firstRead = Math.Min(_firstRead, position);
+        }
+    }
 
     /// <summary>Lets go of what is durable and further back than what stays.</summary>
     /// <param name="flushing">The segment whose file is certainly open.</param>
     /// <param name="durable">Pages behind it may be dirty still: they stay.</param>
     public void Advance(Segment flushing, long durable)
     {
-        long to = durable - keepBytes;
+        long to = Math.Max(Math.Min(durable - keepBytes, FirstRead()), durable - (ReadersShare * keepBytes));
+        to = Math.Min(to, _from + MostBytes);
         while (to - _from >= StepBytes)
         {
             long end = _segment.IsSealed ? Math.Min(to, _segment.EndPosition) : to;
             // The file of a sealed one may be closed at any time.
             LetGo(_segment, _from, end, isOpen: !_segment.IsSealed && ReferenceEquals(_segment, flushing));
-            _from = end;
+            Volatile.Write(ref _from, end);
             if (_segment.IsSealed && end == _segment.EndPosition)
                 _segment = _segment.Next!;
         }
+    }
+
+    private long FirstRead()
+    {
+        lock (_lock)
+        {
+            Turn();
+            return Math.Min(_firstRead, _firstReadBefore);
+        }
+    }
+
+    private void Turn()
+    {
+        long time = Environment.TickCount64 / ReadMs;
+        if (time == _time)
+            return;
+        _firstReadBefore = time == _time + 1 ? _firstRead : long.MaxValue;
+        _firstRead = long.MaxValue;
+        _time = time;
     }
 
     private void LetGo(Segment segment, long from, long to, bool isOpen)

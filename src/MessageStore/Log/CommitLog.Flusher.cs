@@ -16,6 +16,9 @@ internal sealed partial class CommitLog
     private long _syncs;
     private readonly CacheTrimmer _cache;
 
+    /// <summary>Notes how far somebody has read from disk: what comes next is wanted soon.</summary>
+    public void NoteRead(long position) => _cache.NoteRead(position);
+
     private void RunFlusher()
     {
         try

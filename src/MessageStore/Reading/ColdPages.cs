@@ -28,6 +28,7 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
     /// <param name="size">Bytes.</param>
     public void Note(Segment segment, long position, long fileOffset, int size)
     {
+        log.NoteRead(position);
         if (position > log.Durable - newestBytes)
         {
             return;
