@@ -36,6 +36,13 @@ public sealed class DiskTests : IDisposable
         Assert.True(disk.FreeBytes(_folder) > 0);
     }
 
+    [Fact]
+    public void GivenAVolumeThatTellsNoSize_WhenAsked_ThenItDoesNotCountAsFull()
+    {
+        if (OperatingSystem.IsLinux())
+            Assert.True(Make(isLinux: true).FreeBytes("/proc") > 1L << 50);
+    }
+
     [Theory]
     [MemberData(nameof(Disks))]
     public void GivenMissingExistingAndReadOnlyFiles_WhenUsed_ThenTheFaultSaysWhich(bool isLinux)

@@ -6,6 +6,10 @@ namespace EQueue.MessageStore;
 /// system makes them.</summary>
 internal sealed class PortableDisk : IDisk
 {
+    /// <summary>The free bytes of a volume without a size: some FUSE file systems do not tell theirs. A full one shows
+    /// at the write.</summary>
+    private const long Unknown = 1L << 60;
+
     /// <summary>The disk that fits the system this process runs on.</summary>
     public static IDisk ForThisSystem() =>
         OperatingSystem.IsLinux() && Environment.Is64BitProcess ? new LinuxDisk() : new PortableDisk();
@@ -85,8 +89,11 @@ internal sealed class PortableDisk : IDisk
     internal static void MakeDirectory(string path) =>
         Guard(path, "mkdir", () => Directory.CreateDirectory(path));
 
-    internal static long FreeBytesOf(string directory) =>
-        Guard(directory, "statvfs", () => new DriveInfo(directory).AvailableFreeSpace);
+    internal static long FreeBytesOf(string directory) => Guard(directory, "statvfs", () =>
+    {
+        var volume = new DriveInfo(directory);
+        return volume.TotalSize == 0 ? Unknown : volume.AvailableFreeSpace;
+    });
 
     internal static T Guard<T>(string path, string operation, Func<T> action)
     {
