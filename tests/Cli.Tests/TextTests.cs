@@ -1,4 +1,6 @@
 using EQueue.Cli.Input;
+using EQueue.Cli.Output;
+using EQueue.Protocol;
 
 namespace EQueue.Cli.Tests;
 
@@ -78,4 +80,15 @@ public sealed class TextTests
     [InlineData("by:1.5")]
     [InlineData("time:yesterday")]
     public void GivenNoPlaceToGoOn_WhenRead_ThenThereIsNone(string text) => Assert.Null(ResetText.TryRead(text));
+
+    [Theory]
+    [InlineData(ErrorCode.StorageFull, "make room on the broker's disk")]
+    [InlineData(ErrorCode.QueueFull, "equeue group lag")]
+    [InlineData(ErrorCode.ShuttingDown, "--delivery-timeout")]
+    public void GivenASendThatWaitedInVain_WhenReported_ThenTheNextStepIsAboutWhatItWaitedFor(
+        ErrorCode last, string next)
+    {
+        var timeout = new EQueueException(ErrorCode.Timeout, "in vain", new EQueueException(last, "last"));
+        Assert.Contains(next, NextStep.Of(timeout), StringComparison.Ordinal);
+    }
 }

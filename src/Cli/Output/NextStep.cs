@@ -9,7 +9,9 @@ internal static class NextStep
     /// <returns>A sentence; null when the error says it all.</returns>
     public static string? Of(Exception exception) => exception switch
     {
-        PartlyDoneException { InnerException: EQueueException cause } => Of(cause.Code),
+        PartlyDoneException { InnerException: EQueueException cause } => Of(cause),
+        EQueueException { Code: ErrorCode.Timeout, InnerException: EQueueException last } =>
+            Of(last) ?? Of(ErrorCode.Timeout),
         EQueueException failure => Of(failure.Code),
         BackupException refusal => Of(refusal.Fault),
         DiskException { Fault: DiskFault.Full } =>
@@ -30,7 +32,7 @@ internal static class NextStep
     {
         ErrorCode.Unreachable =>
             "is a broker running there? equeue-server starts one, --server HOST:PORT or equeue context names another",
-        ErrorCode.Timeout => "try again, or wait longer with --timeout 2m",
+        ErrorCode.Timeout => "try again, or wait longer: --timeout 2m, for messages --delivery-timeout 5m",
         ErrorCode.ConnectionLost => "try again: the broker may have been started anew",
         ErrorCode.AuthenticationFailed => "see --tls, --tls-ca, --tls-cert and --tls-key, and the broker's log",
         ErrorCode.UnknownTopic => "equeue topic list shows those there are",
