@@ -52,7 +52,8 @@ internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, 
     /// <param name="durable">Pages behind it may be dirty still: they stay.</param>
     public void Advance(Segment flushing, long durable)
     {
-        long to = Math.Max(Math.Min(durable - keepBytes, FirstRead()), durable - (ReadersShare * keepBytes));
+        long furthest = keepBytes > durable / ReadersShare ? 0 : durable - (ReadersShare * keepBytes);
+        long to = Math.Max(Math.Min(durable - keepBytes, FirstRead()), furthest);
         to = Math.Min(to, _from + MostBytes);
         while (to - _from >= StepBytes)
         {
