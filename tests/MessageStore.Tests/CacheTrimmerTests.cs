@@ -29,9 +29,35 @@ public sealed class CacheTrimmerTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenARareFlush_WhenMuchMoreThanThePageCacheMayHoldIsDurableAtOnce_ThenAllOldPagesAreLetGo()
+    {
+        long letGo = 0;
+        Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
+        string body = new('x', 60_000);
+        await using QueueStore store = await OpenAsync(
+            Small with
+            {
+                SegmentSizeBytes = 1 << 30,
+                PageCacheBytes = Kept,
+                FlushPolicy = FlushPolicy.Async,
+                FlushInterval = TimeSpan.FromHours(1),
+            });
+        QueueId queue = await OpenQueueAsync(store);
+        while (store.Figures.BytesWritten < 320 << 20)
+            await AppendAsync(store, queue, body);
+        Assert.Equal(0, letGo);
+
+        await store.AppendAsync(queue, TestBatch.Of(body), Durability.Durable, Cancel);
+        long written = store.Figures.BytesWritten;
+        Assert.InRange(letGo, written - Kept - (9 << 20), written - Kept);
+    }
+
+    [Fact]
     public async Task GivenAReaderThatFallsBehind_WhenMuchIsWritten_ThenWhatItHasNotReadStaysUntilItStopsOrIsFarBehind()
     {
         const int Most = 8;
+        var time = new SteppedTime();
+        Time = time;
         long letGo = 0;
         // What was read is let go of in small pieces, by others.
         Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed && length >= 8 << 20 ? length : 0;
@@ -53,7 +79,7 @@ public sealed class CacheTrimmerTests : StoreTest
             await ReadAsync(store, queue, 0, maxBytes: 1);
         }
 
-        await Task.Run(() => SpinWait.SpinUntil(() => false, 300), Cancel);
+        time.MoveTo(TimeSpan.FromMilliseconds(300));
         for (int i = 0; i < 10; i++)
             await AppendAsync(store, queue, body);
         Assert.InRange(store.Figures.BytesWritten - letGo, 10 * Kept, (10 * Kept) + (9 << 20));

@@ -10,27 +10,32 @@ namespace EQueue.MessageStore;
 /// <see cref="NoteRead"/>.</para>
 /// </remarks>
 /// <param name="disk">Opens segments that the log has closed.</param>
+/// <param name="time">Tells for how long a reader has not been seen.</param>
 /// <param name="keepBytes">How much stays.</param>
 /// <param name="segment">The one that takes appends.</param>
 /// <param name="from">Where the appends begin.</param>
-internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, long from)
+internal sealed class CacheTrimmer(IDisk disk, TimeProvider time, long keepBytes, Segment segment, long from)
 {
     /// <summary>Bytes let go of by one call: rare enough to cost nothing, small enough to go unnoticed.</summary>
     private const long StepBytes = 8L << 20;
 
-    /// <summary>Bytes let go of in one go, so that those who wait for the flusher do not wait for a backlog.</summary>
-    private const long MostBytes = 256L << 20;
+    /// <summary>
+    /// Bytes let go of by one call beyond those that became durable since the last one: what a reader has kept goes in
+    /// pieces, so that those who wait for the flusher do not wait for all of it.
+    /// </summary>
+    private const long BacklogBytes = 256L << 20;
 
     /// <summary>Readers keep so many times what stays.</summary>
     private const int ReadersShare = 8;
 
     /// <summary>How long a read keeps the pages behind it, at least.</summary>
-    private const long ReadMs = 128;
+    private static readonly TimeSpan _turn = TimeSpan.FromMilliseconds(128);
 
     private readonly Lock _lock = new();
     private Segment _segment = segment;
     private long _from = from;
-    private long _time;
+    private long _durable = from;
+    private long _turnBegan = time.GetTimestamp();
     private long _firstRead = long.MaxValue;
     private long _firstReadBefore = long.MaxValue;
 
@@ -54,7 +59,8 @@ internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, 
     {
         long furthest = keepBytes > durable / ReadersShare ? 0 : durable - (ReadersShare * keepBytes);
         long to = Math.Max(Math.Min(durable - keepBytes, FirstRead()), furthest);
-        to = Math.Min(to, _from + MostBytes);
+        to = Math.Min(to, _from + BacklogBytes + (durable - _durable));
+        _durable = durable;
         while (to - _from >= StepBytes)
         {
             long end = _segment.IsSealed ? Math.Min(to, _segment.EndPosition) : to;
@@ -77,12 +83,13 @@ internal sealed class CacheTrimmer(IDisk disk, long keepBytes, Segment segment, 
 
     private void Turn()
     {
-        long time = Environment.TickCount64 / ReadMs;
-        if (time == _time)
+        long now = time.GetTimestamp();
+        TimeSpan passed = time.GetElapsedTime(_turnBegan, now);
+        if (passed < _turn)
             return;
-        _firstReadBefore = time == _time + 1 ? _firstRead : long.MaxValue;
+        _firstReadBefore = passed < 2 * _turn ? _firstRead : long.MaxValue;
         _firstRead = long.MaxValue;
-        _time = time;
+        _turnBegan = now;
     }
 
     private void LetGo(Segment segment, long from, long to, bool isOpen)

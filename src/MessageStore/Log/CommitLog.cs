@@ -77,7 +77,7 @@ internal sealed partial class CommitLog : IDisposable
             ? _segments[^1]
             : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
-        _cache = new CacheTrimmer(disk, options.PageCacheBytes, _active, recovered.EndPosition);
+        _cache = new CacheTrimmer(disk, time, options.PageCacheBytes, _active, recovered.EndPosition);
         _prepareAt = PrepareAt(_active);
     }
 
