@@ -16,6 +16,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -54,6 +55,8 @@ class Storm:
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         for line in broker.stdout:
             if line.startswith("ready "):
+                # Nobody reads on: a full pipe would stop the broker.
+                threading.Thread(target=lambda: self.log.writelines(broker.stdout), daemon=True).start()
                 return broker
         raise SystemExit(f"the broker does not start: see {self.log.name}")
 
@@ -93,7 +96,10 @@ class Storm:
                     sender.stdin.write(bodies[-1].encode() + b"\n")
                 sender.stdin.flush()
                 time.sleep(self.chance.choice([0, 0.001, 0.02]))
-            broker.terminate() if self.chance.random() < 0.15 else broker.kill()
+            if self.chance.random() < 0.15:
+                broker.terminate()
+            else:
+                broker.kill()
             broker.wait()
             sender.kill()
             sender.wait()
