@@ -72,7 +72,7 @@ internal sealed class BrokerLink : IAsyncDisposable
             && patience.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
         {
             throw new EQueueException(
-                ErrorCode.Unreachable, $"No connection to {Address} within {timeout}.", exception);
+                ErrorCode.Unreachable, $"No connection to {Address} within {timeout.TotalSeconds:0.###} s.", exception);
         }
         catch (RemotingException exception)
         {
