@@ -124,15 +124,19 @@ internal sealed class WireReader : PipeReader
         {
             if (_start == _end && _block is null or { IsUnshared: true })
             {
-                if (TryReceiveMore()) continue;
+                if (_isBusy && _wire.IsBare && TryReceiveNow()) continue;
                 if (_isBusy || !_wire.IsBare)
                 {
                     ValueTask<int> news = _wire.ReceiveAsync(Memory<byte>.Empty, cancellationToken);
                     if (!news.IsCompleted) ReleaseBlock();
                     await news.ConfigureAwait(false);
+                    if (_wire.IsBare)
+                    {
+                        if (TryReceiveNow()) continue;
 
-                    // On a socket it may end for nothing; then a small block is enough to wait with.
-                    if (_wire.IsBare) _isBusy = _wire.Available > 0;
+                        // It may end for nothing; then a small block is enough to wait with.
+                        _isBusy = false;
+                    }
                 }
 
                 BeginBlock();
@@ -158,13 +162,11 @@ internal sealed class WireReader : PipeReader
         return Current();
     }
 
-    /// <summary>A busy connection that still has a block looks whether more is there before it waits without
-    /// one.</summary>
-    private bool TryReceiveMore()
+    /// <summary>A busy connection looks whether something is there before it waits without a block.</summary>
+    private bool TryReceiveNow()
     {
-        if (!_isBusy || !_wire.IsBare || _block is null) return false;
         BeginBlock();
-        int received = _wire.TryReceive(_block.Array);
+        int received = _wire.TryReceive(_block!.Array);
         if (received < 0) return false;
         NoteReceived(received);
         return true;
@@ -206,7 +208,8 @@ internal sealed class WireReader : PipeReader
         bool fits = _start + (long)minimumSize <= held;
         if (room > 0 && fits && (room >= held / 8 || unread > 0)) return true;
 
-        int arrived = unread + _wire.Available;
+        // A system call, and on a socket that is being filled a wait: only where the answer matters.
+        int arrived = held < _blockBytes ? unread + _wire.Available : held;
         int wanted = Math.Min(minimumSize, Math.Max(unread, SmallBlockBytes) * GrowthFactor);
         wanted = Math.Max(Math.Max(wanted, unread + 1), Math.Min(Math.Max(arrived, held), _blockBytes));
         if (_block.IsUnshared && wanted <= held)
