@@ -29,7 +29,7 @@ internal sealed class CacheTrimmer(IDisk disk, TimeProvider time, long keepBytes
     private const int ReadersShare = 8;
 
     /// <summary>How long a read keeps the pages behind it, at least.</summary>
-    private static readonly TimeSpan _turn = TimeSpan.FromMilliseconds(128);
+    private static readonly TimeSpan TurnTime = TimeSpan.FromMilliseconds(128);
 
     private readonly Lock _lock = new();
     private Segment _segment = segment;
@@ -85,9 +85,9 @@ internal sealed class CacheTrimmer(IDisk disk, TimeProvider time, long keepBytes
     {
         long now = time.GetTimestamp();
         TimeSpan passed = time.GetElapsedTime(_turnBegan, now);
-        if (passed < _turn)
+        if (passed < TurnTime)
             return;
-        _firstReadBefore = passed < 2 * _turn ? _firstRead : long.MaxValue;
+        _firstReadBefore = passed < 2 * TurnTime ? _firstRead : long.MaxValue;
         _firstRead = long.MaxValue;
         _turnBegan = now;
     }
