@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -22,13 +23,9 @@ internal sealed class LoadProgram : IDisposable
     public Process Start(params string[] arguments)
     {
         var program = Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll");
-        return Process.Start(new ProcessStartInfo("dotnet", [program, .. arguments])
-        {
-            WorkingDirectory = WorkingDirectory,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-            UseShellExecute = false,
-        })!;
+        var start = DotnetStart.Of([program, .. arguments]);
+        start.WorkingDirectory = WorkingDirectory;
+        return Process.Start(start)!;
     }
 
     public async Task<Outcome> RunAsync(params string[] arguments)
@@ -58,22 +55,24 @@ internal sealed class LoadProgram : IDisposable
     }
 
     /// <summary>Waits for the end, and kills the program when the end does not come.</summary>
+    /// <exception cref="TimeoutException">It did not; the message says what was printed.</exception>
     public static async Task<Outcome> FinishAsync(Process process)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(TestContext.Current.CancellationToken);
         timeout.CancelAfter(Deadline);
+        var output = process.StandardOutput.ReadToEndAsync(CancellationToken.None);
+        var errors = process.StandardError.ReadToEndAsync(CancellationToken.None);
         try
         {
-            var output = process.StandardOutput.ReadToEndAsync(timeout.Token);
-            var errors = process.StandardError.ReadToEndAsync(timeout.Token);
             await process.WaitForExitAsync(timeout.Token);
-            return new Outcome(process.ExitCode, await output, await errors);
         }
         catch (OperationCanceledException)
         {
             process.Kill(entireProcessTree: true);
-            throw;
+            throw new TimeoutException($"no end within {Deadline}\n{await output}\n{await errors}");
         }
+
+        return new Outcome(process.ExitCode, await output, await errors);
     }
 
     public JsonElement ReadJson(string file)

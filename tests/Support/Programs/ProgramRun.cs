@@ -46,20 +46,11 @@ public sealed class ProgramRun : IAsyncDisposable
         IReadOnlyDictionary<string, string>? environment = null,
         string? ignoredSignal = null)
     {
-        // A shell that ignores a signal hands that on to the program it becomes.
-        string[] shell = ignoredSignal is null ? [] : ["-c", $"trap '' {ignoredSignal}; exec dotnet \"$@\"", "sh"];
-        var start = new ProcessStartInfo(ignoredSignal is null ? "dotnet" : "/bin/sh")
-        {
-            UseShellExecute = false,
-            RedirectStandardInput = true,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-            StandardOutputEncoding = Encoding.UTF8,
-            StandardErrorEncoding = Encoding.UTF8,
-            WorkingDirectory = workingDirectory ?? Path.GetTempPath(),
-        };
-        foreach (string argument in (string[])[.. shell, ProgramFiles.AssemblyOf(project), .. arguments])
-            start.ArgumentList.Add(argument);
+        ProcessStartInfo start = DotnetStart.Of([ProgramFiles.AssemblyOf(project), .. arguments], ignoredSignal);
+        start.RedirectStandardInput = true;
+        start.StandardOutputEncoding = Encoding.UTF8;
+        start.StandardErrorEncoding = Encoding.UTF8;
+        start.WorkingDirectory = workingDirectory ?? Path.GetTempPath();
         foreach ((string name, string value) in environment ?? new Dictionary<string, string>(StringComparer.Ordinal))
             start.Environment[name] = value;
         return new ProgramRun(Process.Start(start)!);

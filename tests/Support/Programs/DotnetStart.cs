@@ -1,0 +1,28 @@
+using System.Diagnostics;
+
+namespace EQueue.Support;
+
+/// <summary>How a test starts a program of the product.</summary>
+public static class DotnetStart
+{
+    /// <summary>
+    /// <c>dotnet</c> with standard output and error redirected. Whatever started the tests, the program hears SIGINT: a
+    /// shell without job control lets what it starts in the background ignore it, each process hands that on, and .NET
+    /// respects it.
+    /// </summary>
+    /// <param name="arguments">The program's assembly, then its arguments.</param>
+    /// <param name="ignoredSignal">A signal that it ignores, without <c>SIG</c>.</param>
+    public static ProcessStartInfo Of(IEnumerable<string> arguments, string? ignoredSignal = null)
+    {
+        string[] ignored = ignoredSignal is null ? [] : [$"--ignore-signal={ignoredSignal}"];
+        string[] program = OperatingSystem.IsWindows()
+            ? ["dotnet", .. arguments]
+            : ["env", "--default-signal=INT", .. ignored, "dotnet", .. arguments];
+        return new ProcessStartInfo(program[0], program[1..])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            UseShellExecute = false,
+        };
+    }
+}
