@@ -66,10 +66,10 @@ internal sealed class LoadProgram : IDisposable
         {
             await process.WaitForExitAsync(timeout.Token);
         }
-        catch (OperationCanceledException)
+        catch (OperationCanceledException exception)
         {
             process.Kill(entireProcessTree: true);
-            throw new TimeoutException($"no end within {Deadline}\n{await output}\n{await errors}");
+            throw new TimeoutException($"no end within {Deadline}\n{await output}\n{await errors}", exception);
         }
 
         return new Outcome(process.ExitCode, await output, await errors);
