@@ -56,7 +56,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         _tailReader = new TailReader(_log);
         var finder = new EntryFinder(_log, _openSegments);
         var pages = new ColdPages(_log, disk, options.PageCacheBytes);
-        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, pages, RebuildIndex, logger);
+        var reader = new EntryReader(_log, _openSegments, pages);
+        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, reader, RebuildIndex, logger);
         var keySkipper = new KeySkipper(finder, _openSegments);
         _keyFinder = new KeyFinder(_log, _diskReader, keySkipper);
         _keyFilters = StartKeyFilters(keySkipper);

@@ -12,7 +12,7 @@ public sealed class CacheTrimmerTests : StoreTest
     public async Task GivenMoreThanThePageCacheMayHold_WhenItIsDurable_ThenOldPagesAreLetGoAcrossSegmentsAndStayReadable()
     {
         long letGo = 0;
-        Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
+        Disk.OnAdvise = (_, length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
         const int Batches = 700;
         string body = new('x', 60_000);
         await using QueueStore store = await OpenAsync(
@@ -32,7 +32,7 @@ public sealed class CacheTrimmerTests : StoreTest
     public async Task GivenARareFlush_WhenMuchMoreThanThePageCacheMayHoldIsDurableAtOnce_ThenAllOldPagesAreLetGo()
     {
         long letGo = 0;
-        Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
+        Disk.OnAdvise = (_, length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
         string body = new('x', 60_000);
         await using QueueStore store = await OpenAsync(
             Small with
@@ -60,7 +60,7 @@ public sealed class CacheTrimmerTests : StoreTest
         Time = time;
         long letGo = 0;
         // What was read is let go of in small pieces, by others.
-        Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed && length >= 8 << 20 ? length : 0;
+        Disk.OnAdvise = (_, length, advice) => letGo += advice == DiskAdvice.DontNeed && length >= 8 << 20 ? length : 0;
         string body = new('x', 60_000);
         await using QueueStore store = await OpenAsync(
             Small with { SegmentSizeBytes = 128 << 20, PageCacheBytes = 10 * Kept, FlushPolicy = FlushPolicy.Sync });
@@ -91,7 +91,7 @@ public sealed class CacheTrimmerTests : StoreTest
     [InlineData(long.MaxValue / 4)]
     public async Task GivenLessThanThePageCacheMayHold_WhenItIsDurable_ThenNothingIsLetGo(long kept)
     {
-        Disk.OnAdvise = (_, advice) => Assert.NotEqual(DiskAdvice.DontNeed, advice);
+        Disk.OnAdvise = (_, _, advice) => Assert.NotEqual(DiskAdvice.DontNeed, advice);
         await using QueueStore store = await OpenAsync(Small with { PageCacheBytes = kept });
         QueueId queue = await OpenQueueAsync(store);
         for (int i = 0; i < 200; i++)
@@ -117,7 +117,7 @@ public sealed class CacheTrimmerTests : StoreTest
             await AppendAsync(store, queue, body);
 
         long letGo = 0;
-        Disk.OnAdvise = (length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
+        Disk.OnAdvise = (_, length, advice) => letGo += advice == DiskAdvice.DontNeed ? length : 0;
         Assert.Equal(Batches, (await ReadAllAsync(store, queue)).Count);
         long expected = store.Figures.BytesWritten - Newest - LastReads;
         Assert.InRange(letGo, expected - StepAndEdges, expected + StepAndEdges);

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using EQueue.Protocol;
 using EQueue.Support;
@@ -100,6 +101,41 @@ public sealed class ColdReadTests : StoreTest
         Assert.True(beside > leastWithBudget, $"{beside}");
         await EQueue.Support.Eventually.TrueAsync(async () =>
             await TimeReadsAsync(store, queue, LogMiB - 1, () => Task.CompletedTask) < leastWithBudget);
+    }
+
+    [Theory]
+    [InlineData(64 << 10, 3)]
+    [InlineData(64 << 20, 0)]
+    public async Task GivenQueuesInTurns_WhenOneIsReadCold_ThenWhatItsNextReadWantsIsFetchedAheadUnlessThePagesAreKept(
+        long pageCacheBytes, int expected)
+    {
+        const int BatchBytes = 40 << 10;
+        await using QueueStore store = await OpenAsync(
+            Small with { PageCacheBytes = pageCacheBytes, ReaderThreads = 1 });
+        QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, 2, [], Cancel);
+        for (int i = 0; i < 40; i++)
+        {
+            await store.AppendAsync(queues[i % 2], TestBatch.OfSize(BatchBytes, i), Durability.Policy, Cancel);
+        }
+
+        var ahead = new ConcurrentQueue<(long FileOffset, long Bytes)>();
+        Disk.OnAdvise = (fileOffset, bytes, advice) =>
+        {
+            if (advice == DiskAdvice.WillNeed)
+            {
+                ahead.Enqueue((fileOffset, bytes));
+            }
+        };
+        (ReadResult read, List<TestBatch.Entry> first) = await ReadAsync(store, queues[0], 0, 3 * BatchBytes);
+        Assert.Equal(2, first.Count);
+
+        // The reader's one thread has seen to what comes next before it reads again.
+        (_, List<TestBatch.Entry> next) = await ReadAsync(store, queues[0], read.NextOffset.Value, 4 * BatchBytes);
+        Assert.Equal(3, next.Count);
+        Assert.Equal(
+            next.Take(expected)
+                .Select(entry => (Segment.HeaderSize + entry.Position, (long)EntryHeader.Length + entry.Batch.Length)),
+            ahead.Take(3));
     }
 
     [Theory]

@@ -27,8 +27,8 @@ internal sealed class GatedDisk : ForwardingDisk
     /// <summary>Called before each sync of a folder with its path.</summary>
     public Action<string>? OnSyncDirectory { get; set; }
 
-    /// <summary>Called before each hint with its length.</summary>
-    public Action<long, DiskAdvice>? OnAdvise { get; set; }
+    /// <summary>Called before each hint with its file offset and length.</summary>
+    public Action<long, long, DiskAdvice>? OnAdvise { get; set; }
 
     /// <summary>Answers instead of the volume.</summary>
     public long? Free { get; set; }
@@ -79,7 +79,7 @@ internal sealed class GatedDisk : ForwardingDisk
 
         public void Advise(long fileOffset, long length, DiskAdvice advice)
         {
-            disk.OnAdvise?.Invoke(length, advice);
+            disk.OnAdvise?.Invoke(fileOffset, length, advice);
             file.Advise(fileOffset, length, advice);
         }
 

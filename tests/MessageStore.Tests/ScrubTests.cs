@@ -239,7 +239,7 @@ public sealed class ScrubTests : StoreTest
     {
         await using QueueStore store = await OpenFilledAsync(Scrubbed with { PageCacheBytes = pageCacheBytes });
         var advised = new ConcurrentQueue<DiskAdvice>();
-        Disk.OnAdvise = (_, advice) => advised.Enqueue(advice);
+        Disk.OnAdvise = (_, _, advice) => advised.Enqueue(advice);
         await RunPassAsync(store);
         Assert.Equal(isLetGo, advised.Contains(DiskAdvice.DontNeed));
     }

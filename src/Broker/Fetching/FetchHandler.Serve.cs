@@ -125,7 +125,7 @@ internal sealed partial class FetchHandler
             if (read.NeedsDisk)
             {
                 int coldRoom = mostCold - answer.ColdBytes;
-                if (coldRoom <= 0 || answer.DiskReads++ >= DiskReadsPerAnswer)
+                if (coldRoom <= mostCold / 2 || answer.DiskReads++ >= DiskReadsPerAnswer)
                 {
                     answer.Frame.Truncate(start);
                     session.Skipped.Add(queue);

@@ -21,7 +21,10 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
     private readonly Queue<ReadRange> _ranges = new();
     private long _bytes;
 
-    /// <summary>Notes a read, and lets go of those that are long ago.</summary>
+    /// <summary>Whether a position is behind the newest bytes, whose pages are somebody else's business.</summary>
+    public bool IsOld(long position) => position <= log.Durable - newestBytes;
+
+    /// <summary>Notes a read.</summary>
     /// <param name="segment">What was read.</param>
     /// <param name="position">Of its last entry.</param>
     /// <param name="fileOffset">Where it began.</param>
@@ -29,21 +32,29 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
     public void Note(Segment segment, long position, long fileOffset, int size)
     {
         log.NoteRead(position);
-        if (position > log.Durable - newestBytes)
+        if (IsOld(position))
         {
-            return;
-        }
-        List<ReadRange>? old = null;
-        lock (_lock)
-        {
-            _ranges.Enqueue(new ReadRange(segment, fileOffset, size));
-            _bytes += size;
-            if (_bytes >= KeptBytes + StepBytes)
+            lock (_lock)
             {
-                old = TakeOld();
+                _ranges.Enqueue(new ReadRange(segment, fileOffset, size));
+                _bytes += size;
             }
         }
-        foreach (IGrouping<Segment, ReadRange> ofSegment in (old ?? []).GroupBy(range => range.Segment))
+    }
+
+    /// <summary>Lets go of what was read long ago.</summary>
+    public void LetGoOfOld()
+    {
+        List<ReadRange> old;
+        lock (_lock)
+        {
+            if (_bytes < KeptBytes + StepBytes)
+            {
+                return;
+            }
+            old = TakeOld();
+        }
+        foreach (IGrouping<Segment, ReadRange> ofSegment in old.GroupBy(range => range.Segment))
         {
             disk.LetGo(ofSegment.Key.Path, ofSegment.Select(range => (range.FileOffset, (long)range.Size)));
         }

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Runtime.InteropServices;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -11,24 +12,16 @@ internal sealed class DiskReader(
     OpenSegments segments,
     EntryFinder finder,
     DiskThreads threads,
-    ColdPages pages,
+    EntryReader reader,
     Action<string> rebuildIndex,
     ILogger logger)
 {
-    /// <summary>Entries of other queues between two of this one are read over up to so many bytes: cheaper than
-    /// another read.</summary>
-    private const int LargestSkip = 32 << 10;
-
-    /// <summary>The most bytes of one read, a larger single entry excepted.</summary>
-    private const int LargestRead = 1 << 20;
-
     /// <summary>A file that is missing that often is not one that the cleaner has just taken.</summary>
     private const int MaxLooks = 5;
 
     /// <summary>What an entry that is passed over counts for in the budget: about its share of the index.</summary>
     private const int PassedBytes = 16;
 
-    private readonly uint _logSeed = EntryHeader.SeedOf(log.LogId);
     private long _reads;
 
     /// <summary>Reads that went to the disk.</summary>
@@ -47,13 +40,14 @@ internal sealed class DiskReader(
         {
             return Task.FromResult(bounds);
         }
-        int passed = 0;
+        FoundEntries? found = null;
         var work = new Work<ReadResult>(
-            () => WithWholeIndexes(() => Read(id, from, maxBytes, tagMask, destination, out passed)),
+            () => WithWholeIndexes(() => Read(id, from, maxBytes, tagMask, destination, out found)),
             cancellationToken)
         {
             Position = queue.ColdReadPosition,
-            BytesOf = result => result.Size + ((long)passed * PassedBytes),
+            BytesOf = result => result.Size + ((long)(found?.Passed ?? 0) * PassedBytes),
+            Afterwards = () => reader.TidyUp(found),
         };
         threads.Add(work);
         return work.Task;
@@ -104,28 +98,34 @@ internal sealed class DiskReader(
         {
             Position = queue.ColdReadPosition,
             BytesOf = static bytes => bytes,
+            Afterwards = () => reader.TidyUp(null),
         };
         threads.Add(piece);
         return piece.Task;
     }
 
     /// <summary>Finds and reads; files that are missing or damaged show before the first byte is given.</summary>
+    /// <param name="id">The queue.</param>
+    /// <param name="from">The first offset wanted.</param>
+    /// <param name="maxBytes">Of all entries; the first one may be larger.</param>
+    /// <param name="tagMask">Entries that it leaves out are passed over.</param>
+    /// <param name="destination">Takes the entries.</param>
+    /// <param name="found">What was looked at; null when nothing was.</param>
     public ReadResult Read(
         QueueId id,
         QueueOffset from,
         int maxBytes,
         uint tagMask,
         IBufferWriter<byte> destination,
-        out int passed)
+        out FoundEntries? found)
     {
-        passed = 0;
+        found = null;
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
         {
             return bounds;
         }
         Interlocked.Increment(ref _reads);
-        FoundEntries found = finder.Find(queue, from.Value, visible, maxBytes, tagMask);
-        passed = found.Passed;
+        found = finder.Find(queue, from.Value, visible, maxBytes, tagMask);
         if (found.EndOffset > from.Value)
         {
             queue.ColdReadPosition = found.EndPosition;
@@ -183,69 +183,18 @@ internal sealed class DiskReader(
     private ReadResult CopyEntries(
         OpenSegment open, QueueId id, FoundEntries found, IBufferWriter<byte> destination, ReadResult bounds)
     {
-        List<SealedEntry> entries = found.Entries;
+        ReadOnlySpan<SealedEntry> entries = CollectionsMarshal.AsSpan(found.Entries);
         int served = 0;
-        for (int first = 0; first < entries.Count;)
+        while (entries.Length > 0)
         {
-            int last = first + 1;
-            long start = entries[first].FileOffset;
-            while (last < entries.Count
-                && entries[last].FileOffset - End(entries[last - 1]) <= LargestSkip
-                && End(entries[last]) - start <= LargestRead)
+            served += reader.Read(open, id, ref entries, destination, out bool isDamaged);
+            if (isDamaged)
             {
-                last++;
-            }
-            int size = (int)(End(entries[last - 1]) - start);
-            byte[] buffer = ArrayPool<byte>.Shared.Rent(size);
-            try
-            {
-                int read = ReadNeighbours(open.File, buffer.AsSpan(0, size), entries, first);
-                pages.Note(open.Segment, entries[last - 1].Position, start, size);
-                Span<byte> bytes = buffer.AsSpan(0, read);
-                for (; first < last; first++)
-                {
-                    SealedEntry entry = entries[first];
-                    if (!TryGetWhole(bytes, (int)(entry.FileOffset - start), id, entry, out ReadOnlySpan<byte> whole))
-                    {
-                        return AnswerDamaged(open, entry, served, bounds);
-                    }
-                    destination.Write(whole);
-                    served += whole.Length;
-                }
-            }
-            finally
-            {
-                ArrayPool<byte>.Shared.Return(buffer);
+                return AnswerDamaged(open, entries[0], served, bounds);
             }
         }
         return bounds with { NextOffset = new QueueOffset(found.EndOffset), Size = served };
     }
-
-    /// <summary>Reads entries at once, or, where the device cannot, one by one up to the first that it cannot
-    /// read.</summary>
-    /// <returns>Bytes up to there.</returns>
-    private static int ReadNeighbours(IDiskFile file, Span<byte> bytes, List<SealedEntry> entries, int first)
-    {
-        long start = entries[first].FileOffset;
-        int read = file.ReadOrNothing(bytes, start);
-        if (read > 0)
-        {
-            return read;
-        }
-        for (; read < bytes.Length; first++)
-        {
-            int at = (int)(entries[first].FileOffset - start);
-            int size = entries[first].Size;
-            if (file.ReadOrNothing(bytes.Slice(at, size), start + at) < size)
-            {
-                return at;
-            }
-            read = at + size;
-        }
-        return read;
-    }
-
-    private static long End(in SealedEntry entry) => entry.FileOffset + entry.Size;
 
     /// <summary>What was good before a bad entry is given; the next read begins at the bad one and says so.</summary>
     private ReadResult AnswerDamaged(OpenSegment open, in SealedEntry entry, int served, ReadResult bounds)
@@ -258,28 +207,14 @@ internal sealed class DiskReader(
         return bounds with { Error = ErrorCode.DamagedData, NextOffset = new QueueOffset(entry.EndOffset) };
     }
 
-    private bool TryGetWhole(
-        ReadOnlySpan<byte> bytes, int at, QueueId id, in SealedEntry entry, out ReadOnlySpan<byte> whole)
-    {
-        whole = default;
-        if (bytes.Length - at < entry.Size)
-        {
-            return false;
-        }
-        ReadOnlySpan<byte> candidate = bytes.Slice(at, entry.Size);
-        if (!StoredEntry.IsWhole(candidate, id, entry, _logSeed))
-        {
-            return false;
-        }
-        whole = candidate;
-        return true;
-    }
-
     private sealed class Work<T>(Func<T> read, CancellationToken cancellationToken) : DiskWork
     {
         private readonly TaskCompletionSource<T> _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
         public Task<T> Task => _done.Task;
+
+        /// <summary>To be done when the reader has its result.</summary>
+        public Action? Afterwards { get; init; }
 
         /// <summary>What of a result counts against the budget.</summary>
         public Func<T, long>? BytesOf { get; init; }
@@ -302,6 +237,8 @@ internal sealed class DiskReader(
                 _done.TrySetException(exception);
             }
         }
+
+        public override void TidyUp() => Afterwards?.Invoke();
 
         public override void Refuse(Exception reason) => _done.TrySetException(reason);
     }

@@ -13,6 +13,11 @@ internal abstract class DiskWork
 
     public abstract void Run();
 
+    /// <summary>What is left to do when whoever waits for it has been told. Must not throw.</summary>
+    public virtual void TidyUp()
+    {
+    }
+
     public abstract void Refuse(Exception reason);
 }
 
@@ -114,6 +119,7 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
         {
             work!.Run();
             Charge(work.Bytes);
+            work.TidyUp();
         }
     }
 

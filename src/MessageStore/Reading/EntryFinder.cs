@@ -129,7 +129,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
                 {
                     continue;
                 }
-                if (entry.FirstOffset > found.EndOffset)
+                if (entry.FirstOffset > found.LookedEndOffset)
                 {
                     // Lost between; told only when nothing before it is to be told first.
                     found.NextOffset = found.EndOffset == offset ? entry.FirstOffset : offset;

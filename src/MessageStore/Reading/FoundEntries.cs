@@ -13,9 +13,18 @@ internal sealed class FoundEntries(long offset, int maxBytes, uint tagMask)
     /// thread.</summary>
     internal const int MaxPassed = 64 * SealedBlock.MaxEntries;
 
+    /// <summary>Entries looked at for the read after this one.</summary>
+    private const int MaxLooksAhead = 4 * SealedBlock.MaxEntries;
+
     private long _size;
+    private long _aheadSize;
+    private int _looksAhead;
 
     public List<SealedEntry> Entries { get; } = [];
+
+    /// <summary>What the read after this one will want, as far as it lies in the same segment: as many bytes
+    /// again.</summary>
+    public List<SealedEntry> Ahead { get; } = [];
 
     public Segment? Segment { get; set; }
 
@@ -25,35 +34,50 @@ internal sealed class FoundEntries(long offset, int maxBytes, uint tagMask)
     /// <summary>Everything wanted before it is in the entries.</summary>
     public long EndOffset { get; private set; } = offset;
 
+    /// <summary>Behind the last entry that was looked at, be it for the next read.</summary>
+    public long LookedEndOffset { get; private set; } = offset;
+
     /// <summary>The position behind the last entry that was looked at.</summary>
     public long EndPosition { get; private set; }
 
     /// <summary>Entries passed over.</summary>
     public int Passed { get; private set; }
 
-    /// <summary>Takes the next entry, or passes over it.</summary>
-    /// <returns>False when this one would be too much.</returns>
+    /// <summary>Takes the next entry, passes over it, or keeps it in mind for the next read.</summary>
+    /// <returns>False when nothing more is wanted.</returns>
     public bool TryTake(in SealedEntry entry)
     {
-        if (!TagBits.MayMatch(entry.TagBits, tagMask))
+        bool isWanted = TagBits.MayMatch(entry.TagBits, tagMask);
+        if (_looksAhead > 0 || (isWanted && Entries.Count > 0 && _size + entry.Size > maxBytes))
         {
-            if (Passed == MaxPassed)
-            {
-                return false;
-            }
-            Passed++;
+            return TryTakeAhead(entry, isWanted);
         }
-        else if (Entries.Count > 0 && _size + entry.Size > maxBytes)
-        {
-            return false;
-        }
-        else
+        if (isWanted)
         {
             _size += entry.Size;
             Entries.Add(entry);
         }
-        EndOffset = entry.EndOffset;
+        else if (Passed < MaxPassed)
+        {
+            Passed++;
+        }
+        else
+        {
+            return false;
+        }
+        EndOffset = LookedEndOffset = entry.EndOffset;
         EndPosition = entry.Position + entry.Size;
         return true;
+    }
+
+    private bool TryTakeAhead(in SealedEntry entry, bool isWanted)
+    {
+        if (isWanted)
+        {
+            _aheadSize += entry.Size;
+            Ahead.Add(entry);
+        }
+        LookedEndOffset = entry.EndOffset;
+        return ++_looksAhead < MaxLooksAhead && _aheadSize < maxBytes;
     }
 }

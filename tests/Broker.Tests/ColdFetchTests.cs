@@ -1,0 +1,30 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker.Tests;
+
+public sealed class ColdFetchTests
+{
+    [Fact]
+    public async Task GivenQueuesThatMemoryNoLongerHolds_WhenOneFillsMostOfAnAnswer_ThenTheDiskIsNotReadForTheLittleRoomLeft()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(options with
+        {
+            Store = options.Store with { TailMemoryBytes = 1 << 20, MaxBatchBytes = 192 << 10 },
+            Limits = options.Limits with { MaxMessageBytes = 128 << 10 },
+        });
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId[] queues = [.. (await peer.CreateTopicAsync("orders", 2)).Queues.Select(queue => queue.Id)];
+        string body = new('x', 100_000);
+        for (int i = 0; i < 24; i++)
+            await peer.ProduceAsync(queues[i % 2], body);
+
+        // What an answer may hold of cold bytes depends on what is being sent; more than one message of two queues
+        // never fits into it.
+        Fetched first = await peer.FetchAsync(
+            Messages.Open(60_000, Messages.From(queues[0], 0), Messages.From(queues[1], 0)));
+        Assert.Equal([queues[0]], first.Queues.Select(queue => queue.Header.Queue));
+        Fetched second = await peer.FetchAsync(first.Next());
+        Assert.Equal([queues[1]], second.Queues.Select(queue => queue.Header.Queue));
+    }
+}
