@@ -56,8 +56,12 @@ fi
 
 timed packages install_packages
 timed restore dotnet restore EQueue.sln --verbosity quiet
+# One compiler for all projects, also where machines ask for one each so that none is left over: it is told to end.
+trap 'dotnet build-server shutdown --vbcscompiler > /dev/null 2>&1 || true' EXIT
 timed build dotnet build EQueue.sln --no-restore --configuration Release --verbosity quiet -nologo \
-    -consoleLoggerParameters:NoSummary -warnaserror
+    -consoleLoggerParameters:NoSummary -warnaserror -property:UseSharedCompilation=true
+dotnet build-server shutdown --vbcscompiler > /dev/null
+trap - EXIT
 timed programs ./build.sh
 # Style and analyzers are the build's, which takes warnings for errors.
 timed format dotnet format whitespace EQueue.sln --verify-no-changes --no-restore
