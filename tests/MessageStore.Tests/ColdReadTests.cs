@@ -169,6 +169,40 @@ public sealed class ColdReadTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenADamagedBlockOfAnIndex_WhenReadUpToIt_ThenWhatLiesBeforeIsGivenAndTheNextReadRebuildsIt()
+    {
+        StoreOptions options = SmallSegments with
+        {
+            FlushPolicy = FlushPolicy.Async,
+            FlushInterval = TimeSpan.FromMilliseconds(1),
+        };
+        await using QueueStore store = await OpenAsync(options);
+        QueueId queue = await OpenQueueAsync(store);
+        for (int i = 0; i < 1_500; i++)
+        {
+            await store.AppendAsync(queue, TestBatch.OfSize(10, i), Durability.Policy, Cancel);
+        }
+        string logs = Path.Combine(Folder, "logs", "0");
+        await Eventually(() => Directory.GetFiles(logs, "*.index").Length >= 2);
+        string index = Directory.GetFiles(logs, "*.index").Order().First();
+        byte[] good = File.ReadAllBytes(index);
+
+        // Behind the rows of the blocks, each of which has 7 to 14 bytes for an entry: within the second or third.
+        byte[] bad = [.. good];
+        bad[4096 + 200 + 2_200] ^= 0xFF;
+        File.WriteAllBytes(index, bad);
+
+        (ReadResult first, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, 0);
+        Assert.Equal(ErrorCode.None, first.Error);
+        Assert.InRange(entries.Count, SealedBlock.MaxEntries, 2 * SealedBlock.MaxEntries);
+        Assert.Equal(entries.Count, first.NextOffset.Value);
+        Assert.Equal(bad, File.ReadAllBytes(index));
+
+        Assert.Equal(1_500 - entries.Count, (await ReadAllAsync(store, queue, first.NextOffset.Value)).Count);
+        Assert.NotEqual(bad, File.ReadAllBytes(index));
+    }
+
+    [Fact]
     public async Task GivenManyReadersOfColdAndHot_WhileAppendsRun_ThenEveryReaderSeesEveryMessageOnce()
     {
         StoreOptions options = Small with

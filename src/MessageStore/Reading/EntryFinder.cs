@@ -122,7 +122,10 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         var entries = new SealedEntry[SealedBlock.MaxEntries];
         for (int block = Math.Max(0, index.FindBlock(row, new QueueOffset(offset))); block < row.BlockCount; block++)
         {
-            int count = index.ReadBlock(row, block, entries);
+            if (!TryReadBlock(index, row, block, entries, found, out int count))
+            {
+                return;
+            }
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
                 if (entry.EndOffset <= offset)
@@ -140,6 +143,22 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
                     return;
                 }
             }
+        }
+    }
+
+    /// <summary>Reads a block; one that is damaged is the next read's when this one has something to give.</summary>
+    private static bool TryReadBlock(
+        SealedIndex index, in SealedQueue row, int block, SealedEntry[] entries, FoundEntries found, out int count)
+    {
+        try
+        {
+            count = index.ReadBlock(row, block, entries);
+            return true;
+        }
+        catch (StoreFormatException) when (found.Entries.Count > 0)
+        {
+            count = 0;
+            return false;
         }
     }
 
