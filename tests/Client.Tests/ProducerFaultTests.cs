@@ -335,6 +335,36 @@ public sealed class ProducerFaultTests
     }
 
     [Fact]
+    public async Task GivenReceiptsTaken_WhenAwaitedAgainMuchLater_ThenEachThrowsAndNothingElseSuffers()
+    {
+        // More messages than the awaitables of one batch object can tell apart: several follow one another.
+        const int rounds = 300, window = 5_000;
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer();
+        await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
+        var stale = new List<ValueTask<SendReceipt>>();
+        var sends = new ValueTask<SendReceipt>[window];
+        for (var round = 0; round < rounds; round++)
+        {
+            for (var i = 0; i < window; i++)
+            {
+                var body = BitConverter.GetBytes((round * window) + i);
+                sends[i] = producer.SendAsync("t", body, cancellationToken: Token);
+            }
+
+            await producer.FlushAsync(Token);
+            foreach (var old in stale)
+                Assert.Throws<InvalidOperationException>(() => old.GetAwaiter().GetResult());
+            for (var i = 0; i < window; i++)
+                Assert.Equal((round * window) + i + 1, (await sends[i]).Offset.Value);
+            stale.Add(sends[round % window]);
+        }
+
+        Assert.Equal(Enumerable.Range(-1, (rounds * window) + 1), fake.All());
+    }
+
+    [Fact]
     public async Task GivenSendsThatNobodyAwaits_WhenManyFollow_ThenMemoryIsGivenBack()
     {
         await using var fake = await FakeBroker.StartAsync();

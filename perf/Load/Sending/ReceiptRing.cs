@@ -7,6 +7,7 @@ namespace EQueue.Load.Sending;
 internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
 {
     private readonly ValueTask<SendReceipt>[] _receipts = new ValueTask<SendReceipt>[capacity];
+    private readonly Stack<TimedReceipt> _free = new();
     private int _next;
     private int _count;
 
@@ -15,7 +16,16 @@ internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
     /// <summary>Adds a send; there must be room.</summary>
     public void Add(ValueTask<SendReceipt> receipt, long startNs)
     {
-        _receipts[_next] = startNs == 0 ? receipt : new ValueTask<SendReceipt>(TimeAsync(receipt, startNs));
+        if (startNs == 0)
+        {
+            _receipts[_next] = receipt;
+        }
+        else
+        {
+            var timed = _free.TryPop(out var used) ? used : new TimedReceipt(ack, _free);
+            _receipts[_next] = new ValueTask<SendReceipt>(timed, timed.Start(receipt, startNs));
+        }
+
         _next = _next + 1 == capacity ? 0 : _next + 1;
         _count++;
     }
@@ -33,12 +43,5 @@ internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
     {
         while (_count > 0)
             await TakeOldest();
-    }
-
-    private async Task<SendReceipt> TimeAsync(ValueTask<SendReceipt> send, long startNs)
-    {
-        var receipt = await send;
-        ack.Record(Clock.NowNs - startNs);
-        return receipt;
     }
 }

@@ -7,9 +7,9 @@ namespace EQueue.Client;
 /// <content>
 /// The awaitables of the batch's messages. A token is a number that the object gives out once in its life, so an await
 /// that comes too late or twice never meets another message: tokens of a use are <c>_firstToken</c> + index, and an
-/// object whose 65,536 tokens are used up is left to the garbage collector. An object goes back to the pool when the
-/// batch is settled and every awaitable was awaited; one that is never awaited keeps its object out of the pool,
-/// nothing more.
+/// object whose 65,536 tokens are used up is left to the garbage collector, its slots go to a new one. An object goes
+/// back to the pool when the batch is settled and every awaitable was awaited; one that is never awaited keeps its
+/// object out of the pool, nothing more.
 /// </content>
 internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThreadPoolWorkItem
 {
@@ -28,7 +28,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <summary>Stands in a slot whose result was given.</summary>
     private static readonly Action<object?> Consumed = static _ => throw new InvalidOperationException();
 
-    private readonly Slot[]?[] _blocks = new Slot[]?[MaxRecords / BlockSize];
+    private readonly Slot[]?[] _blocks;
     private readonly Producer _producer;
     private TaskCompletionSource? _done;
     private EQueueException? _failure;
@@ -39,13 +39,19 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     private int _references;
     private int _isSettled;
 
-    public SendBatch(Producer producer) => _producer = producer;
+    public SendBatch(Producer producer)
+        : this(producer, new Slot[]?[MaxRecords / BlockSize])
+    {
+    }
+
+    private SendBatch(Producer producer, Slot[]?[] cleanBlocks)
+    {
+        _producer = producer;
+        _blocks = cleanBlocks;
+    }
 
     /// <summary>Messages with an awaitable or a callback.</summary>
     public int Awaitables => _awaitables;
-
-    /// <summary>Whether enough tokens are left for another use.</summary>
-    public bool IsReusable => _firstToken + MaxRecords <= TokenCount;
 
     /// <summary>Gives the message that was appended last an awaitable. Under the gate.</summary>
     public short Issue()
@@ -280,9 +286,11 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         }
 
         _failure = null;
-        if (IsReusable)
-            _producer.Recycle(this);
+        _producer.Recycle(IsReusable ? this : new SendBatch(_producer, _blocks));
     }
+
+    /// <summary>Whether enough tokens are left for another use.</summary>
+    private bool IsReusable => _firstToken + MaxRecords <= TokenCount;
 
     private ref Slot SlotAt(int index)
     {

@@ -1,0 +1,82 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Sources;
+using EQueue.Client;
+using EQueue.Load.Measuring;
+using EQueue.Protocol;
+
+namespace EQueue.Load.Sending;
+
+/// <summary>A receipt whose latency is recorded when it comes, not when it is awaited. Used again: nothing is allocated
+/// for a send.</summary>
+internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
+{
+    private readonly LatencyHistogram _ack;
+    private readonly Stack<TimedReceipt> _free;
+    private readonly Action _onSent;
+    private ManualResetValueTaskSourceCore<SendReceipt> _core;
+    private ValueTaskAwaiter<SendReceipt> _send;
+    private long _startNs;
+
+    /// <param name="ack">Gets the latency.</param>
+    /// <param name="free">Where it goes once it was awaited, by the one who adds and awaits.</param>
+    public TimedReceipt(LatencyHistogram ack, Stack<TimedReceipt> free)
+    {
+        _ack = ack;
+        _free = free;
+        _onSent = OnSent;
+    }
+
+    /// <summary>Follows a send that began at <paramref name="startNs"/>.</summary>
+    /// <returns>The token of the awaitable.</returns>
+    public short Start(ValueTask<SendReceipt> send, long startNs)
+    {
+        _core.Reset();
+        _startNs = startNs;
+        _send = send.GetAwaiter();
+        if (_send.IsCompleted)
+            OnSent();
+        else
+            _send.UnsafeOnCompleted(_onSent);
+        return _core.Version;
+    }
+
+    /// <inheritdoc/>
+    public SendReceipt GetResult(short token)
+    {
+        try
+        {
+            return _core.GetResult(token);
+        }
+        finally
+        {
+            _free.Push(this);
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTaskSourceStatus GetStatus(short token) => _core.GetStatus(token);
+
+    /// <inheritdoc/>
+    public void OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _core.OnCompleted(continuation, state, token, flags);
+
+    private void OnSent()
+    {
+        var send = _send;
+        _send = default;
+        SendReceipt receipt;
+        try
+        {
+            receipt = send.GetResult();
+        }
+        catch (EQueueException exception)
+        {
+            _core.SetException(exception);
+            return;
+        }
+
+        _ack.Record(Clock.NowNs - _startNs);
+        _core.SetResult(receipt);
+    }
+}
