@@ -99,12 +99,13 @@ internal sealed partial class FetchHandler
         session.Served.Clear();
         answer.Frame!.Reserve(FetchResponseHeader.Size);
         int turns = session.ReadyCount;
+        int skipped = 0;
         int longest = session.Peer.MaxFrameBytes - FrameHeader.Size;
         int mostCold = (int)Math.Clamp(_store.ColdReadBudget / ColdAnswersPerSecond, LeastColdBytes, MostColdBytes);
         while (turns-- > 0
             && answer.EntryBytes < answer.Limit
             && answer.Frame.WrittenCount + FrameMargin < longest
-            && session.TakeReady() is { } queue)
+            && session.TakeReady(HasColdRoom(answer, mostCold)) is { } queue)
         {
             if (queue.IsGone)
                 continue;
@@ -124,20 +125,20 @@ internal sealed partial class FetchHandler
             ReadResult read = Read(session, queue, maxBytes, answer.Frame);
             if (read.NeedsDisk)
             {
-                int coldRoom = mostCold - answer.ColdBytes;
-                if (coldRoom <= mostCold / 2 || answer.DiskReads++ >= DiskReadsPerAnswer)
+                if (!HasColdRoom(answer, mostCold))
                 {
                     answer.Frame.Truncate(start);
-                    session.Skipped.Add(queue);
-                    if (session.Skipped.Count >= MaxSkipped)
+                    session.Cold.Enqueue(queue);
+                    if (++skipped >= MaxSkipped)
                         break;
                     continue;
                 }
 
+                answer.DiskReads++;
                 read = await _store.ReadFromDiskAsync(
                     queue.Key.Id,
                     queue.Next,
-                    Math.Min(maxBytes, coldRoom),
+                    Math.Min(maxBytes, mostCold - answer.ColdBytes),
                     queue.TagMask,
                     answer.Frame,
                     session.Peer.Closed);
@@ -150,12 +151,12 @@ internal sealed partial class FetchHandler
         }
 
         session.IsPassing = answer.LongPasses > 0;
-
-        // Who was left out for want of cold room comes before those who were served.
-        session.Skipped.ForEach(session.Ready.Enqueue);
         session.Served.ForEach(session.Ready.Enqueue);
-        session.Skipped.Clear();
     }
+
+    /// <summary>Whether another queue may be read from disk: not for the little that is left of an answer.</summary>
+    private static bool HasColdRoom(FetchAnswer answer, int mostCold) =>
+        answer.ColdBytes < mostCold / 2 && answer.DiskReads < DiskReadsPerAnswer;
 
     /// <summary>
     /// Reads from memory; a queue with nothing to give leaves the ready list and is watched from then on.

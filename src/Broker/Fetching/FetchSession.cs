@@ -54,8 +54,9 @@ internal sealed class FetchSession(
     /// <summary>Queues in the answer under construction.</summary>
     public List<SessionQueue> Served { get; } = [];
 
-    /// <summary>Queues that need the disk and came too late for the answer under construction.</summary>
-    public List<SessionQueue> Skipped { get; } = [];
+    /// <summary>Ready queues that need the disk and were left out of an answer, in the order in which they were: first
+    /// as soon as an answer has room for what comes from disk.</summary>
+    public Queue<SessionQueue> Cold { get; } = new();
 
     /// <summary>Queues in which something was passed over that the reader may not have been told of.</summary>
     public List<SessionQueue> Moved { get; } = [];
@@ -110,7 +111,7 @@ internal sealed class FetchSession(
 
     public FetchPhase Phase => (FetchPhase)Volatile.Read(ref _phase);
 
-    public int ReadyCount => Ready.Count + (HeldBack is null ? 0 : 1);
+    public int ReadyCount => Ready.Count + Cold.Count + (HeldBack is null ? 0 : 1);
 
     public bool HasNotes => !_woken.IsEmpty;
 
@@ -175,7 +176,8 @@ internal sealed class FetchSession(
     }
 
     /// <summary>The next queue whose turn it is.</summary>
-    public SessionQueue? TakeReady()
+    /// <param name="hasColdRoom">Whether those that are known to need the disk may have theirs.</param>
+    public SessionQueue? TakeReady(bool hasColdRoom)
     {
         if (HeldBack is { } first)
         {
@@ -183,6 +185,8 @@ internal sealed class FetchSession(
             return first;
         }
 
+        if (hasColdRoom && Cold.TryDequeue(out SessionQueue? cold))
+            return cold;
         return Ready.TryDequeue(out SessionQueue? queue) ? queue : null;
     }
 

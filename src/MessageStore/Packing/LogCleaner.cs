@@ -241,6 +241,8 @@ internal sealed class LogCleaner : IDisposable
         // The index last: recovery removes one without a segment, but would build a missing one again.
         _disk.Delete(segment.Path);
         _disk.Delete(segment.IndexPath);
+        // A reader that had found it before may have opened it meanwhile: what it holds is room on the disk.
+        _open.Forget(segment);
         if (_log.IsReadOnly)
             _log.NoteRemoval();
     }
