@@ -58,7 +58,8 @@ public sealed class FaultTests : StoreTest
     [Fact]
     public async Task GivenAFailedSync_WhenMoreIsWrittenBeforeItIsKnown_ThenNobodySyncsAgainAndNobodyIsTold()
     {
-        QueueStore store = await OpenAsync(Small with { MaxBatchBytes = 256 << 10, TailMemoryBytes = 2 << 20 });
+        QueueStore store = await OpenAsync(
+            Small with { MaxBatchBytes = 256 << 10, TailMemoryBytes = 2 << 20, SegmentSizeBytes = 4 << 20 });
         QueueId queue = await OpenQueueAsync(store);
         await AppendAsync(store, queue, "good");
         using var fault = new SlowFault();

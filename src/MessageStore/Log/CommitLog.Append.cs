@@ -268,9 +268,9 @@ internal sealed partial class CommitLog
         }
         _lastStoredTimeMs = nowMs;
         Volatile.Write(ref _staged, position + size);
-        if (_staged >= _prepareAt)
+        if (_staged >= _preparerDueAt)
         {
-            _prepareAt = long.MaxValue;
+            _preparerDueAt = long.MaxValue;
             _preparerSignal.Raise();
         }
         return position + size;
@@ -381,7 +381,7 @@ internal sealed partial class CommitLog
             long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
             if (_staged + (2 * EntryHeaderSize) > _active.BasePosition + _active.Capacity)
             {
-                _prepared.Add(Prepare(_options.SegmentSizeBytes));
+                _prepared.Add(Prepare(NextCapacity(), isPaced: false));
                 Roll(nowMs);
             }
             Claim(EntryHeaderSize);

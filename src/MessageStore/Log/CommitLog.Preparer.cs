@@ -21,20 +21,28 @@ internal enum ReadOnlyReason
 /// <summary>The preparer thread: makes the next segment before it is needed and watches the room on the disk.</summary>
 internal sealed partial class CommitLog
 {
-    /// <summary>With sync flush the first file of a new log holds no more than this: the store opens no sooner than its
-    /// zeros are written.</summary>
+    /// <summary>With sync flush the first file of a new log holds no more than this, for the store opens no sooner than
+    /// its zeros are written, and each one after it twice as much as the one before, up to the configured size: so
+    /// there are appends enough to write its zeros beside.</summary>
     private const long FirstSyncSegmentBytes = 64 << 20;
 
-    /// <summary>Zeros written by one call, each synced before the next: what waits behind them on the disk waits
-    /// little.</summary>
+    /// <summary>Zeros written by one call before the store opens, each synced before the next.</summary>
     private const int ZeroStepBytes = 4 << 20;
+
+    /// <summary>The same beside appends: what waits behind them on the disk waits little.</summary>
+    private const int PacedZeroStepBytes = 256 << 10;
 
     private static readonly TimeSpan SpaceCheckInterval = TimeSpan.FromSeconds(1);
 
     private readonly WorkSignal _preparerSignal = new();
     private readonly List<PreparedFile> _prepared = [];
     private int _preparedCount;
-    private long _prepareAt;
+
+    /// <summary>The preparer is woken when so much is staged.</summary>
+    private long _preparerDueAt;
+
+    /// <summary>Whether the active segment should end for its age.</summary>
+    private bool _isActiveOld;
     private long _freeBytes;
     private int _readOnly;
     private bool _isFileMissing;
@@ -54,7 +62,13 @@ internal sealed partial class CommitLog
     /// <summary>Where a segment with this base position lives.</summary>
     private string SegmentPath(long basePosition) => LogFiles.Segment(_directory, new LogPosition(basePosition));
 
-    private static long PrepareAt(Segment segment) => segment.BasePosition + (segment.Capacity / 2);
+    /// <summary>Where the next file begins to be made. Zeros are spread over what is appended until
+    /// <see cref="UrgentAt"/>.</summary>
+    private long PrepareAt(Segment segment) =>
+        segment.BasePosition + (segment.Capacity / (_options.FlushPolicy == FlushPolicy.Sync ? 8 : 2));
+
+    /// <summary>From here on appends may soon wait for the next file: it is done without its other zeros.</summary>
+    private static long UrgentAt(Segment segment) => segment.BasePosition + (segment.Capacity / 8 * 7);
 
     private void RunPreparer()
     {
@@ -66,14 +80,20 @@ internal sealed partial class CommitLog
                 ReleaseRoomWaiters(force: false);
                 continue;
             }
-            // Others fill the disk as well: the reserve is looked after even when no file is wanted.
-            _preparerSignal.Wait(SpaceCheckInterval);
-            CheckSpace();
-            if (IsReadOnly)
-            {
-                // Those who wait for room try again: messages are refused now, state waits on.
-                ReleaseRoomWaiters(force: true);
-            }
+            Wait();
+        }
+    }
+
+    /// <summary>Until something is to be done. Others fill the disk as well: the reserve is looked after even when no
+    /// file is wanted.</summary>
+    private void Wait()
+    {
+        _preparerSignal.Wait(SpaceCheckInterval);
+        CheckSpace();
+        if (IsReadOnly)
+        {
+            // Those who wait for room try again: messages are refused now, state waits on.
+            ReleaseRoomWaiters(force: true);
         }
     }
 
@@ -81,7 +101,8 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            return _prepared.Count < Math.Max(_wantedFiles, _prepareAt == long.MaxValue ? 1 : 0);
+            bool isDue = _isActiveOld || _staged >= PrepareAt(_active);
+            return _prepared.Count < Math.Max(_wantedFiles, isDue ? 1 : 0);
         }
     }
 
@@ -90,7 +111,7 @@ internal sealed partial class CommitLog
         PreparedFile file;
         try
         {
-            file = Prepare(_options.SegmentSizeBytes);
+            file = Prepare(NextCapacity(), isPaced: true);
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.Full)
         {
@@ -107,7 +128,25 @@ internal sealed partial class CommitLog
         return true;
     }
 
-    private PreparedFile Prepare(long capacity)
+    /// <summary>What the file after the last one holds.</summary>
+    private long NextCapacity()
+    {
+        if (_options.FlushPolicy != FlushPolicy.Sync)
+        {
+            return _options.SegmentSizeBytes;
+        }
+        lock (_lock)
+        {
+            long last = _prepared.Count > 0 ? _prepared[^1].Capacity : _active.Capacity;
+            return Math.Clamp(2 * last, FirstCapacity(), _options.SegmentSizeBytes);
+        }
+    }
+
+    private long FirstCapacity() => _options.FlushPolicy == FlushPolicy.Sync
+        ? Math.Min(_options.SegmentSizeBytes, Math.Max(FirstSyncSegmentBytes, 2L * _options.MaxBatchBytes))
+        : _options.SegmentSizeBytes;
+
+    private PreparedFile Prepare(long capacity, bool isPaced)
     {
         string path = Path.Combine(_directory, $"{Epoch}-{_preparedCount++}{LogFiles.PreparedSuffix}");
         _disk.Delete(path);
@@ -117,7 +156,7 @@ internal sealed partial class CommitLog
             file.Preallocate(0, Segment.HeaderSize + capacity);
             if (_options.FlushPolicy == FlushPolicy.Sync)
             {
-                WriteZeros(file, Segment.HeaderSize + capacity);
+                WriteZeros(file, Segment.HeaderSize + capacity, isPaced);
             }
             file.Sync();
             SyncFolder();
@@ -133,32 +172,55 @@ internal sealed partial class CommitLog
 
     /// <summary>Writes zeros over a reserved file: fdatasync of later writes then changes no record of the file
     /// system and takes less than half the time. Stops early when appends need the file sooner.</summary>
-    private void WriteZeros(IDiskFile file, long length)
+    private void WriteZeros(IDiskFile file, long length, bool isPaced)
     {
-        byte[] zeros = new byte[(int)Math.Min(length, ZeroStepBytes)];
-        for (long offset = 0; offset < length && !IsFileUrgent(); offset += zeros.Length)
+        byte[] zeros = new byte[(int)Math.Min(length, isPaced ? PacedZeroStepBytes : ZeroStepBytes)];
+        long from = Volatile.Read(ref _staged);
+        for (long offset = 0; offset < length; offset += zeros.Length)
         {
+            if (IsFileUrgent() || (isPaced && !WaitForAppends(from, (double)offset / length)))
+            {
+                return;
+            }
             file.Write(zeros.AsSpan(0, (int)Math.Min(zeros.Length, length - offset)), offset);
             file.Sync();
         }
     }
 
-    /// <summary>Whether appends wait for the next file or soon will: an eighth of the active segment is left.</summary>
+    /// <summary>Returns when so much of what can be appended while the file is made has been appended as of its zeros
+    /// is written: they take no more of the disk than they must. An old segment has no time for that.</summary>
+    /// <returns>False when the file is needed now.</returns>
+    private bool WaitForAppends(long from, double share)
+    {
+        while (!IsFileUrgent())
+        {
+            lock (_lock)
+            {
+                long due = from + (long)((UrgentAt(_active) - from) * share);
+                if (_isActiveOld || _staged >= due)
+                {
+                    return true;
+                }
+                _preparerDueAt = due;
+            }
+            Wait();
+        }
+        return false;
+    }
+
+    /// <summary>Whether appends wait for the next file or soon will, or there will be none.</summary>
     private bool IsFileUrgent()
     {
         lock (_lock)
         {
-            return _stopping.IsCancellationRequested || _wantedFiles > 0
-                || (_active is { } active && active.BasePosition + (active.Capacity / 8 * 7) < _staged);
+            return _stopping.IsCancellationRequested || _fault is not null || _wantedFiles > 0
+                || (_active is { } active && UrgentAt(active) < _staged);
         }
     }
 
     private Segment MakeFirstSegment(long position)
     {
-        long capacity = _options.FlushPolicy == FlushPolicy.Sync
-            ? Math.Min(_options.SegmentSizeBytes, Math.Max(FirstSyncSegmentBytes, 2L * _options.MaxBatchBytes))
-            : _options.SegmentSizeBytes;
-        PreparedFile prepared = Prepare(capacity);
+        PreparedFile prepared = Prepare(FirstCapacity(), isPaced: false);
         long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
         var segment = new Segment(SegmentPath(position), position, prepared.Capacity, nowMs)
         {

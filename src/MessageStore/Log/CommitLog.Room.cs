@@ -48,7 +48,8 @@ internal sealed partial class CommitLog
         old.Next = next;
         old.EndPosition = end;
         _active = next;
-        _prepareAt = PrepareAt(next);
+        _preparerDueAt = PrepareAt(next);
+        _isActiveOld = false;
         _wantedFiles = 0;
     }
 
@@ -67,10 +68,10 @@ internal sealed partial class CommitLog
             {
                 Roll(nowMs);
             }
-            else if (_prepareAt != long.MaxValue)
+            else if (!_isActiveOld)
             {
                 // The age is a wish: appends go on here until the next file is there.
-                _prepareAt = long.MaxValue;
+                _isActiveOld = true;
                 _preparerSignal.Raise();
             }
         }

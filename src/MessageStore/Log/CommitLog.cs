@@ -78,7 +78,7 @@ internal sealed partial class CommitLog : IDisposable
             : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
         _cache = new CacheTrimmer(disk, time, options.PageCacheBytes, _active, recovered.EndPosition);
-        _prepareAt = PrepareAt(_active);
+        _preparerDueAt = PrepareAt(_active);
     }
 
     public Guid StoreId { get; }
