@@ -92,13 +92,10 @@ internal sealed class Dialer
         try
         {
             if (isTcp) socket.NoDelay = true;
-            if (_options.SocketBufferBytes > 0)
-            {
-                socket.SendBufferSize = _options.SocketBufferBytes;
-                socket.ReceiveBufferSize = _options.SocketBufferBytes;
-            }
+            TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
 
             await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
+            if (isTcp) TcpSocket.StayUnpacedWithinMachine(socket);
             var wire = new Wire(socket);
             if (_tls is not null && isTcp)
                 await _tls.SecureAsync(wire, _endPoint, cancellationToken).ConfigureAwait(false);

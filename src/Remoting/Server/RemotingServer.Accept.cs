@@ -140,12 +140,13 @@ public sealed partial class RemotingServer
         try
         {
             bool isTcp = listener.AddressFamily != AddressFamily.Unix;
-            if (isTcp) socket.NoDelay = true;
-            if (_options.SocketBufferBytes > 0)
+            if (isTcp)
             {
-                socket.SendBufferSize = _options.SocketBufferBytes;
-                socket.ReceiveBufferSize = _options.SocketBufferBytes;
+                socket.NoDelay = true;
+                TcpSocket.StayUnpacedWithinMachine(socket);
             }
+
+            TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
 
             // The peers of a Unix socket have no addresses of their own.
             EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
