@@ -5,12 +5,12 @@ namespace EQueue.Client;
 /// <summary>The one place that decides which queue a message goes to.</summary>
 internal static class QueueSelector
 {
-    /// <summary>
-    /// By key, as Kafka's Java client does: murmur2 modulo the number of queues; without a key the present sticky one.
-    /// </summary>
-    public static QueueLane Select(QueueLane[] queues, scoped OptionalBytes key, int sticky) => key.HasValue
-        ? queues[Murmur2.QueueOf(key.Value, queues.Length)]
-        : queues[Wrap(sticky, queues.Length)];
+    /// <summary>By key, as Kafka's Java client does: murmur2 modulo the number of queues.</summary>
+    public static QueueLane OfKey(QueueLane[] queues, scoped ReadOnlySpan<byte> key) =>
+        queues[Murmur2.QueueOf(key, queues.Length)];
+
+    /// <summary>The present one of messages without a key.</summary>
+    public static QueueLane At(QueueLane[] queues, int sticky) => queues[Wrap(sticky, queues.Length)];
 
     /// <summary>The next queue that takes messages at a broker that is there. When there is none, the same one if it
     /// only waits for its broker, else the next that only does.</summary>

@@ -54,19 +54,20 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     public int Awaitables => _awaitables;
 
     /// <summary>Gives the message that was appended last an awaitable. Under the gate.</summary>
-    public short Issue()
+    /// <returns>The awaitable's <see cref="Awaitable.Number"/>.</returns>
+    public int Issue()
     {
         _awaitables++;
         var index = RecordCount - 1;
         _count = index + 1;
         _blocks[index / BlockSize] ??= new Slot[BlockSize];
-        return (short)(ushort)(_firstToken + index);
+        return _firstToken + index;
     }
 
     /// <summary>Gives the message that was appended last a callback. Under the gate.</summary>
     public void Issue(SendCallback callback, object? state)
     {
-        ref var slot = ref SlotOf(Issue());
+        ref var slot = ref SlotAt(Issue() - _firstToken);
         slot.State = state;
         slot.Context = callback;
         slot.Continuation = Callback;

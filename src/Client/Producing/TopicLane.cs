@@ -35,7 +35,7 @@ internal sealed class TopicLane
         get
         {
             var queues = Volatile.Read(ref _routes)?.Queues;
-            return queues is null ? null : queues[QueueSelector.Wrap(Volatile.Read(ref _stickyIndex), queues.Length)];
+            return queues is null ? null : QueueSelector.At(queues, Volatile.Read(ref _stickyIndex));
         }
     }
 
@@ -55,7 +55,7 @@ internal sealed class TopicLane
             Check(content, routes);
             if (!routes.Serves(content.Key.HasValue))
                 return false;
-            var queue = Select(routes.Queues, content.Key);
+            var queue = Select(routes.Queues, content);
             switch (queue.Broker.TryAppendOneway(queue, content))
             {
                 case AppendStatus.Appended:
@@ -158,7 +158,7 @@ internal sealed class TopicLane
         {
             if (!routes.Serves(isKeyed))
                 return 0;
-            var queue = Select(routes.Queues, messages.Encode(from).Key);
+            var queue = Select(routes.Queues, messages.Encode(from));
             var taken = queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out var status, out awaitable);
             switch (status)
             {
@@ -280,15 +280,19 @@ internal sealed class TopicLane
 
     /// <summary>The queue of a message. Without a key it leaves a queue that takes none, and a broker that is away, if
     /// there is another.</summary>
-    private QueueLane Select(QueueLane[] queues, scoped OptionalBytes key)
+    private QueueLane Select(QueueLane[] queues, scoped in RecordContent content)
     {
-        var sticky = Volatile.Read(ref _stickyIndex);
-        var queue = QueueSelector.Select(queues, key, sticky);
-        if (key.HasValue || queue.TakesMessages)
-            return queue;
-        sticky = QueueSelector.Next(queues, sticky);
+        if (content.Key.HasValue)
+            return QueueSelector.OfKey(queues, content.Key.Value);
+        var queue = QueueSelector.At(queues, Volatile.Read(ref _stickyIndex));
+        return queue.TakesMessages ? queue : SelectNext(queues);
+    }
+
+    private QueueLane SelectNext(QueueLane[] queues)
+    {
+        var sticky = QueueSelector.Next(queues, Volatile.Read(ref _stickyIndex));
         Volatile.Write(ref _stickyIndex, sticky);
-        return QueueSelector.Select(queues, key, sticky);
+        return QueueSelector.At(queues, sticky);
     }
 
     /// <summary>As <see cref="TryAppend"/> with a callback, for the head of the line.</summary>
@@ -306,7 +310,7 @@ internal sealed class TopicLane
             Check(content, routes);
             if (!routes.Serves(content.Key.HasValue))
                 return false;
-            var queue = Select(routes.Queues, content.Key);
+            var queue = Select(routes.Queues, content);
             switch (queue.Broker.TryAppend(queue, content, !content.Key.HasValue, callback, state, out awaitable))
             {
                 case AppendStatus.Appended:
@@ -327,12 +331,11 @@ internal sealed class TopicLane
     private void Check(scoped in RecordContent content, TopicRoutes routes)
     {
         if (content.Body.Value.Length > routes.MaxMessageBytes)
-        {
-            throw new EQueueException(
-                ErrorCode.MessageTooLarge,
-                $"The body has {content.Body.Value.Length} bytes; {Name} takes {routes.MaxMessageBytes}.");
-        }
+            throw TooLarge(content.Body.Value.Length, routes.MaxMessageBytes);
     }
+
+    private EQueueException TooLarge(int size, uint most) =>
+        new(ErrorCode.MessageTooLarge, $"The body has {size} bytes; {Name} takes {most}.");
 
     private EQueueException TooLarge() => new(
         ErrorCode.MessageTooLarge,

@@ -59,7 +59,10 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
     /// <summary>Whether it was admitted or has failed.</summary>
     public bool IsOver => Volatile.Read(ref _phase) == Over;
 
-    public ValueTask<SendReceipt> ToValueTask() => new(this, _outcome.Version);
+    /// <summary>Of its awaitable.</summary>
+    public short Token => _outcome.Version;
+
+    public ValueTask<SendReceipt> ToValueTask() => new(this, Token);
 
     /// <summary>Puts the message into a batch if that needs no waiting. By the line alone.</summary>
     /// <returns>Whether its wait is over, one way or the other.</returns>

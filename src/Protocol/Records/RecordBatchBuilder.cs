@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using static System.Buffers.Binary.BinaryPrimitives;
 using At = EQueue.Protocol.RecordBatchLayout;
@@ -61,7 +62,7 @@ public sealed partial class RecordBatchBuilder
     /// <summary>Appends a message that has a body and nothing else.</summary>
     /// <returns>False, with nothing changed, if the room left is too small.</returns>
     public bool TryAppend(ReadOnlySpan<byte> body, long timestampMs) =>
-        TryAppendShort(body, timestampMs) || TryAppendAny(new RecordContent { Body = body }, timestampMs);
+        TryAppendShort(body, timestampMs) || TryAppendAny(body, timestampMs);
 
     /// <summary>Appends a message.</summary>
     /// <returns>False, with nothing changed, if the room left is too small.</returns>
@@ -100,6 +101,11 @@ public sealed partial class RecordBatchBuilder
         Advance(at, record.TagBits, timestampMs);
         return true;
     }
+
+    /// <summary>Out of the way of the short form, whose frame would have to be cleared for the content.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool TryAppendAny(ReadOnlySpan<byte> body, long timestampMs) =>
+        TryAppendAny(new RecordContent { Body = body }, timestampMs);
 
     /// <summary>Writes the header in front of the records and ends the batch.</summary>
     /// <param name="producer">Who sends.</param>
