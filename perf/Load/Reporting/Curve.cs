@@ -125,9 +125,13 @@ internal sealed record Curve(
         var start = new ProcessStartInfo("gnuplot", [$"{name}.gnuplot"])
         {
             WorkingDirectory = directory,
+            RedirectStandardError = true,
             UseShellExecute = false,
         };
         using var gnuplot = Process.Start(start)!;
+
+        // It warns of what is no fault, such as a line of one point.
+        var errors = gnuplot.StandardError.ReadToEndAsync();
         if (!gnuplot.WaitForExit(DrawTimeoutMs))
         {
             gnuplot.Kill();
@@ -137,7 +141,7 @@ internal sealed record Curve(
 
         if (gnuplot.ExitCode == 0)
             return true;
-        LoadSession.Say($"gnuplot ended with {gnuplot.ExitCode}: {name}.svg is not drawn");
+        LoadSession.Say($"gnuplot ended with {gnuplot.ExitCode}: {name}.svg is not drawn\n{errors.Result}");
         File.Delete(Path.Combine(directory, $"{name}.svg"));
         return false;
     }
