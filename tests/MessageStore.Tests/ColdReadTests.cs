@@ -190,13 +190,20 @@ public sealed class ColdReadTests : StoreTest
         // Behind the rows of the blocks, each of which has 7 to 14 bytes for an entry: within the second or third.
         byte[] bad = [.. good];
         bad[4096 + 200 + 2_200] ^= 0xFF;
-        File.WriteAllBytes(index, bad);
-
-        (ReadResult first, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, 0);
-        Assert.Equal(ErrorCode.None, first.Error);
+        ReadResult first;
+        List<TestBatch.Entry> entries;
+        int attempts = 0;
+        do
+        {
+            // The keeper, which takes a snapshot now, may meet the damage first and mend it: once.
+            File.WriteAllBytes(index, bad);
+            (first, entries) = await ReadAsync(store, queue, 0);
+            Assert.Equal(ErrorCode.None, first.Error);
+            attempts++;
+        }
+        while (entries.Count > 2 * SealedBlock.MaxEntries && attempts < 3);
         Assert.InRange(entries.Count, SealedBlock.MaxEntries, 2 * SealedBlock.MaxEntries);
         Assert.Equal(entries.Count, first.NextOffset.Value);
-        Assert.Equal(bad, File.ReadAllBytes(index));
 
         Assert.Equal(1_500 - entries.Count, (await ReadAllAsync(store, queue, first.NextOffset.Value)).Count);
         Assert.NotEqual(bad, File.ReadAllBytes(index));
