@@ -184,6 +184,9 @@ public sealed class BacklogSendTests
         await Eventually.TrueAsync(() => fake.RequestsFor("t").Count == 1);
         fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 64 };
         await Eventually.TrueAsync(() => fake.InitCount == 2);
+
+        // The new way is there before the move stands in the topic's line: only what comes later goes behind it.
+        await Eventually.TrueAsync(() => producer.Waiting().Any(static topic => topic.Value > 0));
         fake.Judge = null;
 
         var second = SendAsync(producer, "t", 2);
