@@ -108,6 +108,8 @@ public sealed partial class QueueStore
 
             if (entries.Count > 0)
                 _cleaner.Wake();
+            if (entries.Count > 0 && _log.IsReadOnly)
+                _keeper.Wake();
             return entries.Count;
         }
         finally

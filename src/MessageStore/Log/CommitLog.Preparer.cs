@@ -257,6 +257,7 @@ internal sealed partial class CommitLog
         {
             Log.ReadOnlyEntered(_logger, cause, _directory, reason, FreeBytes, _options.EffectiveReserveBytes);
             ReleaseRoomWaiters(force: true);
+            BackgroundWork?.Invoke();
             Filled?.Invoke();
         }
     }

@@ -57,9 +57,9 @@ internal sealed partial class LogKeeper : IDisposable
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
         NoteReplayFrom();
         _thread = new Thread(Run) { IsBackground = true, Name = "EQueue log keeper" };
-        log.BackgroundWork = _signal.Raise;
+        log.BackgroundWork = Wake;
         _thread.Start();
-        _signal.Raise();
+        Wake();
     }
 
     /// <summary>Snapshots written since the store was opened.</summary>
@@ -70,6 +70,9 @@ internal sealed partial class LogKeeper : IDisposable
 
     /// <summary>Recovery begins here at the earliest: at the older of two snapshots.</summary>
     public LogPosition ReplayFrom => new(Volatile.Read(ref _replayFrom));
+
+    /// <summary>A segment is full, much state has changed, or the cleaner needs segments for room.</summary>
+    public void Wake() => _signal.Raise();
 
     /// <summary>Ends the thread; what it is writing is finished first.</summary>
     public void Dispose()
@@ -94,6 +97,7 @@ internal sealed partial class LogKeeper : IDisposable
             bool isDone = Guarded(SealAll);
             bool isDue = _isSnapshotWanted
                 || _log.StateBytes >= _options.SnapshotStateBytes
+                || (_log.IsReadOnly && LagsBehind())
                 || ((_log.StateBytes > 0 || LagsBehind())
                     && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
             if (isDue)
