@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using System.Net;
 using System.Net.Sockets;
 
 namespace EQueue.Remoting.Tests;
@@ -15,13 +14,13 @@ public sealed class FrameReaderTests
     [InlineData(3)]
     public async Task GivenFramesCutAtRandom_WhenReadFromSocket_ThenEveryFrameIsWhole(int seed)
     {
-        (Socket sender, Socket receiver) = await ConnectedPairAsync();
+        (Socket sender, Socket receiver) = await SocketPair.ConnectAsync();
         using (sender)
         using (receiver)
         {
             byte[][] payloads = Payloads(seed);
             Task sending = SendInPiecesAsync(sender, payloads, seed);
-            using var reader = new FrameReader(new WireReader(new Wire(receiver), 8192), MaxFrameBytes);
+            using var reader = new FrameReader(new WireReader(new Wire(receiver, isForTls: false), 8192), MaxFrameBytes);
             await AssertReadsAsync(reader, payloads);
             await sending;
         }
@@ -48,13 +47,13 @@ public sealed class FrameReaderTests
     [Fact]
     public async Task GivenLeasesThatAreKept_WhenTheReaderGoesOn_ThenTheirBytesDoNotChange()
     {
-        (Socket sender, Socket receiver) = await ConnectedPairAsync();
+        (Socket sender, Socket receiver) = await SocketPair.ConnectAsync();
         using (sender)
         using (receiver)
         {
             byte[][] payloads = Payloads(11);
             Task sending = SendInPiecesAsync(sender, payloads, 11);
-            using var reader = new FrameReader(new WireReader(new Wire(receiver), 8192), MaxFrameBytes);
+            using var reader = new FrameReader(new WireReader(new Wire(receiver, isForTls: false), 8192), MaxFrameBytes);
             var leases = new List<ResponseFrame>();
             while (await reader.FillAsync())
             {
@@ -91,14 +90,14 @@ public sealed class FrameReaderTests
     [Fact]
     public async Task GivenClaimOfLargeFrame_WhenFewBytesCome_ThenLittleIsAllocated()
     {
-        (Socket sender, Socket receiver) = await ConnectedPairAsync();
+        (Socket sender, Socket receiver) = await SocketPair.ConnectAsync();
         using (sender)
         using (receiver)
         {
             byte[] header = new byte[FrameHeader.Size];
             new FrameHeader(900 * 1024 * 1024, 1, 1, FrameFlags.None, 1, 0).Write(header);
             await sender.SendAsync(header);
-            using var reader = new FrameReader(new WireReader(new Wire(receiver), 8192), 1024 * 1024 * 1024);
+            using var reader = new FrameReader(new WireReader(new Wire(receiver, isForTls: false), 8192), 1024 * 1024 * 1024);
             Assert.True(await reader.FillAsync());
             Assert.False(reader.TryRead(out _, out _));
             long before = GC.GetAllocatedBytesForCurrentThread();
@@ -148,15 +147,5 @@ public sealed class FrameReaderTests
         }
 
         Assert.Equal(expected.Length, count);
-    }
-
-    private static async Task<(Socket Sender, Socket Receiver)> ConnectedPairAsync()
-    {
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        listener.Listen(1);
-        var sender = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-        await sender.ConnectAsync(listener.LocalEndPoint!);
-        return (sender, await listener.AcceptAsync());
     }
 }

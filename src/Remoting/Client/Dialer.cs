@@ -89,20 +89,21 @@ internal sealed class Dialer
         bool isTcp = address is not UnixDomainSocketEndPoint;
         var socket = new Socket(
             address.AddressFamily, SocketType.Stream, isTcp ? ProtocolType.Tcp : ProtocolType.Unspecified);
+        Wire? wire = null;
         try
         {
+            wire = new Wire(socket, isForTls: _tls is not null && isTcp);
             if (isTcp) socket.NoDelay = true;
             TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
-
-            await socket.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
+            await wire.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
             if (isTcp) TcpSocket.StayUnpacedWithinMachine(socket);
-            var wire = new Wire(socket);
             if (_tls is not null && isTcp)
                 await _tls.SecureAsync(wire, _endPoint, cancellationToken).ConfigureAwait(false);
             return wire;
         }
         catch
         {
+            wire?.Dispose();
             socket.Dispose();
             throw;
         }

@@ -150,12 +150,18 @@ public sealed partial class RemotingServer
 
             // The peers of a Unix socket have no addresses of their own.
             EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
-            Begin(new Wire(socket), remote, isTcp ? _tls : null);
+            TlsAcceptor? tls = isTcp ? _tls : null;
+            Begin(new Wire(socket, isForTls: tls is not null), remote, tls);
         }
         catch (SocketException)
         {
             // The peer is gone again: its own affair, and no reason to accept others later.
             socket.Dispose();
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
         }
     }
 

@@ -108,8 +108,10 @@ public sealed partial class ServerConnection
         _receives++;
         if (!_input.IsBusy || _receives % ReceivesPerBurst == 0) EndBurst();
 
-        // A peer that is always faster than this loop must not keep a pool thread that others wait for.
-        if (_receives % ReceivesPerTurn == 0 && ThreadPool.PendingWorkItemCount > 0) await Task.Yield();
+        // A peer that is always faster than this loop must not keep a pool thread that others wait for. The poller's
+        // threads see to that themselves.
+        if (_receives % ReceivesPerTurn == 0 && !PollerThread.IsCurrent && ThreadPool.PendingWorkItemCount > 0)
+            await Task.Yield();
     }
 
     /// <summary>Notes since when a frame is there in part: nobody may hold the memory of one for ever.</summary>

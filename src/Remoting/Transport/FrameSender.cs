@@ -5,8 +5,8 @@ namespace EQueue.Remoting;
 
 /// <summary>Queues frames and writes them to a wire: whoever sends takes along everything that is queued.</summary>
 /// <remarks>
-/// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool
-/// afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
+/// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool or
+/// one of the poller's afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
 /// </remarks>
 internal sealed class FrameSender : IThreadPoolWorkItem
 {
@@ -197,9 +197,9 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             {
                 await SendBatchAsync(_batch).ConfigureAwait(false);
                 if (!inline) Gather();
-                if (!inline || ++rounds < MaxInlineRounds) continue;
+                if ((!inline || ++rounds < MaxInlineRounds) && !PollerThread.MustGiveWay) continue;
 
-                // A thread that came to send one frame must not serve the others for ever.
+                // A thread that came to send one frame must not serve the others for ever, nor one of the poller's.
                 bool isNew;
                 lock (_lock) isNew = TrySchedule();
                 if (isNew) Start(inline: false);
@@ -322,11 +322,16 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         while (!bytes.IsEmpty)
         {
             ReadOnlyMemory<byte> slice = bytes[..Math.Min(bytes.Length, SliceBytes)];
-            ValueTask<int> sending = _wire.SendAsync(slice);
-            if (!sending.IsCompleted) Volatile.Write(ref _stalledSince, _time.GetTimestamp());
-            int taken = await sending.ConfigureAwait(false);
+            bytes = bytes[slice.Length..];
+            while (!slice.IsEmpty)
+            {
+                ValueTask<int> sending = _wire.SendAsync(slice);
+                if (!sending.IsCompleted && _stalledSince == 0)
+                    Volatile.Write(ref _stalledSince, _time.GetTimestamp());
+                slice = slice[await sending.ConfigureAwait(false)..];
+            }
+
             Volatile.Write(ref _stalledSince, 0);
-            bytes = bytes[taken..];
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
@@ -14,13 +15,17 @@ namespace EQueue.Remoting;
 internal sealed class Wire : IDisposable
 {
     private readonly Socket? _socket;
+    private readonly PolledSocket? _polled;
     private readonly InMemoryStream? _memory;
     private SslStream? _tls;
 
-    /// <summary>A wire over a socket, bare until <see cref="Secure"/>.</summary>
-    public Wire(Socket socket)
+    /// <summary>A wire over a socket.</summary>
+    /// <param name="socket">Connected or not, owned from here on.</param>
+    /// <param name="isForTls">Whether it is bare only until <see cref="Secure"/>.</param>
+    public Wire(Socket socket, bool isForTls)
     {
         _socket = socket;
+        if (!isForTls && SocketPoller.Shared is { } poller) _polled = new PolledSocket(socket, poller);
         IsBare = true;
     }
 
@@ -42,6 +47,12 @@ internal sealed class Wire : IDisposable
     /// only.</summary>
     public bool Wait(TimeSpan atMost) => _socket!.Poll(atMost, SelectMode.SelectRead);
 
+    /// <summary>Connects its socket; once only.</summary>
+    /// <exception cref="SocketException">Refused, or out of reach.</exception>
+    public ValueTask ConnectAsync(EndPoint address, CancellationToken cancellationToken) => _polled is null
+        ? _socket!.ConnectAsync(address, cancellationToken)
+        : _polled.ConnectAsync(address, cancellationToken);
+
     /// <summary>From here on bytes go through TLS.</summary>
     public void Secure(SslStream tls)
     {
@@ -50,9 +61,10 @@ internal sealed class Wire : IDisposable
     }
 
     /// <summary>Receives what is there; a bare socket's only.</summary>
-    /// <returns>0 at the end of the stream; less when nothing is there yet.</returns>
+    /// <returns>0 at the end of the stream; less when it is to be waited for.</returns>
     public int TryReceive(Span<byte> room)
     {
+        if (_polled is not null) return _polled.TryReceive(room);
         if (_socket!.Blocking) _socket.Blocking = false;
         int received = _socket.Receive(room, SocketFlags.None, out SocketError error);
         return error switch
@@ -67,6 +79,7 @@ internal sealed class Wire : IDisposable
     /// <returns>0 at the end of the stream.</returns>
     public ValueTask<int> ReceiveAsync(Memory<byte> room, CancellationToken cancellationToken)
     {
+        if (_polled is not null) return _polled.ReceiveAsync(room);
         if (IsBare) return _socket!.ReceiveAsync(room, SocketFlags.None, cancellationToken);
         return _tls is null ? _memory!.ReadAsync(room, cancellationToken) : _tls.ReadAsync(room, cancellationToken);
     }
@@ -75,6 +88,7 @@ internal sealed class Wire : IDisposable
     /// <returns>How many were taken.</returns>
     public ValueTask<int> SendAsync(ReadOnlyMemory<byte> bytes)
     {
+        if (_polled is not null) return _polled.SendAsync(bytes);
         if (IsBare) return _socket!.SendAsync(bytes, SocketFlags.None);
         return _tls is null ? _memory!.WriteAsync(bytes) : WriteAsync(_tls, bytes);
     }
@@ -83,13 +97,15 @@ internal sealed class Wire : IDisposable
     public async ValueTask EndSendingAsync()
     {
         if (_tls is not null) await _tls.ShutdownAsync().ConfigureAwait(false);
-        _socket?.Shutdown(SocketShutdown.Send);
+        if (_polled is not null) _polled.EndSending();
+        else _socket?.Shutdown(SocketShutdown.Send);
         _memory?.EndSending();
     }
 
     /// <summary>Closes at once; what is under way ends with an exception.</summary>
     public void Abort()
     {
+        _polled?.Dispose();
         _socket?.Dispose();
         _memory?.Abort();
     }
