@@ -105,6 +105,31 @@ public sealed class PolledSocketTests
     }
 
     [Fact]
+    public async Task GivenTheThreadThatCameForOneSocket_WhenItBlocksOnAReceiveOfAnother_ThenThatReceiveEnds()
+    {
+        (PolledSocket near, PolledSocket far) = await PairAsync();
+        (PolledSocket otherNear, PolledSocket otherFar) = await PairAsync();
+        using (near)
+        using (far)
+        using (otherNear)
+        using (otherFar)
+        {
+            Task<int> blocking = BlockAsync();
+            await far.SendAsync(new byte[] { 1 });
+            Assert.Equal(1, await blocking.WaitAsync(Calls.Timeout));
+
+            async Task<int> BlockAsync()
+            {
+                await near.ReceiveAsync(new byte[10]).ConfigureAwait(false);
+                Assert.True(PollerThread.IsCurrent);
+                Task<int> other = otherNear.ReceiveAsync(new byte[10]).AsTask();
+                await otherFar.SendAsync(new byte[] { 1 }).ConfigureAwait(false);
+                return other.Wait(TimeSpan.FromSeconds(5)) ? other.Result : -1;
+            }
+        }
+    }
+
+    [Fact]
     public async Task GivenBytesOnTheirWay_WhenTheSocketIsClosedAtThatMoment_ThenEachWaitEndsOnce()
     {
         for (int i = 0; i < 500; i++)
