@@ -1,4 +1,6 @@
 using System.Collections.Concurrent;
+using System.Net;
+using System.Net.Sockets;
 using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
@@ -165,9 +167,34 @@ public sealed class CallTests
         await using RemotingClient client = server.NewClient();
         var sink = new CountingSink();
         for (int i = 0; i < 1000; i++)
-            client.Invoke(Calls.Buffer(new byte[i]), ScriptedHandler.Echo, 1, Calls.Timeout, sink, i);
+            client.Invoke(Calls.Buffer(new byte[i]), ScriptedHandler.Echo, 1, Calls.Timeout, sink, i, inlineAllowed: false);
         await Eventually.TrueAsync(() => sink.Outcomes.Count >= 1000, "all callbacks came");
         Assert.Equal(Enumerable.Range(0, 1000).Select(i => ((long)i, i)), sink.Outcomes.Order());
+    }
+
+    [Fact]
+    public async Task GivenACallThatThePeerKeepsWaiting_WhenOthersMayBeSentInline_ThenTheyHaveLeftWhenTheirMethodReturns()
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen(1);
+        await using var client = new RemotingClient(
+            listener.LocalEndPoint!, new RemotingClientOptions(), new CollectedLog());
+        Task waiting = client.WaitConnectedAsync(CancellationToken.None).AsTask();
+        using Socket peer = await listener.AcceptAsync();
+        await waiting.WaitAsync(Calls.Timeout);
+        var sink = new CountingSink();
+        byte[] frame = new byte[FrameHeader.Size + 1];
+        int arrived = 0;
+        for (int i = 0; i < 500; i++)
+        {
+            client.Invoke(Calls.Buffer([1]), 1, 1, Calls.Timeout, sink, i, inlineAllowed: true);
+            if (peer.Available == frame.Length) arrived++;
+            for (int at = 0; at < frame.Length;) at += await peer.ReceiveAsync(frame.AsMemory(at));
+        }
+
+        // The system itself may take a moment, now and then.
+        Assert.InRange(arrived, 400, 500);
     }
 
     [Fact]
@@ -204,7 +231,7 @@ public sealed class CallTests
         await using TestServer server = await TestServer.StartAsync();
         var log = new CollectedLog();
         await using var client = new RemotingClient(server.EndPoint, new RemotingClientOptions(), log);
-        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, new ThrowingSink(), 1);
+        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, new ThrowingSink(), 1, inlineAllowed: false);
         Assert.Equal([2], await client.EchoAsync([2]));
         await Eventually.TrueAsync(() => log.CountOf(1025) == 1, "the sink's exception is logged");
         Assert.True(client.IsConnected);
@@ -239,7 +266,7 @@ public sealed class CallTests
         ];
         Assert.All(refusals, refusal => Assert.Equal(RemotingError.TooLarge, refusal.Error));
         var sink = new CountingSink();
-        client.Invoke(Calls.Buffer(tooLarge), 1, 1, Calls.Timeout, sink, 5);
+        client.Invoke(Calls.Buffer(tooLarge), 1, 1, Calls.Timeout, sink, 5, inlineAllowed: false);
         Assert.Equal((5, RemotingError.TooLarge), sink.Failures.Single());
         Assert.Equal(1, server.Handler.FrameCount);
     }

@@ -58,7 +58,7 @@ public sealed class ReconnectTests
         var calls = new List<Task<byte[]>>();
         for (byte i = 0; i < 100; i += 2)
         {
-            client.Invoke(Calls.Buffer([i]), ScriptedHandler.Custom, 1, Calls.Timeout, sink, i);
+            client.Invoke(Calls.Buffer([i]), ScriptedHandler.Custom, 1, Calls.Timeout, sink, i, inlineAllowed: false);
             calls.Add(client.EchoAsync([(byte)(i + 1)], ScriptedHandler.Custom));
         }
 

@@ -64,7 +64,7 @@ public sealed class TwoProcessTests
             while (!stop.IsCancellationRequested)
             {
                 for (int i = 0; i < 64; i++)
-                    client.Invoke(Calls.Buffer(Calls.Content(i, BodyBytes)), Echo, 1, Calls.Timeout, sink, made++);
+                    client.Invoke(Calls.Buffer(Calls.Content(i, BodyBytes)), Echo, 1, Calls.Timeout, sink, made++, inlineAllowed: false);
                 long sent = made;
                 await Eventually.TrueAsync(() => told.Count == sent, "all outcomes of the round are told");
             }

@@ -19,7 +19,7 @@ public sealed class WaitingTests
             TaskCreationOptions.LongRunning);
         Assert.Equal(RemotingError.Timeout, blocking.Error);
         var sink = new CallTests.CountingSink();
-        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, Short, sink, 3);
+        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, Short, sink, 3, inlineAllowed: false);
         await Eventually.TrueAsync(() => !sink.Failures.IsEmpty, "the sink is told");
         Assert.Equal((3, RemotingError.Timeout), sink.Failures.Single());
         Assert.True(client.IsConnected);
@@ -140,7 +140,7 @@ public sealed class WaitingTests
         var handler = new ScriptedHandler { OnCustom = async (connection, _, _) => await gate.Task.WaitAsync(connection.Closed) };
         await using TestServer server = await TestServer.StartAsync(handler);
         await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxQueuedSendBytes = 64 * 1024 });
-        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1);
+        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1, inlineAllowed: false);
         byte[] content = new byte[32 * 1024];
         int accepted = 0;
         RemotingException? full = null;

@@ -284,7 +284,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             token = ++_token;
         }
 
-        Link.Remoting.Invoke(BrokerLink.Encode(request), (byte)Opcode.Fetch, 0, _timeout, this, token);
+        Send(request, token);
     }
 
     /// <summary>Has a change taken up: by the next fetch, or by ending the parked one.</summary>
@@ -307,8 +307,12 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         }
 
         var nudge = new FetchRequest { SessionId = sessionId, Sequence = sequence };
-        Link.Remoting.Invoke(BrokerLink.Encode(nudge), (byte)Opcode.Fetch, 0, _timeout, this, NudgeToken);
+        Send(nudge, NudgeToken);
     }
+
+    /// <summary>One at a time, beside the beat of a group's member that the broker keeps waiting.</summary>
+    private void Send(FetchRequest request, long token) => Link.Remoting.Invoke(
+        BrokerLink.Encode(request), (byte)Opcode.Fetch, 0, _timeout, this, token, inlineAllowed: true);
 
     private void ObserveAnswer(long sentAt, EQueueException? failure) => ClientMeter.RecordDuration(
         _logger, _client.TimeProvider, sentAt, "fetch", topic: null, _stream.Group, Link.Address, failure);

@@ -136,7 +136,13 @@ internal sealed partial class BrokerLane
         request.Generation = _link.Remoting.ConnectionGeneration;
         ObserveLeaving(request);
         _link.Remoting.Invoke(
-            frame, (byte)Opcode.Produce, 0, _isBounded ? timeout + AnswerMargin : timeout, this, request.Index);
+            frame,
+            (byte)Opcode.Produce,
+            0,
+            _isBounded ? timeout + AnswerMargin : timeout,
+            this,
+            request.Index,
+            inlineAllowed: false);
     }
 
     /// <summary>One frame for many small batches: a copy of each.</summary>

@@ -140,8 +140,16 @@ public sealed partial class RemotingClient
     /// <param name="timeout">As for an awaited call.</param>
     /// <param name="sink">Told of the answer or the failure; must neither block nor throw.</param>
     /// <param name="token">Handed to the sink.</param>
+    /// <param name="inlineAllowed">Whether this thread may send it although other calls wait for their answers: for
+    /// those that are made one after the other beside calls which the peer keeps waiting.</param>
     public void Invoke(
-        FrameBuffer request, byte opcode, byte version, TimeSpan timeout, IResponseSink sink, long token)
+        FrameBuffer request,
+        byte opcode,
+        byte version,
+        TimeSpan timeout,
+        IResponseSink sink,
+        long token,
+        bool inlineAllowed)
     {
         ArgumentNullException.ThrowIfNull(sink);
         long deadline;
@@ -165,7 +173,7 @@ public sealed partial class RemotingClient
             return;
         }
 
-        connection.Send(request, opcode, version, id, inline: _ring.InFlight <= 1);
+        connection.Send(request, opcode, version, id, inlineAllowed || _ring.InFlight <= 1);
     }
 
     /// <summary>The connection, if a call may use it at once: nobody waits whom it would overtake, and there is
