@@ -10,7 +10,7 @@ public sealed class PolledSocketTests
     [Fact]
     public async Task GivenSmallBuffers_WhenBothEndsSendMuchAtOnce_ThenEveryByteComesBothWays()
     {
-        (PolledSocket near, PolledSocket far) = await PairAsync(bufferBytes: 64 * 1024);
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync(bufferBytes: 64 * 1024);
         using (near)
         using (far)
         {
@@ -29,7 +29,7 @@ public sealed class PolledSocketTests
     [InlineData(100)]
     public async Task GivenReceiveThatWaits_WhenThePeerEndsItsStream_ThenItSaysSo(int roomBytes)
     {
-        (PolledSocket near, PolledSocket far) = await PairAsync();
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
         using (near)
         {
             ValueTask<int> receiving = near.ReceiveAsync(new byte[roomBytes]);
@@ -58,7 +58,7 @@ public sealed class PolledSocketTests
     [Fact]
     public async Task GivenReceiveAndSendThatWait_WhenTheSocketIsClosed_ThenBothFailAndNothingCanBeBegun()
     {
-        (PolledSocket near, PolledSocket far) = await PairAsync(bufferBytes: 64 * 1024);
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync(bufferBytes: 64 * 1024);
         using (far)
         {
             Task<int> receiving = near.ReceiveAsync(new byte[10]).AsTask();
@@ -75,7 +75,7 @@ public sealed class PolledSocketTests
     [Fact]
     public async Task GivenReceiveThatWaits_WhenTheSocketIsClosed_ThenThePeerIsToldOfAReset()
     {
-        (PolledSocket near, PolledSocket far) = await PairAsync();
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
         using (far)
         {
             Task<int> receiving = near.ReceiveAsync(new byte[10]).AsTask();
@@ -90,7 +90,7 @@ public sealed class PolledSocketTests
     [Fact]
     public async Task GivenReceiveThatWaits_WhenSendingEndsBeforeTheSocketIsClosed_ThenThePeerGetsAllAndTheEnd()
     {
-        (PolledSocket near, PolledSocket far) = await PairAsync();
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
         using (far)
         {
             Task<int> receiving = near.ReceiveAsync(new byte[10]).AsTask();
@@ -107,8 +107,8 @@ public sealed class PolledSocketTests
     [Fact]
     public async Task GivenTheThreadThatCameForOneSocket_WhenItBlocksOnAReceiveOfAnother_ThenThatReceiveEnds()
     {
-        (PolledSocket near, PolledSocket far) = await PairAsync();
-        (PolledSocket otherNear, PolledSocket otherFar) = await PairAsync();
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
+        (PolledSocket otherNear, PolledSocket otherFar) = await SocketPair.ConnectPolledAsync();
         using (near)
         using (far)
         using (otherNear)
@@ -134,7 +134,7 @@ public sealed class PolledSocketTests
     {
         for (int i = 0; i < 500; i++)
         {
-            (PolledSocket near, PolledSocket far) = await PairAsync();
+            (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
             Task<int> receiving = near.ReceiveAsync(new byte[10]).AsTask();
             var closing = Task.Run(near.Dispose);
             await far.SendAsync(new byte[] { 1 });
@@ -152,7 +152,7 @@ public sealed class PolledSocketTests
         {
             for (int i = 0; i < 60; i++)
             {
-                (PolledSocket near, PolledSocket far) = await PairAsync();
+                (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
                 using (near)
                 using (far)
                 {
@@ -227,14 +227,6 @@ public sealed class PolledSocketTests
     private static PolledSocket New(AddressFamily family) => new(
         new Socket(family, SocketType.Stream, family == AddressFamily.Unix ? ProtocolType.Unspecified : ProtocolType.Tcp),
         SocketPoller.Shared!);
-
-    private static async Task<(PolledSocket Near, PolledSocket Far)> PairAsync(int bufferBytes = 0)
-    {
-        (Socket near, Socket far) = await SocketPair.ConnectAsync();
-        TcpSocket.SizeBuffers(near, bufferBytes);
-        TcpSocket.SizeBuffers(far, bufferBytes);
-        return (new PolledSocket(near, SocketPoller.Shared!), new PolledSocket(far, SocketPoller.Shared!));
-    }
 
     private static async Task SendAsync(PolledSocket socket, ReadOnlyMemory<byte> bytes)
     {

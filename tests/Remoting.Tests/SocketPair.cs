@@ -15,4 +15,13 @@ internal static class SocketPair
         await near.ConnectAsync(listener.LocalEndPoint!);
         return (near, await listener.AcceptAsync());
     }
+
+    /// <summary>The same for the poller.</summary>
+    public static async Task<(PolledSocket Near, PolledSocket Far)> ConnectPolledAsync(int bufferBytes = 0)
+    {
+        (Socket near, Socket far) = await ConnectAsync();
+        TcpSocket.SizeBuffers(near, bufferBytes);
+        TcpSocket.SizeBuffers(far, bufferBytes);
+        return (new PolledSocket(near, SocketPoller.Shared!), new PolledSocket(far, SocketPoller.Shared!));
+    }
 }

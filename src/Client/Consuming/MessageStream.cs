@@ -1,5 +1,6 @@
 using System.Threading.Tasks.Sources;
 using EQueue.Protocol;
+using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
@@ -12,7 +13,7 @@ namespace EQueue.Client;
 /// for queues that cannot be read as they are, Hand for what the reader holds when a queue or a membership ends,
 /// Telemetry for what listeners are told.</para>
 /// </remarks>
-internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisposable
+internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkItem, IAsyncDisposable
 {
     private readonly Lock _gate = new();
     private readonly Queue<FetchedAnswer> _answers = new();
@@ -23,7 +24,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
     private readonly BrokerDirectory _directory;
     private readonly ILogger _logger;
     private List<QueueCursor> _cursors = [];
-    private ManualResetValueTaskSourceCore<bool> _wait = new() { RunContinuationsAsynchronously = true };
+    private ManualResetValueTaskSourceCore<bool> _wait;
     private CancellationTokenRegistration _cancellation;
     private EQueueException? _fault;
     private bool _isWaiting;
@@ -183,7 +184,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
             _isWaiting = false;
         }
 
-        _wait.SetResult(true);
+        AfterReceive.Queue(this);
     }
 
     /// <summary>Begins an enumeration; at most one at a time.</summary>
@@ -283,6 +284,9 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IAsyncDisp
             _endings.Begin(session);
         }
     }
+
+    /// <summary>The waiting reader goes on.</summary>
+    void IThreadPoolWorkItem.Execute() => _wait.SetResult(true);
 
     bool IValueTaskSource<bool>.GetResult(short token) => _wait.GetResult(token);
 

@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Sources;
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Client;
 
@@ -15,6 +16,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 {
     private const int BlockSize = 256;
     private const int TokenCount = ushort.MaxValue + 1;
+    private const int FewMessages = 16;
 
     /// <summary>The continuation of a blocked sender: runs at once, wherever that is.</summary>
     private static readonly Action<object?> WakeBlocked = static waiter => ((ManualResetEventSlim)waiter!).Set();
@@ -101,6 +103,15 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         }
         else if (_producer.Options.InlineCompletions)
             Execute();
+        else
+            Hand();
+    }
+
+    /// <summary>Many continuations take long and bring more to send: the receive loop's thread is not for them.</summary>
+    private void Hand()
+    {
+        if (_count <= FewMessages)
+            AfterReceive.Queue(this);
         else
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }

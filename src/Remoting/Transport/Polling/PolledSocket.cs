@@ -9,6 +9,8 @@ namespace EQueue.Remoting;
 /// used: from then on the runtime's engine would be woken by it too.</remarks>
 internal sealed class PolledSocket : IDisposable
 {
+    private const int QuietBytes = 4096;
+
     private static readonly TimeSpan BacklogBackOff = TimeSpan.FromMilliseconds(5);
 
     private readonly Lock _lock = new();
@@ -16,7 +18,9 @@ internal sealed class PolledSocket : IDisposable
     private readonly Socket _socket;
     private readonly ReceiveWait _receive;
     private readonly SendWait _send;
+    private LookRecord _looks = new();
     private uint _asked;
+    private int _lastReceived;
     private bool _isKnown;
     private bool _hasEnded;
     private bool _isClosed;
@@ -34,6 +38,13 @@ internal sealed class PolledSocket : IDisposable
 
     /// <summary>What the poller calls it, once somebody has waited.</summary>
     public ulong Name { get; private set; }
+
+    /// <summary>Whether it pays to look for more a moment before it is waited for. Of the thread that is at the
+    /// socket.</summary>
+    public ref LookRecord Looks => ref _looks;
+
+    /// <summary>Whether what came last was little. Of the thread that is at the socket.</summary>
+    public bool IsQuiet => _lastReceived < QuietBytes;
 
     /// <summary>The system's.</summary>
     public SafeHandle Handle => _socket.SafeHandle;
@@ -70,12 +81,11 @@ internal sealed class PolledSocket : IDisposable
     {
         if (PollerThread.MustGiveWay) return -1;
         int received = _socket.Receive(room, SocketFlags.None, out SocketError error);
-        return error switch
-        {
-            SocketError.Success => received,
-            SocketError.WouldBlock => -1,
-            _ => throw new SocketException((int)error),
-        };
+        if (error == SocketError.WouldBlock) return -1;
+        if (error != SocketError.Success) throw new SocketException((int)error);
+        PollerThread.PassOn();
+        _lastReceived = received;
+        return received;
     }
 
     /// <summary>Receives what is there, or waits; into no bytes it waits until something may be there, or the

@@ -17,6 +17,8 @@ internal sealed class PollerThread
     private readonly SocketPoller _poller;
     private PolledSocket? _socket;
     private SocketWait? _deferred;
+    private IThreadPoolWorkItem? _kept;
+    private ExecutionContext? _context;
     private long _began;
 
     /// <param name="poller">Whose it is.</param>
@@ -35,7 +37,7 @@ internal sealed class PollerThread
 
     /// <summary>Whether the calling thread is the poller's, has been at one socket for long, and every other one is at
     /// work as well: then what is there is to be waited for, behind the others.</summary>
-    public static bool MustGiveWay => _ofThread is { } thread && thread._poller.IsCrowded
+    public static bool MustGiveWay => _ofThread is { _socket: not null } thread && thread._poller.IsCrowded
         && Stopwatch.GetElapsedTime(thread._began) > LongestTurn;
 
     /// <summary>Puts off a wait for the socket that the calling thread is at until everything else is done for
@@ -57,8 +59,30 @@ internal sealed class PollerThread
         return true;
     }
 
+    /// <summary>Keeps work for when the calling thread is through with its socket.</summary>
+    /// <returns>False when it is at none, or at one with much to read, keeps some already, or is the last one that the
+    /// sockets have.</returns>
+    public static bool TryKeep(IThreadPoolWorkItem work)
+    {
+        if (_ofThread is not { _socket.IsQuiet: true, _kept: null } thread || thread._poller.IsCrowded) return false;
+        thread._kept = work;
+        return true;
+    }
+
+    /// <summary>The socket gave more: what the calling thread keeps does not wait for that.</summary>
+    public static void PassOn()
+    {
+        if (_ofThread is not { _kept: { } work } thread) return;
+        thread._kept = null;
+        ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
+    }
+
     /// <summary>The calling thread is this one from now on.</summary>
-    public void Claim() => _ofThread = this;
+    public void Claim()
+    {
+        _ofThread = this;
+        _context = ExecutionContext.Capture();
+    }
 
     /// <summary>Whether it has been at one socket for so long.</summary>
     public bool IsAtTurnFor(TimeSpan time) =>
@@ -73,26 +97,40 @@ internal sealed class PollerThread
         while (_deferred is { } wait)
         {
             _deferred = null;
-            GoOnSoon(wait);
+            if (_kept is null && socket.Looks.AreWorthwhile) GoOnSoon(socket, wait);
+            else wait.AskOrFail();
         }
 
         _socket = null;
+        RunKept();
         Volatile.Write(ref _began, 0);
     }
 
+    /// <summary>Runs what was kept; nothing of its context stays with the thread.</summary>
+    private void RunKept()
+    {
+        if (_kept is not { } work) return;
+        _kept = null;
+        if (_context is null) work.Execute();
+        else ExecutionContext.Run(_context, static work => ((IThreadPoolWorkItem)work!).Execute(), work);
+    }
+
     /// <summary>Looks for what is awaited a moment before the system is asked to tell.</summary>
-    private void GoOnSoon(SocketWait wait)
+    private void GoOnSoon(PolledSocket socket, SocketWait wait)
     {
         long began = Stopwatch.GetTimestamp();
         while (!wait.TryEnd(isTold: false))
         {
             if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > LongestSpin)
             {
+                socket.Looks.Note(isThere: false);
                 wait.AskOrFail();
                 return;
             }
 
             Thread.Yield();
         }
+
+        socket.Looks.Note(isThere: true);
     }
 }

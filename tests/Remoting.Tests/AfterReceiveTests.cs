@@ -1,0 +1,207 @@
+using EQueue.Support;
+
+namespace EQueue.Remoting.Tests;
+
+/// <summary>Work that a receive loop leaves for afterwards; Linux alone.</summary>
+public sealed class AfterReceiveTests
+{
+    [Fact]
+    public async Task GivenNoReceiveLoop_WhenWorkIsQueued_ThenThePoolDoesIt()
+    {
+        var work = new Work();
+        AfterReceive.Queue(work);
+        await work.Done.WaitAsync(Calls.Timeout);
+        Assert.True(work.IsOnPool);
+    }
+
+    [Fact]
+    public async Task GivenQuietSocket_WhenItsLoopLeavesWork_ThenItsThreadDoesItOnceTheLoopWaits()
+    {
+        await UntilOnTheSameThreadAsync(async (near, far) =>
+        {
+            var work = new Work();
+            Task<bool> loop = LoopAsync();
+            await far.SendAsync(new byte[] { 1 });
+            await work.Done.WaitAsync(Calls.Timeout);
+            await far.SendAsync(new byte[] { 2 });
+            return await loop.WaitAsync(Calls.Timeout);
+
+            async Task<bool> LoopAsync()
+            {
+                byte[] room = new byte[10];
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                int thread = Environment.CurrentManagedThreadId;
+                AfterReceive.Queue(work);
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                return work.ThreadId == thread;
+            }
+        });
+    }
+
+    [Fact]
+    public async Task GivenWorkThatIsLeft_WhenTheSocketHasMore_ThenItDoesNotWaitForTheLoop()
+    {
+        await WithPairAsync(async (near, far) =>
+        {
+            for (int i = 0; i < 20; i++)
+            {
+                Task<bool> loop = LoopAsync();
+                await far.SendAsync(new byte[] { 1, 2 });
+                Assert.True(await loop.WaitAsync(Calls.Timeout));
+            }
+
+            async Task<bool> LoopAsync()
+            {
+                var work = new Work();
+                byte[] room = new byte[1];
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                AfterReceive.Queue(work);
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                return work.Done.Wait(TimeSpan.FromSeconds(5));
+            }
+        });
+    }
+
+    [Fact]
+    public async Task GivenWorkThatBlocks_WhenMoreComes_ThenTheLoopGoesOnElsewhere()
+    {
+        await UntilOnTheSameThreadAsync(async (near, far) =>
+        {
+            using var open = new ManualResetEventSlim();
+            var work = new Work { Act = () => Assert.True(open.Wait(Calls.Timeout)) };
+            Task<bool> loop = LoopAsync();
+            await far.SendAsync(new byte[] { 1 });
+            await work.Begun.WaitAsync(Calls.Timeout);
+            await far.SendAsync(new byte[] { 2 });
+            bool isSame = await loop.WaitAsync(Calls.Timeout);
+            open.Set();
+            await work.Done.WaitAsync(Calls.Timeout);
+            return isSame;
+
+            async Task<bool> LoopAsync()
+            {
+                byte[] room = new byte[10];
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                int thread = Environment.CurrentManagedThreadId;
+                AfterReceive.Queue(work);
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                Assert.NotEqual(work.ThreadId, Environment.CurrentManagedThreadId);
+                return work.ThreadId == thread;
+            }
+        });
+    }
+
+    [Fact]
+    public async Task GivenWorkThatChangesItsContext_WhenItIsOver_ThenTheThreadDoesNotKeepThat()
+    {
+        var context = new AsyncLocal<string?>();
+        await UntilOnTheSameThreadAsync(async (near, far) =>
+        {
+            var first = new Work { Act = () => context.Value = "the work's" };
+            Task<bool> loop = LoopAsync();
+            await far.SendAsync(new byte[] { 1 });
+            await first.Done.WaitAsync(Calls.Timeout);
+            await far.SendAsync(new byte[] { 2 });
+            return await loop.WaitAsync(Calls.Timeout);
+
+            async Task<bool> LoopAsync()
+            {
+                byte[] room = new byte[10];
+                await near.ReceiveAsync(room).ConfigureAwait(false);
+                AfterReceive.Queue(first);
+                var reader = new ContextReader(near.ReceiveAsync(room), context);
+                Assert.Null(await reader.Seen.WaitAsync(Calls.Timeout).ConfigureAwait(false));
+                return reader.ThreadId == first.ThreadId;
+            }
+        });
+    }
+
+    [Fact]
+    public async Task GivenAThreadOfThePoller_WhenItsSliceIsAsked_ThenItIsShortAndNotInherited()
+    {
+        TimeSpan own = TimeSpan.Zero;
+        TimeSpan inherited = TimeSpan.Zero;
+        await UntilOnTheSameThreadAsync(async (near, far) =>
+        {
+            Task loop = LoopAsync();
+            await far.SendAsync(new byte[] { 1 });
+            await loop.WaitAsync(Calls.Timeout);
+            return true;
+
+            async Task LoopAsync()
+            {
+                await near.ReceiveAsync(new byte[10]).ConfigureAwait(false);
+                Assert.True(PollerThread.IsCurrent);
+                own = TimeSlice.Current;
+                var other = new Thread(() => inherited = TimeSlice.Current);
+                other.Start();
+                other.Join();
+            }
+        });
+
+        // Earlier systems have no slice that can be asked for.
+        if (Environment.OSVersion.Version < new Version(6, 12)) return;
+        Assert.Equal(TimeSpan.FromMilliseconds(0.5), own);
+        Assert.NotEqual(own, inherited);
+    }
+
+    /// <summary>Again and again: whether work stays with the thread depends on whether another is idle, and that on the
+    /// tests beside this one.</summary>
+    private static Task UntilOnTheSameThreadAsync(Func<PolledSocket, PolledSocket, Task<bool>> tryAsync) =>
+        WithPairAsync(async (near, far) =>
+            await Eventually.TrueAsync(() => tryAsync(near, far), "it is done on the same thread"));
+
+    private static async Task WithPairAsync(Func<PolledSocket, PolledSocket, Task> useAsync)
+    {
+        (PolledSocket near, PolledSocket far) = await SocketPair.ConnectPolledAsync();
+        using (near)
+        using (far)
+            await useAsync(near, far);
+    }
+
+    private sealed class Work : IThreadPoolWorkItem
+    {
+        private readonly TaskCompletionSource _begun = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public Action Act { get; init; } = static () => { };
+
+        public Task Begun => _begun.Task;
+
+        public Task Done => _done.Task;
+
+        public int ThreadId { get; private set; }
+
+        public bool IsOnPool { get; private set; }
+
+        public void Execute()
+        {
+            ThreadId = Environment.CurrentManagedThreadId;
+            IsOnPool = Thread.CurrentThread.IsThreadPoolThread;
+            _begun.SetResult();
+            Act();
+            _done.SetResult();
+        }
+    }
+
+    /// <summary>What a continuation that brings no context of its own finds on its thread.</summary>
+    private sealed class ContextReader
+    {
+        private readonly TaskCompletionSource<string?> _seen = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public ContextReader(ValueTask<int> receiving, AsyncLocal<string?> context)
+        {
+            System.Runtime.CompilerServices.ValueTaskAwaiter<int> awaiter = receiving.GetAwaiter();
+            awaiter.UnsafeOnCompleted(() =>
+            {
+                ThreadId = Environment.CurrentManagedThreadId;
+                awaiter.GetResult();
+                _seen.SetResult(context.Value);
+            });
+        }
+
+        public Task<string?> Seen => _seen.Task;
+
+        public int ThreadId { get; private set; }
+    }
+}
