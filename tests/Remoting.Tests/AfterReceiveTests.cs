@@ -9,7 +9,9 @@ public sealed class AfterReceiveTests
     public async Task GivenNoReceiveLoop_WhenWorkIsQueued_ThenThePoolDoesIt()
     {
         var work = new Work();
-        AfterReceive.Queue(work);
+
+        // The test itself may be on a thread of the poller, by way of another test.
+        new Thread(() => AfterReceive.Queue(work)).Start();
         await work.Done.WaitAsync(Calls.Timeout);
         Assert.True(work.IsOnPool);
     }
@@ -89,6 +91,20 @@ public sealed class AfterReceiveTests
                 return work.ThreadId == thread;
             }
         });
+    }
+
+    [Fact]
+    public async Task GivenAClientThatIsDisposedByItsSink_WhenTheDisposerBlocksOnWork_ThenTheWorkIsDone()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        for (int i = 0; i < 20; i++)
+        {
+            RemotingClient client = server.NewClient();
+            await client.WaitConnectedAsync(CancellationToken.None);
+            var sink = new DisposingSink(client);
+            client.Invoke(Calls.Buffer([1]), ScriptedHandler.Echo, 1, Calls.Timeout, sink, 1, inlineAllowed: false);
+            Assert.True(await sink.WereDone.WaitAsync(Calls.Timeout));
+        }
     }
 
     [Fact]
@@ -181,6 +197,32 @@ public sealed class AfterReceiveTests
             _begun.SetResult();
             Act();
             _done.SetResult();
+        }
+    }
+
+    /// <summary>Disposes its client and stays on the thread on which that ends.</summary>
+    private sealed class DisposingSink(RemotingClient client) : IResponseSink
+    {
+        private readonly TaskCompletionSource<bool> _wereDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public Task<bool> WereDone => _wereDone.Task;
+
+        public void OnResponse(long token, ResponseFrame response)
+        {
+            response.Dispose();
+            var before = new Work();
+            AfterReceive.Queue(before);
+            _ = DisposeAsync(before);
+        }
+
+        public void OnFailure(long token, RemotingException exception) => _wereDone.TrySetException(exception);
+
+        private async Task DisposeAsync(Work before)
+        {
+            await client.DisposeAsync().ConfigureAwait(false);
+            var behind = new Work();
+            AfterReceive.Queue(behind);
+            _wereDone.SetResult(Task.WaitAll([before.Done, behind.Done], TimeSpan.FromSeconds(5)));
         }
     }
 

@@ -28,6 +28,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     private CancellationTokenRegistration _cancellation;
     private EQueueException? _fault;
     private bool _isWaiting;
+    private bool _isWakeDue;
     private bool _isClosed;
     private int _isRead;
 
@@ -160,10 +161,10 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
                 _answers.Enqueue(answer);
         }
 
-        if (isTaken)
-            Wake();
-        else
+        if (!isTaken)
             answer.Session.Release(answer);
+        else if (MustWake())
+            AfterReceive.Queue(this);
     }
 
     /// <summary>Reading ends with this, behind what was fetched before.</summary>
@@ -177,14 +178,19 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     /// <summary>Lets the waiting reader look again.</summary>
     public void Wake()
     {
+        if (MustWake())
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
+
+    private bool MustWake()
+    {
         lock (_gate)
         {
             if (!_isWaiting)
-                return;
+                return false;
             _isWaiting = false;
+            return _isWakeDue = true;
         }
-
-        AfterReceive.Queue(this);
     }
 
     /// <summary>Begins an enumeration; at most one at a time.</summary>
@@ -285,8 +291,19 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         }
     }
 
-    /// <summary>The waiting reader goes on.</summary>
-    void IThreadPoolWorkItem.Execute() => _wait.SetResult(true);
+    /// <summary>The waiting reader goes on; once, also where one that was given up was to be woken before.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        lock (_gate)
+        {
+            if (!_isWakeDue)
+                return;
+            _isWakeDue = false;
+            _isWaiting = false;
+        }
+
+        _wait.SetResult(true);
+    }
 
     bool IValueTaskSource<bool>.GetResult(short token) => _wait.GetResult(token);
 

@@ -51,8 +51,9 @@ public sealed partial class Producer
     /// </summary>
     /// <param name="topic">The topic.</param>
     /// <param name="message">Encoded before the call returns, unless it must wait: then a copy is kept.</param>
-    /// <param name="callback">Called once, on a thread of the pool (<see cref="ProducerOptions.InlineCompletions"/>:
-    /// the receiving one).</param>
+    /// <param name="callback">Called once, on a thread where it may block
+    /// (<see cref="ProducerOptions.InlineCompletions"/>: the receiving one). Callbacks of different batches may run at
+    /// the same time, and in another order than they were sent in.</param>
     /// <param name="state">Handed to the callback.</param>
     /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
     /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed,

@@ -107,7 +107,8 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             Hand();
     }
 
-    /// <summary>Many continuations take long and bring more to send: the receive loop's thread is not for them.</summary>
+    /// <summary>Many continuations take long and bring more to send: the receive loop's thread is not for
+    /// them.</summary>
     private void Hand()
     {
         if (_count <= FewMessages)

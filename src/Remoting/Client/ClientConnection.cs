@@ -139,16 +139,18 @@ internal sealed partial class ClientConnection : IHandshakeChannel
 
     private async Task RunAsync()
     {
+        Exception? cause = null;
         try
         {
             await ProcessAsync().ConfigureAwait(false);
-            Close(null);
         }
         catch (Exception exception)
         {
-            Close(exception);
+            cause = exception;
         }
 
+        PollerThread.Leave();
+        Close(cause);
         await Sender.WhenIdle().ConfigureAwait(false);
         _reader.Dispose();
         _wire.Dispose();

@@ -53,6 +53,7 @@ public sealed partial class ServerConnection
             Close(exception);
         }
 
+        PollerThread.Leave();
         await _sender.WhenIdle().ConfigureAwait(false);
         _reader.Dispose();
         _wire.Dispose();

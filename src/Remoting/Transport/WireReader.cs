@@ -150,7 +150,7 @@ internal sealed class WireReader : PipeReader
 
             // Memory beyond the bound is for one frame: it is given back as soon as that has been read.
             if (_isBeyond) room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
-            if (_wire.IsBare && !_isBusy) _peer.Spin(_wire);
+            if (_wire.IsBare && !_isBusy && !PollerThread.HasKept) _peer.Spin(_wire);
             long began = Stopwatch.GetTimestamp();
             int received = await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false);
             _peer.Note(Stopwatch.GetElapsedTime(began));

@@ -1,8 +1,10 @@
 namespace EQueue.Remoting;
 
-/// <summary>How often something came within the moment for which a thread looks before it has the system asked.</summary>
-/// <remarks>Looking takes the core from whoever has work for it, and spares a sleep and a wake-up when something comes. A
-/// peer that sends ten thousand times a second, evenly, never comes within that moment.</remarks>
+/// <summary>How often something came within the moment for which a thread looks before it has the system
+/// asked.</summary>
+/// <remarks>Looking takes the core from whoever has work for it, and spares a sleep and a wake-up when something comes.
+/// A peer that sends ten thousand times a second, evenly, never comes within that moment. Rarely two threads note
+/// something at once; then one of the notes is lost.</remarks>
 internal struct LookRecord
 {
     private const int Most = 32;

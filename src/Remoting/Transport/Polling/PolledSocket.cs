@@ -39,8 +39,7 @@ internal sealed class PolledSocket : IDisposable
     /// <summary>What the poller calls it, once somebody has waited.</summary>
     public ulong Name { get; private set; }
 
-    /// <summary>Whether it pays to look for more a moment before it is waited for. Of the thread that is at the
-    /// socket.</summary>
+    /// <summary>Whether it pays to look for more a moment before it is waited for.</summary>
     public ref LookRecord Looks => ref _looks;
 
     /// <summary>Whether what came last was little. Of the thread that is at the socket.</summary>

@@ -69,6 +69,17 @@ internal sealed class PollerThread
         return true;
     }
 
+    /// <summary>Whether the calling thread keeps work.</summary>
+    public static bool HasKept => _ofThread is { _kept: not null };
+
+    /// <summary>A receive loop has ended. Whoever awaits that goes on on the calling thread, for as long as he likes:
+    /// work is neither kept behind him nor for him.</summary>
+    public static void Leave()
+    {
+        PassOn();
+        if (_ofThread is { } thread) thread._socket = null;
+    }
+
     /// <summary>The socket gave more: what the calling thread keeps does not wait for that.</summary>
     public static void PassOn()
     {
@@ -110,9 +121,14 @@ internal sealed class PollerThread
     private void RunKept()
     {
         if (_kept is not { } work) return;
+        if (_poller.IsCrowded)
+        {
+            PassOn();
+            return;
+        }
+
         _kept = null;
-        if (_context is null) work.Execute();
-        else ExecutionContext.Run(_context, static work => ((IThreadPoolWorkItem)work!).Execute(), work);
+        ExecutionContext.Run(_context!, static work => ((IThreadPoolWorkItem)work!).Execute(), work);
     }
 
     /// <summary>Looks for what is awaited a moment before the system is asked to tell.</summary>
@@ -121,9 +137,10 @@ internal sealed class PollerThread
         long began = Stopwatch.GetTimestamp();
         while (!wait.TryEnd(isTold: false))
         {
-            if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > LongestSpin)
+            bool isOver = Stopwatch.GetElapsedTime(began) > LongestSpin;
+            if (isOver) socket.Looks.Note(isThere: false);
+            if (isOver || _poller.IsCrowded)
             {
-                socket.Looks.Note(isThere: false);
                 wait.AskOrFail();
                 return;
             }

@@ -21,7 +21,7 @@ internal sealed class SocketPoller
     private const int SpareThreadMs = 10_000;
     private const int StuckMs = 20;
 
-    /// <summary>Long enough for bursts; short beside those whom a thread that was woken would have to wait for.</summary>
+    /// <summary>Long enough for bursts; short beside those for which a thread that was woken would wait.</summary>
     private static readonly TimeSpan Slice = TimeSpan.FromMilliseconds(0.5);
 
     private static readonly int Threads = Math.Max(2, Environment.ProcessorCount);
@@ -168,17 +168,14 @@ internal sealed class SocketPoller
             _watch.Change(StuckMs, Timeout.Infinite);
     }
 
-    /// <summary>Looks for threads that are stuck, again and again while none is idle.</summary>
+    /// <summary>Looks for threads that are stuck, once none was idle, and again and again while none is.</summary>
     private void Watch()
     {
-        int missing = 0;
-        if (IsCrowded)
+        int missing;
+        lock (_lock)
         {
-            lock (_lock)
-            {
-                int free = _threads.Count(thread => !thread.IsAtTurnFor(TimeSpan.FromMilliseconds(StuckMs)));
-                missing = Math.Min(Threads - free, MaxThreads - _threads.Count);
-            }
+            int free = _threads.Count(thread => !thread.IsAtTurnFor(TimeSpan.FromMilliseconds(StuckMs)));
+            missing = Math.Min(Threads - free, MaxThreads - _threads.Count);
         }
 
         while (missing-- > 0 && TryAddThread())

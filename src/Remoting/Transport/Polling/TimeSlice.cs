@@ -2,10 +2,11 @@ using System.Runtime.InteropServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>How long a thread wants to run at a time: sched_setattr(2) of Linux, with the numbers of x64 and arm64.</summary>
+/// <summary>How long a thread wants to run at a time: sched_setattr(2) of Linux, with the numbers of x64 and
+/// arm64.</summary>
 /// <remarks>From Linux 6.12 on <c>sched_runtime</c> of an ordinary thread is its slice, 0.1 to 100 ms. A thread with a
-/// shorter one than that which runs need not wait, when it wakes up, until the other's is over (about 3 ms); its share of
-/// the core is the same. Earlier systems take no notice.</remarks>
+/// shorter one than that which runs need not wait, when it wakes up, until the other's is over (about 3 ms); its share
+/// of the core is the same. Earlier systems take no notice.</remarks>
 internal static unsafe partial class TimeSlice
 {
     private const uint OrdinaryPolicy = 0;
