@@ -132,35 +132,6 @@ public sealed class AfterReceiveTests
         });
     }
 
-    [Fact]
-    public async Task GivenAThreadOfThePoller_WhenItsSliceIsAsked_ThenItIsShortAndNotInherited()
-    {
-        TimeSpan own = TimeSpan.Zero;
-        TimeSpan inherited = TimeSpan.Zero;
-        await UntilOnTheSameThreadAsync(async (near, far) =>
-        {
-            Task loop = LoopAsync();
-            await far.SendAsync(new byte[] { 1 });
-            await loop.WaitAsync(Calls.Timeout);
-            return true;
-
-            async Task LoopAsync()
-            {
-                await near.ReceiveAsync(new byte[10]).ConfigureAwait(false);
-                Assert.True(PollerThread.IsCurrent);
-                own = TimeSlice.Current;
-                var other = new Thread(() => inherited = TimeSlice.Current);
-                other.Start();
-                other.Join();
-            }
-        });
-
-        // Earlier systems have no slice that can be asked for.
-        if (Environment.OSVersion.Version < new Version(6, 12)) return;
-        Assert.Equal(TimeSpan.FromMilliseconds(0.5), own);
-        Assert.NotEqual(own, inherited);
-    }
-
     /// <summary>Again and again: whether work stays with the thread depends on whether another is idle, and that on the
     /// tests beside this one.</summary>
     private static Task UntilOnTheSameThreadAsync(Func<PolledSocket, PolledSocket, Task<bool>> tryAsync) =>

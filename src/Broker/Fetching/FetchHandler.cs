@@ -9,8 +9,7 @@ namespace EQueue.Broker;
 /// <summary>Takes fetch requests and keeps their sessions; how a session is answered stands beside (Serve).</summary>
 /// <remarks>
 /// A request that finds something is answered on the receive loop. One that finds nothing is parked without a thread:
-/// the store's signal or the wheel takes it up again on a thread of the pool, or on that of the receive loop whose
-/// request was stored, behind it.
+/// the store's signal or the wheel takes it up again on a thread of the pool.
 /// </remarks>
 internal sealed partial class FetchHandler : IDisposable
 {

@@ -107,11 +107,11 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             Hand();
     }
 
-    /// <summary>Many continuations take long and bring more to send: the receive loop's thread is not for
-    /// them.</summary>
+    /// <summary>Many continuations take long and bring more to send: the receive loop's thread is not for them. What
+    /// failed may have failed on any thread, also on one that waits for the outcome.</summary>
     private void Hand()
     {
-        if (_count <= FewMessages)
+        if (_failure is null && _count <= FewMessages)
             AfterReceive.Queue(this);
         else
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);

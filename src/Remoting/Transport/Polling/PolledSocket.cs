@@ -18,7 +18,6 @@ internal sealed class PolledSocket : IDisposable
     private readonly Socket _socket;
     private readonly ReceiveWait _receive;
     private readonly SendWait _send;
-    private LookRecord _looks = new();
     private uint _asked;
     private int _lastReceived;
     private bool _isKnown;
@@ -38,9 +37,6 @@ internal sealed class PolledSocket : IDisposable
 
     /// <summary>What the poller calls it, once somebody has waited.</summary>
     public ulong Name { get; private set; }
-
-    /// <summary>Whether it pays to look for more a moment before it is waited for.</summary>
-    public ref LookRecord Looks => ref _looks;
 
     /// <summary>Whether what came last was little. Of the thread that is at the socket.</summary>
     public bool IsQuiet => _lastReceived < QuietBytes;

@@ -108,7 +108,7 @@ internal sealed class PollerThread
         while (_deferred is { } wait)
         {
             _deferred = null;
-            if (_kept is null && socket.Looks.AreWorthwhile) GoOnSoon(socket, wait);
+            if (_kept is null) GoOnSoon(wait);
             else wait.AskOrFail();
         }
 
@@ -132,14 +132,12 @@ internal sealed class PollerThread
     }
 
     /// <summary>Looks for what is awaited a moment before the system is asked to tell.</summary>
-    private void GoOnSoon(PolledSocket socket, SocketWait wait)
+    private void GoOnSoon(SocketWait wait)
     {
         long began = Stopwatch.GetTimestamp();
         while (!wait.TryEnd(isTold: false))
         {
-            bool isOver = Stopwatch.GetElapsedTime(began) > LongestSpin;
-            if (isOver) socket.Looks.Note(isThere: false);
-            if (isOver || _poller.IsCrowded)
+            if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > LongestSpin)
             {
                 wait.AskOrFail();
                 return;
@@ -147,7 +145,5 @@ internal sealed class PollerThread
 
             Thread.Yield();
         }
-
-        socket.Looks.Note(isThere: true);
     }
 }

@@ -21,9 +21,6 @@ internal sealed class SocketPoller
     private const int SpareThreadMs = 10_000;
     private const int StuckMs = 20;
 
-    /// <summary>Long enough for bursts; short beside those for which a thread that was woken would wait.</summary>
-    private static readonly TimeSpan Slice = TimeSpan.FromMilliseconds(0.5);
-
     private static readonly int Threads = Math.Max(2, Environment.ProcessorCount);
 
     private readonly Lock _lock = new();
@@ -136,7 +133,6 @@ internal sealed class SocketPoller
     private void Run(PollerThread thread)
     {
         thread.Claim();
-        TimeSlice.Ask(Slice);
         while (true)
         {
             int count = EpollCalls.Wait(_epoll, thread.PatienceMs, out uint events, out ulong name);
