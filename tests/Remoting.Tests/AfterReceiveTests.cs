@@ -22,21 +22,11 @@ public sealed class AfterReceiveTests
         await UntilOnTheSameThreadAsync(async (near, far) =>
         {
             var work = new Work();
-            Task<bool> loop = LoopAsync();
+            Task<(int First, int Second)> loop = LeaveWorkAsync(near, work);
             await far.SendAsync(new byte[] { 1 });
             await work.Done.WaitAsync(Calls.Timeout);
             await far.SendAsync(new byte[] { 2 });
-            return await loop.WaitAsync(Calls.Timeout);
-
-            async Task<bool> LoopAsync()
-            {
-                byte[] room = new byte[10];
-                await near.ReceiveAsync(room).ConfigureAwait(false);
-                int thread = Environment.CurrentManagedThreadId;
-                AfterReceive.Queue(work);
-                await near.ReceiveAsync(room).ConfigureAwait(false);
-                return work.ThreadId == thread;
-            }
+            return work.ThreadId == (await loop.WaitAsync(Calls.Timeout)).First;
         });
     }
 
@@ -71,25 +61,15 @@ public sealed class AfterReceiveTests
         {
             using var open = new ManualResetEventSlim();
             var work = new Work { Act = () => Assert.True(open.Wait(Calls.Timeout)) };
-            Task<bool> loop = LoopAsync();
+            Task<(int First, int Second)> loop = LeaveWorkAsync(near, work);
             await far.SendAsync(new byte[] { 1 });
             await work.Begun.WaitAsync(Calls.Timeout);
             await far.SendAsync(new byte[] { 2 });
-            bool isSame = await loop.WaitAsync(Calls.Timeout);
+            (int first, int second) = await loop.WaitAsync(Calls.Timeout);
+            Assert.NotEqual(work.ThreadId, second);
             open.Set();
             await work.Done.WaitAsync(Calls.Timeout);
-            return isSame;
-
-            async Task<bool> LoopAsync()
-            {
-                byte[] room = new byte[10];
-                await near.ReceiveAsync(room).ConfigureAwait(false);
-                int thread = Environment.CurrentManagedThreadId;
-                AfterReceive.Queue(work);
-                await near.ReceiveAsync(room).ConfigureAwait(false);
-                Assert.NotEqual(work.ThreadId, Environment.CurrentManagedThreadId);
-                return work.ThreadId == thread;
-            }
+            return work.ThreadId == first;
         });
     }
 
@@ -130,6 +110,18 @@ public sealed class AfterReceiveTests
                 return reader.ThreadId == first.ThreadId;
             }
         });
+    }
+
+    /// <summary>A loop that receives twice and leaves work behind the first.</summary>
+    /// <returns>On which thread it went on each time.</returns>
+    private static async Task<(int First, int Second)> LeaveWorkAsync(PolledSocket near, Work work)
+    {
+        byte[] room = new byte[10];
+        await near.ReceiveAsync(room).ConfigureAwait(false);
+        int first = Environment.CurrentManagedThreadId;
+        AfterReceive.Queue(work);
+        await near.ReceiveAsync(room).ConfigureAwait(false);
+        return (first, Environment.CurrentManagedThreadId);
     }
 
     /// <summary>Again and again: whether work stays with the thread depends on whether another is idle, and that on the
