@@ -2,8 +2,6 @@ namespace EQueue.Remoting.Tests;
 
 public sealed class InFlightRingTests
 {
-    private static readonly FrameHeader Header = new(FrameHeader.Size, 1, 1, FrameFlags.Response, 1, 0);
-
     [Fact]
     public void GivenAnswersOfABurst_WhenDelivered_ThenTheirSlotsAreFreeBeforeAnySinkIsCalled()
     {
@@ -51,6 +49,60 @@ public sealed class InFlightRingTests
         Assert.IsType<InvalidOperationException>(Assert.Single(failures));
     }
 
+    [Fact]
+    public async Task GivenAwaitedCallsInABurst_WhenDelivered_ThenAllAreOverBeforeTheFirstAwaiterGoesOn()
+    {
+        var ring = new InFlightRing(8, exception => throw exception);
+        var burst = new AnswerBurst(ring);
+        using var goneOn = new ManualResetEventSlim();
+        (uint firstId, ValueTask<ResponseFrame> first) = TakeAwaited(ring);
+        (uint lastId, ValueTask<ResponseFrame> last) = TakeAwaited(ring);
+        var late = new LateSink(goneOn, () => last.IsCompleted);
+        Assert.True(ring.TryTake(late, 0, ring, long.MaxValue, out uint lateId, out _));
+        Task awaiting = AwaitAsync(first, goneOn);
+        End(ring, burst, firstId);
+        End(ring, burst, lastId);
+        End(ring, burst, lateId);
+        Assert.False(first.IsCompleted);
+        burst.Deliver();
+        await awaiting.WaitAsync(TimeSpan.FromSeconds(10), TestContext.Current.CancellationToken);
+        Assert.False(late.HasGoneOn, "The first awaiter went on while the burst was being delivered.");
+        Assert.True(late.IsLastOver);
+        await last;
+    }
+
+    [Fact]
+    public async Task GivenAnAwaiterWithContexts_WhenItsCallEnds_ThenItGoesOnInThem()
+    {
+        var ring = new InFlightRing(8, exception => throw exception);
+        (uint id, ValueTask<ResponseFrame> call) = TakeAwaited(ring);
+        var place = new AsyncLocal<string> { Value = "of the awaiter" };
+        var context = new NotingContext();
+        var seen = new TaskCompletionSource<string?>();
+        SynchronizationContext? before = SynchronizationContext.Current;
+        SynchronizationContext.SetSynchronizationContext(context);
+        call.GetAwaiter().OnCompleted(() => seen.SetResult(place.Value));
+        SynchronizationContext.SetSynchronizationContext(before);
+        place.Value = "of who ends it";
+        ring.Fail(id, Failures.TimedOut("Planted."));
+        Task<string?> inTime = seen.Task.WaitAsync(TimeSpan.FromSeconds(10), TestContext.Current.CancellationToken);
+        Assert.Equal("of the awaiter", await inTime);
+        Assert.Equal(1, context.PostCount);
+        await Assert.ThrowsAsync<RemotingException>(async () => await call);
+    }
+
+    private static async Task AwaitAsync(ValueTask<ResponseFrame> call, ManualResetEventSlim goneOn)
+    {
+        await call.ConfigureAwait(false);
+        goneOn.Set();
+    }
+
+    private static (uint Id, ValueTask<ResponseFrame> Call) TakeAwaited(InFlightRing ring)
+    {
+        Assert.True(ring.TryTake(null, 0, ring, long.MaxValue, out uint id, out PendingCall? call));
+        return (id, call!.Watch(id, CancellationToken.None));
+    }
+
     private static uint[] TakeMany(InFlightRing ring, IResponseSink sink, int count) =>
         [.. Enumerable.Range(0, count).Select(token => Take(ring, sink, token))];
 
@@ -64,7 +116,36 @@ public sealed class InFlightRingTests
     {
         Assert.True(ring.TryDisarm(id, out InFlightRing.Ending ending));
         Assert.False(ring.TryDisarm(id, out _));
-        burst.Add(id, ending, new ResponseFrame(Header, ReadOnlyMemory<byte>.Empty, null, 0, 0));
+        burst.Add(id, ending, default);
+    }
+
+    /// <summary>Gives an awaiter that goes on too soon the time to do so.</summary>
+    private sealed class LateSink(ManualResetEventSlim goneOn, Func<bool> isOver) : IResponseSink
+    {
+        public bool HasGoneOn { get; private set; }
+
+        public bool IsLastOver { get; private set; }
+
+        public void OnResponse(long token, ResponseFrame response)
+        {
+            HasGoneOn = goneOn.Wait(TimeSpan.FromMilliseconds(300));
+            IsLastOver = isOver();
+        }
+
+        public void OnFailure(long token, RemotingException exception) => throw exception;
+    }
+
+    private sealed class NotingContext : SynchronizationContext
+    {
+        private int _postCount;
+
+        public int PostCount => Volatile.Read(ref _postCount);
+
+        public override void Post(SendOrPostCallback d, object? state)
+        {
+            Interlocked.Increment(ref _postCount);
+            ThreadPool.QueueUserWorkItem(_ => d(state));
+        }
     }
 
     private sealed class Sink(InFlightRing ring) : IResponseSink

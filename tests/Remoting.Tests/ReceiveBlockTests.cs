@@ -2,14 +2,12 @@ namespace EQueue.Remoting.Tests;
 
 public sealed class ReceiveBlockTests
 {
-    private static readonly FrameHeader Header = new(32, 1, 1, FrameFlags.Response, 1, 0);
-
     [Fact]
     public void GivenLeaseDisposedTwice_WhenAnotherIsOut_ThenTheBlockIsStillHeld()
     {
         ReceiveBlock block = ReceiveBlock.Rent(8000);
-        ResponseFrame first = block.Lease(Header, 0, 16);
-        ResponseFrame second = block.Lease(Header, 16, 16);
+        ResponseFrame first = LeaseAt(block, 0, 1);
+        ResponseFrame second = LeaseAt(block, 17, 16);
         ResponseFrame copy = first;
         first.Dispose();
         copy.Dispose();
@@ -24,10 +22,10 @@ public sealed class ReceiveBlockTests
     public void GivenStaleLease_WhenTheBlockServesAnotherReader_ThenDisposingItTakesNothingAway()
     {
         ReceiveBlock block = ReceiveBlock.Rent(8000);
-        ResponseFrame stale = block.Lease(Header, 0, 16);
+        ResponseFrame stale = LeaseAt(block, 0, 16);
         stale.Dispose();
         block.Restart();
-        ResponseFrame current = block.Lease(Header, 0, 16);
+        ResponseFrame current = LeaseAt(block, 0, 16);
         stale.Dispose();
         Assert.False(block.IsUnshared);
         current.Dispose();
@@ -35,16 +33,46 @@ public sealed class ReceiveBlockTests
         block.Release();
     }
 
-    [Fact]
-    public void GivenMoreTinyFramesThanTickets_WhenLeased_ThenEachKeepsItsBytes()
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(15)]
+    public void GivenABlockFullOfTheSmallestFrames_WhenLeased_ThenEachIsItselfAndEndsOnce(int payloadBytes)
     {
         ReceiveBlock block = ReceiveBlock.Rent(512);
-        block.Array.AsSpan().Fill(5);
         var leases = new List<ResponseFrame>();
-        for (int i = 0; i < 40; i++) leases.Add(block.Lease(Header, i, 1));
-        Assert.All(leases, lease => Assert.Equal(5, lease.Payload.Span[0]));
-        foreach (ResponseFrame lease in leases) lease.Dispose();
+        int frameBytes = FrameHeader.Size + payloadBytes;
+        for (int at = 0; at + frameBytes <= block.Array.Length; at += frameBytes)
+            leases.Add(LeaseAt(block, at, payloadBytes));
+        for (int i = 0; i < leases.Count; i++)
+        {
+            Assert.Equal((uint)i * (uint)frameBytes, leases[i].Header.CorrelationId);
+            Assert.Equal(payloadBytes, leases[i].Payload.Length);
+            Assert.All(leases[i].Payload.ToArray(), value => Assert.Equal((byte)(i * frameBytes), value));
+        }
+
+        foreach (ResponseFrame lease in leases.SkipLast(1).Concat(leases.SkipLast(1))) lease.Dispose();
+        Assert.False(block.IsUnshared);
+        leases[^1].Dispose();
         Assert.True(block.IsUnshared);
         block.Release();
+    }
+
+    [Fact]
+    public void GivenNoFrame_WhenAsked_ThenItIsEmptyAndDisposingItDoesNothing()
+    {
+        ResponseFrame none = default;
+        Assert.Equal(default, none.Header);
+        Assert.True(none.Payload.IsEmpty);
+        none.Dispose();
+    }
+
+    /// <summary>Puts a frame whose correlation id is its place into the block.</summary>
+    private static ResponseFrame LeaseAt(ReceiveBlock block, int at, int payloadBytes)
+    {
+        Span<byte> frame = block.Array.AsSpan(at, FrameHeader.Size + payloadBytes);
+        frame.Fill((byte)at);
+        new FrameHeader((uint)frame.Length, 1, 1, FrameFlags.Response, (uint)at, 0).Write(frame);
+        return block.Lease(at);
     }
 }

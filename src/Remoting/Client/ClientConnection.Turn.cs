@@ -27,6 +27,13 @@ internal sealed partial class ClientConnection
         if (Interlocked.CompareExchange(ref _turn, CallersTurn, FreeTurn) == FreeTurn) ReceiveFor(call, timeout);
     }
 
+    /// <summary>Notes whether the last answer was a blocking call's. Written only when that changes: who calls reads
+    /// what lies beside it.</summary>
+    private void NoteTurn(bool isCalledInTurn)
+    {
+        if (_isCalledInTurn != isCalledInTurn) _isCalledInTurn = isCalledInTurn;
+    }
+
     /// <summary>The loop's wait for something to read. After the answer to a lone blocking call it lets the turn go,
     /// and waits until it is the loop's again.</summary>
     private async ValueTask<bool> FillAsync()

@@ -186,7 +186,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         {
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
             if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending)) return;
-            _isCalledInTurn = ending.Sink is BlockingCall;
+            NoteTurn(ending.Sink is BlockingCall);
             _burst.Add(header.CorrelationId, ending, _reader.Lease(header, payload));
         }
         else if (!header.IsOneway)

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Numerics;
 
 namespace EQueue.Remoting;
@@ -23,11 +22,11 @@ internal sealed class InFlightRing
     private readonly Action<Exception> _onSinkFailed;
     private readonly int _maxSlots;
     private readonly int _indexBits;
-    private Slot[] _slots = [];
+    private PendingCall[] _slots = [];
     private TaskCompletionSource? _whenFree;
     private long _earliestDeadline = long.MaxValue;
-    private uint _takenCount;
-    private uint _freedCount;
+    private PaddedCount _taken;
+    private PaddedCount _ended;
 
     /// <param name="maxSlots">Requests at a time: a power of two.</param>
     /// <param name="onSinkFailed">Told when a sink throws.</param>
@@ -43,8 +42,8 @@ internal sealed class InFlightRing
     {
         get
         {
-            uint freed = Volatile.Read(ref _freedCount);
-            return (int)(Volatile.Read(ref _takenCount) - freed);
+            int ended = Volatile.Read(ref _ended.Value);
+            return unchecked(Volatile.Read(ref _taken.Value) - ended);
         }
     }
 
@@ -68,27 +67,18 @@ internal sealed class InFlightRing
             if (_free.Count <= _slots.Length / 2) Grow();
             if (_free.Count == 0) return false;
             int index = _free.Dequeue();
-            Slot slot = _slots[index];
-            slot.UseCount = NextUse(slot.UseCount);
-            id = (slot.UseCount << _indexBits) | (uint)index;
+            PendingCall slot = _slots[index];
             if (sink is null)
             {
-                if (slot.Call is null || !slot.Call.TryTake())
-                {
-                    slot.Call = new PendingCall(this);
-                    slot.Call.TryTake();
-                }
-
-                call = slot.Call;
+                if (!slot.TryTake()) slot = ReplaceAt(index);
+                sink = call = slot;
             }
 
-            slot.Sink = sink ?? slot.Call;
-            slot.Token = token;
-            slot.Owner = owner;
-            slot.Deadline = deadline;
+            uint useCount = NextUse(slot.UseCount);
+            id = (useCount << _indexBits) | (uint)index;
             if (deadline < _earliestDeadline) Volatile.Write(ref _earliestDeadline, deadline);
-            Volatile.Write(ref _takenCount, _takenCount + 1);
-            Volatile.Write(ref slot.ArmedId, id);
+            Volatile.Write(ref _taken.Value, unchecked(_taken.Value + 1));
+            slot.Arm(useCount, id, sink, token, owner, deadline);
             return true;
         }
     }
@@ -104,19 +94,11 @@ internal sealed class InFlightRing
     /// <summary>The same, but the slot is not free until <see cref="Free"/>.</summary>
     public bool TryDisarm(uint id, out Ending ending)
     {
-        Slot[] slots = Volatile.Read(ref _slots);
+        PendingCall[] slots = Volatile.Read(ref _slots);
         int index = IndexOf(id);
-        if (id == 0 || index >= slots.Length || !slots[index].TryDisarm(id))
-        {
-            ending = default;
-            return false;
-        }
-
-        Slot slot = slots[index];
-        ending = new Ending(slot.Sink!, slot.Token);
-        slot.Sink = null;
-        slot.Owner = null;
-        return true;
+        if (id != 0 && index < slots.Length) return slots[index].TryDisarm(id, out ending);
+        ending = default;
+        return false;
     }
 
     /// <summary>The slots of these ids, all disarmed, may be taken again.</summary>
@@ -126,7 +108,7 @@ internal sealed class InFlightRing
         lock (_freeingLock)
         {
             foreach (uint id in ids) _freed.Add(IndexOf(id));
-            Volatile.Write(ref _freedCount, _freedCount + (uint)ids.Length);
+            Volatile.Write(ref _ended.Value, unchecked(_ended.Value + ids.Length));
             (whenFree, _whenFree) = (_whenFree, null);
         }
 
@@ -169,9 +151,9 @@ internal sealed class InFlightRing
     public void FailAll(object? owner, Func<RemotingException> makeException)
     {
         if (InFlight == 0) return;
-        foreach (Slot slot in Volatile.Read(ref _slots))
+        foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
-            uint id = Volatile.Read(ref slot.ArmedId);
+            uint id = slot.ArmedId;
             if (id != 0 && (owner is null || ReferenceEquals(slot.Owner, owner))) Fail(id, makeException());
         }
     }
@@ -183,10 +165,10 @@ internal sealed class InFlightRing
         if (now < Volatile.Read(ref _earliestDeadline)) return;
         lock (_lock) _earliestDeadline = long.MaxValue;
         long earliest = long.MaxValue;
-        foreach (Slot slot in Volatile.Read(ref _slots))
+        foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
-            uint id = Volatile.Read(ref slot.ArmedId);
-            long deadline = Volatile.Read(ref slot.Deadline);
+            uint id = slot.ArmedId;
+            long deadline = slot.Deadline;
             if (id == 0) continue;
             if (deadline > now) earliest = Math.Min(earliest, deadline);
             else Fail(id, Failures.TimedOut("no answer before the request's deadline"));
@@ -227,15 +209,24 @@ internal sealed class InFlightRing
         int count = Math.Min(Math.Max(old * 2, FirstSlotCount), _maxSlots);
         if (count == old) return;
 
-        var grown = new Slot[count];
+        var grown = new PendingCall[count];
         _slots.CopyTo(grown, 0);
         for (int i = old; i < count; i++)
         {
-            grown[i] = new Slot();
+            grown[i] = new PendingCall(this);
             _free.Enqueue(i);
         }
 
         Volatile.Write(ref _slots, grown);
+    }
+
+    /// <summary>Nobody has taken the last result there, and perhaps nobody will.</summary>
+    private PendingCall ReplaceAt(int index)
+    {
+        PendingCall slot = PendingCall.InPlaceOf(_slots[index], this);
+        slot.TryTake();
+        Volatile.Write(ref _slots[index], slot);
+        return slot;
     }
 
     private uint NextUse(uint useCount)
@@ -246,21 +237,4 @@ internal sealed class InFlightRing
 
     /// <summary>Whom to tell that a call is over.</summary>
     internal readonly record struct Ending(IResponseSink Sink, long Token);
-
-    private sealed class Slot
-    {
-        public uint ArmedId;
-        public uint UseCount;
-        public long Token;
-        public long Deadline;
-        public object? Owner;
-        public IResponseSink? Sink;
-        public PendingCall? Call;
-
-        public bool TryDisarm(uint id)
-        {
-            Debug.Assert(id != 0, "0 is not armed.");
-            return Interlocked.CompareExchange(ref ArmedId, 0, id) == id;
-        }
-    }
 }

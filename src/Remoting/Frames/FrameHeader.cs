@@ -91,13 +91,16 @@ public readonly record struct FrameHeader(
         }
 
         fault = FrameFault.None;
-        header = new FrameHeader(
-            length,
-            source[4],
-            source[5],
-            (FrameFlags)flags,
-            BinaryPrimitives.ReadUInt32LittleEndian(source[8..]),
-            BinaryPrimitives.ReadUInt16LittleEndian(source[12..]));
+        header = Read(source);
         return true;
     }
+
+    /// <summary>Reads a header that was checked before.</summary>
+    internal static FrameHeader Read(ReadOnlySpan<byte> source) => new(
+        BinaryPrimitives.ReadUInt32LittleEndian(source),
+        source[4],
+        source[5],
+        (FrameFlags)BinaryPrimitives.ReadUInt16LittleEndian(source[6..]),
+        BinaryPrimitives.ReadUInt32LittleEndian(source[8..]),
+        BinaryPrimitives.ReadUInt16LittleEndian(source[12..]));
 }

@@ -71,15 +71,14 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         return true;
     }
 
-    /// <summary>The payload of the frame that was read last, valid until the lease ends.</summary>
+    /// <summary>The frame that was read last, valid until the lease ends.</summary>
     public ResponseFrame Lease(FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        if (_wireInput is not null) return _wireInput.Lease(header, _readBytes - header.PayloadBytes);
-        ReceiveBlock block = ReceiveBlock.Rent(payload.Length);
-        payload.CopyTo(block.Array);
-        ResponseFrame lease = block.Lease(header, 0, payload.Length);
-        block.Release();
-        return lease;
+        if (_wireInput is not null) return _wireInput.Lease(_readBytes - (int)header.Length);
+        byte[] frame = new byte[header.Length];
+        header.Write(frame);
+        payload.CopyTo(frame.AsMemory(FrameHeader.Size));
+        return new ResponseFrame(frame);
     }
 
     /// <summary>Lets go of the input.</summary>

@@ -5,10 +5,7 @@ namespace EQueue.Remoting;
 /// <content>The receive loop: reads frames and hands them to the handler, one after the other.</content>
 public sealed partial class ServerConnection
 {
-    private const int ReceivesPerBurst = 4;
-
-    /// <summary>Whole bursts: no answer is held while others have their turn.</summary>
-    private const int ReceivesPerTurn = 16 * ReceivesPerBurst;
+    private const int ReceivesPerTurn = 64;
 
     private bool _isHandlerConnected;
     private bool _isSecured;
@@ -70,48 +67,38 @@ public sealed partial class ServerConnection
         _handler.OnConnected(this);
         _isHandlerConnected = true;
         _isInHandler = false;
-        try
-        {
-            while (await FillAsync().ConfigureAwait(false)) await HandleFramesAsync().ConfigureAwait(false);
-        }
-        finally
-        {
-            EndBurst();
-        }
+        while (await _reader.FillAsync().ConfigureAwait(false)) await HandleFramesAsync().ConfigureAwait(false);
     }
 
-    /// <summary>Waits for frames. Answers that are held do not wait with it.</summary>
-    private ValueTask<bool> FillAsync()
-    {
-        ValueTask<bool> filling = _reader.FillAsync();
-        if (!filling.IsCompleted) EndBurst();
-        return filling;
-    }
-
-    /// <summary>Handles the frames at hand. Their answers leave behind them, but while requests stream in without a
-    /// pause those to several receives leave together.</summary>
+    /// <summary>Handles the frames at hand. Their answers leave together behind them.</summary>
     private async ValueTask HandleFramesAsync()
     {
         _hasReceived = true;
         if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
         bool hasFrame = false;
         BeginBurst();
-        while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
+        try
         {
-            hasFrame = true;
-            if (IsDraining) continue;
-            ValueTask handling = DispatchAsync(header, payload);
-            if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
-            await PauseAsync(handling).ConfigureAwait(false);
-        }
+            while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
+            {
+                hasFrame = true;
+                if (IsDraining) continue;
+                ValueTask handling = DispatchAsync(header, payload);
+                if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
+                await PauseAsync(handling).ConfigureAwait(false);
+            }
 
-        NotePartialFrame(hasFrame);
-        _receives++;
-        if (!_input.IsBusy || _receives % ReceivesPerBurst == 0) EndBurst();
+            NotePartialFrame(hasFrame);
+        }
+        finally
+        {
+            // Also what was answered before a frame that ends the connection.
+            EndBurst();
+        }
 
         // A peer that is always faster than this loop must not keep a pool thread that others wait for. The poller's
         // threads see to that themselves.
-        if (_receives % ReceivesPerTurn == 0 && !PollerThread.IsCurrent && ThreadPool.PendingWorkItemCount > 0)
+        if (++_receives % ReceivesPerTurn == 0 && !PollerThread.IsCurrent && ThreadPool.PendingWorkItemCount > 0)
             await Task.Yield();
     }
 

@@ -14,6 +14,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private const int MaxInlineRounds = 2;
     private const int GatheredBytes = 64 * 1024;
     private const int GatheringSpins = 40;
+    private const int LateFrames = 400;
 
     private static readonly TimeSpan LongestGathering = TimeSpan.FromMicroseconds(30);
 
@@ -30,6 +31,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private long _queuedBytes;
     private long _stalledSince;
     private DrainState _drain;
+    private int _waitingFrames;
     private bool _isAtPool;
     private bool _isCorked;
     private bool _isClosed;
@@ -39,7 +41,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <param name="time">Measures how long the wire has taken nothing.</param>
     /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
     /// <param name="callersHelp">Whether a drain for which the pool has no thread is taken over by whoever has queued
-    /// much meanwhile.</param>
+    /// many frames meanwhile.</param>
     public FrameSender(
         Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp)
     {
@@ -227,10 +229,10 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Whether whoever queues so many bytes takes over a drain for which the pool has no thread: much has been
-    /// queued since. What comes in large frames has its own rhythm. Under the lock.</summary>
+    /// <summary>Whether whoever queues so many bytes takes over a drain for which the pool has no thread: many frames
+    /// were queued since, so it is late. What comes in large frames has its own rhythm. Under the lock.</summary>
     private bool MustHelp(int bytes) => _callersHelp
-        && _drain == DrainState.Scheduled && bytes <= FrameQueue.SmallFrameBytes && _queuedBytes >= GatheredBytes;
+        && _drain == DrainState.Scheduled && bytes <= FrameQueue.SmallFrameBytes && ++_waitingFrames >= LateFrames;
 
     /// <summary>Something was queued: whether the caller is to start a drain. Under the lock.</summary>
     private bool MustStart(bool inline)
@@ -246,6 +248,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private bool TrySchedule()
     {
         _drain = DrainState.Scheduled;
+        _waitingFrames = 0;
         if (_isAtPool) return false;
         _isAtPool = true;
         return true;

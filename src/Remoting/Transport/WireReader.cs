@@ -51,14 +51,9 @@ internal sealed class WireReader : PipeReader
     /// <summary>Whether a frame waits for memory to come into.</summary>
     public bool IsWaitingForMemory => Volatile.Read(ref _isWaitingForMemory);
 
-    /// <summary>Whether the last receive brought much: the peer is in the midst of a stream.</summary>
-    public bool IsBusy => _isBusy;
-
-    /// <summary>Leases a payload that was shown by the last read and is not yet consumed.</summary>
-    /// <param name="header">The payload's.</param>
-    /// <param name="at">Where the payload begins in what was shown.</param>
-    public ResponseFrame Lease(FrameHeader header, int at) =>
-        _block!.Lease(header, _start + at, header.PayloadBytes);
+    /// <summary>Leases a frame that was shown by the last read and is not yet consumed.</summary>
+    /// <param name="at">Where it begins in what was shown.</param>
+    public ResponseFrame Lease(int at) => _block!.Lease(_start + at);
 
     /// <inheritdoc/>
     public override void AdvanceTo(SequencePosition consumed) => AdvanceTo(consumed, consumed);

@@ -1,12 +1,11 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Sources;
 
-namespace EQueue.Client;
+namespace EQueue.Remoting;
 
-/// <summary>
-/// A continuation that must run where its awaiter was: in its execution context, synchronization context or scheduler.
-/// </summary>
-internal sealed class CapturedContinuation
+/// <summary>A continuation that must run where its awaiter was: in its execution context, synchronization context or
+/// scheduler. For value-task sources, also those of Remoting's users.</summary>
+public sealed class CapturedContinuation
 {
     /// <summary>Runs the captured continuation given as state.</summary>
     public static readonly Action<object?> Run = static state => ((CapturedContinuation)state!).Dispatch();
@@ -29,13 +28,13 @@ internal sealed class CapturedContinuation
     public static CapturedContinuation? TryCapture(
         Action<object?> continuation, object? state, ValueTaskSourceOnCompletedFlags flags)
     {
-        var execution = flags.HasFlag(ValueTaskSourceOnCompletedFlags.FlowExecutionContext)
+        ExecutionContext? execution = flags.HasFlag(ValueTaskSourceOnCompletedFlags.FlowExecutionContext)
             ? ExecutionContext.Capture()
             : null;
         object? scheduling = null;
         if (flags.HasFlag(ValueTaskSourceOnCompletedFlags.UseSchedulingContext))
         {
-            var context = SynchronizationContext.Current;
+            SynchronizationContext? context = SynchronizationContext.Current;
             if (context is not null && context.GetType() != typeof(SynchronizationContext))
                 scheduling = context;
             else if (TaskScheduler.Current != TaskScheduler.Default)
