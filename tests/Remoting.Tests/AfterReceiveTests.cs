@@ -185,7 +185,7 @@ public sealed class AfterReceiveTests
             await client.DisposeAsync().ConfigureAwait(false);
             var behind = new Work();
             AfterReceive.Queue(behind);
-            _wereDone.SetResult(Task.WaitAll([before.Done, behind.Done], TimeSpan.FromSeconds(5)));
+            _wereDone.SetResult(Task.WaitAll([before.Done, behind.Done], TimeSpan.FromSeconds(15)));
         }
     }
 
