@@ -14,7 +14,7 @@ public sealed class FrameSenderTests
         const int Count = 60_000;
         (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
         using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, exception => throw exception, true);
+        var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, exception => throw exception, true, new Lock());
         Task<int> reading = Task.Run(() => ReadInOrderAsync(new Wire(far), Count));
         byte[] content = Calls.Content(seed, 2048);
         var random = new Random(seed);
@@ -39,7 +39,7 @@ public sealed class FrameSenderTests
         {
             (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
             using var wire = new Wire(near);
-            var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, _ => { }, true);
+            var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, _ => { }, true, new Lock());
             for (int i = 0; i < 3; i++) sender.Enqueue(Header(1024), new byte[1024], inline: false);
             sender.Close();
             far.Abort();

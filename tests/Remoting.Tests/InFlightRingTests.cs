@@ -10,7 +10,7 @@ public sealed class InFlightRingTests
         var sink = new Sink(ring);
         var burst = new AnswerBurst(ring);
         uint[] ids = TakeMany(ring, sink, Slots);
-        Assert.False(ring.TryTake(sink, 0, this, long.MaxValue, out _, out _));
+        Assert.False(ring.TryTake(sink, 0, this, long.MaxValue, CancellationToken.None, out _, out _));
         foreach (uint id in ids[..3]) End(ring, burst, id);
         Assert.Empty(sink.InFlightAtAnswer);
         Assert.Equal(Slots, ring.InFlight);
@@ -58,7 +58,7 @@ public sealed class InFlightRingTests
         (uint firstId, ValueTask<ResponseFrame> first) = TakeAwaited(ring);
         (uint lastId, ValueTask<ResponseFrame> last) = TakeAwaited(ring);
         var late = new LateSink(goneOn, () => last.IsCompleted);
-        Assert.True(ring.TryTake(late, 0, ring, long.MaxValue, out uint lateId, out _));
+        Assert.True(ring.TryTake(late, 0, ring, long.MaxValue, CancellationToken.None, out uint lateId, out _));
         Task awaiting = AwaitAsync(first, goneOn);
         End(ring, burst, firstId);
         End(ring, burst, lastId);
@@ -99,8 +99,9 @@ public sealed class InFlightRingTests
 
     private static (uint Id, ValueTask<ResponseFrame> Call) TakeAwaited(InFlightRing ring)
     {
-        Assert.True(ring.TryTake(null, 0, ring, long.MaxValue, out uint id, out PendingCall? call));
-        return (id, call!.Watch(id, CancellationToken.None));
+        Assert.True(
+            ring.TryTake(null, 0, ring, long.MaxValue, CancellationToken.None, out uint id, out PendingCall? call));
+        return (id, call.Task);
     }
 
     private static uint[] TakeMany(InFlightRing ring, IResponseSink sink, int count) =>
@@ -108,7 +109,7 @@ public sealed class InFlightRingTests
 
     private static uint Take(InFlightRing ring, IResponseSink sink, long token)
     {
-        Assert.True(ring.TryTake(sink, token, ring, long.MaxValue, out uint id, out _));
+        Assert.True(ring.TryTake(sink, token, ring, long.MaxValue, CancellationToken.None, out uint id, out _));
         return id;
     }
 

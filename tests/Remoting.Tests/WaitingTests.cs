@@ -104,15 +104,17 @@ public sealed class WaitingTests
         uint first = 0;
         for (int i = 0; i < 256 * 65_600; i++)
         {
-            Assert.True(ring.TryTake(sink, i, ring, 0, out uint id, out _));
+            Assert.True(ring.TryTake(sink, i, ring, 0, CancellationToken.None, out uint id, out _));
             if (id == 0 || (i < 100_000 && !seen.Add(id))) Assert.Fail($"The id {id} came twice, or is none.");
             if (i == 0) first = id;
-            if (i == 256) Assert.False(ring.TryEnd(first, out _), "An id of the slot's earlier use ended a call.");
-            Assert.True(ring.TryEnd(id, out _));
+            if (i == 256) Assert.False(ring.TryDisarm(first, out _), "An id of the slot's earlier use ended a call.");
+            Assert.True(ring.TryDisarm(id, out _));
+            ring.CountEnded(1);
+            ring.Free([id]);
         }
 
-        Assert.False(ring.TryEnd(0, out _));
-        Assert.False(ring.TryEnd(uint.MaxValue, out _));
+        Assert.False(ring.TryDisarm(0, out _));
+        Assert.False(ring.TryDisarm(uint.MaxValue, out _));
         Assert.Equal(0, ring.InFlight);
     }
 

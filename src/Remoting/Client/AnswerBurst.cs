@@ -12,38 +12,82 @@ internal sealed class AnswerBurst(InFlightRing ring)
     private readonly ResponseFrame[] _responses = new ResponseFrame[MaxAnswers];
     private readonly PendingCall?[] _waiting = new PendingCall?[MaxAnswers];
     private int _count;
+    private bool _hasResponses;
 
-    /// <summary>Adds the answer of a call that was disarmed; delivers what is there when that is much.</summary>
-    public void Add(uint id, in InFlightRing.Ending ending, in ResponseFrame response)
+    /// <summary>Adds an awaited call that was disarmed and has its answer in its cell; delivers what is there when that
+    /// is much.</summary>
+    public void Add(uint id, in InFlightRing.Ending ending)
     {
         _ids[_count] = id;
         _endings[_count] = ending;
-        if (ending.Sink is PendingCall call) call.Keep(response);
-        else _responses[_count] = response;
         if (++_count == MaxAnswers) Deliver();
+    }
+
+    /// <summary>Adds the answer of a call that was disarmed.</summary>
+    public void Add(uint id, in InFlightRing.Ending ending, in ResponseFrame response)
+    {
+        _responses[_count] = response;
+        _hasResponses = true;
+        Add(id, ending);
     }
 
     /// <summary>Ends the calls.</summary>
     public void Deliver()
     {
         if (_count == 0) return;
+        ring.CountEnded(_count);
+        LeaveWatches();
+        int sinkCount = Show();
+        int waitingCount = Claim();
         ring.Free(_ids.AsSpan(0, _count));
-        int waitingCount = 0;
-        for (int i = 0; i < _count; i++)
-        {
-            if (_endings[i].Sink is not PendingCall call) Answer(i);
-            else if (call.TryShow()) _waiting[waitingCount++] = call;
-        }
-
+        if (sinkCount > 0) AnswerSinks();
         Array.Clear(_endings, 0, _count);
+        if (_hasResponses) Array.Clear(_responses, 0, _count);
+        _hasResponses = false;
         _count = 0;
         for (int i = 0; i < waitingCount; i++) _waiting[i]!.GoOn();
         Array.Clear(_waiting, 0, waitingCount);
     }
 
-    private void Answer(int index)
+    /// <returns>How many of the sinks are callers' own.</returns>
+    private int Show()
     {
-        ring.Answer(_endings[index], _responses[index]);
-        _responses[index] = default;
+        int sinkCount = 0;
+        for (int i = 0; i < _count; i++)
+        {
+            if (_endings[i].Sink is not PendingCall call) sinkCount++;
+            else if (_hasResponses && !_responses[i].IsNone) call.Show(_responses[i]);
+            else call.Show();
+        }
+
+        return sinkCount;
+    }
+
+    private int Claim()
+    {
+        int waitingCount = 0;
+        Interlocked.MemoryBarrier();
+        for (int i = 0; i < _count; i++)
+            if (_endings[i].Sink is PendingCall call && call.TryClaim()) _waiting[waitingCount++] = call;
+        return waitingCount;
+    }
+
+    private void AnswerSinks()
+    {
+        for (int i = 0; i < _count; i++)
+            if (_endings[i].Sink is not PendingCall) ring.Answer(_endings[i], _responses[i]);
+    }
+
+    /// <summary>Calls that follow each other mostly have one token.</summary>
+    private void LeaveWatches()
+    {
+        int first = 0;
+        for (int i = 1; i <= _count; i++)
+        {
+            WatchedToken? watched = _endings[first].Watched;
+            if (i < _count && _endings[i].Watched == watched) continue;
+            if (watched is not null) ring.Leave(watched, i - first);
+            first = i;
+        }
     }
 }

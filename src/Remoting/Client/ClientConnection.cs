@@ -30,7 +30,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         _burst = new AnswerBurst(ring);
         _time = time;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: true);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: true, ring.Gate);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
@@ -69,14 +69,15 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             return ValueTask.FromException<ResponseFrame>(Failures.TooLarge(bytes, _options.MaxFrameBytes));
         }
 
-        if (!_ring.TryTake(null, 0, this, long.MaxValue, out uint id, out PendingCall? call))
+        if (!_ring.TryTake(null, 0, this, long.MaxValue, cancellationToken, out uint id, out PendingCall? call))
         {
             request.Dispose();
             return ValueTask.FromException<ResponseFrame>(Failures.TimedOut("too many requests wait for answers"));
         }
 
-        ValueTask<ResponseFrame> response = call!.Watch(id, cancellationToken);
+        ValueTask<ResponseFrame> response = call.Task;
         Send(request, opcode, version, id, inline: true);
+        _ring.FailIfCancelled(id, cancellationToken);
         return response;
     }
 
@@ -87,12 +88,42 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
     }
 
-    /// <summary>The same with a copy of a payload that the sender takes.</summary>
-    public void Send(ReadOnlySpan<byte> payload, byte opcode, byte version, uint id, bool inline)
+    /// <summary>Takes a slot and sends a copy of a payload that the sender takes, both under one lock.</summary>
+    /// <returns><see langword="false"/> when there is no slot.</returns>
+    public bool TryInvoke(
+        ReadOnlySpan<byte> payload,
+        byte opcode,
+        byte version,
+        long deadline,
+        CancellationToken cancellationToken,
+        out ValueTask<ResponseFrame> response)
     {
-        var header = FrameHeader.Of(payload, opcode, version, FrameFlags.None, id, 0);
-        if (!Sender.Enqueue(header, payload, inline)) FailUnsent(id);
+        InFlightRing.Watching watching = _ring.WatchFor(cancellationToken);
+        bool isTaken;
+        uint id;
+        FrameSender.Queued queued = default;
+        lock (_ring.Gate)
+        {
+            isTaken = _ring.TryTake(null, 0, this, deadline, watching, out id, out PendingCall? call);
+            response = isTaken ? call!.Task : default;
+            if (isTaken)
+            {
+                var header = FrameHeader.Of(payload, opcode, version, FrameFlags.None, id, 0);
+                queued = Sender.Queue(header, payload, inline: _ring.InFlight <= 1);
+            }
+        }
+
+        if (isTaken) Finish(id, queued, cancellationToken);
+        else _ring.GiveUp(watching);
+        return isTaken;
+    }
+
+    private void Finish(uint id, FrameSender.Queued queued, CancellationToken cancellationToken)
+    {
+        if (queued == FrameSender.Queued.Refused) FailUnsent(id);
+        else Sender.Follow(queued);
         if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+        _ring.FailIfCancelled(id, cancellationToken);
     }
 
     private void SendAlone(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
@@ -187,7 +218,15 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
             if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending)) return;
             NoteTurn(ending.Sink is BlockingCall);
-            _burst.Add(header.CorrelationId, ending, _reader.Lease(header, payload));
+            if (ending.Sink is PendingCall call && header.Length <= CallCell.SmallBytes)
+            {
+                call.Keep(header, payload.Span);
+                _burst.Add(header.CorrelationId, ending);
+            }
+            else
+            {
+                _burst.Add(header.CorrelationId, ending, _reader.Lease(header, payload));
+            }
         }
         else if (!header.IsOneway)
         {

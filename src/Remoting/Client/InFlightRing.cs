@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 
 namespace EQueue.Remoting;
@@ -9,13 +10,13 @@ namespace EQueue.Remoting;
 /// fit into 32 bits, or into the slots in use so far times the counts.</para>
 /// <para>A call has several would-be enders (answer, timeout, cancellation, lost connection); the one that swaps the
 /// armed id for 0 ends it and calls its sink. Thread-safe.</para>
-/// <para>Who calls and who receives have a lock each, and meet only when free slots run short.</para>
+/// <para>Who calls and who receives have a lock each, and meet only when free slots run short. What both write for a
+/// call lies in its <see cref="CallCell"/>.</para>
 /// </remarks>
-internal sealed class InFlightRing
+internal sealed partial class InFlightRing
 {
     private const int FirstSlotCount = 256;
 
-    private readonly Lock _lock = new();
     private readonly Queue<int> _free = new();
     private readonly Lock _freeingLock = new();
     private readonly List<int> _freed = [];
@@ -37,6 +38,12 @@ internal sealed class InFlightRing
         _onSinkFailed = onSinkFailed;
     }
 
+    /// <summary>Guards what callers change, slots and what lies behind them in the queue of a connection's sender: a
+    /// call takes one lock for both.</summary>
+    public Lock Gate { get; } = new();
+
+    private uint UseCountMask => uint.MaxValue >> _indexBits;
+
     /// <summary>Requests that wait for answers now; while some end, rather too many than too few.</summary>
     public int InFlight
     {
@@ -53,45 +60,72 @@ internal sealed class InFlightRing
     /// <param name="token">Handed to the sink.</param>
     /// <param name="owner">The connection on which it goes out.</param>
     /// <param name="deadline">When it is overdue, in the milliseconds of the client's clock.</param>
+    /// <param name="cancellationToken">Ends the call; whoever has sent its request then calls
+    /// <see cref="FailIfCancelled"/>.</param>
     /// <param name="id">The correlation id, never 0.</param>
-    /// <param name="call">The slot's own sink when none was given.</param>
+    /// <param name="call">The slot, its own sink when none was given.</param>
     /// <returns><see langword="false"/> when all slots are armed.</returns>
     public bool TryTake(
-        IResponseSink? sink, long token, object owner, long deadline, out uint id, out PendingCall? call)
+        IResponseSink? sink,
+        long token,
+        object owner,
+        long deadline,
+        CancellationToken cancellationToken,
+        out uint id,
+        [NotNullWhen(true)] out PendingCall? call)
+    {
+        bool isTaken;
+        bool isStale;
+        do
+        {
+            Watching watching = WatchFor(cancellationToken);
+            lock (Gate)
+            {
+                isStale = IsStale(watching);
+                isTaken = TryTake(sink, token, owner, deadline, watching, out id, out call);
+            }
+
+            if (!isTaken) GiveUp(watching);
+        }
+        while (isStale);
+        return isTaken;
+    }
+
+    /// <summary>The same under <see cref="Gate"/>. When it fails, <see cref="GiveUp"/> follows.</summary>
+    /// <returns><see langword="false"/> also when the watch is over meanwhile.</returns>
+    public bool TryTake(
+        IResponseSink? sink,
+        long token,
+        object owner,
+        long deadline,
+        in Watching watching,
+        out uint id,
+        [NotNullWhen(true)] out PendingCall? call)
     {
         id = 0;
         call = null;
-        lock (_lock)
+        if (_free.Count <= _slots.Length / 2) CollectFreed();
+        if (_free.Count <= _slots.Length / 2) Grow();
+        if (_free.Count == 0 || IsStale(watching)) return false;
+        int index = _free.Dequeue();
+        call = _slots[index];
+        if (!call.TryTake(sink is null, UseCountMask, out uint useCount))
         {
-            if (_free.Count <= _slots.Length / 2) CollectFreed();
-            if (_free.Count <= _slots.Length / 2) Grow();
-            if (_free.Count == 0) return false;
-            int index = _free.Dequeue();
-            PendingCall slot = _slots[index];
-            if (sink is null)
-            {
-                if (!slot.TryTake()) slot = ReplaceAt(index);
-                sink = call = slot;
-            }
-
-            uint useCount = NextUse(slot.UseCount);
-            id = (useCount << _indexBits) | (uint)index;
-            if (deadline < _earliestDeadline) Volatile.Write(ref _earliestDeadline, deadline);
-            Volatile.Write(ref _taken.Value, unchecked(_taken.Value + 1));
-            slot.Arm(useCount, id, sink, token, owner, deadline);
-            return true;
+            call = ReplaceAt(index);
+            call.TryTake(sink is null, UseCountMask, out useCount);
         }
-    }
 
-    /// <summary>Ends the call of this id and hands its sink over; only one caller per call succeeds.</summary>
-    public bool TryEnd(uint id, out Ending ending)
-    {
-        if (!TryDisarm(id, out ending)) return false;
-        Free([id]);
+        id = (useCount << _indexBits) | (uint)index;
+        Join(watching, id);
+        if (deadline < _earliestDeadline) Volatile.Write(ref _earliestDeadline, deadline);
+        Volatile.Write(ref _taken.Value, unchecked(_taken.Value + 1));
+        call.Arm(id, sink, token, owner, watching.Watched, deadline);
         return true;
     }
 
-    /// <summary>The same, but the slot is not free until <see cref="Free"/>.</summary>
+    /// <summary>Ends the wait of this id; only one caller per call succeeds, who counts it
+    /// (<see cref="CountEnded"/>), leaves its watch (<see cref="Leave"/>), tells its sink and frees the slot
+    /// (<see cref="Free"/>).</summary>
     public bool TryDisarm(uint id, out Ending ending)
     {
         PendingCall[] slots = Volatile.Read(ref _slots);
@@ -101,14 +135,17 @@ internal sealed class InFlightRing
         return false;
     }
 
-    /// <summary>The slots of these ids, all disarmed, may be taken again.</summary>
+    /// <summary>So many calls are over.</summary>
+    public void CountEnded(int count) => Interlocked.Add(ref _ended.Value, count);
+
+    /// <summary>The slots of these ids, all disarmed, may be taken again. Those of awaited calls only when their
+    /// awaiters were claimed: what is found there later is another call's.</summary>
     public void Free(ReadOnlySpan<uint> ids)
     {
         TaskCompletionSource? whenFree;
         lock (_freeingLock)
         {
             foreach (uint id in ids) _freed.Add(IndexOf(id));
-            Volatile.Write(ref _ended.Value, unchecked(_ended.Value + ids.Length));
             (whenFree, _whenFree) = (_whenFree, null);
         }
 
@@ -118,7 +155,12 @@ internal sealed class InFlightRing
     /// <summary>Ends the call of this id, if it is not over, with an error.</summary>
     public void Fail(uint id, RemotingException exception)
     {
-        if (TryEnd(id, out Ending ending)) Tell(ending.Sink, ending.Token, exception);
+        if (!TryDisarm(id, out Ending ending)) return;
+        CountEnded(1);
+        if (ending.Watched is { } watched) Leave(watched, 1);
+        if (ending.Sink is PendingCall call) call.OnFailure(ending.Token, exception);
+        Free([id]);
+        if (ending.Sink is not PendingCall) Tell(ending.Sink, ending.Token, exception);
     }
 
     /// <summary>Tells a sink of a failure.</summary>
@@ -163,7 +205,7 @@ internal sealed class InFlightRing
     public void FailOverdue(long now)
     {
         if (now < Volatile.Read(ref _earliestDeadline)) return;
-        lock (_lock) _earliestDeadline = long.MaxValue;
+        lock (Gate) _earliestDeadline = long.MaxValue;
         long earliest = long.MaxValue;
         foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
@@ -174,13 +216,13 @@ internal sealed class InFlightRing
             else Fail(id, Failures.TimedOut("no answer before the request's deadline"));
         }
 
-        lock (_lock) _earliestDeadline = Math.Min(_earliestDeadline, earliest);
+        lock (Gate) _earliestDeadline = Math.Min(_earliestDeadline, earliest);
     }
 
     /// <summary>Completes when a slot may be free; whoever waits then tries again.</summary>
     public Task WhenFree()
     {
-        lock (_lock)
+        lock (Gate)
         {
             lock (_freeingLock)
             {
@@ -211,9 +253,10 @@ internal sealed class InFlightRing
 
         var grown = new PendingCall[count];
         _slots.CopyTo(grown, 0);
+        byte[] cells = CallCell.Allocate(count - old, out int first);
         for (int i = old; i < count; i++)
         {
-            grown[i] = new PendingCall(this);
+            grown[i] = new PendingCall(cells, first + ((i - old) * CallCell.Size));
             _free.Enqueue(i);
         }
 
@@ -223,18 +266,11 @@ internal sealed class InFlightRing
     /// <summary>Nobody has taken the last result there, and perhaps nobody will.</summary>
     private PendingCall ReplaceAt(int index)
     {
-        PendingCall slot = PendingCall.InPlaceOf(_slots[index], this);
-        slot.TryTake();
+        PendingCall slot = PendingCall.InPlaceOf(_slots[index]);
         Volatile.Write(ref _slots[index], slot);
         return slot;
     }
 
-    private uint NextUse(uint useCount)
-    {
-        uint next = (useCount + 1) & (uint.MaxValue >> _indexBits);
-        return next == 0 ? 1 : next;
-    }
-
-    /// <summary>Whom to tell that a call is over.</summary>
-    internal readonly record struct Ending(IResponseSink Sink, long Token);
+    /// <summary>Whom to tell that a call is over, and what watches its token.</summary>
+    internal readonly record struct Ending(IResponseSink Sink, long Token, WatchedToken? Watched);
 }

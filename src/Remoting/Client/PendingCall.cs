@@ -8,38 +8,30 @@ namespace EQueue.Remoting;
 /// It serves one call after the other.</summary>
 /// <remarks>
 /// <para>Which of the would-be enders of a call ends it is the ring's matter; the source is told once per call. It
-/// tells in two steps, so that of answers that came together all can be seen before the first awaiter goes on: who
-/// awaits call after call then waits once for all of them.</para>
-/// <para>The source is free again when the result was taken. One whose result nobody takes is left to the garbage
-/// collector, and the ring puts another slot in its place. A second await of the same value task throws.</para>
+/// tells in steps, so that of answers that came together all can be seen before the first awaiter goes on: who awaits
+/// call after call then waits once for all of them.</para>
+/// <para>The source is free again when the result was taken, and, if that is a small answer, disposed. One whose result
+/// nobody takes is left to the garbage collector, and the ring puts another slot in its place. A second await of the
+/// same value task throws.</para>
+/// <para>What changes with every call lies in a <see cref="CallCell"/>; the references here are written only when they
+/// change.</para>
 /// </remarks>
-internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTaskSource<ResponseFrame>
+internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IValueTaskSource<ResponseFrame>
 {
-    /// <summary>Stands for the continuation of a call that is over.</summary>
-    private static readonly Action<object?> Over = static _ => throw new InvalidOperationException();
-
+    /// <summary><see langword="null"/> = the slot itself.</summary>
     private IResponseSink? _sink;
     private object? _owner;
+    private WatchedToken? _watched;
     private long _sinkToken;
     private long _deadline;
-    private uint _armedId;
     private Action<object?>? _continuation;
     private Action<object?>? _waiting;
     private object? _state;
     private RemotingException? _exception;
     private ResponseFrame _response;
-    private CancellationTokenRegistration _cancellation;
-    private CancellationToken _cancellationToken;
-    private uint _cancelledId;
-    private short _version;
-    private bool _isCancellable;
-    private bool _isTaken;
-
-    /// <summary>How often the slot was taken, the ring's part of an id; of whoever holds the ring's lock.</summary>
-    public uint UseCount { get; private set; }
 
     /// <summary>The id of the request that waits for its answer here; 0 = none.</summary>
-    public uint ArmedId => Volatile.Read(ref _armedId);
+    public uint ArmedId => Volatile.Read(ref Cell.ArmedId);
 
     /// <summary>When that is overdue, in the milliseconds of the client's clock.</summary>
     public long Deadline => Volatile.Read(ref _deadline);
@@ -47,27 +39,59 @@ internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTask
     /// <summary>The connection on which it went out.</summary>
     public object? Owner => Volatile.Read(ref _owner);
 
-    /// <summary>Makes a slot that goes on counting where another one was left, whose result nobody has taken.</summary>
-    public static PendingCall InPlaceOf(PendingCall left, InFlightRing ring) => new(ring) { UseCount = left.UseCount };
+    /// <summary>What watches its token.</summary>
+    public WatchedToken? Watched => Volatile.Read(ref _watched);
 
-    /// <summary>Takes the source for one call. Under the ring's lock, so that there is one taker at a time.</summary>
-    /// <returns><see langword="false"/> while the previous call's result was not taken.</returns>
-    public bool TryTake()
+    /// <summary>The caller's view of the call for which the slot was taken, to be awaited once.</summary>
+    public ValueTask<ResponseFrame> Task => new(this, (short)Cell.Ticket);
+
+    /// <summary>Holds the small answer.</summary>
+    public byte[] Cells => cells;
+
+    private ref CallCell Cell => ref CallCell.At(cells, start);
+
+    /// <summary>Makes a slot that goes on counting where another one was left, whose result nobody has taken.</summary>
+    public static PendingCall InPlaceOf(PendingCall left)
     {
-        if (Volatile.Read(ref _isTaken)) return false;
-        _isTaken = true;
+        byte[] cells = CallCell.Allocate(1, out int start);
+        var slot = new PendingCall(cells, start);
+        slot.Cell.Ticket = left.Cell.Ticket;
+        return slot;
+    }
+
+    /// <summary>Takes the slot for one call. Under the ring's gate, so that there is one taker at a time.</summary>
+    /// <param name="isAwaited">Whether by its own sink.</param>
+    /// <param name="useCountMask">Of an id.</param>
+    /// <param name="useCount">The ring's part of an id, not 0.</param>
+    /// <returns><see langword="false"/> while the previous call's result was not taken.</returns>
+    public bool TryTake(bool isAwaited, uint useCountMask, out uint useCount)
+    {
+        ref CallCell cell = ref Cell;
+        useCount = 0;
+        if (Volatile.Read(ref cell.HeldBy) != 0) return false;
+        int ticket = cell.Ticket;
+        do
+        {
+            ticket = ticket == int.MaxValue ? 1 : ticket + 1;
+            useCount = (uint)ticket & useCountMask;
+        }
+        while (useCount == 0);
+        cell.Ticket = ticket;
+        if (!isAwaited) return true;
+        cell.State = CallState.UnderWay;
+        cell.HeldBy = ticket;
         return true;
     }
 
-    /// <summary>Arms the slot for the request that is sent next. Under the ring's lock.</summary>
-    public void Arm(uint useCount, uint id, IResponseSink sink, long sinkToken, object owner, long deadline)
+    /// <summary>Arms the slot for the request that is sent next. Under the ring's gate.</summary>
+    public void Arm(uint id, IResponseSink? sink, long sinkToken, object owner, WatchedToken? watched, long deadline)
     {
-        UseCount = useCount;
-        _sink = sink;
-        _sinkToken = sinkToken;
-        _owner = owner;
-        _deadline = deadline;
-        Volatile.Write(ref _armedId, id);
+        if (_sink != sink) _sink = sink;
+        if (_owner != owner) _owner = owner;
+        if (_watched != watched) _watched = watched;
+        if (_sinkToken != sinkToken) _sinkToken = sinkToken;
+        if (_deadline != deadline) Volatile.Write(ref _deadline, deadline);
+        Volatile.Write(ref Cell.ArmedId, id);
     }
 
     /// <summary>Ends the wait of this id; one caller per call succeeds.</summary>
@@ -76,45 +100,45 @@ internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTask
     public bool TryDisarm(uint id, out InFlightRing.Ending ending)
     {
         Debug.Assert(id != 0, "0 is not armed.");
-        if (Interlocked.CompareExchange(ref _armedId, 0, id) != id)
+        if (Interlocked.CompareExchange(ref Cell.ArmedId, 0, id) != id)
         {
             ending = default;
             return false;
         }
 
-        ending = new InFlightRing.Ending(_sink!, _sinkToken);
-        _sink = null;
-        _owner = null;
+        ending = new InFlightRing.Ending(_sink ?? this, _sinkToken, _watched);
+        if (_sink is not null) _sink = null;
         return true;
     }
 
-    /// <summary>The caller's view, to be awaited once. Called before the request is sent.</summary>
-    public ValueTask<ResponseFrame> Watch(uint id, CancellationToken cancellationToken)
+    /// <summary>Keeps the answer and lets it be seen; <see cref="TryClaim"/> follows.</summary>
+    public void Show(in ResponseFrame response)
     {
-        var task = new ValueTask<ResponseFrame>(this, _version);
-        if (!cancellationToken.CanBeCanceled) return task;
-        _cancelledId = id;
-        _cancellationToken = cancellationToken;
-        _isCancellable = true;
-        _cancellation = cancellationToken.UnsafeRegister(static call => ((PendingCall)call!).Cancel(), this);
-        return task;
+        _response = response;
+        Volatile.Write(ref Cell.State, CallState.Answered);
     }
 
-    /// <summary>Keeps the answer; <see cref="TryShow"/> follows.</summary>
-    public void Keep(in ResponseFrame response) => _response = response;
-
-    /// <summary>The first step of telling: the outcome can be seen from here on.</summary>
-    /// <returns>Whether somebody waits, who is told by <see cref="GoOn"/>.</returns>
-    public bool TryShow()
+    /// <summary>Copies an answer of at most <see cref="CallCell.SmallBytes"/>; <see cref="Show()"/> follows.</summary>
+    public void Keep(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        // With nobody waiting the call may be another one's from here on.
-        Action<object?>? waiting = Interlocked.Exchange(ref _continuation, Over);
-        if (waiting is null) return false;
-        _waiting = waiting;
-        return true;
+        Span<byte> frame = cells.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes);
+        header.Write(frame);
+        payload.CopyTo(frame[FrameHeader.Size..]);
     }
 
-    /// <summary>The second step: the awaiter goes on, on the thread pool.</summary>
+    /// <summary>Lets the answer be seen that was copied.</summary>
+    public void Show() => Volatile.Write(ref Cell.State, CallState.AnsweredHere);
+
+    /// <summary>Takes over whoever waits for what was shown, to be told by <see cref="GoOn"/>. Behind a full fence, and
+    /// while the ring does not give the slot to another call.</summary>
+    /// <returns>False when nobody waits, or sees for himself.</returns>
+    public bool TryClaim()
+    {
+        int ticket = Volatile.Read(ref Cell.WaitedBy);
+        return ticket != 0 && TryClaimOf(ticket);
+    }
+
+    /// <summary>The awaiter goes on, on the thread pool.</summary>
     public void GoOn()
     {
         (Action<object?> waiting, object? state) = (_waiting!, _state);
@@ -126,82 +150,98 @@ internal sealed class PendingCall(InFlightRing ring) : IResponseSink, IValueTask
     /// <inheritdoc/>
     public void OnResponse(long token, ResponseFrame response)
     {
-        Keep(response);
-        if (TryShow()) GoOn();
+        Show(response);
+        Tell();
     }
 
     /// <inheritdoc/>
     public void OnFailure(long token, RemotingException exception)
     {
         _exception = exception;
-        if (TryShow()) GoOn();
+        Volatile.Write(ref Cell.State, CallState.Failed);
+        Tell();
     }
 
     /// <inheritdoc/>
-    public ValueTaskSourceStatus GetStatus(short token)
+    public ValueTaskSourceStatus GetStatus(short token) => SeenState(token) switch
     {
-        Check(token);
-        if (!ReferenceEquals(Volatile.Read(ref _continuation), Over)) return ValueTaskSourceStatus.Pending;
-        return _exception is null ? ValueTaskSourceStatus.Succeeded : ValueTaskSourceStatus.Faulted;
-    }
+        CallState.UnderWay => ValueTaskSourceStatus.Pending,
+        CallState.Failed => ValueTaskSourceStatus.Faulted,
+        _ => ValueTaskSourceStatus.Succeeded,
+    };
 
     /// <inheritdoc/>
     public void OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
         ArgumentNullException.ThrowIfNull(continuation);
-        Check(token);
+        SeenState(token);
         if (flags != ValueTaskSourceOnCompletedFlags.None
             && CapturedContinuation.TryCapture(continuation, state, flags) is { } captured)
         {
             (continuation, state) = (CapturedContinuation.Run, captured);
         }
 
-        if (Volatile.Read(ref _continuation) is null)
-        {
-            _state = state;
-            if (Interlocked.CompareExchange(ref _continuation, continuation, null) is null) return;
-            _state = null;
-        }
+        ref CallCell cell = ref Cell;
+        int ticket = cell.Ticket;
+        if (Volatile.Read(ref cell.WaitedBy) != 0) throw AwaitedTwice();
+        _continuation = continuation;
+        _state = state;
+        if (Interlocked.CompareExchange(ref cell.WaitedBy, ticket, 0) != 0) throw AwaitedTwice();
 
-        if (!ReferenceEquals(Volatile.Read(ref _continuation), Over)) throw AwaitedTwice();
-        ThreadPool.UnsafeQueueUserWorkItem(continuation, state, preferLocal: true);
+        // Whoever shows the outcome looks for an awaiter afterwards: one of the two sees the other. By now the awaiter
+        // may have gone on, and the slot be another call's: whoever claims this one's ticket knows that it is not.
+        if (Volatile.Read(ref cell.State) != CallState.UnderWay && TryClaimOf(ticket)) GoOn();
     }
 
     /// <inheritdoc/>
     public ResponseFrame GetResult(short token)
     {
-        if (GetStatus(token) == ValueTaskSourceStatus.Pending)
-            throw new InvalidOperationException("The call is not over: await it.");
+        int state = SeenState(token);
+        if (state == CallState.UnderWay) throw new InvalidOperationException("The call is not over: await it.");
+        ref CallCell cell = ref Cell;
+        cell.State = CallState.Taken;
+        if (state == CallState.AnsweredHere) return new ResponseFrame(this, start + CallCell.SmallAt, cell.HeldBy);
 
-        if (_isCancellable) EndCancellation();
         ResponseFrame response = _response;
         RemotingException? exception = _exception;
         _response = default;
         _exception = null;
-        _version++;
-        _continuation = null;
-        Volatile.Write(ref _isTaken, false);
+        Volatile.Write(ref cell.HeldBy, 0);
         if (exception is not null) ExceptionDispatchInfo.Throw(exception);
         return response;
+    }
+
+    /// <summary>The answer in the cell is not needed any more; does nothing when that was told before.</summary>
+    public void EndSmall(int ticket)
+    {
+        if (Volatile.Read(ref Cell.HeldBy) != ticket) return;
+        PinnedMemory.Poison(cells.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes));
+        Interlocked.CompareExchange(ref Cell.HeldBy, 0, ticket);
     }
 
     private static InvalidOperationException AwaitedTwice() =>
         new("A call was awaited twice: its ValueTask may be awaited once (or call AsTask()).");
 
-    private void Check(short token)
+    private void Tell()
     {
-        if (token != _version) throw AwaitedTwice();
+        Interlocked.MemoryBarrier();
+        if (TryClaim()) GoOn();
     }
 
-    /// <summary>Waits for a cancellation that is under way, so that it cannot meet the next call.</summary>
-    private void EndCancellation()
+    private bool TryClaimOf(int ticket)
     {
-        _isCancellable = false;
-        _cancellation.Dispose();
-        _cancellation = default;
-        _cancellationToken = default;
+        if (Interlocked.CompareExchange(ref Cell.WaitedBy, 0, ticket) != ticket) return false;
+        _waiting = _continuation;
+        _continuation = null;
+        return true;
     }
 
-    private void Cancel() => ring.Fail(_cancelledId, Failures.Cancelled(_cancellationToken));
+    private int SeenState(short token)
+    {
+        ref CallCell cell = ref Cell;
+        int state = Volatile.Read(ref cell.State);
+        if (token != (short)cell.Ticket || state == CallState.Taken) throw AwaitedTwice();
+        return state;
+    }
 }

@@ -68,13 +68,14 @@ public sealed partial class RemotingClient
         long deadline = DeadlineOf(timeout);
         ClientConnection? connection = Unhindered();
         if (connection is null || cancellationToken.IsCancellationRequested
-            || !_ring.TryTake(null, 0, connection, deadline, out uint id, out PendingCall? call))
+            || !_ring.TryTake(null, 0, connection, deadline, cancellationToken, out uint id, out PendingCall? call))
         {
             return InvokeSlowAsync(request, opcode, version, deadline, cancellationToken);
         }
 
-        ValueTask<ResponseFrame> response = call!.Watch(id, cancellationToken);
+        ValueTask<ResponseFrame> response = call.Task;
         connection.Send(request, opcode, version, id, inline: _ring.InFlight <= 1);
+        _ring.FailIfCancelled(id, cancellationToken);
         return response;
     }
 
@@ -92,14 +93,13 @@ public sealed partial class RemotingClient
     {
         ClientConnection? connection = Unhindered();
         if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode)
-            || !_ring.TryTake(null, 0, connection, DeadlineOf(timeout), out uint id, out PendingCall? call))
+            || !connection.TryInvoke(
+                payload, opcode, version, DeadlineOf(timeout), cancellationToken, out ValueTask<ResponseFrame> call))
         {
             return InvokeAsync(FrameBuffer.Of(payload), opcode, version, timeout, cancellationToken);
         }
 
-        ValueTask<ResponseFrame> response = call!.Watch(id, cancellationToken);
-        connection.Send(payload, opcode, version, id, inline: _ring.InFlight <= 1);
-        return response;
+        return call;
     }
 
     /// <summary>Sends a request and blocks this thread until its answer is there. Safe on any thread.</summary>
@@ -123,7 +123,7 @@ public sealed partial class RemotingClient
         BlockingCall call = BlockingCall.OfThread;
         ClientConnection? connection = Unhindered();
         if (connection is null
-            || !_ring.TryTake(call, 0, connection, deadline, out uint id, out _))
+            || !_ring.TryTake(call, 0, connection, deadline, default(CancellationToken), out uint id, out _))
         {
             return InvokeSlowAsync(request, opcode, version, deadline, CancellationToken.None)
                 .AsTask().GetAwaiter().GetResult();
@@ -166,7 +166,7 @@ public sealed partial class RemotingClient
 
         ClientConnection? connection = Unhindered();
         if (connection is null
-            || !_ring.TryTake(sink, token, connection, deadline, out uint id, out _))
+            || !_ring.TryTake(sink, token, connection, deadline, default(CancellationToken), out uint id, out _))
         {
             Task slow = InvokeSlowAsync(request, opcode, version, deadline, sink, token);
             Debug.Assert(!slow.IsFaulted, "Every outcome goes to the sink.");

@@ -37,10 +37,11 @@ public sealed partial class RemotingClient
         await WaitTurnAsync(request, deadline, cancellationToken).ConfigureAwait(false);
         try
         {
-            (ClientConnection connection, uint id, PendingCall? call) =
+            (ClientConnection connection, uint id, PendingCall call) =
                 await TakeSlotAsync(request, null, 0, deadline, cancellationToken).ConfigureAwait(false);
-            response = call!.Watch(id, cancellationToken);
+            response = call.Task;
             connection.Send(request, opcode, version, id, inline: false);
+            _ring.FailIfCancelled(id, cancellationToken);
         }
         finally
         {
@@ -108,7 +109,7 @@ public sealed partial class RemotingClient
 
     /// <summary>Waits for a connection with room and for a free slot; disposes the request when there is none in
     /// time.</summary>
-    private async ValueTask<(ClientConnection Connection, uint Id, PendingCall? Call)> TakeSlotAsync(
+    private async ValueTask<(ClientConnection Connection, uint Id, PendingCall Call)> TakeSlotAsync(
         FrameBuffer request, IResponseSink? sink, long token, long deadline, CancellationToken cancellationToken)
     {
         bool isTaken = false;
@@ -118,8 +119,9 @@ public sealed partial class RemotingClient
             {
                 ClientConnection connection =
                     await WaitWritableAsync(deadline, cancellationToken).ConfigureAwait(false);
-                isTaken = _ring.TryTake(sink, token, connection, deadline, out uint id, out PendingCall? call);
-                if (isTaken) return (connection, id, call);
+                isTaken = _ring.TryTake(
+                    sink, token, connection, deadline, cancellationToken, out uint id, out PendingCall? call);
+                if (isTaken) return (connection, id, call!);
                 await WithinAsync(
                     _ring.WhenFree(), deadline, $"{_options.MaxInFlight} requests wait for answers", cancellationToken)
                     .ConfigureAwait(false);

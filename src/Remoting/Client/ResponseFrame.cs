@@ -6,7 +6,7 @@ namespace EQueue.Remoting;
 /// times.</remarks>
 public readonly struct ResponseFrame : IDisposable
 {
-    /// <summary>The block, or an array of the frame's own.</summary>
+    /// <summary>The block, the call to which it was copied, or an array of the frame's own.</summary>
     private readonly object? _memory;
     private readonly int _start;
     private readonly int _ticket;
@@ -25,6 +25,17 @@ public readonly struct ResponseFrame : IDisposable
         _ticket = ticket;
     }
 
+    /// <summary>A small frame that was copied to its call.</summary>
+    internal ResponseFrame(PendingCall call, int start, int ticket)
+    {
+        _memory = call;
+        _start = start;
+        _ticket = ticket;
+    }
+
+    /// <summary>Whether there is no frame.</summary>
+    internal bool IsNone => _memory is null;
+
     /// <summary>The answer's header; valid until dispose.</summary>
     public FrameHeader Header => _memory is null ? default : FrameHeader.Read(Array.AsSpan(_start));
 
@@ -33,8 +44,17 @@ public readonly struct ResponseFrame : IDisposable
         ? default
         : Array.AsMemory(_start + FrameHeader.Size, Header.PayloadBytes);
 
-    private byte[] Array => _memory is ReceiveBlock block ? block.Array : (byte[])_memory!;
+    private byte[] Array => _memory switch
+    {
+        PendingCall call => call.Cells,
+        ReceiveBlock block => block.Array,
+        _ => (byte[])_memory!,
+    };
 
     /// <summary>Gives the memory back.</summary>
-    public void Dispose() => (_memory as ReceiveBlock)?.EndLease(_start, _ticket);
+    public void Dispose()
+    {
+        if (_memory is PendingCall call) call.EndSmall(_ticket);
+        else if (_memory is ReceiveBlock block) block.EndLease(_start, _ticket);
+    }
 }

@@ -19,5 +19,5 @@ internal static class PinnedMemory
 
     /// <summary>Debug builds: overwrites what was given back, so that a late reader sees nonsense at once.</summary>
     [Conditional("DEBUG")]
-    public static void Poison(byte[] array) => array.AsSpan().Fill(0xDD);
+    public static void Poison(Span<byte> memory) => memory.Fill(0xDD);
 }

@@ -23,7 +23,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private readonly TimeProvider _time;
     private readonly Action<Exception> _onFailed;
     private readonly bool _callersHelp;
-    private readonly Lock _lock = new();
+    private readonly Lock _lock;
     private readonly FrameQueue _queue = new();
     private List<FrameBuffer> _batch = [];
     private TaskCompletionSource? _writable;
@@ -42,10 +42,12 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
     /// <param name="callersHelp">Whether a drain for which the pool has no thread is taken over by whoever has queued
     /// many frames meanwhile.</param>
+    /// <param name="gate">The lock that guards the queue, for <see cref="Queue"/>.</param>
     public FrameSender(
-        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp)
+        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Lock gate)
     {
         _callersHelp = callersHelp;
+        _lock = gate;
         _wire = wire;
         _maxQueuedBytes = maxQueuedBytes;
         _time = time;
@@ -101,18 +103,28 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <returns><see langword="false"/> when the sender is closed.</returns>
     public bool Enqueue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
-        lock (_lock)
-        {
-            if (_isClosed) return false;
-            int bytes = (int)header.Length;
-            _queuedBytes += bytes;
-            _queue.Append(header, payload);
-            inline |= MustHelp(bytes);
-            if (!MustStart(inline)) return true;
-        }
+        Queued queued;
+        lock (_lock) queued = Queue(header, payload, inline);
+        Follow(queued);
+        return queued != Queued.Refused;
+    }
 
-        Start(inline);
-        return true;
+    /// <summary>The same under the gate; <see cref="Follow"/> comes behind it.</summary>
+    public Queued Queue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
+    {
+        if (_isClosed) return Queued.Refused;
+        int bytes = (int)header.Length;
+        _queuedBytes += bytes;
+        _queue.Append(header, payload);
+        inline |= MustHelp(bytes);
+        if (!MustStart(inline)) return Queued.Accepted;
+        return inline ? Queued.ToSend : Queued.ToSchedule;
+    }
+
+    /// <summary>Does what is left to do once the gate is open.</summary>
+    public void Follow(Queued queued)
+    {
+        if (queued is Queued.ToSend or Queued.ToSchedule) Start(inline: queued == Queued.ToSend);
     }
 
     /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
@@ -349,6 +361,22 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         _drain = DrainState.None;
         _idle?.TrySetResult();
         _idle = null;
+    }
+
+    /// <summary>What became of a frame.</summary>
+    internal enum Queued
+    {
+        /// <summary>Dropped: the sender is closed.</summary>
+        Refused,
+
+        /// <summary>It leaves with others.</summary>
+        Accepted,
+
+        /// <summary>This thread is to send it.</summary>
+        ToSend,
+
+        /// <summary>The pool is to send it.</summary>
+        ToSchedule,
     }
 
     private enum DrainState

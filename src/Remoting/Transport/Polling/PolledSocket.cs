@@ -217,7 +217,7 @@ internal sealed class PolledSocket : IDisposable
         protected override int Try(bool isTold)
         {
             if (!_room.IsEmpty) return socket.TryReceive(_room.Span);
-            return isTold || socket._socket.Available > 0 ? 0 : -1;
+            return isTold || socket._socket.Poll(0, SelectMode.SelectRead) ? 0 : -1;
         }
 
         protected override void Clear() => _room = default;
