@@ -50,11 +50,11 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
 
     private ref CallCell Cell => ref CallCell.At(cells, start);
 
-    /// <summary>Makes a slot that goes on counting where another one was left, whose result nobody has taken.</summary>
+    /// <summary>Makes a slot that goes on counting where another one was left, whose result nobody has taken. Its cell
+    /// is not pinned to a line: whoever leaves many shall not fill the heap of pinned arrays.</summary>
     public static PendingCall InPlaceOf(PendingCall left)
     {
-        byte[] cells = CallCell.Allocate(1, out int start);
-        var slot = new PendingCall(cells, start);
+        var slot = new PendingCall(new byte[CallCell.Size], 0);
         slot.Cell.Ticket = left.Cell.Ticket;
         return slot;
     }
