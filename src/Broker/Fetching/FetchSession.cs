@@ -196,7 +196,7 @@ internal sealed class FetchSession(
         _woken.Enqueue(queue);
         Interlocked.MemoryBarrier();
         if (Phase == FetchPhase.Parked && Interlocked.Exchange(ref _isScheduled, 1) == 0)
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: true);
+            AfterReceive.Queue(this);
     }
 
     void IThreadPoolWorkItem.Execute()

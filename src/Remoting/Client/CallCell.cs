@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 namespace EQueue.Remoting;
 
 /// <summary>What the calling and the receiving thread write for each call of a slot, on one cache line: a line goes
-/// from one core to the other for each call and back, and each takes as long as a system call's entry.</summary>
+/// from one core to the other for each call and back, some 40 ns each time.</summary>
 [StructLayout(LayoutKind.Explicit, Size = Size)]
 internal struct CallCell
 {

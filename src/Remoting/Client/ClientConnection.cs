@@ -99,31 +99,31 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         out ValueTask<ResponseFrame> response)
     {
         InFlightRing.Watching watching = _ring.WatchFor(cancellationToken);
-        bool isTaken;
+        response = default;
         uint id;
-        FrameSender.Queued queued = default;
+        PendingCall? call;
+        var queued = FrameSender.Queued.Refused;
         lock (_ring.Gate)
         {
-            isTaken = _ring.TryTake(null, 0, this, deadline, watching, out id, out PendingCall? call);
-            response = isTaken ? call!.Task : default;
-            if (isTaken)
+            if (_ring.TryTake(null, 0, this, deadline, watching, out id, out call))
             {
+                response = call.Task;
                 var header = FrameHeader.Of(payload, opcode, version, FrameFlags.None, id, 0);
                 queued = Sender.Queue(header, payload, inline: _ring.InFlight <= 1);
             }
         }
 
-        if (isTaken) Finish(id, queued, cancellationToken);
-        else _ring.GiveUp(watching);
-        return isTaken;
-    }
+        if (call is null)
+        {
+            _ring.GiveUp(watching);
+            return false;
+        }
 
-    private void Finish(uint id, FrameSender.Queued queued, CancellationToken cancellationToken)
-    {
         if (queued == FrameSender.Queued.Refused) FailUnsent(id);
         else Sender.Follow(queued);
         if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
         _ring.FailIfCancelled(id, cancellationToken);
+        return true;
     }
 
     private void SendAlone(FrameBuffer request, byte opcode, byte version, uint id, bool inline)

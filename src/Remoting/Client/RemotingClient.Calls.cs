@@ -123,7 +123,7 @@ public sealed partial class RemotingClient
         BlockingCall call = BlockingCall.OfThread;
         ClientConnection? connection = Unhindered();
         if (connection is null
-            || !_ring.TryTake(call, 0, connection, deadline, default(CancellationToken), out uint id, out _))
+            || !_ring.TryTake(call, 0, connection, deadline, CancellationToken.None, out uint id, out _))
         {
             return InvokeSlowAsync(request, opcode, version, deadline, CancellationToken.None)
                 .AsTask().GetAwaiter().GetResult();
@@ -166,7 +166,7 @@ public sealed partial class RemotingClient
 
         ClientConnection? connection = Unhindered();
         if (connection is null
-            || !_ring.TryTake(sink, token, connection, deadline, default(CancellationToken), out uint id, out _))
+            || !_ring.TryTake(sink, token, connection, deadline, CancellationToken.None, out uint id, out _))
         {
             Task slow = InvokeSlowAsync(request, opcode, version, deadline, sink, token);
             Debug.Assert(!slow.IsFaulted, "Every outcome goes to the sink.");

@@ -1,7 +1,7 @@
 namespace EQueue.Remoting;
 
 /// <summary>Where work goes on that a receive loop has made ready and must not do itself, because it is an
-/// application's and may take long: usually the thread pool.</summary>
+/// application's or another connection's and may take long: usually the thread pool.</summary>
 /// <remarks>At rest, waking a thread of the pool takes longer than the work. So the thread of the
 /// <see cref="SocketPoller"/> that is at the socket keeps such work until its receive loop waits, has the system asked
 /// about the socket, and then does it itself, if another thread is there for the sockets meanwhile. When the socket
