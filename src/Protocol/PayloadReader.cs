@@ -120,28 +120,27 @@ public ref struct PayloadReader
     /// <summary>Reads a list of items that read themselves.</summary>
     /// <param name="minItemSize">The fewest bytes an item can take.</param>
     public T[] ReadList<T>(int minItemSize)
-        where T : IPayload<T>
-    {
-        var items = new T[ReadCount(minItemSize)];
-        for (var i = 0; i < items.Length && !Failed; i++)
-            items[i] = T.Read(ref this);
-        return Failed ? [] : items;
-    }
+        where T : IPayload<T> =>
+        ReadItems<T>(ReadCount(minItemSize));
 
     /// <summary>As <see cref="ReadList"/>, with the count 0xFFFFFFFF read as null.</summary>
     public T[]? ReadNullableList<T>(int minItemSize)
+        where T : IPayload<T> =>
+        ReadNullableCount(minItemSize) is { } count ? ReadItems<T>(count) : null;
+
+    /// <summary>Marks the payload as not valid: a value is outside its range.</summary>
+    public void Fail() => Failed = true;
+
+    private T[] ReadItems<T>(int count)
         where T : IPayload<T>
     {
-        if (ReadNullableCount(minItemSize) is not { } count)
-            return null;
+        if (count == 0)
+            return [];
         var items = new T[count];
         for (var i = 0; i < items.Length && !Failed; i++)
             items[i] = T.Read(ref this);
         return Failed ? [] : items;
     }
-
-    /// <summary>Marks the payload as not valid: a value is outside its range.</summary>
-    public void Fail() => Failed = true;
 
     private int? ReadNullableCount(int minItemSize, bool nullable)
     {

@@ -2,14 +2,14 @@ using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
-/// <summary>A fetch answer under construction.</summary>
-internal sealed class FetchAnswer(FrameBuffer frame, int limit)
+/// <summary>A fetch answer under construction. Used again by its session.</summary>
+internal sealed class FetchAnswer
 {
     /// <summary>Owned until it is sent; null afterwards.</summary>
-    public FrameBuffer? Frame { get; set; } = frame;
+    public FrameBuffer? Frame { get; set; }
 
     /// <summary>Entry bytes that it may carry; a single larger entry is carried all the same.</summary>
-    public int Limit { get; set; } = limit;
+    public int Limit { get; set; }
 
     public int EntryBytes { get; set; }
 
@@ -30,4 +30,20 @@ internal sealed class FetchAnswer(FrameBuffer frame, int limit)
     public bool IsCut { get; set; }
 
     public bool HasErrors { get; set; }
+
+    /// <summary>Begins another one.</summary>
+    public void Begin(FrameBuffer frame, int limit)
+    {
+        Frame = frame;
+        Limit = limit;
+        EntryBytes = QueueCount = DiskReads = ColdBytes = LongPasses = 0;
+        IsBounded = IsCut = HasErrors = false;
+    }
+
+    /// <summary>Lets go of a frame that was not sent.</summary>
+    public void End()
+    {
+        Frame?.Dispose();
+        Frame = null;
+    }
 }

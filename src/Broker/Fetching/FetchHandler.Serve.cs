@@ -59,7 +59,8 @@ internal sealed partial class FetchHandler
         FetchRequest request = session.Request;
         int size = Math.Clamp(
             session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
-        var answer = new FetchAnswer(FrameBuffer.Rent(size), Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
+        FetchAnswer answer = session.TakeAnswer();
+        answer.Begin(FrameBuffer.Rent(size), Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
         try
         {
             answer.Limit = _budget.Grant(answer.Limit);
@@ -78,7 +79,8 @@ internal sealed partial class FetchHandler
         }
         finally
         {
-            answer.Frame?.Dispose();
+            answer.End();
+            session.GiveAnswer(answer);
         }
     }
 
@@ -151,7 +153,8 @@ internal sealed partial class FetchHandler
         }
 
         session.IsPassing = answer.LongPasses > 0;
-        session.Served.ForEach(session.Ready.Enqueue);
+        foreach (SessionQueue served in session.Served)
+            session.Ready.Enqueue(served);
     }
 
     /// <summary>Whether another queue may be read from disk: not for the little that is left of an answer.</summary>

@@ -83,8 +83,7 @@ internal sealed partial class FetchHandler : IDisposable
         if (session is null)
             return ValueTask.CompletedTask;
         int most = _catalogue.QueueCount + SpareQueues;
-        if (session.Queues.Count + (long)request.Queues.Count > most
-            && request.Queues.Count(one => !session.Queues.ContainsKey(one.Queue)) > most - session.Queues.Count)
+        if (IsBeyond(most, session, request))
         {
             End(session);
             peer.Refuse(
@@ -163,6 +162,17 @@ internal sealed partial class FetchHandler : IDisposable
         _sessions[session] = true;
         Interlocked.Increment(ref _counters.FetchSessions);
         return session;
+    }
+
+    /// <summary>Whether the session would hold more queues than it may.</summary>
+    private static bool IsBeyond(int most, FetchSession session, FetchRequest request)
+    {
+        if (session.Queues.Count + (long)request.Queues.Count <= most)
+            return false;
+        int added = 0;
+        foreach (FetchQueue one in request.Queues)
+            added += session.Queues.ContainsKey(one.Queue) ? 0 : 1;
+        return added > most - session.Queues.Count;
     }
 
     private static bool IsExpected(FetchSession session, FetchRequest request) =>

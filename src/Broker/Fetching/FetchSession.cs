@@ -31,6 +31,7 @@ internal sealed class FetchSession(
 {
     private readonly ConcurrentQueue<QueueId> _woken = new();
     private readonly List<SessionQueue> _resting = [];
+    private FetchAnswer? _spareAnswer;
     private int _phase;
     private int _isScheduled;
     private int _isHeld;
@@ -134,6 +135,12 @@ internal sealed class FetchSession(
             MakeReady(noted);
         }
     }
+
+    /// <summary>An answer to fill.</summary>
+    public FetchAnswer TakeAnswer() => Interlocked.Exchange(ref _spareAnswer, null) ?? new FetchAnswer();
+
+    /// <summary>Gives it back. When it was sent, the session may be another's again, who has one of his own.</summary>
+    public void GiveAnswer(FetchAnswer answer) => Volatile.Write(ref _spareAnswer, answer);
 
     /// <summary>The session is put off, in the phase <see cref="FetchPhase.Serving"/>, by whoever serves it.</summary>
     public void BeginHold() => Volatile.Write(ref _isHeld, 1);

@@ -8,6 +8,10 @@ internal sealed partial class CommitLog
 {
     private readonly List<(QueueId Queue, long Position, List<ReadySignal> Signals)> _ready = [];
 
+    // To be used again: at rest a reader waits, and is told, with every message.
+    private List<(QueueId Queue, List<ReadySignal> Signals)>? _spareTold;
+    private List<ReadySignal>? _spareSignals;
+
     /// <inheritdoc cref="QueueStore.Watch"/>
     public bool Watch(QueueId id, QueueOffset from, ReadySignal signal)
     {
@@ -20,7 +24,7 @@ internal sealed partial class CommitLog
             }
             if (from.Value >= queue.NextOffset)
             {
-                (queue.Watchers ??= []).Add(signal);
+                (queue.Watchers ??= TakeSpareSignals()).Add(signal);
                 return true;
             }
             // Staged and not visible yet. The publisher may have moved on meanwhile: it looks at the list under this
@@ -62,12 +66,17 @@ internal sealed partial class CommitLog
         }
     }
 
-    private static void Tell(QueueId queue, List<ReadySignal> signals)
+    private List<ReadySignal> TakeSpareSignals() => Interlocked.Exchange(ref _spareSignals, null) ?? [];
+
+    /// <summary>Tells the signals of a list that is in no other hands.</summary>
+    private void Tell(QueueId queue, List<ReadySignal> signals)
     {
         foreach (ReadySignal signal in signals)
         {
             signal.OnReady(queue);
         }
+        signals.Clear();
+        Volatile.Write(ref _spareSignals, signals);
     }
 
     private static long PositionOf(Queue queue, long offset)
@@ -105,7 +114,7 @@ internal sealed partial class CommitLog
                 (QueueId queue, long position, List<ReadySignal> signals) = _ready[i];
                 if (position < visible)
                 {
-                    (told ??= []).Add((queue, signals));
+                    (told ??= Interlocked.Exchange(ref _spareTold, null) ?? []).Add((queue, signals));
                 }
                 else
                 {
@@ -120,6 +129,8 @@ internal sealed partial class CommitLog
             {
                 Tell(queue, signals);
             }
+            told.Clear();
+            Volatile.Write(ref _spareTold, told);
         }
     }
 }

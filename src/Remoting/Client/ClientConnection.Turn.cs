@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
@@ -36,6 +37,7 @@ internal sealed partial class ClientConnection
 
     /// <summary>The loop's wait for something to read. After the answer to a lone blocking call it lets the turn go,
     /// and waits until it is the loop's again.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<bool> FillAsync()
     {
         if (!_isCalledInTurn || !_wire.IsBare || _ring.InFlight > 0)
