@@ -43,6 +43,22 @@ public sealed class ThroughputTests
         Assert.Equal(["out.json", "out.md"], program.Leftovers);
     }
 
+    /// <summary>A wait of every receive loop, a fetch and what tells of it come with each message here: one object of
+    /// any of them would be seen.</summary>
+    [Fact]
+    public async Task GivenOneMessageAtATime_WhenEachIsAwaited_ThenClientsAllocateNextToNothingForIt()
+    {
+        using var program = new LoadProgram();
+
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "throughput", "--size", "128", "--in-flight", "1", "--seconds", "2", "--warmup", "2",
+            "--repeat", "1", "--no-limit");
+
+        var row = Assert.Single(rows);
+        Assert.InRange(Ratio(row.GetProperty("producer"), "allocatedBytesPerMessage"), 0, 50);
+        Assert.InRange(Ratio(row.GetProperty("consumer"), "allocatedBytesPerMessage"), 0, 100);
+    }
+
     [Theory]
     [InlineData("message", 1, 1, 1, 16)]
     [InlineData("message", 2, 2, 3, 301)]
