@@ -14,25 +14,19 @@ public sealed partial class Producer
         RecordProperties? properties = null,
         CancellationToken cancellationToken = default)
     {
-        var encoder = new MessageEncoder([new Message(null, key, tag, properties)]);
-        var content = encoder.Encode(0);
-        return Send(
-            topic,
-            new RecordContent
-            {
-                Key = content.Key,
-                Body = new OptionalBytes(body),
-                Tag = content.Tag,
-                Properties = properties,
-            },
-            cancellationToken);
+        Span<byte> room = stackalloc byte[TextBytes];
+        return Send(topic, ContentOf(new OptionalBytes(body), key, tag, properties, room), cancellationToken);
     }
 
     /// <summary>
     /// Sends a message whose parts may be absent and blocks this thread until it is stored. Safe on any thread.
     /// </summary>
-    public SendReceipt Send(string topic, Message message, CancellationToken cancellationToken = default) =>
-        Send(topic, new MessageEncoder([message]).Encode(0), cancellationToken);
+    public SendReceipt Send(string topic, Message message, CancellationToken cancellationToken = default)
+    {
+        Span<byte> room = stackalloc byte[TextBytes];
+        var content = ContentOf(BodyOf(message), message.Key, message.Tag, message.Properties, room);
+        return Send(topic, content, cancellationToken);
+    }
 
     /// <summary>
     /// Sends a message given as bytes throughout and blocks this thread until it is stored. Safe on any thread.
@@ -73,11 +67,12 @@ public sealed partial class Producer
                 callback,
                 state,
                 cancellationToken);
+            return;
         }
-        else
-        {
-            Send(topic, new MessageEncoder([message]).Encode(0), callback, state, cancellationToken);
-        }
+
+        Span<byte> room = stackalloc byte[TextBytes];
+        var content = ContentOf(BodyOf(message), message.Key, message.Tag, message.Properties, room);
+        Send(topic, content, callback, state, cancellationToken);
     }
 
     /// <summary>Sends a message given as bytes throughout and tells the callback what became of it.</summary>
@@ -120,17 +115,8 @@ public sealed partial class Producer
             return;
         }
 
-        var content = new MessageEncoder([new Message(null, key, tag, properties)]).Encode(0);
-        SendOneway(
-            topic,
-            new RecordContent
-            {
-                Key = content.Key,
-                Body = new OptionalBytes(body),
-                Tag = content.Tag,
-                Properties = properties,
-            },
-            cancellationToken);
+        Span<byte> room = stackalloc byte[TextBytes];
+        SendOneway(topic, ContentOf(new OptionalBytes(body), key, tag, properties, room), cancellationToken);
     }
 
     /// <summary>Sends a message given as bytes throughout that nobody acknowledges.</summary>

@@ -17,7 +17,7 @@ namespace EQueue.Client;
 /// </remarks>
 public sealed partial class Producer : IAsyncDisposable
 {
-    private const int StackBytes = 256;
+    private const int TextBytes = 512;
     private const int MaxPooledBatches = 1024;
 
     /// <summary>A topic that is full may hold one part of the memory in so many; one part is never theirs.</summary>
@@ -304,25 +304,36 @@ public sealed partial class Producer : IAsyncDisposable
         RecordProperties? properties,
         CancellationToken cancellationToken)
     {
-        var keyBytes = 3 * (key?.Length ?? 0);
-        var tagBytes = 3 * (tag?.Length ?? 0);
-        Span<byte> keyBuffer = keyBytes <= StackBytes ? stackalloc byte[StackBytes] : new byte[keyBytes];
-        Span<byte> tagBuffer = tagBytes <= StackBytes ? stackalloc byte[StackBytes] : new byte[tagBytes];
-        return SendAsync(
-            topic,
-            new RecordContent
-            {
-                Key = Encode(key, keyBuffer),
-                Body = body,
-                Tag = Encode(tag, tagBuffer),
-                Properties = properties,
-            },
-            cancellationToken);
+        Span<byte> room = stackalloc byte[TextBytes];
+        return SendAsync(topic, ContentOf(body, key, tag, properties, room), cancellationToken);
     }
 
     private static OptionalBytes BodyOf(in Message message) =>
         message.Body is { } body ? new OptionalBytes(body.Span) : default;
 
-    private static OptionalBytes Encode(string? text, Span<byte> buffer) =>
-        text is null ? default : new OptionalBytes(buffer[..Encoding.UTF8.GetBytes(text, buffer)]);
+    /// <param name="body">The message itself.</param>
+    /// <param name="key">Its key.</param>
+    /// <param name="tag">Its tag.</param>
+    /// <param name="properties">Its properties.</param>
+    /// <param name="room">Where key and tag are encoded, as far as they fit.</param>
+    private static RecordContent ContentOf(
+        OptionalBytes body, string? key, string? tag, RecordProperties? properties, Span<byte> room) => new()
+    {
+        Key = Encode(key, ref room),
+        Body = body,
+        Tag = Encode(tag, ref room),
+        Properties = properties,
+    };
+
+    private static OptionalBytes Encode(string? text, scoped ref Span<byte> room)
+    {
+        if (text is null)
+            return default;
+        var most = Encoding.UTF8.GetMaxByteCount(text.Length);
+        if (most > room.Length)
+            return new OptionalBytes(Encoding.UTF8.GetBytes(text));
+        var encoded = room[..Encoding.UTF8.GetBytes(text, room)];
+        room = room[encoded.Length..];
+        return new OptionalBytes(encoded);
+    }
 }
