@@ -142,6 +142,41 @@ public class ProducerTests
         Assert.Empty(read[1].Properties);
     }
 
+    [Theory]
+    [InlineData(1, 1)]
+    [InlineData(120, 100)]
+    [InlineData(100, 200)]
+    [InlineData(300, 1)]
+    [InlineData(5_000, 300)]
+    public async Task GivenKeyAndTagOfAnyLength_WhenSentInEveryWay_ThenTheyComeBackAsTheyWere(int keyLength, int tagLength)
+    {
+        await using var broker = await StartAsync(queues: 1);
+        await using var producer = broker.Client.CreateProducer();
+        var key = new string('ü', keyLength);
+        var tag = new string('€', tagLength);
+        var message = new Message("body"u8.ToArray(), key, tag);
+        var called = new TaskCompletionSource<ErrorCode>();
+
+        await producer.SendAsync("texts", "body"u8, key, tag, cancellationToken: Token);
+        await producer.SendAsync("texts", message, Token);
+        await Task.Run(() => producer.Send("texts", "body"u8, key, tag, cancellationToken: Token), Token);
+        await Task.Run(() => producer.Send("texts", message, Token), Token);
+        producer.Send("texts", message, (_, _, error) => called.SetResult(error?.Code ?? ErrorCode.None), null, Token);
+        Assert.Equal(ErrorCode.None, await called.Task.WaitAsync(Token));
+        producer.SendOneway("texts", "body"u8, key, tag, cancellationToken: Token);
+        await producer.SendBatchAsync("texts", [message], Token);
+        await producer.FlushAsync(Token);
+
+        var read = await ReadAllAsync(broker, "texts");
+        Assert.Equal(7, read.Count);
+        Assert.All(read, each =>
+        {
+            Assert.Equal(key, Encoding.UTF8.GetString(each.Key!));
+            Assert.Equal(tag, each.Tag);
+            Assert.Equal("body"u8.ToArray(), each.Body);
+        });
+    }
+
     [Fact]
     public async Task GivenOnewaySends_WhenFlushed_ThenTheyArrive()
     {
