@@ -1,3 +1,4 @@
+using System.Threading.Channels;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
@@ -38,6 +39,29 @@ internal sealed class TestSignal : ReadySignal
     {
         Calls++;
         _ready.TrySetResult(queue);
+    }
+}
+
+/// <summary>A ready signal that watches its queue again as soon as it is told.</summary>
+internal sealed class FollowingSignal(QueueStore store) : ReadySignal
+{
+    private readonly Channel<QueueId> _told = Channel.CreateUnbounded<QueueId>();
+    private int _next;
+    private int _seen;
+
+    public async Task WaitForAsync(int calls, CancellationToken cancellationToken)
+    {
+        while (_seen < calls)
+        {
+            await _told.Reader.ReadAsync(cancellationToken);
+            _seen++;
+        }
+    }
+
+    protected internal override void OnReady(QueueId queue)
+    {
+        Assert.True(store.Watch(queue, new QueueOffset(++_next), this));
+        _told.Writer.TryWrite(queue);
     }
 }
 

@@ -28,6 +28,23 @@ public sealed class WatchAndTimeTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenWatchersThatWatchAgainAtOnce_WhenMessagesCome_ThenEachIsToldOfEach()
+    {
+        await using QueueStore store = await OpenAsync(Small with { FlushPolicy = FlushPolicy.Async });
+        QueueId queue = await OpenQueueAsync(store);
+        FollowingSignal[] signals = [new(store), new(store), new(store)];
+        foreach (FollowingSignal signal in signals)
+            Assert.True(store.Watch(queue, new QueueOffset(0), signal));
+
+        for (int i = 0; i < 100; i++)
+        {
+            await AppendAsync(store, queue, "a");
+            foreach (FollowingSignal signal in signals)
+                await signal.WaitForAsync(i + 1, Cancel);
+        }
+    }
+
+    [Fact]
     public async Task GivenAMessageStagedAndNotDurable_WhenWatched_ThenTheWatcherIsToldByTheSync()
     {
         using var gate = new Gate();

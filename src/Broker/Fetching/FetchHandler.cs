@@ -9,7 +9,8 @@ namespace EQueue.Broker;
 /// <summary>Takes fetch requests and keeps their sessions; how a session is answered stands beside (Serve).</summary>
 /// <remarks>
 /// A request that finds something is answered on the receive loop. One that finds nothing is parked without a thread:
-/// the store's signal or the wheel takes it up again on a thread of the pool.
+/// the store's signal or the wheel takes it up again, on a thread of the pool or, where little is wanted, on the one
+/// that took the message, behind its own work.
 /// </remarks>
 internal sealed partial class FetchHandler : IDisposable
 {

@@ -29,6 +29,8 @@ internal enum FetchPhase
 internal sealed class FetchSession(
     BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem, IDeadline
 {
+    private const int LittleBytes = 32 << 10;
+
     private readonly ConcurrentQueue<QueueId> _woken = new();
     private readonly List<SessionQueue> _resting = [];
     private FetchAnswer? _spareAnswer;
@@ -203,7 +205,16 @@ internal sealed class FetchSession(
         _woken.Enqueue(queue);
         Interlocked.MemoryBarrier();
         if (Phase == FetchPhase.Parked && Interlocked.Exchange(ref _isScheduled, 1) == 0)
+            Schedule();
+    }
+
+    /// <summary>Little is copied sooner than a thread is woken; much would keep a thread of the sockets.</summary>
+    private void Schedule()
+    {
+        if (LastAnswerBytes <= LittleBytes && Request.MinBytes <= LittleBytes)
             AfterReceive.Queue(this);
+        else
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: true);
     }
 
     void IThreadPoolWorkItem.Execute()

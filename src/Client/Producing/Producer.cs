@@ -311,6 +311,7 @@ public sealed partial class Producer : IAsyncDisposable
     private static OptionalBytes BodyOf(in Message message) =>
         message.Body is { } body ? new OptionalBytes(body.Span) : default;
 
+    /// <summary>A message's parts as bytes; valid as long as <paramref name="room"/>.</summary>
     /// <param name="body">The message itself.</param>
     /// <param name="key">Its key.</param>
     /// <param name="tag">Its tag.</param>
