@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
@@ -25,6 +26,40 @@ public sealed class AfterReceiveTests
             Task<(int First, int Second)> loop = LeaveWorkAsync(near, work);
             await far.SendAsync(new byte[] { 1 });
             await work.Done.WaitAsync(Calls.Timeout);
+            await far.SendAsync(new byte[] { 2 });
+            return work.ThreadId == (await loop.WaitAsync(Calls.Timeout)).First;
+        });
+    }
+
+    [Fact]
+    public async Task GivenSocketOfWhichNothingIsKnown_WhenWorkIsLeftUnlessItIsPrompt_ThenThePoolDoesIt()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            await WithPairAsync(async (near, far) =>
+            {
+                var work = new Work();
+                Task<(int First, int Second)> loop = LeaveWorkAsync(near, work, unlessPrompt: true);
+                await far.SendAsync(new byte[] { 1 });
+                await work.Done.WaitAsync(Calls.Timeout);
+                await far.SendAsync(new byte[] { 2 });
+                await loop.WaitAsync(Calls.Timeout);
+                Assert.True(work.IsOnPool);
+            });
+        }
+    }
+
+    [Fact]
+    public async Task GivenSocketWithLongPauses_WhenWorkIsLeftUnlessItIsPrompt_ThenItsThreadDoesIt()
+    {
+        await UntilOnTheSameThreadAsync(async (near, far) =>
+        {
+            var work = new Work();
+            Task<(int First, int Second)> loop = LeaveWorkAsync(near, work, unlessPrompt: true);
+            await LookIsOverAsync();
+            await far.SendAsync(new byte[] { 1 });
+            await work.Done.WaitAsync(Calls.Timeout);
+            await LookIsOverAsync();
             await far.SendAsync(new byte[] { 2 });
             return work.ThreadId == (await loop.WaitAsync(Calls.Timeout)).First;
         });
@@ -114,14 +149,23 @@ public sealed class AfterReceiveTests
 
     /// <summary>A loop that receives twice and leaves work behind the first.</summary>
     /// <returns>On which thread it went on each time.</returns>
-    private static async Task<(int First, int Second)> LeaveWorkAsync(PolledSocket near, Work work)
+    private static async Task<(int First, int Second)> LeaveWorkAsync(
+        PolledSocket near, Work work, bool unlessPrompt = false)
     {
         byte[] room = new byte[10];
         await near.ReceiveAsync(room).ConfigureAwait(false);
         int first = Environment.CurrentManagedThreadId;
-        AfterReceive.Queue(work);
+        AfterReceive.Queue(work, unlessPrompt);
         await near.ReceiveAsync(room).ConfigureAwait(false);
         return (first, Environment.CurrentManagedThreadId);
+    }
+
+    /// <summary>Nobody looks longer than 20 us for what is awaited.</summary>
+    private static Task LookIsOverAsync()
+    {
+        long began = Stopwatch.GetTimestamp();
+        return Eventually.TrueAsync(
+            () => Stopwatch.GetElapsedTime(began) > TimeSpan.FromMilliseconds(1), "nobody looks any more");
     }
 
     /// <summary>Again and again: whether work stays with the thread depends on whether another is idle, and that on the

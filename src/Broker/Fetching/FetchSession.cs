@@ -212,7 +212,7 @@ internal sealed class FetchSession(
     private void Schedule()
     {
         if (LastAnswerBytes <= LittleBytes && Request.MinBytes <= LittleBytes)
-            AfterReceive.Queue(this);
+            AfterReceive.Queue(this, unlessPrompt: true);
         else
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: true);
     }

@@ -319,12 +319,12 @@ public sealed partial class Producer : IAsyncDisposable
     /// <param name="room">Where key and tag are encoded, as far as they fit.</param>
     private static RecordContent ContentOf(
         OptionalBytes body, string? key, string? tag, RecordProperties? properties, Span<byte> room) => new()
-    {
-        Key = Encode(key, ref room),
-        Body = body,
-        Tag = Encode(tag, ref room),
-        Properties = properties,
-    };
+        {
+            Key = Encode(key, ref room),
+            Body = body,
+            Tag = Encode(tag, ref room),
+            Properties = properties,
+        };
 
     private static OptionalBytes Encode(string? text, scoped ref Span<byte> room)
     {

@@ -12,9 +12,11 @@ public static class AfterReceive
     /// until the work is done, before the receive loop of the calling thread goes on, gives it to the pool.</summary>
     /// <param name="work">Its <see cref="IThreadPoolWorkItem.Execute"/> is called once; what that throws ends the
     /// process, as on the pool.</param>
-    public static void Queue(IThreadPoolWorkItem work)
+    /// <param name="unlessPrompt">Whether the pool gets the work when the peer's next bytes may soon be there: then the
+    /// thread receives them at the same time.</param>
+    public static void Queue(IThreadPoolWorkItem work, bool unlessPrompt = false)
     {
         ArgumentNullException.ThrowIfNull(work);
-        if (!PollerThread.TryKeep(work)) ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
+        if (!PollerThread.TryKeep(work, unlessPrompt)) ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
     }
 }

@@ -10,6 +10,9 @@ namespace EQueue.Remoting;
 internal sealed class PolledSocket : IDisposable
 {
     private const int QuietBytes = 4096;
+    private const int MostLookCredit = 16;
+    private const int FoundCredit = 2;
+    private const uint TriedOnceIn = 16;
 
     private static readonly TimeSpan BacklogBackOff = TimeSpan.FromMilliseconds(5);
 
@@ -20,6 +23,8 @@ internal sealed class PolledSocket : IDisposable
     private readonly SendWait _send;
     private uint _asked;
     private int _lastReceived;
+    private int _lookCredit = MostLookCredit;
+    private uint _untried;
     private bool _isKnown;
     private bool _hasEnded;
     private bool _isClosed;
@@ -40,6 +45,14 @@ internal sealed class PolledSocket : IDisposable
 
     /// <summary>Whether what came last was little. Of the thread that is at the socket.</summary>
     public bool IsQuiet => _lastReceived < QuietBytes;
+
+    /// <summary>Whether what is awaited next may be there soon: it was, one time in three. Now and then that is tried
+    /// anew. Of the thread that is at the socket.</summary>
+    public bool IsPrompt() => _lookCredit > 0 || ++_untried % TriedOnceIn == 0;
+
+    /// <summary>Notes whether it was.</summary>
+    public void NoteLook(bool found) =>
+        _lookCredit = found ? Math.Min(_lookCredit + FoundCredit, MostLookCredit) : Math.Max(_lookCredit - 1, 0);
 
     /// <summary>The system's.</summary>
     public SafeHandle Handle => _socket.SafeHandle;

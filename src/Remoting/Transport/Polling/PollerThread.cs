@@ -16,6 +16,7 @@ internal sealed class PollerThread
 
     private readonly SocketPoller _poller;
     private PolledSocket? _socket;
+    private bool _isPrompt;
     private SocketWait? _deferred;
     private IThreadPoolWorkItem? _kept;
     private ExecutionContext? _context;
@@ -60,11 +61,14 @@ internal sealed class PollerThread
     }
 
     /// <summary>Keeps work for when the calling thread is through with its socket.</summary>
+    /// <param name="work">What.</param>
+    /// <param name="unlessPrompt">Not if the socket may soon have more.</param>
     /// <returns>False when it is at none, or at one with much to read, keeps some already, or is the last one that the
     /// sockets have.</returns>
-    public static bool TryKeep(IThreadPoolWorkItem work)
+    public static bool TryKeep(IThreadPoolWorkItem work, bool unlessPrompt)
     {
         if (_ofThread is not { _socket.IsQuiet: true, _kept: null } thread || thread._poller.IsCrowded) return false;
+        if (unlessPrompt && thread._isPrompt) return false;
         thread._kept = work;
         return true;
     }
@@ -104,11 +108,12 @@ internal sealed class PollerThread
     {
         Volatile.Write(ref _began, Stopwatch.GetTimestamp());
         _socket = socket;
+        _isPrompt = socket.IsPrompt();
         socket.GoOn(events);
         while (_deferred is { } wait)
         {
             _deferred = null;
-            if (_kept is null) GoOnSoon(wait);
+            if (_kept is null && _isPrompt) socket.NoteLook(GoOnSoon(wait));
             else wait.AskOrFail();
         }
 
@@ -132,7 +137,8 @@ internal sealed class PollerThread
     }
 
     /// <summary>Looks for what is awaited a moment before the system is asked to tell.</summary>
-    private void GoOnSoon(SocketWait wait)
+    /// <returns>Whether it was there.</returns>
+    private bool GoOnSoon(SocketWait wait)
     {
         long began = Stopwatch.GetTimestamp();
         while (!wait.TryEnd(isTold: false))
@@ -140,10 +146,12 @@ internal sealed class PollerThread
             if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > LongestSpin)
             {
                 wait.AskOrFail();
-                return;
+                return false;
             }
 
             Thread.Yield();
         }
+
+        return true;
     }
 }
