@@ -1,6 +1,8 @@
+using System.Diagnostics;
 using System.Net;
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Server.Tests.Http;
 
@@ -175,7 +177,14 @@ public sealed class MessageApiTests
         await using AdminServer server = await AdminServer.StartAsync();
         await CreateAsync(server, queues: 2);
         for (int i = 0; i < 6; i++)
+        {
             await server.AskAsync("POST", Messages, $$"""{"messages":[{"body":"{{i}}"}],"queue":{{i % 2}}}""");
+
+            // Of messages of one millisecond in different queues none is the later one.
+            long began = Stopwatch.GetTimestamp();
+            await Eventually.TrueAsync(() => Stopwatch.GetElapsedTime(began) > TimeSpan.FromMilliseconds(20));
+        }
+
         JsonArray latest = (await server.AskAsync("GET", Messages + "/latest?count=3"))["messages"]!.AsArray();
         Assert.Equal(["3", "4", "5"], latest.Select(message => (string)message!["body"]!).Order(StringComparer.Ordinal));
         latest = (await server.AskAsync("GET", Messages + "/latest?count=2&queue=0"))["messages"]!.AsArray();
