@@ -75,10 +75,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             return ValueTask.FromException<ResponseFrame>(Failures.TimedOut("too many requests wait for answers"));
         }
 
-        ValueTask<ResponseFrame> response = call.Task;
-        Send(request, opcode, version, id, inline: true);
-        _ring.FailIfCancelled(id, cancellationToken);
-        return response;
+        return SendAwaited(request, opcode, version, id, call, inline: true, cancellationToken);
     }
 
     /// <summary>Sends the request of an armed slot; fails its call when the connection is closed.</summary>
@@ -86,6 +83,23 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     {
         SendAlone(request, opcode, version, id, inline);
         if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+    }
+
+    /// <summary>The same for a slot that is its own sink.</summary>
+    /// <returns>The call, to be awaited once.</returns>
+    public ValueTask<ResponseFrame> SendAwaited(
+        FrameBuffer request,
+        byte opcode,
+        byte version,
+        uint id,
+        PendingCall call,
+        bool inline,
+        CancellationToken cancellationToken)
+    {
+        ValueTask<ResponseFrame> response = call.Task;
+        Send(request, opcode, version, id, inline);
+        _ring.FailIfCancelled(id, cancellationToken);
+        return response;
     }
 
     /// <summary>Takes a slot and sends a copy of a payload that the sender takes, both under one lock.</summary>

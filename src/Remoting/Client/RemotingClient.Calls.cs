@@ -73,10 +73,8 @@ public sealed partial class RemotingClient
             return InvokeSlowAsync(request, opcode, version, deadline, cancellationToken);
         }
 
-        ValueTask<ResponseFrame> response = call.Task;
-        connection.Send(request, opcode, version, id, inline: _ring.InFlight <= 1);
-        _ring.FailIfCancelled(id, cancellationToken);
-        return response;
+        return connection.SendAwaited(
+            request, opcode, version, id, call, inline: _ring.InFlight <= 1, cancellationToken);
     }
 
     /// <summary>Sends a request and waits for its answer: <paramref name="payload"/> is copied once, to where it leaves

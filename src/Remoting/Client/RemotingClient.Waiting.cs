@@ -39,9 +39,8 @@ public sealed partial class RemotingClient
         {
             (ClientConnection connection, uint id, PendingCall call) =
                 await TakeSlotAsync(request, null, 0, deadline, cancellationToken).ConfigureAwait(false);
-            response = call.Task;
-            connection.Send(request, opcode, version, id, inline: false);
-            _ring.FailIfCancelled(id, cancellationToken);
+            response = connection.SendAwaited(
+                request, opcode, version, id, call, inline: false, cancellationToken);
         }
         finally
         {

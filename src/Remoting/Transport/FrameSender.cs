@@ -77,6 +77,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <returns><see langword="false"/> when the sender is closed and the frame was dropped.</returns>
     public bool Enqueue(FrameBuffer frame, bool inline)
     {
+        Queued queued;
         lock (_lock)
         {
             if (_isClosed)
@@ -86,13 +87,11 @@ internal sealed class FrameSender : IThreadPoolWorkItem
             }
 
             int bytes = frame.FrameBytes;
-            _queuedBytes += bytes;
             _queue.Add(frame);
-            inline |= MustHelp(bytes);
-            if (!MustStart(inline)) return true;
+            queued = Accept(bytes, inline);
         }
 
-        Start(inline);
+        Follow(queued);
         return true;
     }
 
@@ -113,12 +112,8 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     public Queued Queue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         if (_isClosed) return Queued.Refused;
-        int bytes = (int)header.Length;
-        _queuedBytes += bytes;
         _queue.Append(header, payload);
-        inline |= MustHelp(bytes);
-        if (!MustStart(inline)) return Queued.Accepted;
-        return inline ? Queued.ToSend : Queued.ToSchedule;
+        return Accept((int)header.Length, inline);
     }
 
     /// <summary>Does what is left to do once the gate is open.</summary>
@@ -195,6 +190,15 @@ internal sealed class FrameSender : IThreadPoolWorkItem
 
     /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
     private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
+
+    /// <summary>So many bytes were queued: what is left to do for them. Under the lock.</summary>
+    private Queued Accept(int bytes, bool inline)
+    {
+        _queuedBytes += bytes;
+        inline |= MustHelp(bytes);
+        if (!MustStart(inline)) return Queued.Accepted;
+        return inline ? Queued.ToSend : Queued.ToSchedule;
+    }
 
     private void Start(bool inline)
     {
