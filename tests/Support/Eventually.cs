@@ -28,6 +28,13 @@ public static class Eventually
         }
     }
 
+    /// <summary>Completes when so much time has passed: for what ends by itself and tells nobody.</summary>
+    public static Task PassedAsync(TimeSpan time)
+    {
+        long began = Stopwatch.GetTimestamp();
+        return TrueAsync(() => Stopwatch.GetElapsedTime(began) > time);
+    }
+
     /// <summary>Starts what listens where it listened before: meanwhile somebody else may have the port for a
     /// moment, be it the client that knocks there, whose own end of a connection may get it.</summary>
     /// <param name="start">Starts it, or tells AddressAlreadyInUse.</param>
