@@ -20,6 +20,7 @@ public sealed class FrameSenderTests
         var random = new Random(seed);
         for (int i = 0; i < Count; i++)
         {
+            if (!sender.IsWritable) sender.Uncork();
             await sender.WhenWritable();
             if (random.Next(100) == 0) sender.Cork();
             if (random.Next(50) == 0) sender.Uncork();
@@ -48,6 +49,43 @@ public sealed class FrameSenderTests
         }
     }
 
+    [Fact]
+    public async Task GivenFramesThatAreHeldBack_WhenTheSenderClosesBeforeItIsUncorked_ThenTheyAreDropped()
+    {
+        (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
+        using var wire = new Wire(near);
+        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Lock());
+        sender.Cork();
+        Assert.True(sender.IsWritable);
+        for (int i = 0; i < 3; i++) sender.Hold(Header(1024), new byte[1024]);
+        Assert.Equal(3 * (1024 + FrameHeader.Size), sender.QueuedBytes);
+        Assert.False(sender.IsWritable);
+        sender.Close();
+        sender.Uncork();
+        Assert.Equal(0, sender.QueuedBytes);
+        far.Abort();
+        await sender.WhenIdle().WaitAsync(Calls.Timeout);
+    }
+
+    [Fact]
+    public async Task GivenAThreadThatHasNotCorked_WhenItAsks_ThenItMayNotHoldBack()
+    {
+        (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
+        using var wire = new Wire(near);
+        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Lock());
+        Assert.False(sender.IsCorkedHere);
+        sender.Cork();
+        bool isCorkedThere = true;
+        var other = new Thread(() => isCorkedThere = sender.IsCorkedHere);
+        other.Start();
+        other.Join();
+        Assert.False(isCorkedThere);
+        sender.Uncork();
+        Assert.False(sender.IsCorkedHere);
+        far.Abort();
+        await sender.WhenIdle().WaitAsync(Calls.Timeout);
+    }
+
     private static FrameHeader Header(int payloadBytes) =>
         FrameHeader.Of(new byte[payloadBytes], 1, 1, FrameFlags.Oneway, 0, 0);
 
@@ -55,6 +93,12 @@ public sealed class FrameSenderTests
     {
         Span<byte> payload = content.AsSpan(0, random.Next(sizeof(int), content.Length));
         BinaryPrimitives.WriteInt32LittleEndian(payload, number);
+        if (sender.IsCorkedHere && random.Next(2) == 0)
+        {
+            sender.Hold(FrameHeader.Of(payload, 1, 1, FrameFlags.Oneway, 0, 0), payload);
+            return;
+        }
+
         bool inline = random.Next(20) == 0;
         if (random.Next(2) == 0)
         {

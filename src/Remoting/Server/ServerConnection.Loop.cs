@@ -117,7 +117,7 @@ public sealed partial class ServerConnection
             return ValueTask.CompletedTask;
         }
 
-        if (!header.IsOneway && !header.IsResponse) Interlocked.Increment(ref _unanswered);
+        if (!header.IsOneway && !header.IsResponse) _requests++;
         _isInHandler = true;
         ValueTask handling = _handler.OnFrameAsync(this, header, payload);
         if (handling.IsCompletedSuccessfully) _isInHandler = false;

@@ -12,12 +12,18 @@ public sealed partial class ServerConnection
     private long _lastPing;
     private long _pausedSince;
     private long _partialSince;
-    private int _unanswered;
+    private int _requests;
+    private int _answeredByLoop;
+    private int _answeredByOthers;
     private int _isHandling;
     private int _isDraining;
     private Task? _farewell;
 
     private bool IsDraining => Volatile.Read(ref _isDraining) != 0;
+
+    /// <summary>Requests that were handed to the handler and have no answer yet. True while the loop handles none: it
+    /// counts without a fence.</summary>
+    private int Unanswered => unchecked(_requests - _answeredByLoop - Volatile.Read(ref _answeredByOthers));
 
     /// <summary>Closes in order: handles no further frame, sends what is queued, ends the stream.</summary>
     /// <remarks>Thread-safe. The connection is gone when the peer has ended its side, or after the idle
@@ -114,7 +120,7 @@ public sealed partial class ServerConnection
 
     private void CountAnswer()
     {
-        Interlocked.Decrement(ref _unanswered);
+        Interlocked.Increment(ref _answeredByOthers);
         if (IsDraining) CheckDrained();
     }
 
@@ -135,6 +141,6 @@ public sealed partial class ServerConnection
 
     private void CheckDrained()
     {
-        if (Volatile.Read(ref _isHandling) == 0 && Volatile.Read(ref _unanswered) <= 0) _drained.TrySetResult();
+        if (Volatile.Read(ref _isHandling) == 0 && Unanswered <= 0) _drained.TrySetResult();
     }
 }

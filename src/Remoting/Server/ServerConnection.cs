@@ -79,7 +79,7 @@ public sealed partial class ServerConnection
     /// somebody sends already. Otherwise one work item of the thread pool sends whatever is queued by then.</param>
     /// <exception cref="RemotingException">The frame is larger than <see cref="RemotingServerOptions.MaxFrameBytes"/>;
     /// it is dropped.</exception>
-    /// <remarks>Thread-safe. Frames leave in the order of the calls.</remarks>
+    /// <remarks>Thread-safe. What one thread sends leaves in the order of its calls.</remarks>
     public void Send(
         FrameBuffer frame,
         byte opcode,
@@ -127,6 +127,13 @@ public sealed partial class ServerConnection
         if (header.Length > Math.Min(FrameQueue.SmallFrameBytes, _options.MaxFrameBytes))
         {
             Send(FrameBuffer.Of(payload), opcode, version, flags, correlationId, error, inlineAllowed);
+            return;
+        }
+
+        if (inlineAllowed && _sender.IsCorkedHere)
+        {
+            _sender.Hold(header, payload);
+            if ((flags & FrameFlags.Response) != FrameFlags.None) _answeredByLoop++;
             return;
         }
 

@@ -25,15 +25,18 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private readonly bool _callersHelp;
     private readonly Lock _lock;
     private readonly FrameQueue _queue = new();
+    private readonly FrameQueue _held = new();
     private List<FrameBuffer> _batch = [];
+    private List<FrameBuffer> _uncorked = [];
     private TaskCompletionSource? _writable;
     private TaskCompletionSource? _idle;
     private long _queuedBytes;
+    private long _heldBytes;
     private long _stalledSince;
     private DrainState _drain;
     private int _waitingFrames;
     private bool _isAtPool;
-    private bool _isCorked;
+    private int _corkedBy;
     private bool _isClosed;
 
     /// <param name="wire">Connected; aborted by its owner, which ends a pending send.</param>
@@ -55,7 +58,10 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     }
 
     /// <summary>Bytes that are accepted and not yet taken by the socket.</summary>
-    public long QueuedBytes => Volatile.Read(ref _queuedBytes);
+    public long QueuedBytes => Volatile.Read(ref _queuedBytes) + Volatile.Read(ref _heldBytes);
+
+    /// <summary>Whether the calling thread has corked it: then it may <see cref="Hold"/>.</summary>
+    public bool IsCorkedHere => Volatile.Read(ref _corkedBy) == Environment.CurrentManagedThreadId;
 
     /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
     public bool IsWritable => QueuedBytes <= _maxQueuedBytes || Volatile.Read(ref _isClosed);
@@ -86,6 +92,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
                 return false;
             }
 
+            if (_heldBytes > 0 && IsCorkedHere) QueueHeld();
             int bytes = frame.FrameBytes;
             _queue.Add(frame);
             queued = Accept(bytes, inline);
@@ -112,6 +119,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     public Queued Queue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         if (_isClosed) return Queued.Refused;
+        if (_heldBytes > 0 && IsCorkedHere) QueueHeld();
         _queue.Append(header, payload);
         return Accept((int)header.Length, inline);
     }
@@ -125,7 +133,16 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
     public void Cork()
     {
-        lock (_lock) _isCorked = true;
+        lock (_lock) _corkedBy = Environment.CurrentManagedThreadId;
+    }
+
+    /// <summary>Copies a small frame behind those that the thread which has corked holds back, with no lock; what it
+    /// queues otherwise leaves behind them.</summary>
+    public void Hold(in FrameHeader header, ReadOnlySpan<byte> payload)
+    {
+        Debug.Assert(IsCorkedHere, "Only the thread that has corked holds back.");
+        _held.Append(header, payload);
+        _heldBytes += header.Length;
     }
 
     /// <summary>Sends what was held back, on this thread.</summary>
@@ -133,8 +150,10 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     {
         lock (_lock)
         {
-            _isCorked = false;
-            if (_isClosed || _queue.IsEmpty || !MustStart(inline: true)) return;
+            _corkedBy = 0;
+            QueueHeld();
+            if (_isClosed) _queuedBytes -= _queue.Drop();
+            if (_queue.IsEmpty || !MustStart(inline: true)) return;
         }
 
         Start(inline: true);
@@ -191,6 +210,17 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
     private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
 
+    /// <summary>Puts what is held back behind what is queued. Under the lock, of the thread that has corked.</summary>
+    private void QueueHeld()
+    {
+        if (_heldBytes == 0) return;
+        _uncorked = _held.Take(_uncorked);
+        foreach (FrameBuffer frame in _uncorked) _queue.Add(frame);
+        _uncorked.Clear();
+        _queuedBytes += _heldBytes;
+        Volatile.Write(ref _heldBytes, 0);
+    }
+
     /// <summary>So many bytes were queued: what is left to do for them. Under the lock.</summary>
     private Queued Accept(int bytes, bool inline)
     {
@@ -235,12 +265,12 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private void Gather()
     {
         long began = Stopwatch.GetTimestamp();
-        long bytes = QueuedBytes;
+        long bytes = Volatile.Read(ref _queuedBytes);
         while (bytes is > 0 and < GatheredBytes && Stopwatch.GetElapsedTime(began) < LongestGathering)
         {
             Thread.SpinWait(GatheringSpins);
             long before = bytes;
-            bytes = QueuedBytes;
+            bytes = Volatile.Read(ref _queuedBytes);
             if (bytes == before) return;
         }
     }
@@ -254,7 +284,7 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private bool MustStart(bool inline)
     {
         if (!inline) return _drain == DrainState.None && TrySchedule();
-        if (_isCorked || _drain == DrainState.Running) return false;
+        if (_corkedBy != 0 || _drain == DrainState.Running) return false;
         _drain = DrainState.Running;
         return true;
     }
