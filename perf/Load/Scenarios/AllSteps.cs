@@ -10,19 +10,23 @@ internal static class AllSteps
 {
     private const string Throughput = "throughput";
     private const int QuickLimitMB = 512;
+    private const double VariantSeconds = 5;
+    private const double VariantWarmup = 1;
+    private const int ChangesOfGroup = 16;
 
     private static readonly SendApi[] OtherApis =
         [SendApi.Callback, SendApi.Sync, SendApi.Oneway, SendApi.Batch, SendApi.Span];
 
-    /// <summary>Every scenario as it measures when nothing else is asked for.</summary>
+    /// <summary>Every scenario as it measures when nothing else is asked for. What varies <c>throughput</c> takes half
+    /// as long as that, and groups change as often as gives percentiles.</summary>
     public static IReadOnlyList<MeasuringStep> Full { get; } =
     [
         Step("limit"),
         Step(Throughput, "throughput", options => options with { Pairs = [1, 2] }),
-        Step(Throughput, "throughput, sync flush", options => options with { Pairs = [1, 2], Flush = FlushMode.Sync }),
-        Step(Throughput, "throughput, 1,000 queues", options => options with { Pairs = [1, 2], Queues = 1000 }),
+        Variant("sync flush", options => options with { Pairs = [1, 2], Flush = FlushMode.Sync }),
+        Variant("1,000 queues", options => options with { Pairs = [1, 2], Queues = 1000 }),
         .. OtherApis.Select(
-            api => Step(Throughput, $"throughput, {NameOf(api)}", options => options with { Api = api })),
+            api => Variant(NameOf(api), options => options with { Sizes = [128, 1024], Api = api })),
         Step("sync"),
         Step("latency"),
         Step("remoting"),
@@ -32,7 +36,7 @@ internal static class AllSteps
         Step("coldread"),
         Step("backpressure"),
         Step("filter"),
-        Step("groups"),
+        Step("groups", "groups", options => options with { Changes = ChangesOfGroup }),
         Step("topics"),
         Step("admin"),
         Step("connections"),
@@ -88,6 +92,10 @@ internal static class AllSteps
 
     private static MeasuringStep Step(string scenario, string title, Func<LoadOptions, LoadOptions> change) =>
         new(scenario, title, change);
+
+    private static MeasuringStep Variant(string title, Func<LoadOptions, LoadOptions> change) =>
+        Step(Throughput, $"throughput, {title}", options => change(
+            options with { Seconds = VariantSeconds, Warmup = VariantWarmup }));
 
     private static MeasuringStep Short(string scenario, double seconds, Func<LoadOptions, LoadOptions> change) =>
         Short(scenario, scenario, seconds, change);
