@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
@@ -60,11 +61,16 @@ public sealed class FrameSenderTests
         for (int i = 0; i < 3; i++) sender.Hold(Header(1024), new byte[1024]);
         Assert.Equal(3 * (1024 + FrameHeader.Size), sender.QueuedBytes);
         Assert.False(sender.IsWritable);
+        using var peer = new Wire(far);
+        Task<int> receiving = peer.ReceiveAsync(new byte[1], CancellationToken.None).AsTask();
         sender.Close();
         sender.Uncork();
         Assert.Equal(0, sender.QueuedBytes);
-        far.Abort();
         await sender.WhenIdle().WaitAsync(Calls.Timeout);
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
+        Assert.False(receiving.IsCompleted);
+        wire.Abort();
+        await Record.ExceptionAsync(() => receiving.WaitAsync(Calls.Timeout));
     }
 
     [Fact]

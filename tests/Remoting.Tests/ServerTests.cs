@@ -124,6 +124,7 @@ public sealed class ServerTests
     {
         TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
+        for (byte i = 0; i < 10; i++) Assert.Equal([i], await client.EchoAsync([i]));
         byte[][] contents = [.. Enumerable.Range(0, 50).Select(i => Calls.Content(i, 100_000))];
         Task<byte[]>[] calls = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
         await Eventually.TrueAsync(() => server.Handler.HeldCount == 50, "all are held");
@@ -134,9 +135,10 @@ public sealed class ServerTests
         byte[][] answers = await Task.WhenAll(calls);
         Assert.All(answers.Zip(contents), pair => Assert.True(pair.First.AsSpan().SequenceEqual(pair.Second)));
         await stopping;
+        Assert.Equal(0, server.Log.CountOf(1008));
         RemotingException exception = await Assert.ThrowsAsync<RemotingException>(() => tooLate);
         Assert.Equal(RemotingError.ConnectionLost, exception.Error);
-        Assert.Equal(50 + before, server.Handler.FrameCount);
+        Assert.Equal(60 + before, server.Handler.FrameCount);
         Assert.Null(server.Handler.Disconnected.Single().Cause);
         Assert.Equal(0, server.Server.ConnectionCount);
         await Assert.ThrowsAnyAsync<SocketException>(server.ConnectRawAsync);
