@@ -8,7 +8,7 @@ namespace EQueue.Remoting;
 /// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool or
 /// one of the poller's afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
 /// </remarks>
-internal sealed class FrameSender : IThreadPoolWorkItem
+internal sealed partial class FrameSender : IThreadPoolWorkItem
 {
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
@@ -25,18 +25,14 @@ internal sealed class FrameSender : IThreadPoolWorkItem
     private readonly bool _callersHelp;
     private readonly Lock _lock;
     private readonly FrameQueue _queue = new();
-    private readonly FrameQueue _held = new();
     private List<FrameBuffer> _batch = [];
-    private List<FrameBuffer> _uncorked = [];
     private TaskCompletionSource? _writable;
     private TaskCompletionSource? _idle;
     private long _queuedBytes;
-    private long _heldBytes;
     private long _stalledSince;
     private DrainState _drain;
     private int _waitingFrames;
     private bool _isAtPool;
-    private int _corkedBy;
     private bool _isClosed;
 
     /// <param name="wire">Connected; aborted by its owner, which ends a pending send.</param>
@@ -59,9 +55,6 @@ internal sealed class FrameSender : IThreadPoolWorkItem
 
     /// <summary>Bytes that are accepted and not yet taken by the socket.</summary>
     public long QueuedBytes => Volatile.Read(ref _queuedBytes) + Volatile.Read(ref _heldBytes);
-
-    /// <summary>Whether the calling thread has corked it: then it may <see cref="Hold"/>.</summary>
-    public bool IsCorkedHere => Volatile.Read(ref _corkedBy) == Environment.CurrentManagedThreadId;
 
     /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
     public bool IsWritable => QueuedBytes <= _maxQueuedBytes || Volatile.Read(ref _isClosed);
@@ -130,35 +123,6 @@ internal sealed class FrameSender : IThreadPoolWorkItem
         if (queued is Queued.ToSend or Queued.ToSchedule) Start(inline: queued == Queued.ToSend);
     }
 
-    /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
-    public void Cork()
-    {
-        lock (_lock) _corkedBy = Environment.CurrentManagedThreadId;
-    }
-
-    /// <summary>Copies a small frame behind those that the thread which has corked holds back, with no lock; what it
-    /// queues otherwise leaves behind them.</summary>
-    public void Hold(in FrameHeader header, ReadOnlySpan<byte> payload)
-    {
-        Debug.Assert(IsCorkedHere, "Only the thread that has corked holds back.");
-        _held.Append(header, payload);
-        _heldBytes += header.Length;
-    }
-
-    /// <summary>Sends what was held back, on this thread.</summary>
-    public void Uncork()
-    {
-        lock (_lock)
-        {
-            _corkedBy = 0;
-            QueueHeld();
-            if (_isClosed) _queuedBytes -= _queue.Drop();
-            if (_queue.IsEmpty || !MustStart(inline: true)) return;
-        }
-
-        Start(inline: true);
-    }
-
     /// <summary>Completes when more may be queued, or when the sender is closed.</summary>
     public ValueTask WhenWritable()
     {
@@ -209,17 +173,6 @@ internal sealed class FrameSender : IThreadPoolWorkItem
 
     /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
     private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
-
-    /// <summary>Puts what is held back behind what is queued. Under the lock, of the thread that has corked.</summary>
-    private void QueueHeld()
-    {
-        if (_heldBytes == 0) return;
-        _uncorked = _held.Take(_uncorked);
-        foreach (FrameBuffer frame in _uncorked) _queue.Add(frame);
-        _uncorked.Clear();
-        _queuedBytes += _heldBytes;
-        Volatile.Write(ref _heldBytes, 0);
-    }
 
     /// <summary>So many bytes were queued: what is left to do for them. Under the lock.</summary>
     private Queued Accept(int bytes, bool inline)

@@ -1,0 +1,55 @@
+using System.Diagnostics;
+
+namespace EQueue.Remoting;
+
+/// <content>Frames that a receive loop holds back while it handles what came together, to leave together.</content>
+internal sealed partial class FrameSender
+{
+    private readonly FrameQueue _held = new();
+    private List<FrameBuffer> _uncorked = [];
+    private long _heldBytes;
+    private int _corkedBy;
+
+    /// <summary>Whether the calling thread has corked it: then it may <see cref="Hold"/>.</summary>
+    public bool IsCorkedHere => Volatile.Read(ref _corkedBy) == Environment.CurrentManagedThreadId;
+
+    /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
+    public void Cork()
+    {
+        lock (_lock) _corkedBy = Environment.CurrentManagedThreadId;
+    }
+
+    /// <summary>Copies a small frame behind those that the thread which has corked holds back, with no lock; what it
+    /// queues otherwise leaves behind them.</summary>
+    public void Hold(in FrameHeader header, ReadOnlySpan<byte> payload)
+    {
+        Debug.Assert(IsCorkedHere, "Only the thread that has corked holds back.");
+        _held.Append(header, payload);
+        _heldBytes += header.Length;
+    }
+
+    /// <summary>Sends what was held back, on this thread.</summary>
+    public void Uncork()
+    {
+        lock (_lock)
+        {
+            _corkedBy = 0;
+            QueueHeld();
+            if (_isClosed) _queuedBytes -= _queue.Drop();
+            if (_queue.IsEmpty || !MustStart(inline: true)) return;
+        }
+
+        Start(inline: true);
+    }
+
+    /// <summary>Puts what is held back behind what is queued. Under the lock, of the thread that has corked.</summary>
+    private void QueueHeld()
+    {
+        if (_heldBytes == 0) return;
+        _uncorked = _held.Take(_uncorked);
+        foreach (FrameBuffer frame in _uncorked) _queue.Add(frame);
+        _uncorked.Clear();
+        _queuedBytes += _heldBytes;
+        Volatile.Write(ref _heldBytes, 0);
+    }
+}
