@@ -10,4 +10,7 @@ set key below
 set grid
 plot 'throughput-1000-queues-messages.dat' using 2:xtic(1) title '1 + 1 sent', \
      'throughput-1000-queues-messages.dat' using 3:xtic(1) title '1 + 1 consumed', \
-     'throughput-1000-queues-messages.dat' using 4:xtic(1) title '1 + 1 EQueue 2.0'
+     'throughput-1000-queues-messages.dat' using 4:xtic(1) title '1 + 1 EQueue 2.0', \
+     'throughput-1000-queues-messages.dat' using 5:xtic(1) title '2 + 2 sent', \
+     'throughput-1000-queues-messages.dat' using 6:xtic(1) title '2 + 2 consumed', \
+     'throughput-1000-queues-messages.dat' using 7:xtic(1) title '2 + 2 EQueue 2.0'

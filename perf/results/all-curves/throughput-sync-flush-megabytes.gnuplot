@@ -8,4 +8,7 @@ set style data histograms
 set style fill solid 0.8 border -1
 set key below
 set grid
-plot 'throughput-sync-flush-megabytes.dat' using 2:xtic(1) title '1 + 1 consumed'
+plot 'throughput-sync-flush-megabytes.dat' using 2:xtic(1) title '1 + 1 consumed', \
+     'throughput-sync-flush-megabytes.dat' using 3:xtic(1) title '1 + 1 limit', \
+     'throughput-sync-flush-megabytes.dat' using 4:xtic(1) title '2 + 2 consumed', \
+     'throughput-sync-flush-megabytes.dat' using 5:xtic(1) title '2 + 2 limit'

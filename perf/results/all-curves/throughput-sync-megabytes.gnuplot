@@ -8,4 +8,5 @@ set style data histograms
 set style fill solid 0.8 border -1
 set key below
 set grid
-plot 'throughput-sync-megabytes.dat' using 2:xtic(1) title '1 + 1 consumed'
+plot 'throughput-sync-megabytes.dat' using 2:xtic(1) title '1 + 1 consumed', \
+     'throughput-sync-megabytes.dat' using 3:xtic(1) title '1 + 1 limit'
