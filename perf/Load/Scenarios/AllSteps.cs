@@ -17,8 +17,8 @@ internal static class AllSteps
     private static readonly SendApi[] OtherApis =
         [SendApi.Callback, SendApi.Sync, SendApi.Oneway, SendApi.Batch, SendApi.Span];
 
-    /// <summary>Every scenario as it measures when nothing else is asked for. What varies <c>throughput</c> takes half
-    /// as long as that, and groups change as often as gives percentiles.</summary>
+    /// <summary>Every scenario as it measures when nothing else is asked for; but what varies <c>throughput</c> takes
+    /// half as long, the APIs two sizes of four, and groups change less often.</summary>
     public static IReadOnlyList<MeasuringStep> Full { get; } =
     [
         Step("limit"),
