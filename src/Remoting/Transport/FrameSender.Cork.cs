@@ -33,8 +33,8 @@ internal sealed partial class FrameSender
     {
         lock (_lock)
         {
-            _corkedBy = 0;
             QueueHeld();
+            _corkedBy = 0;
             if (_isClosed) _queuedBytes -= _queue.Drop();
             if (_queue.IsEmpty || !MustStart(inline: true)) return;
         }
@@ -42,10 +42,10 @@ internal sealed partial class FrameSender
         Start(inline: true);
     }
 
-    /// <summary>Puts what is held back behind what is queued. Under the lock, of the thread that has corked.</summary>
+    /// <summary>Puts what the calling thread holds back behind what is queued. Under the lock.</summary>
     private void QueueHeld()
     {
-        if (_heldBytes == 0) return;
+        if (_heldBytes == 0 || !IsCorkedHere) return;
         _uncorked = _held.Take(_uncorked);
         foreach (FrameBuffer frame in _uncorked) _queue.Add(frame);
         _uncorked.Clear();

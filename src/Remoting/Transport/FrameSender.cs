@@ -85,7 +85,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
                 return false;
             }
 
-            if (_heldBytes > 0 && IsCorkedHere) QueueHeld();
+            QueueHeld();
             int bytes = frame.FrameBytes;
             _queue.Add(frame);
             queued = Accept(bytes, inline);
@@ -112,7 +112,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public Queued Queue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         if (_isClosed) return Queued.Refused;
-        if (_heldBytes > 0 && IsCorkedHere) QueueHeld();
+        QueueHeld();
         _queue.Append(header, payload);
         return Accept((int)header.Length, inline);
     }
