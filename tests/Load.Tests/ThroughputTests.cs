@@ -56,7 +56,7 @@ public sealed class ThroughputTests
 
         var row = Assert.Single(rows);
         const int bytesPerSecond = 200_000;
-        var most = 50 + (bytesPerSecond / Ratio(row, "consumePerSecond"));
+        var most = 40 + (bytesPerSecond / Ratio(row, "consumePerSecond"));
         foreach (var role in new[] { "producer", "consumer", "broker" })
             Assert.InRange(Ratio(row.GetProperty(role), "allocatedBytesPerMessage"), 0, most);
     }

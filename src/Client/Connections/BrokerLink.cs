@@ -87,7 +87,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        using var response = await SendAsync(TRequest.Opcode, request, timeout, cancellationToken)
+        using var response = await SendAsync(TRequest.Opcode, (TRequest)request, timeout, cancellationToken)
             .ConfigureAwait(false);
         return Payload.TryRead<TResponse>(response.Payload.Span, out var answer)
             ? answer
@@ -97,7 +97,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     /// <summary>Sends a request; the answer is the caller's, to read and to dispose.</summary>
     /// <exception cref="EQueueException">The request failed, here or there.</exception>
     public async ValueTask<ResponseFrame> SendAsync<TRequest>(
-        Opcode opcode, IPayload<TRequest> request, TimeSpan timeout, CancellationToken cancellationToken)
+        Opcode opcode, TRequest request, TimeSpan timeout, CancellationToken cancellationToken)
         where TRequest : IPayload<TRequest>
     {
         try
@@ -148,7 +148,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     public ValueTask DisposeAsync() => Remoting.DisposeAsync();
 
     /// <summary>Encodes a request's body.</summary>
-    public static FrameBuffer Encode<TRequest>(IPayload<TRequest> request)
+    public static FrameBuffer Encode<TRequest>(TRequest request)
         where TRequest : IPayload<TRequest>
     {
         var frame = FrameBuffer.Rent();

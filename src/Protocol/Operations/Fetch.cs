@@ -18,10 +18,15 @@ public enum FetchIsolation : byte
 /// Answer: <see cref="FetchResponseHeader"/>, then per queue with something to say a <see cref="FetchedQueueHeader"/>
 /// and its entries; none when only batches without a wanted tag bit were passed over. Errors per queue: UnknownQueue,
 /// QueueNotReadable, OffsetOutOfRange, DamagedData, DivergingEpoch; a queue with an error leaves the session until it
-/// is named again.
+/// is named again. A value, for both sides make one for each fetch.
 /// </remarks>
-public sealed record FetchRequest : IPayload<FetchRequest>
+public readonly record struct FetchRequest : IPayload<FetchRequest>
 {
+    /// <summary>Asks for any bytes, up to a megabyte, without waiting.</summary>
+    public FetchRequest()
+    {
+    }
+
     /// <summary>0 starts a session.</summary>
     public uint SessionId { get; init; }
 
@@ -41,10 +46,10 @@ public sealed record FetchRequest : IPayload<FetchRequest>
     public FetchIsolation Isolation { get; init; }
 
     /// <summary>Queues added to the session or moved to another offset.</summary>
-    public IReadOnlyList<FetchQueue> Queues { get; init; } = [];
+    public IReadOnlyList<FetchQueue> Queues { get => field ?? []; init; }
 
     /// <summary>Queues that leave the session.</summary>
-    public IReadOnlyList<FetchQueueKey> Removed { get; init; } = [];
+    public IReadOnlyList<FetchQueueKey> Removed { get => field ?? []; init; }
 
     /// <inheritdoc/>
     public static FetchRequest Read(ref PayloadReader reader) => new()
