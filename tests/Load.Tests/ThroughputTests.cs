@@ -185,10 +185,36 @@ public sealed class ThroughputTests
             LoadExit.Ok, "throughput", "--pairs", "1,2", "--size", "512,600", "--messages", "5000", "--warmup", "0",
             "--repeat", "1", "--no-limit");
 
-        Assert.Equal([1, 1, 2, 2], rows.Select(row => row.GetProperty("params").GetProperty("producers").GetInt32()));
-        Assert.Equal([1, 1, 2, 2], rows.Select(row => row.GetProperty("params").GetProperty("consumers").GetInt32()));
-        Assert.Equal([41_000, null, 40_000, null], rows.Select(Reference));
+        Assert.Equal([1, 2, 1, 2], rows.Select(row => row.GetProperty("params").GetProperty("producers").GetInt32()));
+        Assert.Equal([1, 2, 1, 2], rows.Select(row => row.GetProperty("params").GetProperty("consumers").GetInt32()));
+        Assert.Equal([41_000, 40_000, null, null], rows.Select(Reference));
+        Assert.Equal([false, true, false, true], rows.Select(IsCompared));
+        for (var i = 1; i < rows.Length; i += 2)
+        {
+            var expected = Ratio(rows[i], "consumePerSecond") / Ratio(rows[i - 1], "consumePerSecond");
+            Assert.Equal(expected, Ratio(rows[i], "ratioToFirst"), tolerance: 0.001);
+        }
     }
+
+    [Fact]
+    public async Task GivenSeveralRounds_WhenPairsAreMeasured_ThenTheyRunByTurnsAndEveryOtherRoundBackwards()
+    {
+        using var program = new LoadProgram();
+
+        var outcome = await program.RunAsync(
+            "throughput", "--pairs", "1,2", "--size", "100", "--messages", "1000", "--warmup", "0", "--repeat", "3",
+            "--no-limit");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        var places = new[] { "1 + 1, ", "2 + 2, ", "2 + 2, ", "1 + 1, ", "1 + 1, ", "2 + 2, " }.Select((pair, i) =>
+            outcome.Errors.IndexOf(
+                $"100 B, {pair}async flush, 10000 in flight, run {1 + (i / 2)}", StringComparison.Ordinal));
+        Assert.DoesNotContain(-1, places);
+        Assert.Equal(places.Order(), places);
+    }
+
+    private static bool IsCompared(JsonElement row) =>
+        row.GetProperty("ratioToFirst").ValueKind == JsonValueKind.Number;
 
     private static double? Reference(JsonElement row)
     {

@@ -86,6 +86,7 @@ internal static class FigureNames
     public const string ConsumeUsPerOperation = "consumeUsPerOperation";
     public const string ReferenceSend = "reference.sendPerSecond";
     public const string Admin = "adminMs";
+    public const string RatioToFirst = "ratioToFirst";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -117,7 +118,7 @@ internal static class FigureNames
         .. Windows,
         ResumeSeconds, SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
-        .. Latency(Admin),
+        .. Latency(Admin), RatioToFirst,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -142,7 +143,7 @@ internal static class FigureNames
         .. Windows,
         BlockedBatches, ResumeSeconds, OpenConnections, Unstored,
         SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
-        .. Latency(Admin), Of(Admin, Count),
+        .. Latency(Admin), Of(Admin, Count), RatioToFirst,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

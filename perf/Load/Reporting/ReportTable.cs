@@ -22,6 +22,7 @@ internal sealed class ReportTable
         new("consume net MB/s", FigureNames.ConsumeNetworkMBps, Tenths, InFull: true),
         new("limit MB/s", FigureNames.LimitMBps, Tenths),
         new("x limit", FigureNames.RatioToLimit, Hundredths),
+        new("x first", FigureNames.RatioToFirst, Hundredths),
         new("spread", FigureNames.Spread, Percent),
         new("ack p50 us", FigureNames.Of(FigureNames.AckLatency, "p50"), Tenths),
         new("ack p99 us", FigureNames.Of(FigureNames.AckLatency, "p99"), Tenths),

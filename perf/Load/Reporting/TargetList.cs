@@ -30,7 +30,7 @@ internal static class TargetList
             rows => One(rows, FigureNames.ConsumePerSecond, each.Size) / each.Iggy)),
         .. Sizes.Select(each => new Target(
             $"2 + 2 over 1 + 1, {each.Size} B", 1, 1.3,
-            rows => Rate(rows, each.Size, 2, 4) / Rate(rows, each.Size, 1, 4))),
+            rows => Of(rows, FigureNames.RatioToFirst, each.Size, 2, 4, "message"))),
         new(
             "1 + 1, span API, 128 B: msg/s", 5e6, 10e6,
             rows => OfApi(rows, FigureNames.ConsumePerSecond, "span")),
@@ -61,7 +61,7 @@ internal static class TargetList
         AtMost(
             "administrative requests beside full load: p99, ms", null, 50,
             rows => rows.Find("admin", FigureNames.Of(FigureNames.Admin, "p99"), ("kind", "all"))),
-        new("1,000 queues over 4, 128 B", 0.8, 0.95, rows => Rate(rows, 128, 1, 1000) / Rate(rows, 128, 1, 4)),
+        new("1,000 queues over 4, 128 B", 0.8, 0.95, rows => Rate(rows, 1000) / Rate(rows, 4)),
     ];
 
     private static Target AtMost(string what, double? must, double? aim, Func<MeasuredRows, double?> measure) =>
@@ -71,8 +71,8 @@ internal static class TargetList
 
     private static double? OfApi(MeasuredRows rows, string figure, string api) => Of(rows, figure, 128, 1, 4, api);
 
-    private static double? Rate(MeasuredRows rows, int size, int pairs, int queues) =>
-        Of(rows, FigureNames.ConsumePerSecond, size, pairs, queues, "message");
+    private static double? Rate(MeasuredRows rows, int queues) =>
+        Of(rows, FigureNames.ConsumePerSecond, 128, 1, queues, "message");
 
     private static double? Of(MeasuredRows rows, string figure, int size, int pairs, int queues, string api) =>
         rows.Find(

@@ -3,7 +3,7 @@ using EQueue.Load.Reporting;
 
 namespace EQueue.Load.Scenarios;
 
-/// <summary>The runs of one row, with the limit measured before each of them.</summary>
+/// <summary>The runs of a row, or of some that are compared, with the limit measured before each of them.</summary>
 internal static class BrokerRuns
 {
     private const string RestNote = "this scenario does not measure it";
@@ -11,27 +11,60 @@ internal static class BrokerRuns
     /// <summary>Runs the plan as often as it says and adds the row.</summary>
     /// <param name="afterRun">Adds to a run what a scenario measures beside it; null: nothing.</param>
     /// <exception cref="LoadException">A run delivered wrong messages; the row says so without any rate.</exception>
-    public static async Task MeasureAsync(
+    public static Task MeasureAsync(
         LoadSession session,
         RunPlan plan,
         Func<Figures, Task>? afterRun,
+        CancellationToken cancellationToken) =>
+        MeasureByTurnsAsync(
+            session, [plan], (_, figures) => afterRun?.Invoke(figures) ?? Task.CompletedTask, cancellationToken);
+
+    /// <summary>Runs the plans by turns, as often as the first one says, and adds a row of each: what the machine does
+    /// meanwhile, and the disk after much was written, is felt by all alike. Every other round goes backwards. Each run
+    /// is compared with that of the first plan in the same round.</summary>
+    /// <param name="afterRun">Adds to a run what a scenario measures beside it.</param>
+    /// <exception cref="LoadException">A run delivered wrong messages; its row says so without any rate.</exception>
+    public static async Task MeasureByTurnsAsync(
+        LoadSession session,
+        IReadOnlyList<RunPlan> plans,
+        Func<RunPlan, Figures, Task> afterRun,
         CancellationToken cancellationToken)
     {
-        var runs = new List<Figures>();
-        var parameters = plan.Describe(session.Options);
-        for (var number = 1; number <= plan.Repeat; number++)
+        var runs = plans.ToDictionary(plan => plan, _ => new List<Figures>());
+        for (var number = 1; number <= plans[0].Repeat; number++)
         {
-            var limitMBps = await MeasureLimitAsync(session, plan, cancellationToken);
-            var figures = await MeasureOnceAsync(session, plan, cancellationToken);
-            runs.Add(figures);
-            Verdict.Demand(session, parameters, figures, RestNote);
-            SetLimit(figures, limitMBps);
-            if (afterRun is not null)
-                await afterRun(figures);
-            LoadSession.Say(Describe(plan, number, figures));
+            foreach (var plan in number % 2 == 1 ? plans : plans.Reverse())
+            {
+                var figures = await MeasureAsync(session, plan, cancellationToken);
+                runs[plan].Add(figures);
+                await afterRun(plan, figures);
+                LoadSession.Say(Describe(plan, number, figures));
+            }
         }
 
-        session.Report.Add(new ReportRow(parameters, runs, RestNote));
+        foreach (var plan in plans.Skip(1))
+            Compare(runs[plan], runs[plans[0]]);
+        foreach (var plan in plans)
+            session.Report.Add(new ReportRow(plan.Describe(session.Options), runs[plan], RestNote));
+    }
+
+    private static void Compare(List<Figures> runs, List<Figures> first)
+    {
+        foreach (var (figures, other) in runs.Zip(first))
+        {
+            figures[FigureNames.RatioToFirst] =
+                figures[FigureNames.ConsumePerSecond] / other[FigureNames.ConsumePerSecond];
+        }
+    }
+
+    private static async Task<Figures> MeasureAsync(
+        LoadSession session, RunPlan plan, CancellationToken cancellationToken)
+    {
+        var limitMBps = await MeasureLimitAsync(session, plan, cancellationToken);
+        var figures = await MeasureOnceAsync(session, plan, cancellationToken);
+        Verdict.Demand(session, plan.Describe(session.Options), figures, RestNote);
+        SetLimit(figures, limitMBps);
+        return figures;
     }
 
     private static async Task<Figures> MeasureOnceAsync(
@@ -64,7 +97,8 @@ internal static class BrokerRuns
         var megabytes = figures[FigureNames.ConsumeMBps] ?? figures[FigureNames.SendMBps];
         var limit = figures[FigureNames.LimitMBps] is { } limitMBps ? $", limit {limitMBps:F0} MB/s" : string.Empty;
         var what = plan.Rate is { } due ? $"at {due}/s" : $"{plan.InFlight} in flight";
-        return $"{plan.Size} B, {plan.Flush.ToString().ToLowerInvariant()} flush, {what}, run {number}: "
+        return $"{plan.Size} B, {plan.Producers} + {plan.Consumers}, "
+            + $"{plan.Flush.ToString().ToLowerInvariant()} flush, {what}, run {number}: "
             + $"{rate:N0} msg/s, {megabytes:N1} MB/s{limit}";
     }
 }

@@ -4,7 +4,7 @@ namespace EQueue.Load.Scenarios;
 
 /// <summary>
 /// Producers and consumers at the same time, as fast as they go: a row per body size, beside what the original EQueue
-/// reported of the same case.
+/// reported of the same case. Different numbers of producers and consumers are run by turns.
 /// </summary>
 internal sealed class ThroughputScenario : IScenario
 {
@@ -25,24 +25,16 @@ internal sealed class ThroughputScenario : IScenario
         if (options.Pairs is not null && (options.Producers ?? options.Consumers) is not null)
             throw LoadException.Usage("--pairs takes the place of --producers and --consumers");
         var cases = options.Pairs?.Select(pair => options with { Producers = pair, Consumers = pair }) ?? [options];
-        var plans =
-            (from each in cases
-             from size in options.Sizes ?? StandardSizes
-             select RunPlan.From(each, size)).ToList();
-        plans.ForEach(plan => plan.Validate(options.Plant));
-        foreach (var plan in plans)
-        {
-            await BrokerRuns.MeasureAsync(session, plan, AddReferenceAsync, cancellationToken);
-
-            Task AddReferenceAsync(Figures figures)
-            {
-                AddReference(plan, figures);
-                return Task.CompletedTask;
-            }
-        }
+        var sizes =
+            (from size in options.Sizes ?? StandardSizes
+             select cases.Select(each => RunPlan.From(each, size)).ToList()).ToList();
+        foreach (var plan in sizes.SelectMany(plans => plans))
+            plan.Validate(options.Plant);
+        foreach (var plans in sizes)
+            await BrokerRuns.MeasureByTurnsAsync(session, plans, AddReferenceAsync, cancellationToken);
     }
 
-    private static void AddReference(RunPlan plan, Figures figures)
+    private static Task AddReferenceAsync(RunPlan plan, Figures figures)
     {
         if (OldReport.MessagesPerSecond(plan.Producers, plan.Consumers, plan.Size) is { } old)
         {
@@ -53,5 +45,7 @@ internal sealed class ThroughputScenario : IScenario
         {
             figures.Note("reference", "the old report does not have this case");
         }
+
+        return Task.CompletedTask;
     }
 }
