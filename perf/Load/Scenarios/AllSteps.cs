@@ -61,7 +61,7 @@ internal static class AllSteps
             options => options with { Sizes = [128], Api = api, NoLimit = true })),
         Short("sync", 1, options => options),
         Short("latency", 2, options => options with { Rates = [1000, 10_000], Warmup = 4 }),
-        Short("remoting", 0.7, options => options with { Sizes = [1024] }),
+        Short("remoting", 0.7, options => options with { Sizes = [1024], Warmup = 1.5 }),
         Short("store", 1, options => options with { Sizes = [128, 1024] }),
         Short("packing", 2, options => options),
         Short(

@@ -13,7 +13,7 @@ internal sealed class RemotingScenario : IScenario
     private const int StandardInFlight = 1000;
     private const int StandardRepeat = 3;
     private const double StandardSeconds = 2;
-    private const double StandardWarmup = 0.5;
+    private const double StandardWarmup = 2;
     private const int AnswerSize = 8;
     private const string RestNote = "there is no broker";
 
