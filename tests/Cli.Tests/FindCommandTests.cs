@@ -1,5 +1,6 @@
 using System.Text;
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 
@@ -49,7 +50,14 @@ public sealed class FindCommandTests : CommandTest
     public async Task GivenMessagesInAllQueues_WhenTheLastOrThoseSinceATimeAreAskedFor_ThenTheyCome()
     {
         for (int i = 0; i < 12; i++)
+        {
             await DoneAsync("send", "t", $"{i}", "--key", $"{i}");
+
+            // Messages of different queues are put in order by the millisecond in which they were stored.
+            long sentMs = DateTimeOffset.UtcNow.ToUnixTimeMilliseconds();
+            await Eventually.TrueAsync(() => DateTimeOffset.UtcNow.ToUnixTimeMilliseconds() > sentMs);
+        }
+
         CliRun last = await DoneAsync("find", "t", "--last", "5", "--json");
         Assert.Equal(5, last.OutputLines.Length);
         Assert.Equal(["7", "8", "9", "10", "11"], last.OutputLines.Select(BodyOf));
