@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
@@ -54,6 +55,19 @@ public sealed class KeepAliveTests
         Assert.Equal(1, server.Log.CountOf(1007));
         Assert.Equal([1], await quiet.EchoAsync([1]));
         Assert.Equal(1, quiet.ConnectionGeneration);
+    }
+
+    [Fact]
+    public async Task GivenQuietClient_WhenThePeerAnswersItsPings_ThenItStaysConnected()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient(
+            new RemotingClientOptions { KeepAliveInterval = Short, KeepAliveTimeout = Short });
+        await client.WaitConnectedAsync(CancellationToken.None);
+        long began = Environment.TickCount64;
+        await Eventually.TrueAsync(() => Environment.TickCount64 - began > 8 * Short.TotalMilliseconds);
+        Assert.Equal([1], await client.EchoAsync([1]));
+        Assert.Equal(1, client.ConnectionGeneration);
     }
 
     [Fact]

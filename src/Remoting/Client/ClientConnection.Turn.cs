@@ -94,6 +94,7 @@ internal sealed partial class ClientConnection
     {
         Volatile.Write(ref _isFreeSinceWatch, false);
         Interlocked.Exchange(ref _turn, FreeTurn);
+        _watchSoon();
         if (_ring.InFlight > 0 || Volatile.Read(ref _isClosed) != 0) ResumeLoop();
     }
 
@@ -104,10 +105,12 @@ internal sealed partial class ClientConnection
 
     /// <summary>Called by the client's timer: between calls that are not one after the other the loop receives, for the
     /// peer may have something to say.</summary>
-    private void WatchTurn()
+    /// <returns>Whether the turn is nobody's.</returns>
+    private bool WatchTurn()
     {
-        if (Volatile.Read(ref _turn) != FreeTurn) return;
+        if (Volatile.Read(ref _turn) != FreeTurn) return false;
         if (_isFreeSinceWatch) ResumeLoop();
         else Volatile.Write(ref _isFreeSinceWatch, true);
+        return true;
     }
 }

@@ -15,6 +15,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private readonly InFlightRing _ring;
     private readonly AnswerBurst _burst;
     private readonly TimeProvider _time;
+    private readonly Action _watchSoon;
     private readonly FrameReader _reader;
     private Task _loop = Task.CompletedTask;
     private long _lastReceived;
@@ -22,13 +23,19 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private int _isClosed;
 
     private ClientConnection(
-        Wire wire, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
+        Wire wire,
+        EndPoint remote,
+        RemotingClientOptions options,
+        InFlightRing ring,
+        TimeProvider time,
+        Action watchSoon)
     {
         _wire = wire;
         _options = options;
         _ring = ring;
         _burst = new AnswerBurst(ring);
         _time = time;
+        _watchSoon = watchSoon;
         RemoteEndPoint = remote;
         Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: true, ring.Gate);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
@@ -48,11 +55,17 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
     public Task Completion => _loop;
 
-    /// <summary>Starts to receive over a wire that was just made, and owns it.</summary>
+    /// <summary>Starts to receive over a wire that was just made, and owns it. Calls the last parameter to have
+    /// <see cref="Watch"/> called soon.</summary>
     public static ClientConnection Start(
-        Wire wire, EndPoint remote, RemotingClientOptions options, InFlightRing ring, TimeProvider time)
+        Wire wire,
+        EndPoint remote,
+        RemotingClientOptions options,
+        InFlightRing ring,
+        TimeProvider time,
+        Action watchSoon)
     {
-        var connection = new ClientConnection(wire, remote, options, ring, time);
+        var connection = new ClientConnection(wire, remote, options, ring, time, watchSoon);
         connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
         return connection;
     }
@@ -149,23 +162,28 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private void FailUnsent(uint id) => _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
 
     /// <summary>Called by the client's timer: pings a silent peer, and closes when nothing follows.</summary>
-    public void Watch()
+    /// <returns>In how many milliseconds there may be something to do again.</returns>
+    public long Watch()
     {
-        WatchTurn();
-        TimeSpan silent = _time.GetElapsedTime(Volatile.Read(ref _lastReceived));
-        if (silent < _options.KeepAliveInterval)
+        bool isFree = WatchTurn();
+        long lastReceived = Volatile.Read(ref _lastReceived);
+        if (lastReceived >= _pingSent) _pingSent = 0;
+        TimeSpan silent = _time.GetElapsedTime(lastReceived);
+        TimeSpan left = _options.KeepAliveInterval - silent;
+        if (left <= TimeSpan.Zero)
         {
-            _pingSent = 0;
+            if (_pingSent == 0)
+            {
+                _pingSent = _time.GetTimestamp();
+                SendPing(0, FrameFlags.None, inline: false);
+            }
+
+            left = _options.KeepAliveTimeout - _time.GetElapsedTime(_pingSent);
+            if (left <= TimeSpan.Zero)
+                Close(Failures.TimedOut($"the peer was silent for {silent} and did not answer a ping"));
         }
-        else if (_pingSent == 0)
-        {
-            _pingSent = _time.GetTimestamp();
-            SendPing(0, FrameFlags.None, inline: false);
-        }
-        else if (_time.GetElapsedTime(_pingSent) >= _options.KeepAliveTimeout)
-        {
-            Close(Failures.TimedOut($"the peer was silent for {silent} and did not answer a ping"));
-        }
+
+        return isFree ? WatchTimer.ShortestMs : (long)Math.Ceiling(left.TotalMilliseconds);
     }
 
     /// <summary>Closes at once and fails the calls that wait for answers. Thread-safe; the first cause

@@ -21,6 +21,7 @@ internal sealed partial class InFlightRing
     private readonly Lock _freeingLock = new();
     private readonly List<int> _freed = [];
     private readonly Action<Exception> _onSinkFailed;
+    private readonly Action<long>? _onEarlierDeadline;
     private readonly int _maxSlots;
     private readonly int _indexBits;
     private PendingCall[] _slots = [];
@@ -31,11 +32,13 @@ internal sealed partial class InFlightRing
 
     /// <param name="maxSlots">Requests at a time: a power of two.</param>
     /// <param name="onSinkFailed">Told when a sink throws.</param>
-    public InFlightRing(int maxSlots, Action<Exception> onSinkFailed)
+    /// <param name="onEarlierDeadline">Told, under <see cref="Gate"/>, of a deadline before all others.</param>
+    public InFlightRing(int maxSlots, Action<Exception> onSinkFailed, Action<long>? onEarlierDeadline = null)
     {
         _maxSlots = maxSlots;
         _indexBits = BitOperations.Log2((uint)maxSlots);
         _onSinkFailed = onSinkFailed;
+        _onEarlierDeadline = onEarlierDeadline;
     }
 
     /// <summary>Guards what callers change, slots and what lies behind them in the queue of a connection's sender: a
@@ -53,6 +56,9 @@ internal sealed partial class InFlightRing
             return unchecked(Volatile.Read(ref _taken.Value) - ended);
         }
     }
+
+    /// <summary>Before this no call is overdue, in the milliseconds of the client's clock.</summary>
+    public long EarliestDeadline => Volatile.Read(ref _earliestDeadline);
 
     /// <summary>Arms a slot for a request that is about to be sent.</summary>
     /// <param name="sink">Told of the outcome; <see langword="null"/> = the slot's own
@@ -117,9 +123,11 @@ internal sealed partial class InFlightRing
 
         id = (useCount << _indexBits) | (uint)index;
         Join(watching, id);
-        if (deadline < _earliestDeadline) Volatile.Write(ref _earliestDeadline, deadline);
         Volatile.Write(ref _taken.Value, unchecked(_taken.Value + 1));
         call.Arm(id, sink, token, owner, watching.Watched, deadline);
+        if (deadline >= _earliestDeadline) return true;
+        Volatile.Write(ref _earliestDeadline, deadline);
+        _onEarlierDeadline?.Invoke(deadline);
         return true;
     }
 

@@ -6,8 +6,6 @@ namespace EQueue.Remoting;
 /// <content>The connect loop: connect, handshake, publish, wait for the end, back off, again.</content>
 public sealed partial class RemotingClient
 {
-    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
-
     private TaskCompletionSource<ClientConnection?> _ready = NewReady();
     private ClientConnection? _connection;
     private Exception? _lastConnectError;
@@ -60,7 +58,8 @@ public sealed partial class RemotingClient
     private async Task<ClientConnection> ConnectAsync()
     {
         (Wire wire, EndPoint address) = await _dialer.DialAsync(_stopping.Token).ConfigureAwait(false);
-        return ClientConnection.Start(wire, address, _options, _ring, _time);
+        return ClientConnection.Start(
+            wire, address, _options, _ring, _time, () => _watch!.At(NowMs() + WatchTimer.ShortestMs));
     }
 
     private async Task HandshakeAsync(ClientConnection connection)
@@ -84,6 +83,7 @@ public sealed partial class RemotingClient
         _lastConnectError = null;
         Volatile.Write(ref _connection, connection);
         Volatile.Read(ref _ready).TrySetResult(connection);
+        _watch!.At(NowMs() + WatchTimer.ShortestMs);
         Log.Connected(_logger, _endPoint, generation);
         if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
 

@@ -25,7 +25,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private readonly CancellationTokenSource _stopping = new();
     private readonly Lock _lifetime = new();
     private Task _connectLoop = Task.CompletedTask;
-    private ITimer? _watch;
+    private WatchTimer? _watch;
     private bool _isStarted;
     private volatile bool _isDisposed;
 
@@ -51,7 +51,10 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Client");
         _time = timeProvider ?? TimeProvider.System;
         _dialer = new Dialer(endPoint, options, _time);
-        _ring = new InFlightRing(options.MaxInFlight, thrown => Log.SinkFailed(_logger, _endPoint, thrown));
+        _ring = new InFlightRing(
+            options.MaxInFlight,
+            thrown => Log.SinkFailed(_logger, _endPoint, thrown),
+            deadline => _watch?.At(deadline));
     }
 
     /// <summary>Where the client connects to.</summary>
@@ -99,17 +102,18 @@ public sealed partial class RemotingClient : IAsyncDisposable
             if (_isStarted || _isDisposed) return;
             Detached.Start(() =>
             {
+                _watch = new WatchTimer(_time, NowMs, Watch);
                 _connectLoop = Task.Run(RunAsync, CancellationToken.None);
-                _watch = _time.CreateTimer(
-                    static client => ((RemotingClient)client!).Watch(), this, WatchPeriod, WatchPeriod);
             });
             Volatile.Write(ref _isStarted, true);
         }
     }
 
-    private void Watch()
+    /// <returns>When to look again.</returns>
+    private long Watch(long nowMs)
     {
-        _ring.FailOverdue(NowMs());
-        Volatile.Read(ref _connection)?.Watch();
+        _ring.FailOverdue(nowMs);
+        long connectionDueMs = nowMs + (Volatile.Read(ref _connection)?.Watch() ?? WatchTimer.LongestMs);
+        return Math.Min(_ring.EarliestDeadline, connectionDueMs);
     }
 }
