@@ -91,6 +91,22 @@ public sealed class InFlightRingTests
         await Assert.ThrowsAsync<RemotingException>(async () => await call);
     }
 
+    [Fact]
+    public void GivenCallsWithDeadlines_WhenOneIsDueBeforeAllOthers_ThenTheRingTellsAndKnowsTheEarliestThatIsLeft()
+    {
+        var told = new List<long>();
+        var ring = new InFlightRing(8, exception => throw exception, told.Add);
+        foreach (long deadline in new[] { 500L, 600, 400, 450 })
+            Assert.True(ring.TryTake(null, 0, ring, deadline, CancellationToken.None, out _, out _));
+        Assert.Equal([500L, 400], told);
+        Assert.Equal(400, ring.EarliestDeadline);
+        ring.FailOverdue(460);
+        Assert.Equal(2, ring.InFlight);
+        Assert.Equal(500, ring.EarliestDeadline);
+        Assert.True(ring.TryTake(null, 0, ring, 480, CancellationToken.None, out _, out _));
+        Assert.Equal([500L, 400, 480], told);
+    }
+
     private static async Task AwaitAsync(ValueTask<ResponseFrame> call, ManualResetEventSlim goneOn)
     {
         await call.ConfigureAwait(false);

@@ -102,7 +102,7 @@ public sealed class WatchTimerTests : IDisposable
         began = Environment.TickCount64;
         RemotingError error = await client.InvokeAsync(
             Calls.Buffer([]), ScriptedHandler.Hold, 1, TimeSpan.FromMilliseconds(200), CancellationToken.None)
-            .ErrorOfAsync();
+            .ErrorOfAsync().WaitAsync(Calls.Timeout);
         Assert.Equal(RemotingError.Timeout, error);
         Assert.InRange(Environment.TickCount64 - began, 190, 900);
     }
