@@ -25,10 +25,11 @@ internal sealed class AllScenario : IScenario
         }
 
         var failures = new List<LoadException>();
-        foreach (var step in steps.Where(step => options.Parts?.Contains(step.Scenario) ?? true))
+        var wanted = steps.Where(step => options.Parts?.Contains(step.Scenario) ?? true).ToList();
+        foreach (var (number, step) in wanted.Index())
         {
             var startNs = Clock.NowNs;
-            LoadSession.Say($"== {step.Title}");
+            LoadSession.Say($"== {number + 1} of {wanted.Count}: {step.Title}");
             if (await RunStepAsync(session, step, cancellationToken) is { } failure)
                 failures.Add(failure);
             LoadSession.Say($"== {step.Title}: {(Clock.NowNs - startNs) / 1e9:F0} s");
