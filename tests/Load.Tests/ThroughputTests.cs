@@ -213,6 +213,18 @@ public sealed class ThroughputTests
         Assert.Equal(places.Order(), places);
     }
 
+    [Fact]
+    public async Task GivenTheSamePairTwice_WhenThroughputRuns_ThenItIsComparedWithItself()
+    {
+        using var program = new LoadProgram();
+
+        var rows = await program.MeasureAsync(
+            LoadExit.Ok, "throughput", "--pairs", "1,1", "--size", "100", "--messages", "1000", "--warmup", "0",
+            "--repeat", "1", "--no-limit");
+
+        Assert.Equal([false, true], rows.Select(IsCompared));
+    }
+
     private static bool IsCompared(JsonElement row) =>
         row.GetProperty("ratioToFirst").ValueKind == JsonValueKind.Number;
 

@@ -30,22 +30,22 @@ internal static class BrokerRuns
         Func<RunPlan, Figures, Task> afterRun,
         CancellationToken cancellationToken)
     {
-        var runs = plans.ToDictionary(plan => plan, _ => new List<Figures>());
+        var rows = plans.Select(plan => (Plan: plan, Runs: new List<Figures>())).ToList();
         for (var number = 1; number <= plans[0].Repeat; number++)
         {
-            foreach (var plan in number % 2 == 1 ? plans : plans.Reverse())
+            foreach (var (plan, runs) in number % 2 == 1 ? rows : Enumerable.Reverse(rows))
             {
                 var figures = await MeasureAsync(session, plan, cancellationToken);
-                runs[plan].Add(figures);
+                runs.Add(figures);
                 await afterRun(plan, figures);
                 LoadSession.Say(Describe(plan, number, figures));
             }
         }
 
-        foreach (var plan in plans.Skip(1))
-            Compare(runs[plan], runs[plans[0]]);
-        foreach (var plan in plans)
-            session.Report.Add(new ReportRow(plan.Describe(session.Options), runs[plan], RestNote));
+        foreach (var (_, runs) in rows.Skip(1))
+            Compare(runs, rows[0].Runs);
+        foreach (var (plan, runs) in rows)
+            session.Report.Add(new ReportRow(plan.Describe(session.Options), runs, RestNote));
     }
 
     private static void Compare(List<Figures> runs, List<Figures> first)
