@@ -22,7 +22,13 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private long _pingSent;
     private int _isClosed;
 
-    private ClientConnection(
+    /// <param name="wire">Just made; the connection's own.</param>
+    /// <param name="remote">Where it leads.</param>
+    /// <param name="options">The client's.</param>
+    /// <param name="ring">The client's calls.</param>
+    /// <param name="time">Measures silence.</param>
+    /// <param name="watchSoon">Has <see cref="Watch"/> called soon.</param>
+    public ClientConnection(
         Wire wire,
         EndPoint remote,
         RemotingClientOptions options,
@@ -55,20 +61,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
     public Task Completion => _loop;
 
-    /// <summary>Starts to receive over a wire that was just made, and owns it. Calls the last parameter to have
-    /// <see cref="Watch"/> called soon.</summary>
-    public static ClientConnection Start(
-        Wire wire,
-        EndPoint remote,
-        RemotingClientOptions options,
-        InFlightRing ring,
-        TimeProvider time,
-        Action watchSoon)
-    {
-        var connection = new ClientConnection(wire, remote, options, ring, time, watchSoon);
-        connection._loop = Task.Run(connection.RunAsync, CancellationToken.None);
-        return connection;
-    }
+    /// <summary>Starts to receive; once.</summary>
+    public void Start() => _loop = Task.Run(RunAsync, CancellationToken.None);
 
     /// <inheritdoc/>
     public ValueTask<ResponseFrame> InvokeAsync(

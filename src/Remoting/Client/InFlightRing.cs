@@ -208,8 +208,8 @@ internal sealed partial class InFlightRing
         }
     }
 
-    /// <summary>Fails all calls whose deadline is over. Looks at the slots only when one may be: clients are many, and
-    /// each asks often.</summary>
+    /// <summary>Fails all calls whose deadline is over. Looks at the slots only when one may
+    /// be.</summary>
     public void FailOverdue(long now)
     {
         if (now < Volatile.Read(ref _earliestDeadline)) return;

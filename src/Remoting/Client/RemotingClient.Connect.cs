@@ -58,8 +58,9 @@ public sealed partial class RemotingClient
     private async Task<ClientConnection> ConnectAsync()
     {
         (Wire wire, EndPoint address) = await _dialer.DialAsync(_stopping.Token).ConfigureAwait(false);
-        return ClientConnection.Start(
-            wire, address, _options, _ring, _time, () => _watch!.At(NowMs() + WatchTimer.ShortestMs));
+        var connection = new ClientConnection(wire, address, _options, _ring, _time, _watch!.Soon);
+        connection.Start();
+        return connection;
     }
 
     private async Task HandshakeAsync(ClientConnection connection)
@@ -83,7 +84,7 @@ public sealed partial class RemotingClient
         _lastConnectError = null;
         Volatile.Write(ref _connection, connection);
         Volatile.Read(ref _ready).TrySetResult(connection);
-        _watch!.At(NowMs() + WatchTimer.ShortestMs);
+        _watch!.Soon();
         Log.Connected(_logger, _endPoint, generation);
         if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
 

@@ -41,6 +41,9 @@ internal sealed class WatchTimer : IAsyncDisposable
         lock (_lock) Schedule(dueMs);
     }
 
+    /// <summary>Rings 50 ms from now at the latest.</summary>
+    public void Soon() => At(_nowMs() + ShortestMs);
+
     /// <summary>Rings no more, and waits for a ring that has begun.</summary>
     public ValueTask DisposeAsync()
     {
