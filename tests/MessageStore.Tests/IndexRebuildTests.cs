@@ -24,6 +24,9 @@ public sealed class IndexRebuildTests : StoreTest
             {
                 await store.AppendAsync(other, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
             }
+
+            // Which index a reader looks at first depends on how many there are.
+            await Eventually(() => Indexes().Length == Segments().Length - 1);
         }
 
         State = new MemoryState();
@@ -92,4 +95,6 @@ public sealed class IndexRebuildTests : StoreTest
     }
 
     private string[] Indexes() => [.. Directory.GetFiles(LogFiles.LogDirectory(Folder), "*.index").Order()];
+
+    private string[] Segments() => Directory.GetFiles(LogFiles.LogDirectory(Folder), "*.log");
 }
