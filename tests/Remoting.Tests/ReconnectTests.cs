@@ -25,6 +25,20 @@ public sealed class ReconnectTests
     }
 
     [Fact]
+    public async Task GivenACallThatFailedWithItsConnection_WhenItsCallerCallsAgainAtOnce_ThenTheNextConnectionAnswers()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        await using RemotingClient client = server.NewClient();
+        var sink = new CallingAgain(client);
+        client.Invoke(
+            Calls.Buffer([1]), ScriptedHandler.Hold, 1, Timeout.InfiniteTimeSpan, sink, 0, inlineAllowed: false);
+        await Eventually.TrueAsync(() => server.Handler.HeldCount == 1, "it is held");
+        server.Handler.Connected.Single().Close(null);
+        Assert.Equal([7], await (await sink.Again).WaitAsync(Calls.Timeout));
+        Assert.Equal(2, client.ConnectionGeneration);
+    }
+
+    [Fact]
     public async Task GivenNoServer_WhenItComesUp_ThenTheWaitingCallIsAnswered()
     {
         int port = await FreePortAsync();
@@ -208,5 +222,17 @@ public sealed class ReconnectTests
     {
         await using TestServer server = await TestServer.StartAsync();
         return server.EndPoint.Port;
+    }
+
+    /// <summary>Calls again from within the failure of its first call.</summary>
+    private sealed class CallingAgain(RemotingClient client) : IResponseSink
+    {
+        private readonly TaskCompletionSource<Task<byte[]>> _again = new();
+
+        public Task<Task<byte[]>> Again => _again.Task;
+
+        public void OnResponse(long token, ResponseFrame response) => response.Dispose();
+
+        public void OnFailure(long token, RemotingException exception) => _again.SetResult(client.EchoAsync([7]));
     }
 }

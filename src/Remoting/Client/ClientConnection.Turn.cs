@@ -95,7 +95,7 @@ internal sealed partial class ClientConnection
         Volatile.Write(ref _isFreeSinceWatch, false);
         Interlocked.Exchange(ref _turn, FreeTurn);
         _watchSoon();
-        if (_ring.InFlight > 0 || Volatile.Read(ref _isClosed) != 0) ResumeLoop();
+        if (_ring.InFlight > 0 || IsClosed) ResumeLoop();
     }
 
     private void ResumeLoop()

@@ -16,6 +16,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private readonly AnswerBurst _burst;
     private readonly TimeProvider _time;
     private readonly Action _watchSoon;
+    private readonly Action<ClientConnection> _onClosing;
     private readonly FrameReader _reader;
     private Task _loop = Task.CompletedTask;
     private long _lastReceived;
@@ -28,13 +29,16 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <param name="ring">The client's calls.</param>
     /// <param name="time">Measures silence.</param>
     /// <param name="watchSoon">Has <see cref="Watch"/> called soon.</param>
+    /// <param name="onClosing">Told once that no more calls are to go out here, before those that did are failed: who
+    /// calls again at once shall not meet this connection again.</param>
     public ClientConnection(
         Wire wire,
         EndPoint remote,
         RemotingClientOptions options,
         InFlightRing ring,
         TimeProvider time,
-        Action watchSoon)
+        Action watchSoon,
+        Action<ClientConnection> onClosing)
     {
         _wire = wire;
         _options = options;
@@ -42,6 +46,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         _burst = new AnswerBurst(ring);
         _time = time;
         _watchSoon = watchSoon;
+        _onClosing = onClosing;
         RemoteEndPoint = remote;
         Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: true, ring.Gate);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
@@ -57,6 +62,9 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <summary>Why the connection closed; <see langword="null"/> while it is open, or when the peer ended it in an
     /// orderly way.</summary>
     public Exception? Cause { get; private set; }
+
+    /// <summary>Whether it is closed, or about to be.</summary>
+    public bool IsClosed => Volatile.Read(ref _isClosed) != 0;
 
     /// <summary>Completes when the connection is closed and its loop has ended. Never faults.</summary>
     public Task Completion => _loop;
@@ -188,6 +196,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         Cause = cause;
         Sender.Close();
         _wire.Abort();
+        _onClosing(this);
         _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
             ? Failures.Disposed()
             : Failures.ConnectionLost(RemoteEndPoint, cause));

@@ -58,7 +58,7 @@ public sealed partial class RemotingClient
     private async Task<ClientConnection> ConnectAsync()
     {
         (Wire wire, EndPoint address) = await _dialer.DialAsync(_stopping.Token).ConfigureAwait(false);
-        var connection = new ClientConnection(wire, address, _options, _ring, _time, _watch!.Soon);
+        var connection = new ClientConnection(wire, address, _options, _ring, _time, _watch!.Soon, Withdraw);
         connection.Start();
         return connection;
     }
@@ -82,18 +82,37 @@ public sealed partial class RemotingClient
     {
         long generation = Interlocked.Increment(ref _generation);
         _lastConnectError = null;
-        Volatile.Write(ref _connection, connection);
-        Volatile.Read(ref _ready).TrySetResult(connection);
+        Publish(connection);
         _watch!.Soon();
         Log.Connected(_logger, _endPoint, generation);
         if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
 
         await connection.Completion.ConfigureAwait(false);
-        Volatile.Write(ref _ready, NewReady());
-        Volatile.Write(ref _connection, null);
         if (_stopping.IsCancellationRequested) return;
         _lastConnectError = connection.Cause;
         Log.ConnectionLost(_logger, _endPoint, connection.Cause?.Message ?? "the peer closed it.");
+    }
+
+    /// <summary>Calls go out on this connection, unless it is closed already.</summary>
+    private void Publish(ClientConnection connection)
+    {
+        lock (_lifetime)
+        {
+            if (connection.IsClosed) return;
+            Volatile.Write(ref _connection, connection);
+            _ready.TrySetResult(connection);
+        }
+    }
+
+    /// <summary>Calls wait for the next connection from now on.</summary>
+    private void Withdraw(ClientConnection closing)
+    {
+        lock (_lifetime)
+        {
+            if (_connection != closing) return;
+            Volatile.Write(ref _ready, NewReady());
+            Volatile.Write(ref _connection, null);
+        }
     }
 
     private void NoteFailure(Exception exception, int failures)
