@@ -15,7 +15,7 @@ public sealed class FrameSenderTests
         const int Count = 60_000;
         (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
         using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, exception => throw exception, true, new Lock());
+        var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, exception => throw exception, true, new Gate());
         Task<int> reading = Task.Run(() => ReadInOrderAsync(new Wire(far), Count));
         byte[] content = Calls.Content(seed, 2048);
         var random = new Random(seed);
@@ -41,7 +41,7 @@ public sealed class FrameSenderTests
         {
             (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
             using var wire = new Wire(near);
-            var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, _ => { }, true, new Lock());
+            var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, _ => { }, true, new Gate());
             for (int i = 0; i < 3; i++) sender.Enqueue(Header(1024), new byte[1024], inline: false);
             sender.Close();
             far.Abort();
@@ -55,7 +55,7 @@ public sealed class FrameSenderTests
     {
         (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
         using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Lock());
+        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Gate());
         sender.Cork();
         Assert.True(sender.IsWritable);
         for (int i = 0; i < 3; i++) sender.Hold(Header(1024), new byte[1024]);
@@ -78,7 +78,7 @@ public sealed class FrameSenderTests
     {
         (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
         using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Lock());
+        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Gate());
         Assert.False(sender.IsCorkedHere);
         sender.Cork();
         bool isCorkedThere = true;

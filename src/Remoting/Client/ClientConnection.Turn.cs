@@ -95,6 +95,7 @@ internal sealed partial class ClientConnection
         Volatile.Write(ref _isFreeSinceWatch, false);
         Interlocked.Exchange(ref _turn, FreeTurn);
         _watchSoon();
+        _ring.Gate.Pass();
         if (_ring.InFlight > 0 || IsClosed) ResumeLoop();
     }
 

@@ -132,7 +132,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         uint id;
         PendingCall? call;
         var queued = FrameSender.Queued.Refused;
-        lock (_ring.Gate)
+        using (_ring.Gate.Enter())
         {
             if (_ring.TryTake(null, 0, this, deadline, watching, out id, out call))
             {

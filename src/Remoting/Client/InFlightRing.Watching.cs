@@ -14,7 +14,7 @@ internal sealed partial class InFlightRing
         if (watched is not null && watched.Token == cancellationToken)
             return new Watching(watched, IsNew: false, cancellationToken);
 
-        lock (Gate) _unused.TryPop(out watched);
+        using (Gate.Enter()) _unused.TryPop(out watched);
         watched ??= new WatchedToken(this);
         watched.Begin(cancellationToken);
         return new Watching(watched, IsNew: true, cancellationToken);
@@ -29,6 +29,7 @@ internal sealed partial class InFlightRing
     /// <summary>A cancelled token's calls fail. Those that are made from now on see for themselves.</summary>
     public void FailCancelled(WatchedToken watched)
     {
+        Gate.Pass();
         if (watched.HasOne)
         {
             Fail(watched.FirstId, Failures.Cancelled(watched.Token));
@@ -52,7 +53,7 @@ internal sealed partial class InFlightRing
     public void Leave(WatchedToken watched, int count)
     {
         if (!watched.Leave(count)) return;
-        lock (Gate)
+        using (Gate.Enter())
         {
             if (!watched.TryClose()) return;
             if (_watched == watched) Volatile.Write(ref _watched, null);
@@ -81,7 +82,7 @@ internal sealed partial class InFlightRing
     private void EndRegistration(WatchedToken watched)
     {
         if (!watched.TryEnd()) return;
-        lock (Gate) _unused.Push(watched);
+        using (Gate.Enter()) _unused.Push(watched);
     }
 
     /// <summary>What a call's token is watched by.</summary>

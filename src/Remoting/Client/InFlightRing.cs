@@ -43,7 +43,7 @@ internal sealed partial class InFlightRing
 
     /// <summary>Guards what callers change, slots and what lies behind them in the queue of a connection's sender: a
     /// call takes one lock for both.</summary>
-    public Lock Gate { get; } = new();
+    public Gate Gate { get; } = new();
 
     private uint UseCountMask => uint.MaxValue >> _indexBits;
 
@@ -85,7 +85,7 @@ internal sealed partial class InFlightRing
         do
         {
             Watching watching = WatchFor(cancellationToken);
-            lock (Gate)
+            using (Gate.Enter())
             {
                 isStale = IsStale(watching);
                 isTaken = TryTake(sink, token, owner, deadline, watching, out id, out call);
@@ -213,7 +213,7 @@ internal sealed partial class InFlightRing
     public void FailOverdue(long now)
     {
         if (now < Volatile.Read(ref _earliestDeadline)) return;
-        lock (Gate) _earliestDeadline = long.MaxValue;
+        using (Gate.Enter()) _earliestDeadline = long.MaxValue;
         long earliest = long.MaxValue;
         foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
@@ -224,21 +224,26 @@ internal sealed partial class InFlightRing
             else Fail(id, Failures.TimedOut("no answer before the request's deadline"));
         }
 
-        lock (Gate) _earliestDeadline = Math.Min(_earliestDeadline, earliest);
+        using (Gate.Enter()) _earliestDeadline = Math.Min(_earliestDeadline, earliest);
     }
 
     /// <summary>Completes when a slot may be free; whoever waits then tries again.</summary>
     public Task WhenFree()
     {
-        lock (Gate)
+        Task whenFree = Task.CompletedTask;
+        using (Gate.Enter())
         {
             lock (_freeingLock)
             {
-                if (_free.Count > 0 || _freed.Count > 0 || _slots.Length < _maxSlots) return Task.CompletedTask;
-                _whenFree ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-                return _whenFree.Task;
+                if (_free.Count == 0 && _freed.Count == 0 && _slots.Length == _maxSlots)
+                {
+                    _whenFree ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                    whenFree = _whenFree.Task;
+                }
             }
         }
+
+        return whenFree;
     }
 
     private int IndexOf(uint id) => (int)(id & ((1u << _indexBits) - 1));

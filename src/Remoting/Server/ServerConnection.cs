@@ -42,7 +42,7 @@ public sealed partial class ServerConnection
         _time = time;
         RemoteEndPoint = remote;
         Closed = _closed.Token;
-        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Lock());
+        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Gate());
         _input = new WireReader(wire, options.ReceiveBufferBytes, budget, Closed);
         _reader = new FrameReader(_input, options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();

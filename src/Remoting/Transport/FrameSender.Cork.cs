@@ -16,10 +16,10 @@ internal sealed partial class FrameSender
     /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
     public void Cork()
     {
-        lock (_lock) _corkedBy = Environment.CurrentManagedThreadId;
+        using (_gate.Enter()) _corkedBy = Environment.CurrentManagedThreadId;
     }
 
-    /// <summary>Copies a small frame behind those that the thread which has corked holds back, with no lock; what it
+    /// <summary>Copies a small frame behind those that the thread which has corked holds back, outside the gate; what it
     /// queues otherwise leaves behind them.</summary>
     public void Hold(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
@@ -31,7 +31,7 @@ internal sealed partial class FrameSender
     /// <summary>Sends what was held back, on this thread.</summary>
     public void Uncork()
     {
-        lock (_lock)
+        using (_gate.Enter())
         {
             QueueHeld();
             _corkedBy = 0;
@@ -42,7 +42,7 @@ internal sealed partial class FrameSender
         Start(inline: true);
     }
 
-    /// <summary>Puts what the calling thread holds back behind what is queued. Under the lock.</summary>
+    /// <summary>Puts what the calling thread holds back behind what is queued. Under the gate.</summary>
     private void QueueHeld()
     {
         if (_heldBytes == 0 || !IsCorkedHere) return;

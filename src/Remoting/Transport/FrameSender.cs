@@ -23,7 +23,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private readonly TimeProvider _time;
     private readonly Action<Exception> _onFailed;
     private readonly bool _callersHelp;
-    private readonly Lock _lock;
+    private readonly Gate _gate;
     private readonly FrameQueue _queue = new();
     private List<FrameBuffer> _batch = [];
     private TaskCompletionSource? _writable;
@@ -41,12 +41,12 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
     /// <param name="callersHelp">Whether a drain for which the pool has no thread is taken over by whoever has queued
     /// many frames meanwhile.</param>
-    /// <param name="gate">The lock that guards the queue, for <see cref="Queue"/>.</param>
+    /// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
     public FrameSender(
-        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Lock gate)
+        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Gate gate)
     {
         _callersHelp = callersHelp;
-        _lock = gate;
+        _gate = gate;
         _wire = wire;
         _maxQueuedBytes = maxQueuedBytes;
         _time = time;
@@ -77,7 +77,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public bool Enqueue(FrameBuffer frame, bool inline)
     {
         Queued queued;
-        lock (_lock)
+        using (_gate.Enter())
         {
             if (_isClosed)
             {
@@ -103,7 +103,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public bool Enqueue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         Queued queued;
-        lock (_lock) queued = Queue(header, payload, inline);
+        using (_gate.Enter()) queued = Queue(header, payload, inline);
         Follow(queued);
         return queued != Queued.Refused;
     }
@@ -127,29 +127,39 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public ValueTask WhenWritable()
     {
         if (IsWritable) return ValueTask.CompletedTask;
-        lock (_lock)
+        Task writable = Task.CompletedTask;
+        using (_gate.Enter())
         {
-            if (_isClosed || _queuedBytes <= _maxQueuedBytes) return ValueTask.CompletedTask;
-            _writable ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            return new ValueTask(_writable.Task);
+            if (!_isClosed && _queuedBytes > _maxQueuedBytes)
+            {
+                _writable ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                writable = _writable.Task;
+            }
         }
+
+        return new ValueTask(writable);
     }
 
     /// <summary>Completes when everything has been taken by the wire or dropped, and no buffer is in use.</summary>
     public Task WhenIdle()
     {
-        lock (_lock)
+        Task idle = Task.CompletedTask;
+        using (_gate.Enter())
         {
-            if (_drain == DrainState.None && _queue.IsEmpty) return Task.CompletedTask;
-            _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            return _idle.Task;
+            if (_drain != DrainState.None || !_queue.IsEmpty)
+            {
+                _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                idle = _idle.Task;
+            }
         }
+
+        return idle;
     }
 
     /// <summary>Drops what is queued and refuses the rest. The wire's owner aborts the wire as well.</summary>
     public void Close()
     {
-        lock (_lock)
+        using (_gate.Enter())
         {
             _isClosed = true;
             _queuedBytes -= _queue.Drop();
@@ -161,7 +171,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>Drains on the thread pool.</summary>
     void IThreadPoolWorkItem.Execute()
     {
-        lock (_lock)
+        using (_gate.Enter())
         {
             _isAtPool = false;
             if (_drain != DrainState.Scheduled) return;
@@ -174,7 +184,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
     private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
 
-    /// <summary>So many bytes were queued: what is left to do for them. Under the lock.</summary>
+    /// <summary>So many bytes were queued: what is left to do for them. Under the gate.</summary>
     private Queued Accept(int bytes, bool inline)
     {
         _queuedBytes += bytes;
@@ -202,7 +212,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
 
                 // A thread that came to send one frame must not serve the others for ever, nor one of the poller's.
                 bool isNew;
-                lock (_lock) isNew = TrySchedule();
+                using (_gate.Enter()) isNew = TrySchedule();
                 if (isNew) Start(inline: false);
                 return;
             }
@@ -229,11 +239,11 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     }
 
     /// <summary>Whether whoever queues so many bytes takes over a drain for which the pool has no thread: many frames
-    /// were queued since, so it is late. What comes in large frames has its own rhythm. Under the lock.</summary>
+    /// were queued since, so it is late. What comes in large frames has its own rhythm. Under the gate.</summary>
     private bool MustHelp(int bytes) => _callersHelp
         && _drain == DrainState.Scheduled && bytes <= FrameQueue.SmallFrameBytes && ++_waitingFrames >= LateFrames;
 
-    /// <summary>Something was queued: whether the caller is to start a drain. Under the lock.</summary>
+    /// <summary>Something was queued: whether the caller is to start a drain. Under the gate.</summary>
     private bool MustStart(bool inline)
     {
         if (!inline) return _drain == DrainState.None && TrySchedule();
@@ -242,7 +252,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Leaves the drain to the pool. Under the lock.</summary>
+    /// <summary>Leaves the drain to the pool. Under the gate.</summary>
     /// <returns>False when the pool still has the work item of one that was taken over.</returns>
     private bool TrySchedule()
     {
@@ -256,7 +266,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>Takes what is queued, or ends the drain.</summary>
     private bool TakeBatch()
     {
-        lock (_lock)
+        using (_gate.Enter())
         {
             _batch = _queue.Take(_batch);
             if (_batch.Count > 0) return true;
@@ -274,7 +284,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
             frame.Dispose();
         }
 
-        lock (_lock)
+        using (_gate.Enter())
         {
             _isClosed = true;
             _batch.Clear();
@@ -311,7 +321,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     {
         int bytes = sent.FrameBytes;
         sent.Dispose();
-        lock (_lock)
+        using (_gate.Enter())
         {
             _queuedBytes -= bytes;
             if (_queuedBytes <= _maxQueuedBytes / 2) SignalWritable();
@@ -346,6 +356,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private void EndDrain()
     {
         _drain = DrainState.None;
+        if (!_queue.IsEmpty) return;
         _idle?.TrySetResult();
         _idle = null;
     }

@@ -1,0 +1,53 @@
+using EQueue.Support;
+
+namespace EQueue.Remoting.Tests;
+
+public sealed class GateTests
+{
+    [Fact]
+    public async Task GivenManyThreads_WhenEachCountsUnderIt_ThenNoCountIsLost()
+    {
+        const int Threads = 8, Counts = 200_000;
+        var gate = new Gate();
+        long count = 0;
+        Task[] counting = [.. Enumerable.Range(0, Threads).Select(_ => OnThread(() =>
+        {
+            for (int i = 0; i < Counts; i++)
+            {
+                using (gate.Enter()) count++;
+            }
+        }))];
+        await Task.WhenAll(counting).WaitAsync(Calls.Timeout);
+        Assert.Equal((long)Threads * Counts, count);
+    }
+
+    [Fact]
+    public async Task GivenAHolderThatSleeps_WhenOthersWait_ThenNoneGetsInBeforeItLetsGo()
+    {
+        var gate = new Gate();
+        using var isHeld = new ManualResetEventSlim();
+        using var mayLetGo = new ManualResetEventSlim();
+        int inside = 0;
+        Task holder = OnThread(() =>
+        {
+            using (gate.Enter())
+            {
+                isHeld.Set();
+                mayLetGo.Wait(Calls.Timeout);
+                Assert.Equal(0, Volatile.Read(ref inside));
+            }
+        });
+        Assert.True(isHeld.Wait(Calls.Timeout));
+        Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OnThread(() =>
+        {
+            using (gate.Enter()) inside++;
+        }))];
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(50));
+        mayLetGo.Set();
+        await Task.WhenAll([holder, .. others]).WaitAsync(Calls.Timeout);
+        Assert.Equal(4, inside);
+    }
+
+    private static Task OnThread(Action work) => Task.Factory.StartNew(
+        work, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+}
