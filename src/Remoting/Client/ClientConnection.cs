@@ -10,6 +10,9 @@ namespace EQueue.Remoting;
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
 internal sealed partial class ClientConnection : IHandshakeChannel
 {
+    /// <summary>With so many calls under way their answers and the next requests go by turns.</summary>
+    private const int BusyCalls = 64;
+
     private readonly Wire _wire;
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
@@ -224,7 +227,12 @@ internal sealed partial class ClientConnection : IHandshakeChannel
 
     private async Task ProcessAsync()
     {
-        while (await FillAsync().ConfigureAwait(false)) ReadFrames();
+        while (await FillAsync().ConfigureAwait(false))
+        {
+            if (_ring.InFlight >= BusyCalls) _wire.Attend(Sender);
+            ReadFrames();
+            Sender.TrySendAttended();
+        }
     }
 
     private void ReadFrames()
@@ -253,6 +261,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
             if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending)) return;
             NoteTurn(ending.Sink is BlockingCall);
+            if (ending.Sink is not PendingCall) Sender.Leave(); // It may keep this thread for as long as it likes.
             if (ending.Sink is PendingCall call && header.Length <= CallCell.SmallBytes)
             {
                 call.Keep(header, payload.Span);

@@ -34,7 +34,7 @@ public sealed record RemotingServerOptions
 
     /// <summary>The size of a receive block of a connection under load, 4 KiB..16 MiB; one that waits holds 4 KiB.
     /// </summary>
-    public int ReceiveBufferBytes { get; init; } = 256 * 1024;
+    public int ReceiveBufferBytes { get; init; } = 512 * 1024;
 
     /// <summary>Memory of all receive blocks beyond those 4 KiB of each connection, 1 MiB or more. At the bound
     /// connections are read in small pieces, and frames that do not fit into one wait for their turn.</summary>

@@ -8,7 +8,7 @@ internal sealed class FrameQueue
     /// <summary>Larger frames leave from their own buffers.</summary>
     public const int SmallFrameBytes = 32 * 1024;
 
-    private const int JoinedBytes = 128 * 1024;
+    private const int JoinedBytes = 256 * 1024;
 
     private List<FrameBuffer> _frames = [];
     private FrameBuffer? _joined;
@@ -48,6 +48,19 @@ internal sealed class FrameQueue
         List<FrameBuffer> taken = _frames;
         _frames = sent;
         return taken;
+    }
+
+    /// <summary>Takes the first frame, or the first small ones, which leave together, if any waits.</summary>
+    /// <param name="batch">To which it is added.</param>
+    public void TakeFirst(List<FrameBuffer> batch)
+    {
+        if (IsEmpty) return;
+        FrameBuffer first = _frames[0];
+        _frames.RemoveAt(0);
+        batch.Add(first);
+        if (first != _joined) return;
+        _recentJoinedBytes = first.FrameBytes;
+        _joined = null;
     }
 
     /// <summary>Lets go of all that waits.</summary>

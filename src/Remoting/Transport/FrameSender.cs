@@ -12,7 +12,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
 {
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
-    private const int GatheredBytes = 64 * 1024;
+    private const int GatheredBytes = 128 * 1024;
     private const int GatheringSpins = 40;
     private const int LateFrames = 400;
 
@@ -188,6 +188,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private Queued Accept(int bytes, bool inline)
     {
         _queuedBytes += bytes;
+        if (_isAttended) return Queued.Accepted;
         inline |= MustHelp(bytes);
         if (!MustStart(inline)) return Queued.Accepted;
         return inline ? Queued.ToSend : Queued.ToSchedule;
@@ -204,10 +205,10 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         try
         {
             int rounds = 0;
-            while (TakeBatch())
+            while (TakeBatch(isAttendant: false))
             {
                 await SendBatchAsync(_batch).ConfigureAwait(false);
-                if (!inline) Gather();
+                if (!inline) Gather(GatheredBytes);
                 if ((!inline || ++rounds < MaxInlineRounds) && !PollerThread.MustGiveWay) continue;
 
                 // A thread that came to send one frame must not serve the others for ever, nor one of the poller's.
@@ -224,12 +225,12 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     }
 
     /// <summary>While frames stream in, lets some more come, so that they leave together: a system call for every few
-    /// would cost both ends more than everything else. Ends as soon as nothing comes.</summary>
-    private void Gather()
+    /// would cost both ends more than everything else. Ends as soon as nothing comes, or so much is there.</summary>
+    private void Gather(int enoughBytes)
     {
         long began = Stopwatch.GetTimestamp();
         long bytes = Volatile.Read(ref _queuedBytes);
-        while (bytes is > 0 and < GatheredBytes && Stopwatch.GetElapsedTime(began) < LongestGathering)
+        while (bytes > 0 && bytes < enoughBytes && Stopwatch.GetElapsedTime(began) < LongestGathering)
         {
             Thread.SpinWait(GatheringSpins);
             long before = bytes;
@@ -263,13 +264,19 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Takes what is queued, or ends the drain.</summary>
-    private bool TakeBatch()
+    /// <summary>Takes what is queued, the attendant one piece of it, or ends the drain: as soon as there is an attendant
+    /// all is his.</summary>
+    private bool TakeBatch(bool isAttendant)
     {
         using (_gate.Enter())
         {
-            _batch = _queue.Take(_batch);
-            if (_batch.Count > 0) return true;
+            if (isAttendant || !_isAttended)
+            {
+                if (isAttendant) _queue.TakeFirst(_batch);
+                else _batch = _queue.Take(_batch);
+                if (_batch.Count > 0) return true;
+            }
+
             EndDrain();
             return false;
         }

@@ -60,6 +60,13 @@ internal sealed class Wire : IDisposable
         IsBare = false;
     }
 
+    /// <summary>Has the calling thread attend a sender until it leaves the socket; only if it is the poller's and came
+    /// for it.</summary>
+    public void Attend(FrameSender sender)
+    {
+        if (_polled is { } socket) PollerThread.Attend(socket, sender);
+    }
+
     /// <summary>Receives what is there; a bare socket's only.</summary>
     /// <returns>0 at the end of the stream; less when it is to be waited for.</returns>
     public int TryReceive(Span<byte> room)

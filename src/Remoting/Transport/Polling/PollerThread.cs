@@ -8,6 +8,9 @@ internal sealed class PollerThread
     /// <summary>What comes within this time is there sooner than this thread would be asleep and awake again.</summary>
     private static readonly TimeSpan LongestSpin = TimeSpan.FromMicroseconds(20);
 
+    /// <summary>The same where much comes at a time: that much takes a while to be made.</summary>
+    private static readonly TimeSpan LongestBusySpin = TimeSpan.FromMicroseconds(40);
+
     /// <summary>How long what is never done may keep this thread when others wait for it.</summary>
     private static readonly TimeSpan LongestTurn = TimeSpan.FromMilliseconds(1);
 
@@ -18,6 +21,7 @@ internal sealed class PollerThread
     private PolledSocket? _socket;
     private bool _isPrompt;
     private SocketWait? _deferred;
+    private FrameSender? _attended;
     private IThreadPoolWorkItem? _kept;
     private ExecutionContext? _context;
     private long _began;
@@ -58,6 +62,15 @@ internal sealed class PollerThread
         if (_ofThread is not { } thread || thread._deferred != wait) return false;
         thread._deferred = null;
         return true;
+    }
+
+    /// <summary>Has the calling thread, if it is at this socket, send what is queued there until it asks about the socket
+    /// or leaves it.</summary>
+    public static void Attend(PolledSocket socket, FrameSender sender)
+    {
+        if (_ofThread is not { } thread || thread._socket != socket) return;
+        thread._attended = sender;
+        sender.Attend();
     }
 
     /// <summary>Keeps work for when the calling thread is through with its socket.</summary>
@@ -113,10 +126,11 @@ internal sealed class PollerThread
         while (_deferred is { } wait)
         {
             _deferred = null;
-            if (_kept is null && _isPrompt) socket.NoteLook(GoOnSoon(wait));
-            else wait.AskOrFail();
+            if (_kept is null && _isPrompt) socket.NoteLook(GoOnSoon(socket, wait));
+            else Ask(wait);
         }
 
+        LeaveAttended();
         _socket = null;
         RunKept();
         Volatile.Write(ref _began, 0);
@@ -136,22 +150,46 @@ internal sealed class PollerThread
         ExecutionContext.Run(_context!, static work => ((IThreadPoolWorkItem)work!).Execute(), work);
     }
 
-    /// <summary>Looks for what is awaited a moment before the system is asked to tell.</summary>
-    /// <returns>Whether it was there.</returns>
-    private bool GoOnSoon(SocketWait wait)
+    /// <summary>Looks for what is awaited a moment before the system is asked to tell, and meanwhile sends what is
+    /// queued for an attended socket.</summary>
+    /// <returns>Whether it was there, or there was something to send.</returns>
+    private bool GoOnSoon(PolledSocket socket, SocketWait wait)
     {
+        bool hasSent = false;
+        TimeSpan longest = socket.IsQuiet ? LongestSpin : LongestBusySpin;
         long began = Stopwatch.GetTimestamp();
         while (!wait.TryEnd(isTold: false))
         {
-            if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > LongestSpin)
+            if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > longest)
             {
-                wait.AskOrFail();
-                return false;
+                Ask(wait);
+                return hasSent;
             }
 
-            Thread.Yield();
+            if (_attended?.TrySendAttended() == true)
+            {
+                hasSent = true;
+                began = Stopwatch.GetTimestamp();
+            }
+            else
+            {
+                Thread.Yield();
+            }
         }
 
         return true;
+    }
+
+    /// <summary>Has the system asked; another thread may be at the socket at once.</summary>
+    private void Ask(SocketWait wait)
+    {
+        LeaveAttended();
+        wait.AskOrFail();
+    }
+
+    private void LeaveAttended()
+    {
+        _attended?.Leave();
+        _attended = null;
     }
 }

@@ -1,0 +1,79 @@
+namespace EQueue.Remoting;
+
+/// <content>Sending by the thread of the poller that is at the connection's socket, for as long as it is there and many
+/// calls are under way: it looks for their answers anyway, and what leaves and what comes then never wait for each other
+/// at the socket, nor for a thread that has to wake first.</content>
+/// <remarks>The attendant begins with <see cref="Attend"/>, sends by <see cref="TrySendAttended"/> whenever it has nothing
+/// else to do, and ends with <see cref="Leave"/>. In between, whoever queues starts no drain; one that runs already ends
+/// after what it has at hand.</remarks>
+internal sealed partial class FrameSender
+{
+    /// <summary>Less than the pool waits for: answers may wait for this thread meanwhile.</summary>
+    private const int GatheredByAttendantBytes = 64 * 1024;
+
+    private bool _isAttended;
+
+    /// <summary>Whether somebody has said so and not left yet.</summary>
+    public bool IsAttended => Volatile.Read(ref _isAttended);
+
+    /// <summary>The calling thread sends what is queued from now on.</summary>
+    public void Attend()
+    {
+        if (!_isAttended) Volatile.Write(ref _isAttended, true);
+    }
+
+    /// <summary>Sends a piece of what is queued by now, on this thread.</summary>
+    /// <returns>Whether there was something to send, and nobody else at it.</returns>
+    public bool TrySendAttended()
+    {
+        if (!IsAttended || Volatile.Read(ref _queuedBytes) == 0 || _drain == DrainState.Running) return false;
+        Gather(GatheredByAttendantBytes);
+        using (_gate.Enter())
+        {
+            if (_drain == DrainState.Running || _queue.IsEmpty) return false;
+            _drain = DrainState.Running;
+        }
+
+        Observe(SendAttendedAsync());
+        return true;
+    }
+
+    /// <summary>The calling thread has left the socket: what is queued, and whatever comes, is others' to send.</summary>
+    public void Leave()
+    {
+        if (!IsAttended) return;
+        bool isNew;
+        using (_gate.Enter())
+        {
+            _isAttended = false;
+            isNew = _drain == DrainState.None && !_queue.IsEmpty && TrySchedule();
+        }
+
+        if (isNew) Start(inline: false);
+    }
+
+    /// <summary>One piece; a wire that is full takes the rest of it elsewhere. What follows is the pool's once the
+    /// attendant has left.</summary>
+    private async Task SendAttendedAsync()
+    {
+        try
+        {
+            if (!TakeBatch(isAttendant: true)) return;
+            await SendBatchAsync(_batch).ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            Fail(exception);
+            return;
+        }
+
+        bool isNew = false;
+        using (_gate.Enter())
+        {
+            if (_isAttended || _queue.IsEmpty) EndDrain();
+            else isNew = TrySchedule();
+        }
+
+        if (isNew) Start(inline: false);
+    }
+}
