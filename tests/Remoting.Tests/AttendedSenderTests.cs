@@ -28,6 +28,22 @@ public sealed class AttendedSenderTests
     }
 
     [Fact]
+    public async Task GivenMoreThanAPiece_WhenTheAttendantHasSentOne_ThenTheSenderIsNotIdleBeforeTheRestIsSent()
+    {
+        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
+        using Wire owned = wire;
+        sender.Attend();
+        for (int i = 0; i < 10; i++) Enqueue(sender, i, 30_000);
+        Task idle = sender.WhenIdle();
+        Assert.True(sender.TrySendAttended());
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
+        Assert.False(idle.IsCompleted);
+        Assert.True(sender.TrySendAttended());
+        Assert.Equal(10, await ReadAsync(peer, 10).WaitAsync(Calls.Timeout));
+        await idle.WaitAsync(Calls.Timeout);
+    }
+
+    [Fact]
     public async Task GivenFramesThatWaitForTheAttendant_WhenItLeaves_ThenTheyLeaveByThePool()
     {
         (FrameSender sender, FrameReader peer, Wire wire) = Pair();

@@ -22,6 +22,27 @@ public sealed class GateTests
     }
 
     [Fact]
+    public async Task GivenTwoThreads_WhenBothComeAtOnceAgainAndAgain_ThenOneWaitsForTheOther()
+    {
+        const int Rounds = 100_000;
+        var gate = new Gate();
+        long arrived = 0;
+        long count = 0;
+        Task[] counting = [.. Enumerable.Range(0, 2).Select(_ => OnThread(() =>
+        {
+            for (int round = 1; round <= Rounds; round++)
+            {
+                Interlocked.Increment(ref arrived);
+                var spin = default(SpinWait);
+                while (Volatile.Read(ref arrived) < 2 * round) spin.SpinOnce(sleep1Threshold: -1);
+                using (gate.Enter()) count++;
+            }
+        }))];
+        await Task.WhenAll(counting).WaitAsync(Calls.Timeout);
+        Assert.Equal(2 * Rounds, count);
+    }
+
+    [Fact]
     public async Task GivenAHolderThatSleeps_WhenOthersWait_ThenNoneGetsInBeforeItLetsGo()
     {
         var gate = new Gate();
