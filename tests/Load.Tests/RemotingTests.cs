@@ -24,6 +24,7 @@ public sealed class RemotingTests
             Assert.True(row.GetProperty("reference").GetProperty("value").GetDouble() > 0);
             Assert.True(row.GetProperty("bareStreamMBps").GetDouble() > 0);
             Assert.True(row.GetProperty("barePingPongPerSecond").GetDouble() > 0);
+            Assert.True(CoreDistance(row) is null or (> 1 and < 100_000));
             foreach (var role in new[] { "broker", "producer" })
                 Assert.True(row.GetProperty(role).GetProperty("cpuPercent").GetDouble() > 0, role);
         });
@@ -68,6 +69,9 @@ public sealed class RemotingTests
     {
         await LoadProgram.DemandRefusalAsync($"remoting {flags}");
     }
+
+    private static double? CoreDistance(JsonElement row) =>
+        row.GetProperty("coreToCoreNs") is { ValueKind: JsonValueKind.Number } number ? number.GetDouble() : null;
 
     private static JsonElement Parameter(JsonElement row, string name) => row.GetProperty("params").GetProperty(name);
 

@@ -87,6 +87,7 @@ internal static class FigureNames
     public const string ReferenceSend = "reference.sendPerSecond";
     public const string Admin = "adminMs";
     public const string RatioToFirst = "ratioToFirst";
+    public const string CoreToCoreNs = "coreToCoreNs";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -143,7 +144,7 @@ internal static class FigureNames
         .. Windows,
         BlockedBatches, ResumeSeconds, OpenConnections, Unstored,
         SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
-        .. Latency(Admin), Of(Admin, Count), RatioToFirst,
+        .. Latency(Admin), Of(Admin, Count), RatioToFirst, CoreToCoreNs,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

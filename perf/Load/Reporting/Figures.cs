@@ -69,6 +69,15 @@ internal sealed class Figures
         SetPercentiles(FigureNames.Admin, histogram, nsOfUnit: 1e6);
     }
 
+    /// <summary>Sets how far the cores were from each other before a run, or behind it if they were farther then.</summary>
+    public void SetCoreDistance(double? beforeNs, double? afterNs)
+    {
+        this[FigureNames.CoreToCoreNs] = beforeNs is { } before && afterNs is { } after
+            ? Math.Max(before, after)
+            : beforeNs ?? afterNs;
+        Note(FigureNames.CoreToCoreNs, "there is one core, or others were at work on both");
+    }
+
     /// <summary>Sets what a role's process used between two moments.</summary>
     public void SetProcess(string role, ProcessFigures start, ProcessFigures end, long messages)
     {

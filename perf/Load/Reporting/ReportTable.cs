@@ -24,6 +24,7 @@ internal sealed class ReportTable
         new("x limit", FigureNames.RatioToLimit, Hundredths),
         new("x first", FigureNames.RatioToFirst, Hundredths),
         new("spread", FigureNames.Spread, Percent),
+        new("core to core ns", FigureNames.CoreToCoreNs, Whole),
         new("ack p50 us", FigureNames.Of(FigureNames.AckLatency, "p50"), Tenths),
         new("ack p99 us", FigureNames.Of(FigureNames.AckLatency, "p99"), Tenths),
         new("ack p99.9 us", FigureNames.Of(FigureNames.AckLatency, "p999"), Tenths, InFull: true),

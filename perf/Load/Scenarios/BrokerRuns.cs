@@ -1,4 +1,5 @@
 using EQueue.Load.Limit;
+using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 
 namespace EQueue.Load.Scenarios;
@@ -61,7 +62,9 @@ internal static class BrokerRuns
         LoadSession session, RunPlan plan, CancellationToken cancellationToken)
     {
         var limitMBps = await MeasureLimitAsync(session, plan, cancellationToken);
+        var distanceNs = CoreDistance.MeasureNs();
         var figures = await MeasureOnceAsync(session, plan, cancellationToken);
+        figures.SetCoreDistance(distanceNs, CoreDistance.MeasureNs());
         Verdict.Demand(session, plan.Describe(session.Options), figures, RestNote);
         SetLimit(figures, limitMBps);
         return figures;

@@ -1,4 +1,5 @@
 using EQueue.Load.Calls;
+using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Sockets;
 
@@ -77,7 +78,9 @@ internal sealed class RemotingScenario : IScenario
         foreach (var mode in Enum.GetValues<CallMode>())
         {
             var inFlight = InFlight(options, mode);
+            var distanceNs = CoreDistance.MeasureNs();
             var figures = await run.CallAsync(mode, inFlight, seconds, options.Messages, cancellationToken);
+            figures.SetCoreDistance(distanceNs, CoreDistance.MeasureNs());
             figures[FigureNames.BareStreamMBps] = stream.MBps;
             figures[FigureNames.BarePingPongPerSecond] = pingPong.PerSecond;
             SetReference(figures, mode, clients, size);
