@@ -249,7 +249,8 @@ public sealed class FetchTests : IAsyncLifetime
         await reader.DisposeAsync();
         await Assert.ThrowsAsync<RemotingException>(() => fetch);
         await ParkedAsync(0);
-        Assert.Equal(0, await _producer.FigureAsync("broker.fetchSessions"));
+        await Eventually.TrueAsync(
+            async () => await _producer.FigureAsync("broker.fetchSessions") == 0, "its sessions end behind its fetches");
         Assert.Equal(ErrorCode.None, (await _producer.ProduceAsync(_queues[0], "a")).Error);
     }
 

@@ -8,7 +8,8 @@ namespace EQueue.Remoting;
 /// <remarks>Neither fair nor recursive. Who finds it taken spins, then gives way to other threads, then sleeps a
 /// millisecond at a time: nothing that blocks may be done under it. Letting go is no full fence: what the same thread
 /// reads behind it may have been read before others see what it wrote under it. Where two threads are each to see what
-/// the other one wrote, the rarer one of them <see cref="Pass">passes</see> between its writing and its reading.</remarks>
+/// the other one wrote, the rarer one of them <see cref="Pass">passes</see> between its writing and its reading.
+/// </remarks>
 internal sealed class Gate
 {
     private const int YieldsBeforeSleep = 200;

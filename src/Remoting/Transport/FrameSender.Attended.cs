@@ -1,11 +1,11 @@
 namespace EQueue.Remoting;
 
 /// <content>Sending by the thread of the poller that is at the connection's socket, for as long as it is there and many
-/// calls are under way: it looks for their answers anyway, and what leaves and what comes then never wait for each other
-/// at the socket, nor for a thread that has to wake first.</content>
-/// <remarks>The attendant begins with <see cref="Attend"/>, sends by <see cref="TrySendAttended"/> whenever it has nothing
-/// else to do, and ends with <see cref="Leave"/>. In between, whoever queues starts no drain; one that runs already ends
-/// after what it has at hand.</remarks>
+/// calls are under way: it looks for their answers anyway, and what leaves and what comes then never wait for each
+/// other at the socket, nor for a thread that has to wake first.</content>
+/// <remarks>The attendant begins with <see cref="Attend"/>, sends by <see cref="TrySendAttended"/> whenever it has
+/// nothing else to do, and ends with <see cref="Leave"/>. In between, whoever queues starts no drain; one that runs
+/// already ends after what it has at hand.</remarks>
 internal sealed partial class FrameSender
 {
     /// <summary>Less than the pool waits for: answers may wait for this thread meanwhile.</summary>
@@ -38,7 +38,8 @@ internal sealed partial class FrameSender
         return true;
     }
 
-    /// <summary>The calling thread has left the socket: what is queued, and whatever comes, is others' to send.</summary>
+    /// <summary>The calling thread has left the socket: what is queued, and whatever comes, is others' to send.
+    /// </summary>
     public void Leave()
     {
         if (!IsAttended) return;

@@ -19,8 +19,8 @@ internal sealed partial class FrameSender
         using (_gate.Enter()) _corkedBy = Environment.CurrentManagedThreadId;
     }
 
-    /// <summary>Copies a small frame behind those that the thread which has corked holds back, outside the gate; what it
-    /// queues otherwise leaves behind them.</summary>
+    /// <summary>Copies a small frame behind those that the thread which has corked holds back, outside the gate; what
+    /// it queues otherwise leaves behind them.</summary>
     public void Hold(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         Debug.Assert(IsCorkedHere, "Only the thread that has corked holds back.");

@@ -264,8 +264,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Takes what is queued, the attendant one piece of it, or ends the drain: as soon as there is an attendant
-    /// all is his.</summary>
+    /// <summary>Takes what is queued, the attendant one piece of it, or ends the drain: as soon as there is an
+    /// attendant all is his.</summary>
     private bool TakeBatch(bool isAttendant)
     {
         using (_gate.Enter())

@@ -64,8 +64,8 @@ internal sealed class PollerThread
         return true;
     }
 
-    /// <summary>Has the calling thread, if it is at this socket, send what is queued there until it asks about the socket
-    /// or leaves it.</summary>
+    /// <summary>Has the calling thread, if it is at this socket, send what is queued there until it asks about the
+    /// socket or leaves it.</summary>
     public static void Attend(PolledSocket socket, FrameSender sender)
     {
         if (_ofThread is not { } thread || thread._socket != socket) return;
