@@ -144,23 +144,7 @@ public sealed class WaitingTests
         await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxQueuedSendBytes = 64 * 1024 });
         client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1, inlineAllowed: false);
         byte[] content = new byte[32 * 1024];
-        int accepted = 0;
-        RemotingException? full = null;
-        while (full is null)
-        {
-            using var cancellation = new CancellationTokenSource(TimeSpan.FromMilliseconds(300));
-            try
-            {
-                await client.SendOnewayAsync(Calls.Buffer(content), ScriptedHandler.Echo, 1, cancellation.Token);
-                accepted++;
-            }
-            catch (RemotingException exception)
-            {
-                full = exception;
-            }
-        }
-
-        Assert.Equal(RemotingError.Cancelled, full.Error);
+        int accepted = await FillAsync(client, content);
         Assert.InRange(client.QueuedBytes, 32 * 1024, 100 * 1024);
         Task sending = Task.Run(async () =>
         {
@@ -171,6 +155,50 @@ public sealed class WaitingTests
         gate.SetResult();
         await sending;
         await Eventually.TrueAsync(() => server.Handler.Oneways.Count == accepted + 100, "everything has arrived");
+    }
+
+    [Fact]
+    public async Task GivenOnewayRequestsThatFillTheirPartOfTheQueue_WhenCallsFollow_ThenTheyHaveAsMuchAgainAndThenWait()
+    {
+        var gate = new TaskCompletionSource();
+        var handler = new ScriptedHandler { OnCustom = async (connection, _, _) => await gate.Task.WaitAsync(connection.Closed) };
+        await using TestServer server = await TestServer.StartAsync(handler);
+        await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxQueuedSendBytes = 64 * 1024 });
+        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1, inlineAllowed: false);
+        await FillAsync(client, new byte[32 * 1024]);
+        byte[] content = new byte[4096];
+        var calls = new List<Task<byte[]>>();
+        long before = 0;
+        while (client.QueuedBytes > before)
+        {
+            before = client.QueuedBytes;
+            calls.Add(client.EchoAsync(content));
+        }
+
+        Assert.InRange(before, 128 * 1024, 136 * 1024);
+        calls.Add(client.EchoAsync(content));
+        Assert.Equal(before, client.QueuedBytes);
+        gate.SetResult();
+        Assert.All(await Task.WhenAll(calls).WaitAsync(Calls.Timeout), answer => Assert.Equal(content, answer));
+    }
+
+    /// <summary>Sends oneway requests until one waits, and takes that one back.</summary>
+    /// <returns>How many were accepted.</returns>
+    private static async Task<int> FillAsync(RemotingClient client, byte[] content)
+    {
+        for (int accepted = 0; ; accepted++)
+        {
+            using var cancellation = new CancellationTokenSource(TimeSpan.FromMilliseconds(300));
+            try
+            {
+                await client.SendOnewayAsync(Calls.Buffer(content), ScriptedHandler.Echo, 1, cancellation.Token);
+            }
+            catch (RemotingException exception)
+            {
+                Assert.Equal(RemotingError.Cancelled, exception.Error);
+                return accepted;
+            }
+        }
     }
 
     private static ValueTask<ResponseFrame> Hold(RemotingClient client, TimeSpan timeout) =>

@@ -23,7 +23,7 @@ public sealed partial class RemotingClient
         FrameBuffer request, byte opcode, byte version, CancellationToken cancellationToken)
     {
         Check(request, opcode);
-        ClientConnection? connection = Unhindered();
+        ClientConnection? connection = Unhindered(isCall: false);
         if (connection is null || cancellationToken.IsCancellationRequested)
             return SendOnewaySlowAsync(request, opcode, version, cancellationToken);
 
@@ -43,7 +43,7 @@ public sealed partial class RemotingClient
     public ValueTask SendOnewayAsync(
         ReadOnlySpan<byte> payload, byte opcode, byte version, CancellationToken cancellationToken)
     {
-        ClientConnection? connection = Unhindered();
+        ClientConnection? connection = Unhindered(isCall: false);
         if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode))
             return SendOnewayAsync(FrameBuffer.Of(payload), opcode, version, cancellationToken);
 
@@ -66,7 +66,7 @@ public sealed partial class RemotingClient
     {
         Check(request, opcode);
         long deadline = DeadlineOf(timeout);
-        ClientConnection? connection = Unhindered();
+        ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null || cancellationToken.IsCancellationRequested
             || !_ring.TryTake(null, 0, connection, deadline, cancellationToken, out uint id, out PendingCall? call))
         {
@@ -89,7 +89,7 @@ public sealed partial class RemotingClient
     public ValueTask<ResponseFrame> InvokeAsync(
         ReadOnlySpan<byte> payload, byte opcode, byte version, TimeSpan timeout, CancellationToken cancellationToken)
     {
-        ClientConnection? connection = Unhindered();
+        ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode)
             || !connection.TryInvoke(
                 payload, opcode, version, DeadlineOf(timeout), cancellationToken, out ValueTask<ResponseFrame> call))
@@ -119,7 +119,7 @@ public sealed partial class RemotingClient
         Check(request, opcode);
         long deadline = DeadlineOf(timeout);
         BlockingCall call = BlockingCall.OfThread;
-        ClientConnection? connection = Unhindered();
+        ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null
             || !_ring.TryTake(call, 0, connection, deadline, CancellationToken.None, out uint id, out _))
         {
@@ -162,7 +162,7 @@ public sealed partial class RemotingClient
             return;
         }
 
-        ClientConnection? connection = Unhindered();
+        ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null
             || !_ring.TryTake(sink, token, connection, deadline, CancellationToken.None, out uint id, out _))
         {
@@ -174,14 +174,17 @@ public sealed partial class RemotingClient
         connection.Send(request, opcode, version, id, inlineAllowed || _ring.InFlight <= 1);
     }
 
-    /// <summary>The connection, if a call may use it at once: nobody waits whom it would overtake, and there is
+    /// <summary>The connection, if a request may use it at once: nobody waits whom it would overtake, and there is
     /// room.</summary>
-    private ClientConnection? Unhindered()
+    private ClientConnection? Unhindered(bool isCall)
     {
         ClientConnection? connection = Volatile.Read(ref _connection);
-        bool isFree = Volatile.Read(ref _waiting) == 0 && connection is not null && connection.Sender.IsWritable;
+        bool isFree = Volatile.Read(ref _waiting) == 0 && connection is not null && HasRoom(connection, isCall);
         return isFree ? connection : null;
     }
+
+    private static bool HasRoom(ClientConnection connection, bool isCall) =>
+        isCall ? connection.Sender.IsWritableForCalls : connection.Sender.IsWritable;
 
     /// <summary>Whether there is nothing to refuse and the sender takes a copy.</summary>
     private bool IsPlain(ReadOnlySpan<byte> payload, byte opcode)

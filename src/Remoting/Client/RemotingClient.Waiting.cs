@@ -17,7 +17,8 @@ public sealed partial class RemotingClient
         await WaitTurnAsync(request, deadline, cancellationToken).ConfigureAwait(false);
         try
         {
-            ClientConnection connection = await WaitWritableAsync(deadline, cancellationToken).ConfigureAwait(false);
+            ClientConnection connection =
+                await WaitWritableAsync(isCall: false, deadline, cancellationToken).ConfigureAwait(false);
             isHandedOver = true;
             request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
             if (!connection.Sender.Enqueue(request, inline: false))
@@ -117,7 +118,7 @@ public sealed partial class RemotingClient
             while (true)
             {
                 ClientConnection connection =
-                    await WaitWritableAsync(deadline, cancellationToken).ConfigureAwait(false);
+                    await WaitWritableAsync(isCall: true, deadline, cancellationToken).ConfigureAwait(false);
                 isTaken = _ring.TryTake(
                     sink, token, connection, deadline, cancellationToken, out uint id, out PendingCall? call);
                 if (isTaken) return (connection, id, call!);
@@ -132,13 +133,14 @@ public sealed partial class RemotingClient
         }
     }
 
-    private async ValueTask<ClientConnection> WaitWritableAsync(long deadline, CancellationToken cancellationToken)
+    private async ValueTask<ClientConnection> WaitWritableAsync(
+        bool isCall, long deadline, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested) throw Failures.Cancelled(cancellationToken);
         while (true)
         {
             ClientConnection connection = await WaitReadyAsync(deadline, cancellationToken).ConfigureAwait(false);
-            if (connection.Sender.IsWritable) return connection;
+            if (HasRoom(connection, isCall)) return connection;
             await WithinAsync(
                 connection.Sender.WhenWritable().AsTask(), deadline, "the peer takes too little of what waits for it",
                 cancellationToken).ConfigureAwait(false);

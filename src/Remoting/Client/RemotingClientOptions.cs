@@ -39,7 +39,8 @@ public sealed record RemotingClientOptions
     /// <summary>The largest frame in bytes, header included, both ways, 64 B..1 GiB.</summary>
     public int MaxFrameBytes { get; init; } = 16 * 1024 * 1024;
 
-    /// <summary>Bytes that may wait to be sent before calls wait, 1 KiB or more.</summary>
+    /// <summary>Bytes that may wait to be sent before oneway requests wait, 1 KiB or more; calls, which are bounded in
+    /// number too, wait at twice as many.</summary>
     public int MaxQueuedSendBytes { get; init; } = 8 * 1024 * 1024;
 
     /// <summary>The size to which receive blocks grow under load, 4 KiB..16 MiB.</summary>

@@ -59,6 +59,11 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
     public bool IsWritable => QueuedBytes <= _maxQueuedBytes || Volatile.Read(ref _isClosed);
 
+    /// <summary>The same for calls, of which there are so many at most as wait for answers at a time: they may fill
+    /// twice as much, so that they neither wait as soon as they are many nor behind requests that nothing else
+    /// bounds.</summary>
+    public bool IsWritableForCalls => QueuedBytes <= 2L * _maxQueuedBytes || Volatile.Read(ref _isClosed);
+
     /// <summary>How long the wire has taken nothing although there is something to send.</summary>
     public TimeSpan StalledFor
     {
