@@ -15,7 +15,7 @@ internal static class ReadmeExample
         FrameBuffer request = FrameBuffer.Rent();
         request.Advance(Encoding.UTF8.GetBytes("hello", request.GetSpan(5)));
         using ResponseFrame answer = await client.InvokeAsync(request, opcode: 1, version: 1, TimeSpan.FromSeconds(5), CancellationToken.None);
-        return Encoding.UTF8.GetString(answer.Payload.Span); // HELLO
+        return Encoding.UTF8.GetString(answer.PayloadSpan); // HELLO
         // example ends
     }
 

@@ -77,7 +77,7 @@ internal sealed class RemotingClientRole : IRole
     private async Task InvokeManyAsync(RemotingClient client, int inFlight, CancellationToken cancellationToken)
     {
         var calls = new ValueTask<ResponseFrame>[inFlight];
-        var first = _next;
+        var place = 0;
         var oldest = _next;
         while (true)
         {
@@ -85,15 +85,17 @@ internal sealed class RemotingClientRole : IRole
             if (!TryNumberBody())
                 break;
             var call = client.InvokeAsync(_body, Opcode, Version, Timeout, cancellationToken);
-            calls[(_next - 1 - first) % inFlight] = isSampled
-                ? new ValueTask<ResponseFrame>(TimeAsync(call, Clock.NowNs))
-                : call;
+            calls[place] = isSampled ? new ValueTask<ResponseFrame>(TimeAsync(call, Clock.NowNs)) : call;
+            place = After(place);
             if (_next - oldest == inFlight)
-                Take(await calls[(oldest - first) % inFlight], oldest++);
+                Take(await calls[place], oldest++);
         }
 
-        while (oldest < _next)
-            Take(await calls[(oldest - first) % inFlight], oldest++);
+        place = (place + inFlight - (int)(_next - oldest)) % inFlight;
+        for (; oldest < _next; place = After(place))
+            Take(await calls[place], oldest++);
+
+        int After(int used) => used + 1 == inFlight ? 0 : used + 1;
     }
 
     private void InvokeInTurn(RemotingClient client)
@@ -120,7 +122,7 @@ internal sealed class RemotingClientRole : IRole
     {
         using (answer)
         {
-            var payload = answer.Payload.Span;
+            var payload = answer.PayloadSpan;
             if (payload.Length != sizeof(long) || BinaryPrimitives.ReadInt64LittleEndian(payload) != number)
                 _wrongAnswers++;
         }

@@ -11,7 +11,8 @@ namespace EQueue.Load.Scenarios;
 /// </summary>
 internal sealed class RemotingScenario : IScenario
 {
-    private const int StandardInFlight = 1000;
+    /// <summary>More than are on their way at any time, so that the number bounds nothing but the memory.</summary>
+    private const int StandardInFlight = 4000;
     private const int StandardRepeat = 3;
     private const double StandardSeconds = 2;
     private const double StandardWarmup = 2;

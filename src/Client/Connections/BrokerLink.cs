@@ -89,7 +89,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     {
         using var response = await SendAsync(TRequest.Opcode, (TRequest)request, timeout, cancellationToken)
             .ConfigureAwait(false);
-        return Payload.TryRead<TResponse>(response.Payload.Span, out var answer)
+        return Payload.TryRead<TResponse>(response.PayloadSpan, out var answer)
             ? answer
             : throw Faults.Malformed(TRequest.Opcode, Address.ToString());
     }
@@ -188,7 +188,7 @@ internal sealed class BrokerLink : IAsyncDisposable
             .InvokeAsync(Encode(request), (byte)Opcode.Hello, 0, cancellationToken).ConfigureAwait(false);
         if (response.Header.Error != 0)
             throw Refused(Faults.From(response));
-        if (!Payload.TryRead<HelloResponse>(response.Payload.Span, out var hello))
+        if (!Payload.TryRead<HelloResponse>(response.PayloadSpan, out var hello))
             throw Faults.Malformed(Opcode.Hello, Address.ToString());
         Accept(hello);
     }

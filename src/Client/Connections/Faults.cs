@@ -22,7 +22,7 @@ internal static class Faults
 
     /// <summary>What an answer with an error says.</summary>
     public static EQueueException From(in ResponseFrame response) =>
-        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.Payload.Span);
+        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
 
     public static EQueueException Malformed(Opcode opcode, string address) =>
         new(ErrorCode.InternalError, $"The answer of {address} to {opcode} does not follow the protocol.");

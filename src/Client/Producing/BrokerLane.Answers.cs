@@ -17,7 +17,7 @@ internal sealed partial class BrokerLane
         var request = _requests[token];
         using (response)
         {
-            var payload = response.Payload.Span;
+            var payload = response.PayloadSpan;
             if (response.Header.Error != 0)
             {
                 FailRequest(request, Faults.From(response), isUnknown: false);

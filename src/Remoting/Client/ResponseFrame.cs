@@ -45,6 +45,11 @@ public readonly struct ResponseFrame : IDisposable
         ? default
         : Array.AsMemory(_start + FrameHeader.Size, Header.PayloadBytes);
 
+    /// <summary>The same as a span, which takes less to make than that of a memory.</summary>
+    public ReadOnlySpan<byte> PayloadSpan => _memory is null
+        ? default
+        : Array.AsSpan(_start + FrameHeader.Size, Header.PayloadBytes);
+
     private byte[] Array => _memory switch
     {
         PendingCall call => call.Cells,

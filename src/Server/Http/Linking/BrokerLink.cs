@@ -50,7 +50,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     {
         using ResponseFrame response = await SendAsync(
             TRequest.Opcode, Encode(request), timeout, cancellationToken);
-        return Payload.TryRead(response.Payload.Span, out TResponse answer) ? answer : throw Malformed(TRequest.Opcode);
+        return Payload.TryRead(response.PayloadSpan, out TResponse answer) ? answer : throw Malformed(TRequest.Opcode);
     }
 
     /// <summary>Asks; the answer is the caller's, to read and to dispose.</summary>
@@ -112,13 +112,13 @@ internal sealed class BrokerLink : IAsyncDisposable
             await channel.InvokeAsync(Encode(hello), (byte)Opcode.Hello, 0, cancellationToken);
         if (response.Header.Error != 0)
             throw ReadRefusal(response);
-        _hello = Payload.TryRead(response.Payload.Span, out HelloResponse answer)
+        _hello = Payload.TryRead(response.PayloadSpan, out HelloResponse answer)
             ? answer
             : throw Malformed(Opcode.Hello);
     }
 
     private static EQueueException ReadRefusal(in ResponseFrame response) =>
-        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.Payload.Span);
+        ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
 
     private static Exception ToFault(RemotingException exception, CancellationToken cancellationToken)
     {

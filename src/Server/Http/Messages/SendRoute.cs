@@ -69,7 +69,7 @@ internal sealed class SendRoute(TimeProvider time)
     private static async Task<ProduceResult> SendAsync(ApiCall call, FrameBuffer request)
     {
         using ResponseFrame response = await call.SendAsync(Opcode.Produce, request);
-        ReadOnlySpan<byte> payload = response.Payload.Span;
+        ReadOnlySpan<byte> payload = response.PayloadSpan;
         if (!ProduceResponse.TryReadHeader(payload, out _, out int count) || count != 1)
             throw BrokerLink.Malformed(Opcode.Produce);
         return ProduceResult.Read(payload[ProduceResponse.HeaderSize..]);
