@@ -1,111 +1,102 @@
-using System.Buffers.Binary;
 using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
 /// <summary>Frames that leave by whoever is at the socket anyway.</summary>
-public sealed class AttendedSenderTests
+public sealed class AttendedSenderTests : IDisposable
 {
-    private const int MaxQueuedBytes = 1024 * 1024;
+    private readonly SenderPair _pair = new();
+
+    private FrameSender Sender => _pair.Sender;
+
+    public void Dispose() => _pair.Dispose();
 
     [Fact]
     public async Task GivenAnAttendant_WhenFramesAreQueued_ThenTheyLeaveWhenItSendsAndNotBefore()
     {
-        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
-        using Wire owned = wire;
-        sender.Attend();
-        Assert.False(sender.TrySendAttended());
-        Enqueue(sender, 0);
-        Enqueue(sender, 1);
-        Task<int> receiving = ReadAsync(peer, 2);
+        Sender.Attend();
+        Assert.False(Sender.TrySendAttended());
+        Enqueue(0);
+        Enqueue(1);
+        Task<int> receiving = _pair.ReadAsync(2);
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
-        Assert.True(sender.QueuedBytes > 0);
+        Assert.True(Sender.QueuedBytes > 0);
         Assert.False(receiving.IsCompleted);
-        Assert.True(sender.TrySendAttended());
+        Assert.True(Sender.TrySendAttended());
         Assert.Equal(2, await receiving.WaitAsync(Calls.Timeout));
-        Assert.False(sender.TrySendAttended());
-        await sender.WhenIdle().WaitAsync(Calls.Timeout);
+        Assert.False(Sender.TrySendAttended());
+        await Sender.WhenIdle().WaitAsync(Calls.Timeout);
     }
 
     [Fact]
     public async Task GivenMoreThanAPiece_WhenTheAttendantHasSentOne_ThenTheSenderIsNotIdleBeforeTheRestIsSent()
     {
-        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
-        using Wire owned = wire;
-        sender.Attend();
-        for (int i = 0; i < 10; i++) Enqueue(sender, i, 30_000);
-        Task idle = sender.WhenIdle();
-        Assert.True(sender.TrySendAttended());
+        Sender.Attend();
+        for (int i = 0; i < 10; i++) Enqueue(i, 30_000);
+        Task idle = Sender.WhenIdle();
+        Assert.True(Sender.TrySendAttended());
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
         Assert.False(idle.IsCompleted);
-        Assert.True(sender.TrySendAttended());
-        Assert.Equal(10, await ReadAsync(peer, 10).WaitAsync(Calls.Timeout));
+        Assert.True(Sender.TrySendAttended());
+        Assert.Equal(10, await _pair.ReadAsync(10).WaitAsync(Calls.Timeout));
         await idle.WaitAsync(Calls.Timeout);
     }
 
     [Fact]
     public async Task GivenFramesThatWaitForTheAttendant_WhenItLeaves_ThenTheyLeaveByThePool()
     {
-        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
-        using Wire owned = wire;
-        sender.Attend();
-        Enqueue(sender, 0);
-        sender.Leave();
-        Assert.False(sender.IsAttended);
-        Enqueue(sender, 1);
-        Assert.Equal(2, await ReadAsync(peer, 2).WaitAsync(Calls.Timeout));
+        Sender.Attend();
+        Enqueue(0);
+        Sender.Leave();
+        Assert.False(Sender.IsAttended);
+        Enqueue(1);
+        Assert.Equal(2, await _pair.ReadAsync(2).WaitAsync(Calls.Timeout));
     }
 
     [Fact]
     public async Task GivenAWireThatIsFull_WhenTheAttendantLeavesMeanwhile_ThenWhatCameSinceFollows()
     {
-        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
-        using Wire owned = wire;
-        sender.Attend();
+        Sender.Attend();
         int queued = 0;
-        while (queued < 40) Enqueue(sender, queued++, 30_000);
-        FillWire(sender);
-        Enqueue(sender, queued++);
-        Assert.False(sender.TrySendAttended());
-        sender.Leave();
-        Enqueue(sender, queued++);
-        Assert.Equal(queued, await ReadAsync(peer, queued).WaitAsync(Calls.Timeout));
-        await sender.WhenIdle().WaitAsync(Calls.Timeout);
+        while (queued < 40) Enqueue(queued++, 30_000);
+        FillWire();
+        Enqueue(queued++);
+        Assert.False(Sender.TrySendAttended());
+        Sender.Leave();
+        Enqueue(queued++);
+        Assert.Equal(queued, await _pair.ReadAsync(queued).WaitAsync(Calls.Timeout));
+        await Sender.WhenIdle().WaitAsync(Calls.Timeout);
     }
 
     [Fact]
     public async Task GivenAWireThatIsFull_WhenItTakesTheRestWhileAttended_ThenWhatCameSinceIsTheAttendants()
     {
-        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
-        using Wire owned = wire;
-        sender.Attend();
+        Sender.Attend();
         int queued = 0;
-        while (queued < 40) Enqueue(sender, queued++, 30_000);
-        FillWire(sender);
+        while (queued < 40) Enqueue(queued++, 30_000);
+        FillWire();
         int last = queued;
-        Enqueue(sender, last, 1000);
-        Task<int> receiving = ReadAsync(peer, queued + 1);
+        Enqueue(last, 1000);
+        Task<int> receiving = _pair.ReadAsync(queued + 1);
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
-        Assert.True(sender.QueuedBytes > 1000);
+        Assert.True(Sender.QueuedBytes > 1000);
         await Eventually.TrueAsync(
-            () => !sender.TrySendAttended() && sender.QueuedBytes == 0, "all is sent");
+            () => !Sender.TrySendAttended() && Sender.QueuedBytes == 0, "all is sent");
         Assert.Equal(last + 1, await receiving.WaitAsync(Calls.Timeout));
     }
 
     [Fact]
     public async Task GivenFramesThatWaitForTheAttendant_WhenTheSenderCloses_ThenTheyAreDroppedAndItIsIdle()
     {
-        (FrameSender sender, FrameReader _, Wire wire) = Pair();
-        using Wire owned = wire;
-        sender.Attend();
-        Enqueue(sender, 0);
-        Task idle = sender.WhenIdle();
+        Sender.Attend();
+        Enqueue(0);
+        Task idle = Sender.WhenIdle();
         Assert.False(idle.IsCompleted);
-        sender.Close();
+        Sender.Close();
         await idle.WaitAsync(Calls.Timeout);
-        Assert.Equal(0, sender.QueuedBytes);
-        Assert.False(sender.TrySendAttended());
-        sender.Leave();
+        Assert.Equal(0, Sender.QueuedBytes);
+        Assert.False(Sender.TrySendAttended());
+        Sender.Leave();
     }
 
     [Theory]
@@ -114,75 +105,51 @@ public sealed class AttendedSenderTests
     public async Task GivenAttendantsThatComeAndGo_WhenFramesAreQueuedAsFastAsCanBe_ThenAllLeaveOnceAndInOrder(int seed)
     {
         const int Count = 60_000;
-        (FrameSender sender, FrameReader peer, Wire wire) = Pair();
-        using Wire owned = wire;
         using var isOver = new CancellationTokenSource();
-        Task attending = Task.Run(() => ComeAndGo(sender, seed, isOver.Token));
-        Task<int> reading = ReadAsync(peer, Count);
+        Task attending = Task.Run(() => ComeAndGo(seed, isOver.Token));
+        Task<int> reading = _pair.ReadAsync(Count);
         var random = new Random(seed);
         for (int i = 0; i < Count; i++)
         {
-            await sender.WhenWritable().AsTask().WaitAsync(Calls.Timeout);
-            Enqueue(sender, i, random.Next(sizeof(int), 2048), inline: random.Next(20) == 0);
+            await Sender.WhenWritable().AsTask().WaitAsync(Calls.Timeout);
+            Enqueue(i, random.Next(sizeof(int), 2048), inline: random.Next(20) == 0);
         }
 
         Assert.Equal(Count, await reading.WaitAsync(Calls.Timeout));
         await isOver.CancelAsync();
         await attending.WaitAsync(Calls.Timeout);
-        await sender.WhenIdle().WaitAsync(Calls.Timeout);
-        Assert.Equal(0, sender.QueuedBytes);
+        await Sender.WhenIdle().WaitAsync(Calls.Timeout);
+        Assert.Equal(0, Sender.QueuedBytes);
     }
 
     /// <summary>Sends until the wire takes no more; more is queued than it takes.</summary>
-    private static void FillWire(FrameSender sender)
+    private void FillWire()
     {
-        Assert.True(sender.TrySendAttended());
-        while (sender.TrySendAttended())
+        Assert.True(Sender.TrySendAttended());
+        while (Sender.TrySendAttended())
         {
             // One piece after the other.
         }
 
-        Assert.True(sender.QueuedBytes > 0);
+        Assert.True(Sender.QueuedBytes > 0);
     }
 
-    private static void ComeAndGo(FrameSender sender, int seed, CancellationToken isOver)
+    private void ComeAndGo(int seed, CancellationToken isOver)
     {
         var random = new Random(seed);
         while (!isOver.IsCancellationRequested)
         {
-            sender.Attend();
-            for (int looks = random.Next(20); looks > 0; looks--) sender.TrySendAttended();
-            sender.Leave();
+            Sender.Attend();
+            for (int looks = random.Next(20); looks > 0; looks--) Sender.TrySendAttended();
+            Sender.Leave();
             if (random.Next(3) == 0) Thread.Yield();
         }
     }
 
-    private static (FrameSender Sender, FrameReader Peer, Wire Wire) Pair()
-    {
-        (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
-        var wire = new Wire(near);
-        var sender = new FrameSender(
-            wire, MaxQueuedBytes, TimeProvider.System, exception => throw exception, callersHelp: true, new Gate());
-        return (sender, new FrameReader(new WireReader(new Wire(far), 64 * 1024), MaxQueuedBytes), wire);
-    }
-
-    private static void Enqueue(FrameSender sender, int number, int payloadBytes = sizeof(int), bool inline = false)
+    private void Enqueue(int number, int payloadBytes = sizeof(int), bool inline = false)
     {
         byte[] payload = new byte[payloadBytes];
-        BinaryPrimitives.WriteInt32LittleEndian(payload, number);
-        Assert.True(sender.Enqueue(FrameHeader.Of(payload, 1, 1, FrameFlags.Oneway, 0, 0), payload, inline));
-    }
-
-    /// <summary>Reads so many frames, which are numbered from <paramref name="next"/> on.</summary>
-    /// <returns>The number that would follow.</returns>
-    private static async Task<int> ReadAsync(FrameReader peer, int count, int next = 0)
-    {
-        int end = next + count;
-        while (true)
-        {
-            while (next < end && peer.TryRead(out _, out ReadOnlyMemory<byte> payload))
-                Assert.Equal(next++, BinaryPrimitives.ReadInt32LittleEndian(payload.Span));
-            if (next == end || !await peer.FillAsync()) return next;
-        }
+        SenderPair.Number(payload, number);
+        Assert.True(Sender.Enqueue(SenderPair.Header(payload), payload, inline));
     }
 }

@@ -1,22 +1,18 @@
-using System.Buffers.Binary;
 using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
 public sealed class FrameSenderTests
 {
-    private const int MaxFrameBytes = 1024 * 1024;
-
     [Theory]
     [InlineData(1)]
     [InlineData(2)]
     public async Task GivenFramesOfAllWays_WhenQueuedAsFastAsCanBe_ThenAllLeaveOnceAndInOrder(int seed)
     {
         const int Count = 60_000;
-        (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
-        using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, exception => throw exception, true, new Gate());
-        Task<int> reading = Task.Run(() => ReadInOrderAsync(new Wire(far), Count));
+        using var pair = new SenderPair();
+        FrameSender sender = pair.Sender;
+        Task<int> reading = Task.Run(() => pair.ReadAsync(Count));
         byte[] content = Calls.Content(seed, 2048);
         var random = new Random(seed);
         for (int i = 0; i < Count; i++)
@@ -39,12 +35,11 @@ public sealed class FrameSenderTests
     {
         for (int round = 0; round < 200; round++)
         {
-            (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
-            using var wire = new Wire(near);
-            var sender = new FrameSender(wire, 1024 * 1024, TimeProvider.System, _ => { }, true, new Gate());
+            using var pair = new SenderPair(mayFail: true);
+            FrameSender sender = pair.Sender;
             for (int i = 0; i < 3; i++) sender.Enqueue(Header(1024), new byte[1024], inline: false);
             sender.Close();
-            far.Abort();
+            pair.Far.Abort();
             await sender.WhenIdle().WaitAsync(Calls.Timeout);
             Assert.False(sender.Enqueue(Header(1024), new byte[1024], inline: false));
         }
@@ -53,15 +48,14 @@ public sealed class FrameSenderTests
     [Fact]
     public async Task GivenFramesThatAreHeldBack_WhenTheSenderClosesBeforeItIsUncorked_ThenTheyAreDropped()
     {
-        (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
-        using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Gate());
+        using var pair = new SenderPair(maxQueuedBytes: 1024, callersHelp: false, mayFail: true);
+        FrameSender sender = pair.Sender;
         sender.Cork();
         Assert.True(sender.IsWritable);
         for (int i = 0; i < 3; i++) sender.Hold(Header(1024), new byte[1024]);
         Assert.Equal(3 * (1024 + FrameHeader.Size), sender.QueuedBytes);
         Assert.False(sender.IsWritable);
-        using var peer = new Wire(far);
+        using var peer = new Wire(pair.Far);
         Task<int> receiving = peer.ReceiveAsync(new byte[1], CancellationToken.None).AsTask();
         sender.Close();
         sender.Uncork();
@@ -69,16 +63,15 @@ public sealed class FrameSenderTests
         await sender.WhenIdle().WaitAsync(Calls.Timeout);
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
         Assert.False(receiving.IsCompleted);
-        wire.Abort();
+        pair.Wire.Abort();
         await Record.ExceptionAsync(() => receiving.WaitAsync(Calls.Timeout));
     }
 
     [Fact]
     public async Task GivenAThreadThatHasNotCorked_WhenItAsks_ThenItMayNotHoldBack()
     {
-        (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
-        using var wire = new Wire(near);
-        var sender = new FrameSender(wire, 1024, TimeProvider.System, _ => { }, false, new Gate());
+        using var pair = new SenderPair(maxQueuedBytes: 1024, callersHelp: false, mayFail: true);
+        FrameSender sender = pair.Sender;
         Assert.False(sender.IsCorkedHere);
         sender.Cork();
         bool isCorkedThere = true;
@@ -88,48 +81,31 @@ public sealed class FrameSenderTests
         Assert.False(isCorkedThere);
         sender.Uncork();
         Assert.False(sender.IsCorkedHere);
-        far.Abort();
+        pair.Far.Abort();
         await sender.WhenIdle().WaitAsync(Calls.Timeout);
     }
 
-    private static FrameHeader Header(int payloadBytes) =>
-        FrameHeader.Of(new byte[payloadBytes], 1, 1, FrameFlags.Oneway, 0, 0);
+    private static FrameHeader Header(int payloadBytes) => SenderPair.Header(new byte[payloadBytes]);
 
     private static void Enqueue(FrameSender sender, byte[] content, int number, Random random)
     {
         Span<byte> payload = content.AsSpan(0, random.Next(sizeof(int), content.Length));
-        BinaryPrimitives.WriteInt32LittleEndian(payload, number);
+        SenderPair.Number(payload, number);
         if (sender.IsCorkedHere && random.Next(2) == 0)
         {
-            sender.Hold(FrameHeader.Of(payload, 1, 1, FrameFlags.Oneway, 0, 0), payload);
+            sender.Hold(SenderPair.Header(payload), payload);
             return;
         }
 
         bool inline = random.Next(20) == 0;
         if (random.Next(2) == 0)
         {
-            Assert.True(sender.Enqueue(FrameHeader.Of(payload, 1, 1, FrameFlags.Oneway, 0, 0), payload, inline));
+            Assert.True(sender.Enqueue(SenderPair.Header(payload), payload, inline));
             return;
         }
 
         FrameBuffer frame = Calls.Buffer(payload);
         frame.Seal(1, 1, FrameFlags.Oneway, 0, 0);
         Assert.True(sender.Enqueue(frame, inline));
-    }
-
-    private static async Task<int> ReadInOrderAsync(Wire wire, int count)
-    {
-        using (wire)
-        {
-            using var reader = new FrameReader(new WireReader(wire, 64 * 1024), MaxFrameBytes);
-            int next = 0;
-            while (next < count && await reader.FillAsync())
-            {
-                while (reader.TryRead(out _, out ReadOnlyMemory<byte> payload))
-                    Assert.Equal(next++, BinaryPrimitives.ReadInt32LittleEndian(payload.Span));
-            }
-
-            return next;
-        }
     }
 }

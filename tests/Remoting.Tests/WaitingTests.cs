@@ -139,10 +139,8 @@ public sealed class WaitingTests
     public async Task GivenServerThatReadsNothing_WhenTheQueueIsFull_ThenSendersWaitAndGoOnWithIt()
     {
         var gate = new TaskCompletionSource();
-        var handler = new ScriptedHandler { OnCustom = async (connection, _, _) => await gate.Task.WaitAsync(connection.Closed) };
-        await using TestServer server = await TestServer.StartAsync(handler);
-        await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxQueuedSendBytes = 64 * 1024 });
-        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1, inlineAllowed: false);
+        await using TestServer server = await StartUnreadingAsync(gate.Task);
+        await using RemotingClient client = NewUnreadClient(server);
         byte[] content = new byte[32 * 1024];
         int accepted = await FillAsync(client, content);
         Assert.InRange(client.QueuedBytes, 32 * 1024, 100 * 1024);
@@ -161,10 +159,8 @@ public sealed class WaitingTests
     public async Task GivenOnewayRequestsThatFillTheirPartOfTheQueue_WhenCallsFollow_ThenTheyHaveAsMuchAgainAndThenWait()
     {
         var gate = new TaskCompletionSource();
-        var handler = new ScriptedHandler { OnCustom = async (connection, _, _) => await gate.Task.WaitAsync(connection.Closed) };
-        await using TestServer server = await TestServer.StartAsync(handler);
-        await using RemotingClient client = server.NewClient(new RemotingClientOptions { MaxQueuedSendBytes = 64 * 1024 });
-        client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1, inlineAllowed: false);
+        await using TestServer server = await StartUnreadingAsync(gate.Task);
+        await using RemotingClient client = NewUnreadClient(server);
         await FillAsync(client, new byte[32 * 1024]);
         byte[] content = new byte[4096];
         var calls = new List<Task<byte[]>>();
@@ -180,6 +176,20 @@ public sealed class WaitingTests
         Assert.Equal(before, client.QueuedBytes);
         gate.SetResult();
         Assert.All(await Task.WhenAll(calls).WaitAsync(Calls.Timeout), answer => Assert.Equal(content, answer));
+    }
+
+    /// <summary>A server that reads nothing more of a connection behind a request <see cref="ScriptedHandler.Custom"/>
+    /// before the gate opens.</summary>
+    private static Task<TestServer> StartUnreadingAsync(Task gate) => TestServer.StartAsync(
+        new ScriptedHandler { OnCustom = async (connection, _, _) => await gate.WaitAsync(connection.Closed) });
+
+    /// <summary>A client with little room, which has sent that request.</summary>
+    private static RemotingClient NewUnreadClient(TestServer server)
+    {
+        RemotingClient client = server.NewClient(new RemotingClientOptions { MaxQueuedSendBytes = 64 * 1024 });
+        client.Invoke(
+            Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, new CallTests.CountingSink(), 1, inlineAllowed: false);
+        return client;
     }
 
     /// <summary>Sends oneway requests until one waits, and takes that one back.</summary>
