@@ -31,7 +31,7 @@ internal sealed class CoreDistance
             var startNs = Clock.NowNs;
             var trips = 0;
             while (trips < TripsPerBurst && ((trips & ClockCheckMask) != 0 || Clock.NowNs < endNs))
-                Throw((2 * trips++) + 1);
+                PassOver((2 * trips++) + 1);
             if (trips == TripsPerBurst)
                 shortest = Math.Min(shortest ?? double.MaxValue, (Clock.NowNs - startNs) / (2.0 * TripsPerBurst));
         }
@@ -42,7 +42,7 @@ internal sealed class CoreDistance
     }
 
     /// <summary>Passes an odd number on and waits for the even one behind it.</summary>
-    private void Throw(long odd)
+    private void PassOver(long odd)
     {
         Volatile.Write(ref _ball, odd);
         while (Volatile.Read(ref _ball) == odd)

@@ -11,7 +11,7 @@ namespace EQueue.Load.Scenarios;
 /// </summary>
 internal sealed class RemotingScenario : IScenario
 {
-    /// <summary>More than are on their way at any time, so that the number bounds nothing but the memory.</summary>
+    /// <summary>So many that one client's rate is hardly bounded by their number over the round trip.</summary>
     private const int StandardInFlight = 4000;
     private const int StandardRepeat = 3;
     private const double StandardSeconds = 2;
