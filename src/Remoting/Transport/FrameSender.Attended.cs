@@ -47,7 +47,7 @@ internal sealed partial class FrameSender
         using (_gate.Enter())
         {
             _isAttended = false;
-            isNew = _drain == DrainState.None && !_queue.IsEmpty && TrySchedule();
+            isNew = !_queue.IsEmpty && MustStart(inline: false);
         }
 
         if (isNew) Start(inline: false);
