@@ -43,6 +43,16 @@ public sealed class AttendedSenderTests : IDisposable
     }
 
     [Fact]
+    public async Task GivenFramesThatWaitForTheAttendant_WhenItLeavesAndNothingFollows_ThenTheyLeaveAllTheSame()
+    {
+        Sender.Attend();
+        Enqueue(0);
+        Enqueue(1);
+        Sender.Leave();
+        Assert.Equal(2, await _pair.ReadAsync(2).WaitAsync(Calls.Timeout));
+    }
+
+    [Fact]
     public async Task GivenFramesThatWaitForTheAttendant_WhenItLeaves_ThenTheyLeaveByThePool()
     {
         Sender.Attend();
