@@ -18,7 +18,7 @@ public sealed class FrameSenderTests
         for (int i = 0; i < Count; i++)
         {
             if (!sender.IsWritable) sender.Uncork();
-            await sender.WhenWritable();
+            await sender.WhenWritable().AsTask().WaitAsync(Calls.Timeout);
             if (random.Next(100) == 0) sender.Cork();
             if (random.Next(50) == 0) sender.Uncork();
             Enqueue(sender, content, i, random);
