@@ -4,11 +4,15 @@ using EQueue.Remoting;
 namespace EQueue.Client;
 
 /// <content>
-/// Messages that nobody acknowledges. One loop takes what has gathered while it handed the last frames to the
-/// connection; it ends when nothing is left and is started by the next message.
+/// Messages that nobody acknowledges. One loop takes full batches as they come, and one that is not full when the
+/// connection has nothing left to send: while it has, more may come into it. The loop ends when nothing is left and is
+/// started by the next message.
 /// </content>
 internal sealed partial class BrokerLane
 {
+    /// <summary>A peer that takes nothing, or other traffic that never pauses, holds messages back no longer.</summary>
+    private static readonly TimeSpan LongestOnewayGathering = TimeSpan.FromMilliseconds(1);
+
     private readonly Queue<SendBatch> _onewayFull = new();
     private readonly List<QueueLane> _onewayOpen = [];
     private Task _onewayLoop = Task.CompletedTask;
@@ -24,9 +28,13 @@ internal sealed partial class BrokerLane
                 return AppendStatus.Closed;
             if (queue.OpenOneway is not { } batch || !batch.TryAppend(content))
             {
-                if (queue.OpenOneway is { } full)
-                    _onewayFull.Enqueue(full);
                 var wasOpen = queue.OpenOneway is not null;
+                if (queue.OpenOneway is { } full)
+                {
+                    _onewayFull.Enqueue(full);
+                    OnOnewayClosed(full, wasFull: true);
+                }
+
                 queue.OpenOneway = null;
                 var status = TryOpen(queue, content, out var opened);
                 if (wasOpen && opened is null)
@@ -64,6 +72,11 @@ internal sealed partial class BrokerLane
         while (true)
         {
             SendBatch? batch;
+            bool mayGather;
+            lock (_gate)
+                mayGather = _onewayFull.Count == 0;
+            if (mayGather)
+                await GatherOnewayAsync().ConfigureAwait(false);
             lock (_gate)
             {
                 batch = _onewayLeaving = TakeOneway();
@@ -82,6 +95,16 @@ internal sealed partial class BrokerLane
         }
     }
 
+    /// <summary>Waits until the connection has nothing to send, but not for long.</summary>
+    private async ValueTask GatherOnewayAsync()
+    {
+        var drained = _link.Remoting.WhenDrained();
+        if (!drained.IsCompleted)
+        {
+            await drained.WaitAsync(LongestOnewayGathering).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
     /// <summary>Under the gate.</summary>
     private SendBatch? TakeOneway()
     {
@@ -93,9 +116,16 @@ internal sealed partial class BrokerLane
         _onewayOpen.RemoveAt(_onewayOpen.Count - 1);
         batch = queue.OpenOneway!;
         queue.OpenOneway = null;
-        queue.Learn(batch, wasFull: false, _options.BatchBytes);
-        queue.Topic.OnBatchClosed(queue, batch.Size);
+        OnOnewayClosed(batch, wasFull: false);
         return batch;
+    }
+
+    /// <summary>Under the gate.</summary>
+    private void OnOnewayClosed(SendBatch batch, bool wasFull)
+    {
+        var queue = batch.Queue;
+        queue.Learn(batch, wasFull && queue.Bound is null, _options.BatchBytes);
+        queue.Topic.OnBatchClosed(queue, batch.Size);
     }
 
     private async ValueTask<EQueueException?> SendOnewayAsync(SendBatch batch)

@@ -72,6 +72,10 @@ public sealed partial class RemotingClient : IAsyncDisposable
     /// <summary>Bytes that wait to be taken by the peer.</summary>
     public long QueuedBytes => Volatile.Read(ref _connection)?.Sender.QueuedBytes ?? 0;
 
+    /// <summary>Completes when nothing waits to be taken by the peer, or the connection has ended; at once without a
+    /// connection. While others go on sending it may take as long as they do.</summary>
+    public Task WhenDrained() => Volatile.Read(ref _connection)?.Sender.WhenIdle() ?? Task.CompletedTask;
+
     /// <summary>Waits until there is a connection. Starts connecting.</summary>
     /// <exception cref="RemotingException">Cancelled, disposed, or the handshake failed for good.</exception>
     public async ValueTask WaitConnectedAsync(CancellationToken cancellationToken) =>

@@ -53,11 +53,11 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     private long _nextProducerId = 7;
     private int _produceCount;
 
-    private FakeBroker(int queueCount)
+    private FakeBroker(int queueCount, InMemoryEndPoint? inMemory)
     {
         QueueCount = queueCount;
         _server = new RemotingServer(
-            new RemotingServerOptions(), this, NullLoggerFactory.Instance, TimeProvider.System);
+            new RemotingServerOptions { InMemory = inMemory }, this, NullLoggerFactory.Instance, TimeProvider.System);
     }
 
     public int QueueCount { get; }
@@ -78,6 +78,9 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     /// <summary>Runs before a producer gets an id or an epoch.</summary>
     public Action<InitProducerRequest> BeforeInit { get; set; } = static _ => { };
 
+    /// <summary>What a connection waits for behind each produce request, before it reads on.</summary>
+    public Task Reading { get; set; } = Task.CompletedTask;
+
     public int ProduceCount => Volatile.Read(ref _produceCount);
 
     public int InitCount { get; private set; }
@@ -86,9 +89,9 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     public short HighestEpoch => _epochs.Values.DefaultIfEmpty((short)-1).Max();
 
-    public static async Task<FakeBroker> StartAsync(int queueCount = 1)
+    public static async Task<FakeBroker> StartAsync(int queueCount = 1, InMemoryEndPoint? inMemory = null)
     {
-        var broker = new FakeBroker(queueCount);
+        var broker = new FakeBroker(queueCount, inMemory);
         await broker._server.StartAsync(CancellationToken.None);
         return broker;
     }
@@ -154,7 +157,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
                 break;
             case Opcode.Produce:
                 Produce(connection, header, payload.ToArray());
-                break;
+                return new ValueTask(Reading);
             default:
                 connection.Close(null);
                 break;
