@@ -1,7 +1,3 @@
-using System.Diagnostics;
-using EQueue.Remoting;
-using EQueue.Support;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>Senders that send on as soon as they have their receipt: their messages leave together.</summary>
@@ -63,37 +59,6 @@ public sealed class GatheredSendTests
             else
                 producer.SendAsync("t", "later"u8.ToArray(), cancellationToken: Token).AsTask().Wait(Token);
         }
-    }
-
-    [Fact]
-    public async Task GivenABrokerThatReadsNothing_WhenOnewayMessagesCome_ThenTheyLeaveTogetherAndNotOneByOne()
-    {
-        const int Messages = 3000;
-        const int Large = 30;
-        var inMemory = new InMemoryEndPoint();
-        await using var fake = await FakeBroker.StartAsync(inMemory: inMemory);
-        await using var client = new EQueueClient(new ClientOptions { InMemory = inMemory });
-        await using var producer = client.CreateProducer();
-        await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
-        var reading = new TaskCompletionSource();
-        fake.Reading = reading.Task;
-
-        // More than the transport takes, less than remoting's queue does.
-        for (var i = 0; i < Large; i++)
-            producer.SendOneway("t", new byte[100 * 1024], cancellationToken: Token);
-        var began = Stopwatch.StartNew();
-        for (var i = 0; i < Messages; i++)
-        {
-            producer.SendOneway("t", BitConverter.GetBytes(i), cancellationToken: Token);
-            Thread.SpinWait(1000);
-        }
-
-        // One batch a millisecond at the most.
-        var mostBatches = 1 + Large + (int)began.ElapsedMilliseconds + 2;
-        reading.SetResult();
-        await producer.FlushAsync(Token);
-        await Eventually.TrueAsync(() => fake.All().Count == 1 + Large + Messages, "all have come");
-        Assert.InRange(fake.ProduceCount, 1 + Large, Math.Min(mostBatches, Messages / 2));
     }
 
     private static async Task<long> RequestsAsync(TestBroker broker) =>

@@ -1,0 +1,88 @@
+using System.Diagnostics;
+using EQueue.Remoting;
+using EQueue.Support;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>Oneway messages while the broker reads nothing: they gather, and leave in batches worth a frame.</summary>
+public sealed class OnewayBatchTests : IAsyncLifetime
+{
+    private const int LargeBytes = 100 * 1024;
+
+    private readonly InMemoryEndPoint _inMemory = new();
+    private readonly TaskCompletionSource _reading = new();
+    private FakeBroker _fake = null!;
+    private EQueueClient _client = null!;
+    private Producer _producer = null!;
+    private int _sent;
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    public async ValueTask InitializeAsync()
+    {
+        _fake = await FakeBroker.StartAsync(inMemory: _inMemory);
+        _client = new EQueueClient(new ClientOptions { InMemory = _inMemory });
+        _producer = _client.CreateProducer();
+        await _producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
+        _sent = 1;
+        _fake.Reading = _reading.Task;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        _reading.TrySetResult();
+        await _producer.DisposeAsync();
+        await _client.DisposeAsync();
+        await _fake.DisposeAsync();
+    }
+
+    [Fact]
+    public async Task GivenAConnectionThatIsBusy_WhenOnewayMessagesCome_ThenTheyLeaveTogether()
+    {
+        const int Messages = 3000;
+
+        // More than the transport takes, less than the connection's queue does.
+        const int Large = 30;
+        Send(Large, LargeBytes);
+        var began = Stopwatch.StartNew();
+        for (var i = 0; i < Messages; i++)
+        {
+            Send(1, sizeof(int));
+            Thread.SpinWait(1000);
+        }
+
+        // One batch a millisecond at the most.
+        var mostBatches = (int)began.ElapsedMilliseconds + 2;
+        Assert.InRange(await ReadOnAsync() - Large, 1, Math.Min(mostBatches, Messages / 2));
+    }
+
+    [Fact]
+    public async Task GivenAConnectionWhoseQueueIsFull_WhenOnewayMessagesFillBatches_ThenTheseGrow()
+    {
+        const int Messages = 4000;
+        const int MessageBytes = 1000;
+        const int Large = 120;
+        Send(Large, LargeBytes);
+        Send(Messages, MessageBytes);
+
+        // Headers take some room, and the last one is not full.
+        var fullBatches = Messages * MessageBytes / new ProducerOptions().BatchBytes;
+        Assert.InRange(await ReadOnAsync() - Large, fullBatches, fullBatches + 4);
+    }
+
+    private void Send(int count, int bodyBytes)
+    {
+        for (var i = 0; i < count; i++)
+            _producer.SendOneway("t", new byte[bodyBytes], cancellationToken: Token);
+        _sent += count;
+    }
+
+    /// <returns>The oneway requests that came.</returns>
+    private async Task<int> ReadOnAsync()
+    {
+        _reading.SetResult();
+        await _producer.FlushAsync(Token);
+        await Eventually.TrueAsync(() => _fake.All().Count == _sent, "all have come");
+        return _fake.ProduceCount - 1;
+    }
+}
