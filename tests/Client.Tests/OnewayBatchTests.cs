@@ -39,7 +39,7 @@ public sealed class OnewayBatchTests : IAsyncLifetime
     [Fact]
     public async Task GivenAConnectionThatIsBusy_WhenOnewayMessagesCome_ThenTheyLeaveTogether()
     {
-        const int Messages = 3000;
+        const int Messages = 10_000;
 
         // More than the transport takes, less than the connection's queue does.
         const int Large = 30;
