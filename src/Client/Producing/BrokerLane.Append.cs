@@ -109,8 +109,7 @@ internal sealed partial class BrokerLane
         _hasOthers && batch.HasKeys != content.Key.HasValue;
 
     private bool MustDispatch() =>
-        _isReady && !_isDispatching
-        && ((_inFlight == 0 && _holds == 0) || (_ready.Count > 0 && _inFlight < _options.MaxInFlight));
+        _isReady && !_isDispatching && _inFlight < _options.MaxInFlight && (_ready.Count > 0 || MayCloseOpen);
 
     /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the
     /// gate.</summary>
@@ -127,12 +126,7 @@ internal sealed partial class BrokerLane
         if (status != AppendStatus.Appended)
             return status;
         queue.Open = batch;
-        if (!queue.IsOpenListed)
-        {
-            queue.IsOpenListed = true;
-            _open.Add(queue);
-        }
-
+        NoteOpen(queue);
         Arm(After(_sweepInterval));
         return AppendStatus.Appended;
     }
@@ -180,34 +174,6 @@ internal sealed partial class BrokerLane
         queue.Learn(batch, wasFull && queue.Bound is null, _options.BatchBytes);
         queue.Topic.OnBatchClosed(queue, batch.Size);
         List(queue);
-    }
-
-    /// <summary>Closes the open batches whose linger is over. Under the gate.</summary>
-    private void CloseOpen(long now, bool ignoreLinger)
-    {
-        var kept = 0;
-        for (var i = 0; i < _open.Count; i++)
-        {
-            var queue = _open[i];
-            if (queue.Open is not { } batch)
-            {
-                queue.IsOpenListed = false;
-                continue;
-            }
-
-            var due = batch.CreatedAt + _lingerTicks;
-            if (ignoreLinger || due <= now)
-            {
-                CloseBatch(queue, wasFull: false);
-                queue.IsOpenListed = false;
-                continue;
-            }
-
-            Arm(due);
-            _open[kept++] = queue;
-        }
-
-        _open.RemoveRange(kept, _open.Count - kept);
     }
 
     private void List(QueueLane queue)

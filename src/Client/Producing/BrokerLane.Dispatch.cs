@@ -13,6 +13,7 @@ internal sealed partial class BrokerLane
 
     private bool _isDispatching;
     private int _inFlight;
+    private long _sentRequests;
 
     /// <summary>Batches below this are gathered into one frame, which costs a copy.</summary>
     private int SmallBatchBytes => _options.BatchBytes / 4;
@@ -53,15 +54,21 @@ internal sealed partial class BrokerLane
         if (!_link.Remoting.IsConnected)
         {
             // Nothing is handed to a connection that is not there: what was never sent may go elsewhere.
-            if (_ready.Count > 0 || _open.Count > 0)
+            if (_ready.Count > 0 || HasOpen())
                 BeAway(_generation);
             return null;
         }
 
         var now = _time.GetTimestamp();
-        if (_inFlight == 0 && _holds == 0)
-            CloseOpen(now, ignoreLinger: false);
+        if (MayCloseOpen)
+            CloseOpen(now, isAtRest: false);
         var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
+        if (batch is null && IsQuiet)
+        {
+            CloseOpen(now, isAtRest: true);
+            batch = TakeSendable(now, int.MaxValue, int.MaxValue);
+        }
+
         if (batch is null)
             return null;
 
@@ -86,6 +93,7 @@ internal sealed partial class BrokerLane
         }
 
         _inFlight++;
+        _sentRequests++;
         return request;
     }
 

@@ -26,10 +26,10 @@ internal enum AppendStatus
 /// <summary>Everything that one producer sends to one broker, over a connection of its own.</summary>
 /// <remarks>
 /// <para>Owns the queues' batches. One gate guards them; nothing is encoded, sent or completed under it but the message
-/// that is appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full
-/// leave when nothing is.</para>
+/// that is appended. While fewer than the allowed requests are in flight, full batches leave at once, and one that is
+/// not full leaves when the requests that were in flight as it was opened are answered.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
-/// connection's receive loop. See the other parts: Append, Dispatch, Answers, Session, Oneway, Away,
+/// connection's receive loop. See the other parts: Append, Open, Dispatch, Answers, Session, Oneway, Away,
 /// Hold, Telemetry.</para>
 /// </remarks>
 internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
@@ -49,7 +49,6 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly CancellationTokenSource _closing = new();
     private readonly Dictionary<FetchQueueKey, QueueLane> _queues = [];
     private readonly Queue<QueueLane> _ready = new();
-    private readonly List<QueueLane> _open = [];
     private readonly ProduceRequest[] _requests;
     private readonly Stack<ProduceRequest> _freeRequests = new();
     private readonly long _deliveryTicks;
@@ -130,7 +129,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     {
         lock (_gate)
         {
-            CloseOpen(_time.GetTimestamp(), ignoreLinger: true);
+            CloseAllOpen();
             foreach (var queue in _queues.Values)
             {
                 if (topic is not null && queue.Topic != topic)
@@ -174,7 +173,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
                 return;
             Volatile.Write(ref _isClosed, true);
             _closeFailure = failure;
-            CloseOpen(_time.GetTimestamp(), ignoreLinger: true);
+            CloseAllOpen();
             foreach (var queue in _queues.Values)
             {
                 SendBatch? next;

@@ -45,6 +45,9 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     /// <summary>The oldest batch that is closed and not settled.</summary>
     public SendBatch? First { get; private set; }
 
+    /// <summary>Whether a closed batch must leave before the open one can.</summary>
+    public bool HasUnsent => _last is { State: not BatchState.Sent };
+
     /// <summary>Sequence of the next message in the present session.</summary>
     public int NextSequence { get; set; }
 
@@ -57,8 +60,8 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     /// <summary>Whether the queue waits for its turn in the broker's ready list.</summary>
     public bool IsListed { get; set; }
 
-    /// <summary>Whether the queue is in the broker's list of open batches.</summary>
-    public bool IsOpenListed { get; set; }
+    /// <summary>Which one of the broker's open batches the last one was.</summary>
+    public long OpenNumber { get; set; }
 
     /// <summary>
     /// The size of the next batch's buffer: follows what batches really held, so that a thousand queues stay cheap.
