@@ -14,6 +14,7 @@ public sealed class OnewayBatchTests : IAsyncLifetime
     private FakeBroker _fake = null!;
     private EQueueClient _client = null!;
     private Producer _producer = null!;
+    private readonly Dictionary<string, int> _sentTo = [];
     private int _sent;
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
@@ -70,10 +71,37 @@ public sealed class OnewayBatchTests : IAsyncLifetime
         Assert.InRange(await ReadOnAsync() - Large, fullBatches, fullBatches + 4);
     }
 
-    private void Send(int count, int bodyBytes)
+    [Fact]
+    public async Task GivenFullBatchesThatWait_WhenAnotherTopicHasOneMessage_ThenThatLeavesInItsTurnAndAllStayInOrder()
     {
+        const int Messages = 4000;
+        const int MessageBytes = 1000;
+        Send(120, LargeBytes);
+        Send(Messages, MessageBytes, "heavy");
+        Send(1, sizeof(int), "light");
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
+        Send(Messages, MessageBytes, "heavy");
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
+        await ReadOnAsync();
+
+        Assert.Equal(Enumerable.Range(0, 2 * Messages), _fake.Bodies("heavy"));
+        var batches = _fake.Requests.SelectMany(static request => request.Batches).ToList();
+        var isBehind = batches.SkipWhile(static batch => batch.Topic != "light").Count(batch => batch.Topic == "heavy");
+        Assert.InRange(isBehind, Messages * MessageBytes / new ProducerOptions().BatchBytes - 1, batches.Count);
+    }
+
+    /// <summary>The bodies begin with the number of the message in its topic.</summary>
+    private void Send(int count, int bodyBytes, string topic = "t")
+    {
+        var first = _sentTo.GetValueOrDefault(topic);
         for (var i = 0; i < count; i++)
-            _producer.SendOneway("t", new byte[bodyBytes], cancellationToken: Token);
+        {
+            var body = new byte[bodyBytes];
+            BitConverter.TryWriteBytes(body, first + i);
+            _producer.SendOneway(topic, body, cancellationToken: Token);
+        }
+
+        _sentTo[topic] = first + count;
         _sent += count;
     }
 

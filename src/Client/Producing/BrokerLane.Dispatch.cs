@@ -60,7 +60,7 @@ internal sealed partial class BrokerLane
         }
 
         var now = _time.GetTimestamp();
-        if (MayCloseOpen)
+        if (IsOpenDue)
             CloseOpen(now, isAtRest: false);
         var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
         if (batch is null && IsQuiet)

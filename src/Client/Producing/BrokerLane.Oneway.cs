@@ -13,7 +13,12 @@ internal sealed partial class BrokerLane
     /// <summary>A peer that takes nothing, or other traffic that never pauses, holds messages back no longer.</summary>
     private static readonly TimeSpan LongestOnewayGathering = TimeSpan.FromMilliseconds(1);
 
+    /// <summary>Batches that are not full wait no longer because others fill again and again.</summary>
+    private static readonly TimeSpan LongestBehindFull = TimeSpan.FromMilliseconds(5);
+
     private readonly Queue<SendBatch> _onewayFull = new();
+
+    /// <summary>Those with an open batch, in the order in which it was opened.</summary>
     private readonly List<QueueLane> _onewayOpen = [];
     private Task _onewayLoop = Task.CompletedTask;
     private SendBatch? _onewayLeaving;
@@ -28,22 +33,13 @@ internal sealed partial class BrokerLane
                 return AppendStatus.Closed;
             if (queue.OpenOneway is not { } batch || !batch.TryAppend(content))
             {
-                var wasOpen = queue.OpenOneway is not null;
-                if (queue.OpenOneway is { } full)
-                {
-                    _onewayFull.Enqueue(full);
-                    OnOnewayClosed(full, wasFull: true);
-                }
-
-                queue.OpenOneway = null;
+                if (queue.OpenOneway is not null)
+                    _onewayFull.Enqueue(CloseOneway(queue, wasFull: true));
                 var status = TryOpen(queue, content, out var opened);
-                if (wasOpen && opened is null)
-                    _onewayOpen.Remove(queue);
-                else if (!wasOpen && opened is not null)
-                    _onewayOpen.Add(queue);
-                queue.OpenOneway = opened;
                 if (status != AppendStatus.Appended)
                     return status;
+                queue.OpenOneway = opened;
+                _onewayOpen.Add(queue);
             }
 
             if (!_isOnewayRunning)
@@ -100,32 +96,34 @@ internal sealed partial class BrokerLane
     {
         var drained = _link.Remoting.WhenDrained();
         if (!drained.IsCompleted)
-        {
             await drained.WaitAsync(LongestOnewayGathering).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        }
     }
 
     /// <summary>Under the gate.</summary>
     private SendBatch? TakeOneway()
     {
-        if (_onewayFull.TryDequeue(out var batch))
-            return batch;
-        if (_onewayOpen.Count == 0)
-            return null;
-        var queue = _onewayOpen[^1];
-        _onewayOpen.RemoveAt(_onewayOpen.Count - 1);
-        batch = queue.OpenOneway!;
-        queue.OpenOneway = null;
-        OnOnewayClosed(batch, wasFull: false);
-        return batch;
+        var open = _onewayOpen.Count == 0 ? null : _onewayOpen[0];
+        if (!_onewayFull.TryPeek(out var full))
+            return open is null ? null : CloseOneway(open, wasFull: false);
+        return open is not null && IsPassedOver(open.OpenOneway!, full)
+            ? CloseOneway(open, wasFull: false)
+            : _onewayFull.Dequeue();
     }
 
-    /// <summary>Under the gate.</summary>
-    private void OnOnewayClosed(SendBatch batch, bool wasFull)
+    /// <summary>Whether an open batch has waited for long and full ones are opened and filled behind it. One of its own
+    /// queue is older.</summary>
+    private bool IsPassedOver(SendBatch open, SendBatch full) =>
+        open.CreatedAt < full.CreatedAt && _time.GetElapsedTime(open.CreatedAt) >= LongestBehindFull;
+
+    /// <summary>Takes the open batch of a queue. Under the gate.</summary>
+    private SendBatch CloseOneway(QueueLane queue, bool wasFull)
     {
-        var queue = batch.Queue;
+        var batch = queue.OpenOneway!;
+        queue.OpenOneway = null;
+        _onewayOpen.Remove(queue);
         queue.Learn(batch, wasFull && queue.Bound is null, _options.BatchBytes);
         queue.Topic.OnBatchClosed(queue, batch.Size);
+        return batch;
     }
 
     private async ValueTask<EQueueException?> SendOnewayAsync(SendBatch batch)

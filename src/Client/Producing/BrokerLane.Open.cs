@@ -1,9 +1,9 @@
 namespace EQueue.Client;
 
 /// <content>
-/// Batches that are not full. They stand in the order in which they were opened, and leave so: each when as many
-/// requests were answered as had been sent before it was opened. So they gather for as long as the broker takes to
-/// answer, and what little goes to one queue waits no longer because others are never done.
+/// Batches that are not full. They leave when nothing is in flight: so they gather for as long as the broker takes to
+/// answer. Where others never let that happen, each leaves when the requests that were sent before it was opened are
+/// answered, and as many more as may be in flight: what little goes to one queue does not wait until all is quiet.
 /// </content>
 internal sealed partial class BrokerLane
 {
@@ -12,30 +12,28 @@ internal sealed partial class BrokerLane
 
     private long _openCount;
 
-    /// <summary>What <see cref="PassedRequests"/> must reach before it is of use to look at <see cref="_open"/>.
+    /// <summary>What <see cref="AnsweredRequests"/> must reach before it is of use to look at <see cref="_open"/>.
     /// </summary>
     private long _nextOpenDue = long.MaxValue;
 
-    /// <summary>Requests that were answered; while continuations run, without the last one: what they send is to be
-    /// waited for, but not by those whose turn it was before.</summary>
-    private long PassedRequests => _sentRequests - _inFlight - (_holds == 0 ? 0 : 1);
+    private long AnsweredRequests => _sentRequests - _inFlight;
 
     /// <summary>Whether nothing is in flight, nor a continuation that will send more.</summary>
     private bool IsQuiet => _inFlight == 0 && _holds == 0;
 
-    /// <summary>Whether open batches may leave, but for their linger. Under the gate.</summary>
-    private bool MayCloseOpen => IsQuiet || PassedRequests >= _nextOpenDue;
+    /// <summary>Whether an open batch need not wait for quiet. Under the gate.</summary>
+    private bool IsOpenDue => AnsweredRequests >= _nextOpenDue;
+
+    /// <summary>The <see cref="OpenBatch.Due"/> of a batch that is opened now.</summary>
+    private long NewDue => _sentRequests + _options.MaxInFlight;
 
     /// <summary>A queue has opened a batch. Under the gate.</summary>
     private void NoteOpen(QueueLane queue)
     {
         queue.OpenNumber = ++_openCount;
-
-        // What is ready leaves before it, in one more request at the least.
-        var due = _sentRequests + (_ready.Count > 0 ? 1 : 0);
         if (_open.Count == 0)
-            _nextOpenDue = due;
-        _open.Enqueue(new OpenBatch(queue, _openCount, due));
+            _nextOpenDue = NewDue;
+        _open.Enqueue(new OpenBatch(queue, _openCount, NewDue));
     }
 
     /// <summary>Whether any batch is open. Under the gate.</summary>
@@ -54,7 +52,7 @@ internal sealed partial class BrokerLane
         for (var left = _open.Count; left > 0 && HasOpen(); left--)
         {
             var first = _open.Peek();
-            if (!isAtRest && PassedRequests < first.Due)
+            if (!isAtRest && AnsweredRequests < first.Due)
                 break;
             var lingerEnd = first.Queue.Open!.CreatedAt + _lingerTicks;
             if (lingerEnd > now)
@@ -65,7 +63,7 @@ internal sealed partial class BrokerLane
 
             _open.Dequeue();
             if (first.Queue.HasUnsent)
-                _open.Enqueue(first with { Due = _sentRequests + 1 });
+                _open.Enqueue(first with { Due = NewDue });
             else
                 CloseBatch(first.Queue, wasFull: false);
         }
@@ -84,7 +82,7 @@ internal sealed partial class BrokerLane
     /// <summary>A queue that has opened a batch.</summary>
     /// <param name="Queue">It.</param>
     /// <param name="Number">Which one of the lane's the batch is.</param>
-    /// <param name="Due">It may leave when so many requests have passed.</param>
+    /// <param name="Due">It need not wait for quiet when so many requests are answered.</param>
     private readonly record struct OpenBatch(QueueLane Queue, long Number, long Due)
     {
         /// <summary>False when it was closed since.</summary>

@@ -26,8 +26,8 @@ internal enum AppendStatus
 /// <summary>Everything that one producer sends to one broker, over a connection of its own.</summary>
 /// <remarks>
 /// <para>Owns the queues' batches. One gate guards them; nothing is encoded, sent or completed under it but the message
-/// that is appended. While fewer than the allowed requests are in flight, full batches leave at once, and one that is
-/// not full leaves when the requests that were in flight as it was opened are answered.</para>
+/// that is appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full
+/// leave when nothing is, or when they have waited long enough for that.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
 /// connection's receive loop. See the other parts: Append, Open, Dispatch, Answers, Session, Oneway, Away,
 /// Hold, Telemetry.</para>

@@ -108,6 +108,19 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         }
     }
 
+    /// <summary>Lets the oldest held request go, if at least so many are held.</summary>
+    public bool TryReleaseOldest(int leastHeld)
+    {
+        lock (_lock)
+        {
+            if (_held.Count < leastHeld)
+                return false;
+            _held[0]();
+            _held.RemoveAt(0);
+            return true;
+        }
+    }
+
     public IReadOnlyList<int> All()
     {
         lock (_lock)
