@@ -1,6 +1,7 @@
 using System.Text;
 using EQueue.MessageStore;
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
@@ -167,7 +168,9 @@ public class ProducerTests
         await producer.SendBatchAsync("texts", [message], Token);
         await producer.FlushAsync(Token);
 
-        var read = await ReadAllAsync(broker, "texts");
+        // The oneway one is under way: nothing tells when it is stored.
+        List<DetachedMessage> read = [];
+        await Eventually.TrueAsync(async () => (read = await ReadAllAsync(broker, "texts")).Count >= 7, "all are stored");
         Assert.Equal(7, read.Count);
         Assert.All(read, each =>
         {

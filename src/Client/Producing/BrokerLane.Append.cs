@@ -109,7 +109,7 @@ internal sealed partial class BrokerLane
         _hasOthers && batch.HasKeys != content.Key.HasValue;
 
     private bool MustDispatch() =>
-        _isReady && !_isDispatching && _inFlight < _options.MaxInFlight && (_ready.Count > 0 || IsQuiet || IsOpenDue);
+        _isReady && !_isDispatching && _inFlight < _options.MaxInFlight && (_ready.Count > 0 || MayCloseOpen);
 
     /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the
     /// gate.</summary>

@@ -60,15 +60,9 @@ internal sealed partial class BrokerLane
         }
 
         var now = _time.GetTimestamp();
-        if (IsOpenDue)
-            CloseOpen(now, isAtRest: false);
+        if (MayCloseOpen)
+            CloseOpen(now);
         var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
-        if (batch is null && IsQuiet)
-        {
-            CloseOpen(now, isAtRest: true);
-            batch = TakeSendable(now, int.MaxValue, int.MaxValue);
-        }
-
         if (batch is null)
             return null;
 

@@ -21,8 +21,8 @@ internal sealed partial class BrokerLane
     /// <summary>Whether nothing is in flight, nor a continuation that will send more.</summary>
     private bool IsQuiet => _inFlight == 0 && _holds == 0;
 
-    /// <summary>Whether an open batch need not wait for quiet. Under the gate.</summary>
-    private bool IsOpenDue => AnsweredRequests >= _nextOpenDue;
+    /// <summary>Whether open batches may leave, but for their linger. Under the gate.</summary>
+    private bool MayCloseOpen => IsQuiet || AnsweredRequests >= _nextOpenDue;
 
     /// <summary>The <see cref="OpenBatch.Due"/> of a batch that is opened now.</summary>
     private long NewDue => _sentRequests + _options.MaxInFlight;
@@ -46,13 +46,12 @@ internal sealed partial class BrokerLane
 
     /// <summary>Closes the open batches whose turn it is and whose linger is over. Under the gate.</summary>
     /// <param name="now">In the time provider's units.</param>
-    /// <param name="isAtRest">Whether the lane is quiet and nothing else can leave: it is everybody's turn.</param>
-    private void CloseOpen(long now, bool isAtRest)
+    private void CloseOpen(long now)
     {
         for (var left = _open.Count; left > 0 && HasOpen(); left--)
         {
             var first = _open.Peek();
-            if (!isAtRest && AnsweredRequests < first.Due)
+            if (!IsQuiet && AnsweredRequests < first.Due)
                 break;
             var lingerEnd = first.Queue.Open!.CreatedAt + _lingerTicks;
             if (lingerEnd > now)

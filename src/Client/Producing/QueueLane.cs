@@ -45,8 +45,8 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     /// <summary>The oldest batch that is closed and not settled.</summary>
     public SendBatch? First { get; private set; }
 
-    /// <summary>Whether a closed batch must leave before the open one can.</summary>
-    public bool HasUnsent => _last is { State: not BatchState.Sent };
+    /// <summary>Whether a closed batch must leave before the open one can, and has yet to.</summary>
+    public bool HasUnsent => _last is { State: BatchState.Waiting };
 
     /// <summary>Sequence of the next message in the present session.</summary>
     public int NextSequence { get; set; }
