@@ -25,7 +25,10 @@ internal sealed partial class BrokerLane
     private bool _isOnewayRunning;
 
     /// <summary>Puts a message into the open oneway batch of a queue.</summary>
-    public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content)
+    /// <param name="queue">One of this lane.</param>
+    /// <param name="content">Encoded at once; nothing of it is kept.</param>
+    /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
+    public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content, bool mayMove)
     {
         lock (_gate)
         {
@@ -34,7 +37,12 @@ internal sealed partial class BrokerLane
             if (queue.OpenOneway is not { } batch || !batch.TryAppend(content))
             {
                 if (queue.OpenOneway is not null)
+                {
                     _onewayFull.Enqueue(CloseOneway(queue, wasFull: true));
+                    if (mayMove && queue.Topic.Sticky != queue)
+                        return AppendStatus.Moved;
+                }
+
                 var status = TryOpen(queue, content, out var opened);
                 if (status != AppendStatus.Appended)
                     return status;
@@ -70,7 +78,7 @@ internal sealed partial class BrokerLane
             SendBatch? batch;
             bool mayGather;
             lock (_gate)
-                mayGather = _onewayFull.Count == 0;
+                mayGather = MayGatherOneway();
             if (mayGather)
                 await GatherOnewayAsync().ConfigureAwait(false);
             lock (_gate)
@@ -90,6 +98,10 @@ internal sealed partial class BrokerLane
             batch.Settle(new ProduceResult(default, default, -1, new QueueOffset(-1), 0, 0), failure);
         }
     }
+
+    /// <summary>Whether nothing is full and the first that was opened has not waited yet. Under the gate.</summary>
+    private bool MayGatherOneway() => !_isClosed && _onewayFull.Count == 0 && _onewayOpen.Count > 0
+        && _time.GetElapsedTime(_onewayOpen[0].OpenOneway!.CreatedAt) < LongestOnewayGathering;
 
     /// <summary>Waits until the connection has nothing to send, but not for long.</summary>
     private async ValueTask GatherOnewayAsync()

@@ -31,7 +31,7 @@ internal sealed partial class BrokerLane
     private void NoteOpen(QueueLane queue)
     {
         queue.OpenNumber = ++_openCount;
-        if (_open.Count == 0)
+        if (!HasOpen())
             _nextOpenDue = NewDue;
         _open.Enqueue(new OpenBatch(queue, _openCount, NewDue));
     }

@@ -56,7 +56,7 @@ internal sealed class TopicLane
             if (!routes.Serves(content.Key.HasValue))
                 return false;
             var queue = Select(routes.Queues, content);
-            switch (queue.Broker.TryAppendOneway(queue, content))
+            switch (queue.Broker.TryAppendOneway(queue, content, mayMove: !content.Key.HasValue))
             {
                 case AppendStatus.Appended:
                     return true;
@@ -64,7 +64,7 @@ internal sealed class TopicLane
                     return false;
                 case AppendStatus.TooLarge:
                     throw TooLarge();
-                default:
+                case AppendStatus.Closed:
                     Forget(queue);
                     break;
             }
