@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 using EQueue.Support;
 
@@ -227,6 +228,27 @@ public sealed class ProducerFaultTests
         Assert.Equal(ErrorCode.LimitReached, full.Code);
         await producer.FlushAsync(Token);
         Assert.Equal(0, producer.BufferedBytes);
+    }
+
+    [Fact]
+    public async Task GivenABrokerThatIsAway_WhenManyOnewayBatchesWaitForIt_ThenDisposeDoesNotWaitForOneAfterTheOther()
+    {
+        const int Batches = 30;
+        var requestTimeout = TimeSpan.FromSeconds(1);
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(
+            new ClientOptions { Addresses = fake.Address, RequestTimeout = requestTimeout });
+        var producer = client.CreateProducer(
+            SmallBatches with { BatchBytes = 1024, DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
+        await producer.SendAsync("t", new byte[4], cancellationToken: Token);
+        await fake.DisposeAsync();
+        for (var i = 0; i < Batches; i++)
+            producer.SendOneway("t", new byte[900], cancellationToken: Token);
+
+        var began = Stopwatch.StartNew();
+        await producer.DisposeAsync();
+
+        Assert.InRange(began.Elapsed, TimeSpan.Zero, Batches / 3 * requestTimeout);
     }
 
     [Fact]

@@ -208,6 +208,29 @@ public sealed class TlsRefusalTests
     }
 
     [Fact]
+    public async Task GivenManyCallsThatWait_WhenTheAttemptIsRefused_ThenAllOfThemFailWithIt()
+    {
+        using var plant = new TlsPlant();
+        var listener = new TcpListener(IPAddress.Loopback, 0);
+        listener.Start();
+
+        // A second attempt comes too late for any of them.
+        TimeSpan never = TimeSpan.FromHours(1);
+        await using var client = new RemotingClient(
+            listener.LocalEndpoint,
+            plant.Client with { ReconnectDelay = never, MaxReconnectDelay = never },
+            new CollectedLog());
+        Task<TlsRefusedException>[] refusals = [.. Enumerable.Range(0, 20).Select(_ => RefusalOfAsync(client))];
+        using (Socket socket = await listener.AcceptSocketAsync(Token))
+        {
+            await socket.SendAsync("This is no TLS, whatever else it may be."u8.ToArray(), Token);
+            await Task.WhenAll(refusals).WaitAsync(Calls.Timeout, Token);
+        }
+
+        listener.Stop();
+    }
+
+    [Fact]
     public async Task GivenARefusal_WhenItsCauseIsMended_ThenTheSameClientIsServed()
     {
         using var plant = new TlsPlant();

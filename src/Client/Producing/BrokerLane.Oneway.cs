@@ -143,6 +143,9 @@ internal sealed partial class BrokerLane
         var queue = batch.Queue;
         try
         {
+            // Nothing that waits for a broker that is away makes those behind it wait for ever.
+            if (!_link.Remoting.IsConnected && _time.GetTimestamp() - batch.CreatedAt >= _deliveryTicks)
+                throw new RemotingException(RemotingError.Unreachable, "The broker was away for too long.");
             batch.Encode();
             batch.Attempts = 1;
             ObserveLeaving(batch);

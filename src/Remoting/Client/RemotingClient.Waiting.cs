@@ -76,7 +76,8 @@ public sealed partial class RemotingClient
         }
     }
 
-    /// <summary>Waits until all earlier waiters are through; disposes the request when that takes too long.</summary>
+    /// <summary>Waits until all earlier waiters are through; disposes the request when that takes too long, or when an
+    /// attempt to connect is refused meanwhile: that is told to all who wait, not to the first of them alone.</summary>
     private async ValueTask WaitTurnAsync(FrameBuffer request, long deadline, CancellationToken cancellationToken)
     {
         EnsureStarted();
@@ -84,8 +85,13 @@ public sealed partial class RemotingClient
         bool isIn = false;
         try
         {
+            Task ready = Volatile.Read(ref _ready).Task;
             isIn = await _turn.WaitAsync(TimeLeft(deadline), cancellationToken).ConfigureAwait(false);
             if (!isIn) throw NotInTime("earlier calls still wait");
+            if (!ready.IsFaulted) return;
+            _turn.Release();
+            isIn = false;
+            await ready.ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
