@@ -260,14 +260,14 @@ internal sealed partial class BrokerLane
     /// <returns>Whether something is left that time can change.</returns>
     private bool Sweep(QueueLane queue, long now, List<SettledBatch> failed)
     {
-        if (queue.Open is { } open && now - open.CreatedAt >= _deliveryTicks)
+        if (queue.Open is { } open && IsOverdue(open, now))
             CloseBatch(queue, wasFull: false);
         SendBatch? next;
         for (var batch = queue.First; batch is not null; batch = next)
         {
             // One that came from another queue may be older than those before it.
             next = batch.Next;
-            if (batch.State == BatchState.Sent || now - batch.CreatedAt < _deliveryTicks)
+            if (batch.State == BatchState.Sent || !IsOverdue(batch, now))
                 continue;
             Fail(batch, Expired(batch), failed);
             OnGivenUp(batch, "ran out of time");
@@ -278,6 +278,8 @@ internal sealed partial class BrokerLane
         List(queue);
         return queue.First is not null || queue.Open is not null;
     }
+
+    private bool IsOverdue(SendBatch batch, long now) => now - batch.CreatedAt >= _deliveryTicks;
 
     private EQueueException Expired(SendBatch batch)
     {

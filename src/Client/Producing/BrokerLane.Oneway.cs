@@ -75,12 +75,8 @@ internal sealed partial class BrokerLane
     {
         while (true)
         {
+            await GatherOnewayAsync().ConfigureAwait(false);
             SendBatch? batch;
-            bool mayGather;
-            lock (_gate)
-                mayGather = MayGatherOneway();
-            if (mayGather)
-                await GatherOnewayAsync().ConfigureAwait(false);
             lock (_gate)
             {
                 batch = _onewayLeaving = TakeOneway();
@@ -103,9 +99,15 @@ internal sealed partial class BrokerLane
     private bool MayGatherOneway() => !_isClosed && _onewayFull.Count == 0 && _onewayOpen.Count > 0
         && _time.GetElapsedTime(_onewayOpen[0].OpenOneway!.CreatedAt) < LongestOnewayGathering;
 
-    /// <summary>Waits until the connection has nothing to send, but not for long.</summary>
+    /// <summary>Waits until the connection has nothing to send, but not for long, nor behind a full batch.</summary>
     private async ValueTask GatherOnewayAsync()
     {
+        lock (_gate)
+        {
+            if (!MayGatherOneway())
+                return;
+        }
+
         var drained = _link.Remoting.WhenDrained();
         if (!drained.IsCompleted)
             await drained.WaitAsync(LongestOnewayGathering).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -140,12 +142,11 @@ internal sealed partial class BrokerLane
 
     private async ValueTask<EQueueException?> SendOnewayAsync(SendBatch batch)
     {
-        var queue = batch.Queue;
+        // Nothing that waits for a broker that is away makes those behind it wait for ever.
+        if (!_link.Remoting.IsConnected && IsOverdue(batch, _time.GetTimestamp()))
+            return Lost(batch, new RemotingException(RemotingError.Unreachable, "The broker was away for too long."));
         try
         {
-            // Nothing that waits for a broker that is away makes those behind it wait for ever.
-            if (!_link.Remoting.IsConnected && _time.GetTimestamp() - batch.CreatedAt >= _deliveryTicks)
-                throw new RemotingException(RemotingError.Unreachable, "The broker was away for too long.");
             batch.Encode();
             batch.Attempts = 1;
             ObserveLeaving(batch);
@@ -157,8 +158,13 @@ internal sealed partial class BrokerLane
         }
         catch (RemotingException exception)
         {
-            Log.OnewayLost(_logger, batch.RecordCount, queue.Topic.Name, queue.Number, exception.Message);
-            return Faults.From(exception);
+            return Lost(batch, exception);
         }
+    }
+
+    private EQueueException Lost(SendBatch batch, RemotingException cause)
+    {
+        Log.OnewayLost(_logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, cause.Message);
+        return Faults.From(cause);
     }
 }

@@ -12,17 +12,13 @@ internal sealed partial class BrokerLane
 
     private long _openCount;
 
-    /// <summary>What <see cref="AnsweredRequests"/> must reach before it is of use to look at <see cref="_open"/>.
-    /// </summary>
-    private long _nextOpenDue = long.MaxValue;
-
     private long AnsweredRequests => _sentRequests - _inFlight;
 
     /// <summary>Whether nothing is in flight, nor a continuation that will send more.</summary>
     private bool IsQuiet => _inFlight == 0 && _holds == 0;
 
     /// <summary>Whether open batches may leave, but for their linger. Under the gate.</summary>
-    private bool MayCloseOpen => IsQuiet || AnsweredRequests >= _nextOpenDue;
+    private bool MayCloseOpen => IsQuiet || (_open.TryPeek(out var first) && AnsweredRequests >= first.Due);
 
     /// <summary>The <see cref="OpenBatch.Due"/> of a batch that is opened now.</summary>
     private long NewDue => _sentRequests + _options.MaxInFlight;
@@ -31,17 +27,21 @@ internal sealed partial class BrokerLane
     private void NoteOpen(QueueLane queue)
     {
         queue.OpenNumber = ++_openCount;
-        if (!HasOpen())
-            _nextOpenDue = NewDue;
+        DropClosed();
         _open.Enqueue(new OpenBatch(queue, _openCount, NewDue));
     }
 
     /// <summary>Whether any batch is open. Under the gate.</summary>
     private bool HasOpen()
     {
+        DropClosed();
+        return _open.Count > 0;
+    }
+
+    private void DropClosed()
+    {
         while (_open.TryPeek(out var first) && !first.IsOpen)
             _open.Dequeue();
-        return _open.Count > 0;
     }
 
     /// <summary>Closes the open batches whose turn it is and whose linger is over. Under the gate.</summary>
@@ -66,8 +66,6 @@ internal sealed partial class BrokerLane
             else
                 CloseBatch(first.Queue, wasFull: false);
         }
-
-        _nextOpenDue = _open.TryPeek(out var next) ? next.Due : long.MaxValue;
     }
 
     /// <summary>Closes every open batch. Under the gate.</summary>
@@ -75,7 +73,6 @@ internal sealed partial class BrokerLane
     {
         while (HasOpen())
             CloseBatch(_open.Dequeue().Queue, wasFull: false);
-        _nextOpenDue = long.MaxValue;
     }
 
     /// <summary>A queue that has opened a batch.</summary>

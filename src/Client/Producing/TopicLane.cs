@@ -56,18 +56,9 @@ internal sealed class TopicLane
             if (!routes.Serves(content.Key.HasValue))
                 return false;
             var queue = Select(routes.Queues, content);
-            switch (queue.Broker.TryAppendOneway(queue, content, mayMove: !content.Key.HasValue))
-            {
-                case AppendStatus.Appended:
-                    return true;
-                case AppendStatus.NoRoom:
-                    return false;
-                case AppendStatus.TooLarge:
-                    throw TooLarge();
-                case AppendStatus.Closed:
-                    Forget(queue);
-                    break;
-            }
+            var status = queue.Broker.TryAppendOneway(queue, content, mayMove: !content.Key.HasValue);
+            if (IsOver(status, queue))
+                return status == AppendStatus.Appended;
         }
 
         return false;
@@ -160,18 +151,8 @@ internal sealed class TopicLane
                 return 0;
             var queue = Select(routes.Queues, messages.Encode(from));
             var taken = queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out var status, out awaitable);
-            switch (status)
-            {
-                case AppendStatus.Appended:
-                    return taken;
-                case AppendStatus.NoRoom:
-                    return 0;
-                case AppendStatus.TooLarge:
-                    throw TooLarge();
-                case AppendStatus.Closed:
-                    Forget(queue);
-                    break;
-            }
+            if (IsOver(status, queue))
+                return taken;
         }
 
         return 0;
@@ -311,21 +292,24 @@ internal sealed class TopicLane
             if (!routes.Serves(content.Key.HasValue))
                 return false;
             var queue = Select(routes.Queues, content);
-            switch (queue.Broker.TryAppend(queue, content, !content.Key.HasValue, callback, state, out awaitable))
-            {
-                case AppendStatus.Appended:
-                    return true;
-                case AppendStatus.NoRoom:
-                    return false;
-                case AppendStatus.TooLarge:
-                    throw TooLarge();
-                case AppendStatus.Closed:
-                    Forget(queue);
-                    break;
-            }
+            var status = queue.Broker.TryAppend(
+                queue, content, !content.Key.HasValue, callback, state, out awaitable);
+            if (IsOver(status, queue))
+                return status == AppendStatus.Appended;
         }
 
         return false;
+    }
+
+    /// <summary>Whether that was a lane's last word, and not one that calls for another queue or route.</summary>
+    /// <exception cref="EQueueException">MessageTooLarge.</exception>
+    private bool IsOver(AppendStatus status, QueueLane queue)
+    {
+        if (status == AppendStatus.TooLarge)
+            throw TooLarge();
+        if (status == AppendStatus.Closed)
+            Forget(queue);
+        return status is AppendStatus.Appended or AppendStatus.NoRoom;
     }
 
     private void Check(scoped in RecordContent content, TopicRoutes routes)
