@@ -200,6 +200,7 @@ public sealed class KeyFilterTests : KeyStoreTest
             file.Position = Segment.HeaderSize + rotten.Position + 500;
             file.WriteByte((byte)(rotten.Batch[500 - 48] ^ 0x10));
         }
+        await Eventually(() => Indexes().Length == Directory.GetFiles(Logs, "*.log").Length - 1);
         long deadline = Environment.TickCount64 + 30_000;
         do
         {

@@ -276,18 +276,6 @@ internal sealed partial class CommitLog
         return position + size;
     }
 
-    /// <summary>Stages an entry without a batch: a seal, an epoch start.</summary>
-    private long StageMark(EntryKind kind, long nowMs)
-    {
-        long position = _staged;
-        Span<byte> entry = stackalloc byte[EntryHeaderSize];
-        WriteHeader(entry, QueueId.State, kind, EntryHeaderSize, 0, nowMs, default);
-        _arena.Write(position, entry);
-        _lastStoredTimeMs = nowMs;
-        Volatile.Write(ref _staged, position + EntryHeaderSize);
-        return position + EntryHeaderSize;
-    }
-
     private void WriteHeader(
         Span<byte> destination,
         QueueId queue,
@@ -372,23 +360,5 @@ internal sealed partial class CommitLog
         }
         _writerSignal.Raise();
         return durable.TryWait(timeout);
-    }
-
-    private void StageEpochStart(AppendWaiter waiter)
-    {
-        lock (_lock)
-        {
-            long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
-            if (_staged + (2 * EntryHeaderSize) > _active.BasePosition + _active.Capacity)
-            {
-                _prepared.Add(Prepare(NextCapacity(), isPaced: false));
-                Roll(nowMs);
-            }
-            Claim(EntryHeaderSize);
-            long end = StageMark(EntryKind.EpochStart, nowMs);
-            EndRequest();
-            AddWaiter(Durability.Durable, waiter, end);
-        }
-        _writerSignal.Raise();
     }
 }

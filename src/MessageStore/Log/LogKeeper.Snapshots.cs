@@ -8,6 +8,11 @@ internal sealed partial class LogKeeper
 {
     private void TakeSnapshot()
     {
+        if (_snapshots.Count > 0 && _snapshots[^1].Value == _log.Staged && LagsBehind())
+        {
+            // At rest the second of two would have the place of the first: it gets one of its own.
+            _log.TryStageMark();
+        }
         LogPosition start = _log.BeginSnapshot();
         _isSnapshotWanted = false;
         _lastSnapshot = Stopwatch.GetTimestamp();

@@ -95,25 +95,28 @@ internal sealed partial class LogKeeper : IDisposable
         while (!Volatile.Read(ref _isStopping) && _log.Fault is null)
         {
             bool isDone = Guarded(SealAll);
-            bool isDue = _isSnapshotWanted
-                || _log.StateBytes >= _options.SnapshotStateBytes
-                || (_log.IsReadOnly && LagsBehind())
-                || ((_log.StateBytes > 0 || LagsBehind())
-                    && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
-            if (isDue)
+            if (IsSnapshotDue())
             {
                 isDone &= Guarded(TakeSnapshot);
             }
+            // A full log that still lags behind needs one more, and nobody may be left who would wake this thread.
+            isDone &= !(_log.IsReadOnly && LagsBehind());
             _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
         }
     }
+
+    private bool IsSnapshotDue() =>
+        _isSnapshotWanted
+        || _log.StateBytes >= _options.SnapshotStateBytes
+        || (_log.IsReadOnly && LagsBehind())
+        || ((_log.StateBytes > 0 || LagsBehind())
+            && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
 
     /// <summary>Whether a snapshot would let the cleaner have segments although no state has changed.</summary>
     private bool LagsBehind()
     {
         Segment[] segments = _log.Segments;
-        return segments.Length > 1 && segments[^2].EndPosition > ReplayFrom.Value
-            && (_snapshots.Count == 0 || _log.Staged > _snapshots[^1].Value);
+        return segments.Length > 1 && segments[^2].EndPosition > ReplayFrom.Value;
     }
 
     private bool Guarded(Action work)

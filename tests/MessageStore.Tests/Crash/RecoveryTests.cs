@@ -383,7 +383,8 @@ public sealed class RecoveryTests
 
     private static string BodyOf(int round) => $"{round}".PadLeft(3_000, '.');
 
-    /// <summary>A state record before each batch; an orderly stop at the end.</summary>
+    /// <summary>A state record before each batch; an orderly stop at the end. A snapshot is there at half of
+    /// <see cref="Batches"/>, however late the keeper's thread is, so the stop's is not the only one.</summary>
     private async Task<(QueueId Queue, SimulatedDisk Disk)> LiveAsync(int batches)
     {
         QueueId queue;
@@ -394,6 +395,8 @@ public sealed class RecoveryTests
             {
                 await store.AppendStateAsync([MemoryState.Entry("round", $"{i}")], Cancel);
                 await store.AppendAsync(queue, TestBatch.Of(BodyOf(i)), Durability.Durable, Cancel);
+                if (i == Batches / 2)
+                    await Eventually.TrueAsync(() => store.Figures.Snapshots > 0);
             }
         }
 
