@@ -90,6 +90,18 @@ public sealed class RetentionTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenAFullLog_WhenStateEndsItsSegment_ThenThatGoesAlthoughNoSnapshotIsDueForLong()
+    {
+        await using QueueStore store = await OpenAsync(
+            Tiny with { ReserveBytes = 1, SnapshotInterval = TimeSpan.FromHours(1) });
+        Disk.Free = 0;
+        await Eventually(() => store.Figures.IsReadOnly);
+        for (int i = 0; i < 10; i++)
+            await store.AppendStateAsync([MemoryState.Entry("large", new string('.', BodySize))], Cancel);
+        await Eventually(() => store.Figures is { SegmentsRemoved: > 0, Segments: 1 });
+    }
+
+    [Fact]
     public async Task GivenAStartBeyondTheEnd_WhenMoved_ThenItIsTheEndAndTheQueueGoesOn()
     {
         await using QueueStore store = await OpenAsync();
