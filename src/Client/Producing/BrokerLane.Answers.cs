@@ -38,6 +38,7 @@ internal sealed partial class BrokerLane
                         OnResult(request, request.Batches[i], result);
                     }
 
+                    NoteTrip(request.TakenAt);
                     EndRequest();
                 }
             }
@@ -183,7 +184,7 @@ internal sealed partial class BrokerLane
             if (retryAfterMs > 0)
                 pause = TimeSpan.FromMilliseconds(Math.Min(retryAfterMs, _options.RetryBackoffMax.TotalMilliseconds));
             queue.RetryAt = After(pause);
-            Arm(queue.RetryAt);
+            ArmSweep(queue.RetryAt);
         }
 
         List(queue);
@@ -231,7 +232,8 @@ internal sealed partial class BrokerLane
         return pause < _options.RetryBackoffMax ? pause : _options.RetryBackoffMax;
     }
 
-    /// <summary>Fails what has run out of time, lists what may be tried again, closes what has lingered.</summary>
+    /// <summary>Closes what has lingered; when that is due, fails what has run out of time and lists what may be tried
+    /// again.</summary>
     private void OnTimer()
     {
         List<SettledBatch> failed = [];
@@ -242,11 +244,10 @@ internal sealed partial class BrokerLane
                 return;
             var now = _time.GetTimestamp();
             EndOldHolds(now);
-            var hasPending = false;
-            foreach (var queue in _queues.Values)
-                hasPending |= Sweep(queue, now, failed);
-            if (hasPending)
-                Arm(now + ToTicks(_sweepInterval));
+            if (now >= _sweepDue)
+                SweepAll(now, failed);
+            else if (_sweepDue != long.MaxValue)
+                Arm(_sweepDue);
             if (_renewal != Renewal.None)
                 TryRenew();
         }
@@ -254,6 +255,16 @@ internal sealed partial class BrokerLane
         SettleAll(failed);
         MoveFromAway();
         Dispatch();
+    }
+
+    private void SweepAll(long now, List<SettledBatch> failed)
+    {
+        _sweepDue = long.MaxValue;
+        var hasPending = false;
+        foreach (var queue in _queues.Values)
+            hasPending |= Sweep(queue, now, failed);
+        if (hasPending)
+            ArmSweep(now + ToTicks(_sweepInterval));
     }
 
     /// <summary>One queue's share of the timer. Under the gate.</summary>
@@ -274,7 +285,7 @@ internal sealed partial class BrokerLane
         }
 
         if (queue.RetryAt > now)
-            Arm(queue.RetryAt);
+            ArmSweep(queue.RetryAt);
         List(queue);
         return queue.First is not null || queue.Open is not null;
     }

@@ -127,7 +127,7 @@ internal sealed partial class BrokerLane
             return status;
         queue.Open = batch;
         NoteOpen(queue);
-        Arm(After(_sweepInterval));
+        ArmSweep(After(_sweepInterval));
         return AppendStatus.Appended;
     }
 

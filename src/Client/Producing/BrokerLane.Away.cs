@@ -64,7 +64,7 @@ internal sealed partial class BrokerLane
                 }
 
                 other.List(target);
-                other.Arm(other.After(other._sweepInterval));
+                other.ArmSweep(other.After(other._sweepInterval));
             }
         }
 

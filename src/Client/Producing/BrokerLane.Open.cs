@@ -3,7 +3,8 @@ namespace EQueue.Client;
 /// <content>
 /// Batches that are not full. They leave when nothing is in flight: so they gather for as long as the broker takes to
 /// answer. Where others never let that happen, each leaves when the requests that were sent before it was opened are
-/// answered, and as many more as may be in flight: what little goes to one queue does not wait until all is quiet.
+/// answered, and as many more as may be in flight: what little goes to one queue does not wait until all is quiet. For
+/// those with a long way to the broker see Pace.
 /// </content>
 internal sealed partial class BrokerLane
 {
@@ -29,6 +30,7 @@ internal sealed partial class BrokerLane
         queue.OpenNumber = ++_openCount;
         DropClosed();
         _open.Enqueue(new OpenBatch(queue, _openCount, NewDue));
+        ArmPace();
     }
 
     /// <summary>Whether any batch is open. Under the gate.</summary>
@@ -48,10 +50,11 @@ internal sealed partial class BrokerLane
     /// <param name="now">In the time provider's units.</param>
     private void CloseOpen(long now)
     {
+        var isPaceDue = IsPaceDue(now);
         for (var left = _open.Count; left > 0 && HasOpen(); left--)
         {
             var first = _open.Peek();
-            if (!IsQuiet && AnsweredRequests < first.Due)
+            if (!IsQuiet && AnsweredRequests < first.Due && !isPaceDue)
                 break;
             var lingerEnd = first.Queue.Open!.CreatedAt + _lingerTicks;
             if (lingerEnd > now)

@@ -29,7 +29,7 @@ internal enum AppendStatus
 /// that is appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full
 /// leave when nothing is, or when they have waited long enough for that.</para>
 /// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
-/// connection's receive loop. See the other parts: Append, Open, Dispatch, Answers, Session, Oneway, Away,
+/// connection's receive loop. See the other parts: Append, Open, Pace, Dispatch, Answers, Session, Oneway, Away,
 /// Hold, Telemetry.</para>
 /// </remarks>
 internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
@@ -57,6 +57,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly bool _hasOthers;
     private int _maxBatchBytes;
     private long _timerDue = long.MaxValue;
+    private long _sweepDue = long.MaxValue;
     private bool _isClosed;
 
     /// <param name="producer">Whose messages.</param>
@@ -226,6 +227,13 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         _timerDue = due;
         var wait = _time.GetElapsedTime(_time.GetTimestamp(), due);
         _timer.Change(wait > TimeSpan.Zero ? wait : TimeSpan.Zero, Timeout.InfiniteTimeSpan);
+    }
+
+    /// <summary>Has the timer look through all queues no later than <paramref name="due"/>. Under the gate.</summary>
+    private void ArmSweep(long due)
+    {
+        _sweepDue = Math.Min(_sweepDue, due);
+        Arm(due);
     }
 
     private long After(TimeSpan span) => _time.GetTimestamp() + ToTicks(span);

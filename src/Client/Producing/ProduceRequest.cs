@@ -13,6 +13,9 @@ internal sealed class ProduceRequest(int index)
     /// <summary>The connection it was sent on, or an older one.</summary>
     public long Generation { get; set; }
 
+    /// <summary>When its batches were taken, in the time provider's units.</summary>
+    public long TakenAt { get; set; }
+
     /// <summary>When it left, in the time provider's units; 0 = nobody wants to know how long it takes.</summary>
     public long SentAt { get; set; }
 

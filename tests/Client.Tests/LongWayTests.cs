@@ -1,0 +1,107 @@
+using System.Diagnostics;
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.Client.Tests;
+
+/// <summary>Batches that are not full, when the way to the broker and back is long, and when it only seems so.</summary>
+public sealed class LongWayTests
+{
+    private static readonly TimeSpan Way = TimeSpan.FromMilliseconds(200);
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenALongWay_WhenARequestIsUnderWay_ThenTheNextMessageDoesNotWaitForItsAnswer()
+    {
+        const int InFlight = 3;
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(new ProducerOptions { MaxInFlight = InFlight });
+        List<Task> sends = [await SendOverAsync(fake, producer, "t", Way)];
+        for (var number = 2; number <= InFlight; number++)
+        {
+            sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
+            await Eventually.TrueAsync(() => fake.ProduceCount == 1 + number, $"{number} are under way");
+        }
+
+        // There is no room in flight for these: they gather.
+        for (var i = 0; i < 10; i++)
+        {
+            sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
+            await Eventually.PassedAsync(Way / 10);
+        }
+
+        Assert.Equal(1 + InFlight, fake.ProduceCount);
+        fake.Release();
+        await Task.WhenAll(sends);
+        Assert.Equal(2 + InFlight, fake.ProduceCount);
+    }
+
+    [Fact]
+    public async Task GivenALongWay_WhenMessagesComeOneByOne_ThenRequestsLeaveEvenlyAndNotWithEach()
+    {
+        const int Messages = 100;
+        const int InFlight = 4;
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(new ProducerOptions { MaxInFlight = InFlight });
+        List<Task> sends = [await SendOverAsync(fake, producer, "t", 2 * Way)];
+        var began = Stopwatch.GetTimestamp();
+        for (var i = 0; i < Messages; i++)
+        {
+            sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
+            await Task.Yield();
+        }
+
+        await Eventually.TrueAsync(() => fake.ProduceCount > 2, "some have left");
+        var left = fake.ProduceCount - 2;
+        Assert.InRange(left, 1, 1 + (Stopwatch.GetElapsedTime(began) / (2 * Way / InFlight)));
+        fake.Release();
+        await Task.WhenAll(sends);
+        Assert.Equal(
+            Messages, fake.Requests.Skip(2).Sum(static request => request.Batches.Sum(static batch => batch.Records)));
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenNoLongWay_WhenAnAnswerTakesLong_ThenMessagesGatherBehindIt(bool isBounded)
+    {
+        await using var fake = await FakeBroker.StartAsync();
+        if (isBounded)
+            fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 1000 };
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer();
+
+        // An answer that waits for room in the backlog says nothing of the way; of others one is quick enough.
+        for (var i = 0; !isBounded && i < 20; i++)
+            await producer.SendAsync("t", "quick"u8.ToArray(), cancellationToken: Token);
+        List<Task> sends = [await SendOverAsync(fake, producer, "t", Way)];
+        var before = fake.ProduceCount;
+        for (var i = 0; i < 10; i++)
+        {
+            sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
+            await Eventually.PassedAsync(Way / 10);
+        }
+
+        Assert.Equal(before, fake.ProduceCount);
+        fake.Release();
+        await Task.WhenAll(sends);
+    }
+
+    /// <summary>Sends a message that is answered after so long, and another whose answer is held.</summary>
+    private static async Task<Task> SendOverAsync(FakeBroker fake, Producer producer, string topic, TimeSpan way)
+    {
+        fake.Judge = static _ => Verdict.Hold;
+        var before = fake.ProduceCount;
+        var first = producer.SendAsync(topic, "first"u8.ToArray(), cancellationToken: Token).AsTask();
+        await Eventually.TrueAsync(() => fake.ProduceCount == before + 1, "the first is there");
+        await Eventually.PassedAsync(way);
+        Assert.True(fake.TryReleaseOldest(1));
+        await first;
+        Task held = producer.SendAsync(topic, "held"u8.ToArray(), cancellationToken: Token).AsTask();
+        await Eventually.TrueAsync(() => fake.ProduceCount == before + 2, "the second is there");
+        return held;
+    }
+}
