@@ -29,6 +29,8 @@ internal static class ServerHost
         }
         catch (OperationCanceledException) when (IsStopping(host))
         {
+            // What has started meanwhile may have accepted something already.
+            await StopQuietlyAsync(host);
             return outcome.ExitCode;
         }
         catch (Exception cause)
