@@ -27,6 +27,8 @@ internal sealed partial class BrokerLane
             if (age != _holdAge || --_holds > 0)
                 return;
             mustDispatch = MustDispatch();
+            if (!mustDispatch && HasOpen())
+                ArmPace();
         }
 
         if (mustDispatch)

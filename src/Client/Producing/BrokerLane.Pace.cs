@@ -40,14 +40,15 @@ internal sealed partial class BrokerLane
         _pace = way >= ToTicks(LongWay) ? way / _options.MaxInFlight : 0;
     }
 
-    /// <summary>Whether open batches may leave because the last request did so long ago. Under the gate.</summary>
-    private bool IsPaceDue(long now) => _pace > 0 && now - _lastSentAt >= _pace;
+    /// <summary>Whether open batches may leave because the last request did so long ago. What continuations still add
+    /// to is waited for. Under the gate.</summary>
+    private bool IsPaceDue(long now) => _pace > 0 && _holds == 0 && now - _lastSentAt >= _pace;
 
-    /// <summary>Wakes the lane when open batches may leave next; with no room in flight the next answer does. Under the
-    /// gate.</summary>
+    /// <summary>Wakes the lane when open batches may leave next; with no room in flight the next answer does, and while
+    /// there are holds their end. Under the gate.</summary>
     private void ArmPace()
     {
-        if (_pace > 0 && _inFlight < _options.MaxInFlight)
+        if (_pace > 0 && _holds == 0 && _inFlight < _options.MaxInFlight)
             Arm(_lastSentAt + _pace);
     }
 }

@@ -225,8 +225,10 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         if (due >= _timerDue || _isClosed)
             return;
         _timerDue = due;
-        var wait = _time.GetElapsedTime(_time.GetTimestamp(), due);
-        _timer.Change(wait > TimeSpan.Zero ? wait : TimeSpan.Zero, Timeout.InfiniteTimeSpan);
+
+        // Timers count whole milliseconds: rounded down, this one would ring too early, and again at once.
+        var wait = Math.Ceiling(_time.GetElapsedTime(_time.GetTimestamp(), due).TotalMilliseconds);
+        _timer.Change(wait > 0 ? TimeSpan.FromMilliseconds(wait) : TimeSpan.Zero, Timeout.InfiniteTimeSpan);
     }
 
     /// <summary>Has the timer look through all queues no later than <paramref name="due"/>. Under the gate.</summary>
