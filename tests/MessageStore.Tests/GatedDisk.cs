@@ -27,6 +27,9 @@ internal sealed class GatedDisk : ForwardingDisk
     /// <summary>Called before each sync of a folder with its path.</summary>
     public Action<string>? OnSyncDirectory { get; set; }
 
+    /// <summary>Called before each deletion with the path.</summary>
+    public Action<string>? OnDelete { get; set; }
+
     /// <summary>Called before each hint with its file offset and length.</summary>
     public Action<long, long, DiskAdvice>? OnAdvise { get; set; }
 
@@ -37,6 +40,12 @@ internal sealed class GatedDisk : ForwardingDisk
     {
         OnOpen?.Invoke(path);
         return new GatedFile(this, base.Open(path, mode), path);
+    }
+
+    public override void Delete(string path)
+    {
+        OnDelete?.Invoke(path);
+        base.Delete(path);
     }
 
     public override void SyncDirectory(string directory)

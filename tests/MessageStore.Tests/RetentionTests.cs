@@ -59,48 +59,6 @@ public sealed class RetentionTests : StoreTest
         }
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task GivenAKeeperThatWasLate_WhenNothingIsAppendedAnyMore_ThenWhatIsOverGoesAllTheSame(bool isFull)
-    {
-        using var isOver = new ManualResetEventSlim();
-        Disk.OnOpen = path =>
-        {
-            if (path.EndsWith(LogFiles.IndexSuffix + LogFiles.TemporarySuffix, StringComparison.Ordinal))
-                isOver.Wait(Cancel);
-        };
-        await using QueueStore store = await OpenAsync(
-            Tiny with { ReserveBytes = 1, SnapshotInterval = TimeSpan.FromSeconds(isFull ? 3_600 : 1) });
-        QueueId queue = await OpenQueueAsync(store);
-        for (int i = 0; i < 40; i++)
-            await AppendBodyAsync(store, queue, i);
-        await store.MoveStartsAsync([(queue, View(store, queue).End)], Cancel);
-        if (isFull)
-        {
-            Disk.Free = 0;
-            await Eventually(() => store.Figures.IsReadOnly);
-        }
-
-        // All that is sealed is indexed at once, in front of one snapshot: the second needs a place of its own.
-        int sealedSegments = store.Figures.Segments - 1;
-        Assert.True(sealedSegments > 3);
-        isOver.Set();
-        await Eventually(() => store.Figures.SegmentsRemoved == sealedSegments);
-    }
-
-    [Fact]
-    public async Task GivenAFullLog_WhenStateEndsItsSegment_ThenThatGoesAlthoughNoSnapshotIsDueForLong()
-    {
-        await using QueueStore store = await OpenAsync(
-            Tiny with { ReserveBytes = 1, SnapshotInterval = TimeSpan.FromHours(1) });
-        Disk.Free = 0;
-        await Eventually(() => store.Figures.IsReadOnly);
-        for (int i = 0; i < 10; i++)
-            await store.AppendStateAsync([MemoryState.Entry("large", new string('.', BodySize))], Cancel);
-        await Eventually(() => store.Figures is { SegmentsRemoved: > 0, Segments: 1 });
-    }
-
     [Fact]
     public async Task GivenAStartBeyondTheEnd_WhenMoved_ThenItIsTheEndAndTheQueueGoesOn()
     {

@@ -16,6 +16,10 @@ internal sealed partial class CommitLog
             {
                 return false;
             }
+            if (!HasRoomForMark())
+            {
+                Roll(nowMs);
+            }
             StageEpochStart(nowMs);
         }
         _writerSignal.Raise();
@@ -27,7 +31,7 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
-            if (_staged + (2 * EntryHeaderSize) > _active.BasePosition + _active.Capacity)
+            if (!HasRoomForMark())
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
                 Roll(nowMs);
@@ -37,6 +41,9 @@ internal sealed partial class CommitLog
         }
         _writerSignal.Raise();
     }
+
+    /// <summary>Whether the active segment holds one more mark and its seal.</summary>
+    private bool HasRoomForMark() => _staged + (2 * EntryHeaderSize) <= _active.BasePosition + _active.Capacity;
 
     private long StageEpochStart(long nowMs)
     {

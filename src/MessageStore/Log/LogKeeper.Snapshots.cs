@@ -30,21 +30,21 @@ internal sealed partial class LogKeeper
             throw;
         }
         _snapshots.Add(start);
+        _snapshotsTaken++;
+        NoteReplayFrom();
+        SnapshotTaken?.Invoke();
         while (_snapshots.Count > KeptSnapshots)
         {
             _disk.Delete(LogFiles.Snapshot(_directory, _snapshots[0]));
             _snapshots.RemoveAt(0);
         }
-        _snapshotsTaken++;
-        NoteReplayFrom();
-        SnapshotTaken?.Invoke();
     }
 
     private void NoteReplayFrom()
     {
-        if (_snapshots.Count == KeptSnapshots)
+        if (_snapshots.Count >= KeptSnapshots)
         {
-            Volatile.Write(ref _replayFrom, _snapshots[0].Value);
+            Volatile.Write(ref _replayFrom, _snapshots[^KeptSnapshots].Value);
         }
     }
 

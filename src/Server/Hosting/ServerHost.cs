@@ -30,7 +30,7 @@ internal static class ServerHost
         catch (OperationCanceledException) when (IsStopping(host))
         {
             // What has started meanwhile may have accepted something already.
-            await StopQuietlyAsync(host);
+            if (!await TryStopAsync(host)) outcome.Fail(ExitCode.Other);
             return outcome.ExitCode;
         }
         catch (Exception cause)
@@ -38,7 +38,7 @@ internal static class ServerHost
             (int exitCode, string reason) = StartFailure.Explain(cause);
             Log.NotStarted(logger, reason);
             if (exitCode == ExitCode.Other) Log.Failed(logger, cause);
-            await StopQuietlyAsync(host);
+            await TryStopAsync(host);
             return exitCode;
         }
 
@@ -111,17 +111,20 @@ internal static class ServerHost
     private static bool IsStopping(IHost host)
         => host.Services.GetRequiredService<IHostApplicationLifetime>().ApplicationStopping.IsCancellationRequested;
 
-    /// <summary>Closes what was opened before the start failed; the start's failure is the one to report.</summary>
-    private static async Task StopQuietlyAsync(IHost host)
+    /// <summary>Closes what was opened before the start failed or was given up.</summary>
+    /// <returns>False when that failed, which is logged.</returns>
+    private static async Task<bool> TryStopAsync(IHost host)
     {
         try
         {
             await host.StopAsync();
+            return true;
         }
-        catch (Exception exception) when (exception is IOException or OperationCanceledException or AggregateException)
+        catch (Exception exception)
         {
             ILogger logger = host.Services.GetRequiredService<ILoggerFactory>().CreateLogger("EQueue.Server");
             Log.Failed(logger, exception);
+            return false;
         }
     }
 }
