@@ -66,6 +66,40 @@ public sealed class LongWayTests
             Messages, fake.Requests.Skip(2).Sum(static request => request.Batches.Sum(static batch => batch.Records)));
     }
 
+    [Fact]
+    public async Task GivenALongWay_WhenManySendInTurnWithTheirReceipts_ThenOneRequestHoldsThemAll()
+    {
+        const int Senders = 50;
+        await using var fake = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(fake.Address);
+        await using var producer = client.CreateProducer(Options with { MaxInFlight = 1 });
+        var first = await SendOverAsync(fake, producer, Way);
+        using var isOver = new CancellationTokenSource();
+        var senders = Enumerable.Range(0, Senders).Select(_ => SendInTurnAsync()).ToArray();
+        var most = 0;
+        for (var round = 0; round < 5; round++)
+        {
+            var before = fake.ProduceCount;
+            await Eventually.PassedAsync(Way / 4);
+            Assert.True(fake.TryReleaseOldest(1));
+            await Eventually.TrueAsync(() => fake.ProduceCount == before + 1, "the next is under way");
+            most = Math.Max(most, fake.Requests[^1].Batches.Sum(static batch => batch.Records));
+        }
+
+        // Half of them would be under way and the other half in the open batch otherwise.
+        Assert.Equal(Senders, most);
+        await isOver.CancelAsync();
+        fake.Release();
+        await first;
+        await Task.WhenAll(senders);
+
+        async Task SendInTurnAsync()
+        {
+            while (!isOver.IsCancellationRequested)
+                await producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token);
+        }
+    }
+
     [Theory]
     [InlineData(false)]
     [InlineData(true)]

@@ -1,4 +1,5 @@
 using EQueue.Broker;
+using EQueue.Protocol;
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
 using EQueue.Support;
@@ -34,9 +35,21 @@ public sealed class StopWhileStartingTests
         await RunAsync(directory, services => services.AddHostedService<GivesUp>(), hasOpened: true);
     }
 
+    [Fact]
+    public async Task GivenAStopThatFails_WhenItCameBeforeTheStartWasOver_ThenTheExitCodeTells()
+    {
+        using var directory = new TempDirectory();
+        await RunAsync(
+            directory,
+            services => services.AddHostedService<GivesUp>().AddHostedService<StaysBehind>(),
+            hasOpened: true,
+            ExitCode.Other);
+    }
+
     /// <summary>Runs a server to its end; a store that was opened is marked as clean, and another server can have the
     /// directory.</summary>
-    private static async Task RunAsync(TempDirectory directory, Action<IServiceCollection> add, bool hasOpened)
+    private static async Task RunAsync(
+        TempDirectory directory, Action<IServiceCollection> add, bool hasOpened, int expected = ExitCode.Clean)
     {
         CommandLine commandLine = CommandLine.Parse(
             ["--data", directory["data"], "--listen", "127.0.0.1:0", "--admin", "none"]);
@@ -46,7 +59,7 @@ public sealed class StopWhileStartingTests
             commandLine,
             new LiveConfiguration(configuration),
             logging => add(logging.Services));
-        Assert.Equal(ExitCode.Clean, exitCode);
+        Assert.Equal(expected, exitCode);
         Assert.Equal(hasOpened, File.Exists(Path.Combine(directory["data"], "clean")));
         await using EQueueBroker again = await EQueueBroker.StartAsync(
             new BrokerOptions { DataDirectory = directory["data"] },
@@ -72,6 +85,15 @@ public sealed class StopWhileStartingTests
         public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
         public Task StoppedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+    }
+
+    /// <summary>A part of the server that cannot stop.</summary>
+    private sealed class StaysBehind : IHostedService
+    {
+        public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+        public Task StopAsync(CancellationToken cancellationToken) =>
+            Task.FromException(new EQueueException(ErrorCode.StoreFaulted));
     }
 
     /// <summary>Tells the host to stop when it sees one event.</summary>

@@ -10,7 +10,7 @@ internal sealed partial class BrokerLane
     /// <summary>On a way that takes less, there and back, quiet comes soon enough.</summary>
     private static readonly TimeSpan LongWay = TimeSpan.FromMilliseconds(8);
 
-    /// <summary>For how long a round trip counts, and as long again at most: ways change.</summary>
+    /// <summary>For how long a round trip counts, and as long again at most, while answers come: ways change.</summary>
     private static readonly TimeSpan TripWindow = TimeSpan.FromSeconds(10);
 
     private long _shortestTrip = long.MaxValue;
