@@ -247,7 +247,7 @@ internal sealed partial class CommitLog
     private long Stage(Queue queue, EntryKind kind, ReadOnlySpan<byte> batch, int count, uint tagBits, long nowMs)
     {
         int size = EntryHeaderSize + batch.Length;
-        if (_staged + size + EntryHeaderSize > _active.BasePosition + _active.Capacity)
+        if (!FitsActive(size))
         {
             Roll(nowMs);
         }

@@ -16,10 +16,6 @@ internal sealed partial class CommitLog
             {
                 return false;
             }
-            if (!HasRoomForMark())
-            {
-                Roll(nowMs);
-            }
             StageEpochStart(nowMs);
         }
         _writerSignal.Raise();
@@ -31,10 +27,9 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
-            if (!HasRoomForMark())
+            if (!FitsActive(EntryHeaderSize))
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
-                Roll(nowMs);
             }
             long end = StageEpochStart(nowMs);
             AddWaiter(Durability.Durable, waiter, end);
@@ -42,11 +37,12 @@ internal sealed partial class CommitLog
         _writerSignal.Raise();
     }
 
-    /// <summary>Whether the active segment holds one more mark and its seal.</summary>
-    private bool HasRoomForMark() => _staged + (2 * EntryHeaderSize) <= _active.BasePosition + _active.Capacity;
-
     private long StageEpochStart(long nowMs)
     {
+        if (!FitsActive(EntryHeaderSize))
+        {
+            Roll(nowMs);
+        }
         Claim(EntryHeaderSize);
         long end = StageMark(EntryKind.EpochStart, nowMs);
         EndRequest();

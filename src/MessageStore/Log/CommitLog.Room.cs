@@ -75,7 +75,7 @@ internal sealed partial class CommitLog
                 _preparerSignal.Raise();
             }
         }
-        if (_staged + total + EntryHeaderSize <= _active.BasePosition + _active.Capacity)
+        if (FitsActive(total))
         {
             return true;
         }
@@ -88,6 +88,9 @@ internal sealed partial class CommitLog
         _preparerSignal.Raise();
         return false;
     }
+
+    /// <summary>Whether so many bytes and the seal behind them fit into the active segment.</summary>
+    private bool FitsActive(long size) => _staged + size + EntryHeaderSize <= _active.BasePosition + _active.Capacity;
 
     /// <summary>How many files made ahead a request needs, entry by entry, behind what is left of the active
     /// segment.</summary>

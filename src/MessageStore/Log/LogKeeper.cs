@@ -99,8 +99,8 @@ internal sealed partial class LogKeeper : IDisposable
             {
                 isDone &= Guarded(TakeSnapshot);
             }
-            // A full log that still lags behind needs one more, and nobody may be left who would wake this thread.
-            isDone &= !(_log.IsReadOnly && LagsBehind());
+            // Another snapshot is needed then, and nobody may be left who would wake this thread.
+            isDone &= !KeepsRoom();
             _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
         }
     }
@@ -108,9 +108,12 @@ internal sealed partial class LogKeeper : IDisposable
     private bool IsSnapshotDue() =>
         _isSnapshotWanted
         || _log.StateBytes >= _options.SnapshotStateBytes
-        || (_log.IsReadOnly && LagsBehind())
+        || KeepsRoom()
         || ((_log.StateBytes > 0 || LagsBehind())
             && Stopwatch.GetElapsedTime(_lastSnapshot) >= _options.SnapshotInterval);
+
+    /// <summary>Whether the log is full and a snapshot might give room.</summary>
+    private bool KeepsRoom() => _log.IsReadOnly && LagsBehind();
 
     /// <summary>Whether a snapshot would let the cleaner have segments although no state has changed.</summary>
     private bool LagsBehind()
