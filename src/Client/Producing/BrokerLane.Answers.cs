@@ -257,6 +257,7 @@ internal sealed partial class BrokerLane
         Dispatch();
     }
 
+    /// <summary>Under the gate.</summary>
     private void SweepAll(long now, List<SettledBatch> failed)
     {
         _sweepDue = long.MaxValue;

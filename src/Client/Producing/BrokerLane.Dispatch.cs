@@ -60,16 +60,10 @@ internal sealed partial class BrokerLane
         }
 
         var now = _time.GetTimestamp();
-        if (MayCloseOpen || IsPaceDue(now))
-            CloseOpen(now);
+        CloseOpen(now);
         var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
         if (batch is null)
-        {
-            // What is due and has not left waits for something else.
-            if (HasOpen() && !IsPaceDue(now))
-                ArmPace();
             return null;
-        }
 
         var request = _freeRequests.Pop();
         request.Batches.Add(batch);

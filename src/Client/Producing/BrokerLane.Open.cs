@@ -55,7 +55,11 @@ internal sealed partial class BrokerLane
         {
             var first = _open.Peek();
             if (!IsQuiet && AnsweredRequests < first.Due && !isPaceDue)
+            {
+                ArmPace();
                 break;
+            }
+
             var lingerEnd = first.Queue.Open!.CreatedAt + _lingerTicks;
             if (lingerEnd > now)
             {
