@@ -10,7 +10,7 @@ public sealed class ScrubTests : StoreTest
     private const int BatchCount = 60;
 
     private readonly SteppedTime _time = new();
-    private readonly CollectingLogger _logger = new();
+    private readonly CollectedLog _logger = new();
     private List<TestBatch.Entry> _entries = [];
 
     public ScrubTests() => Time = _time;
@@ -90,7 +90,7 @@ public sealed class ScrubTests : StoreTest
 
         await RunPassAsync(store);
         Assert.Contains(Path.GetFileName(index), Assert.Single(DamageLines()), StringComparison.Ordinal);
-        Assert.Contains(_logger.Lines, line => line.StartsWith("Rebuilt the index", StringComparison.Ordinal));
+        Assert.Contains(_logger.Texts, line => line.StartsWith("Rebuilt the index", StringComparison.Ordinal));
         Assert.Equal(length, new FileInfo(index).Length);
 
         await RunPassAsync(store);
@@ -178,7 +178,7 @@ public sealed class ScrubTests : StoreTest
         File.Delete(Segments()[0]);
         await RunPassAsync(store);
         Assert.Equal(1, store.Figures.ScrubBadRanges);
-        Assert.Single(_logger.Lines, line => line.StartsWith("Could not scrub", StringComparison.Ordinal));
+        Assert.Single(_logger.Texts, line => line.StartsWith("Could not scrub", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -205,7 +205,7 @@ public sealed class ScrubTests : StoreTest
         gate.Open();
         await RunPassAsync(store);
         Assert.Equal(0, store.Figures.ScrubBadRanges);
-        Assert.DoesNotContain(_logger.Lines, line => line.StartsWith("Could not scrub", StringComparison.Ordinal));
+        Assert.DoesNotContain(_logger.Texts, line => line.StartsWith("Could not scrub", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -286,7 +286,7 @@ public sealed class ScrubTests : StoreTest
     private string[] Indexes() => [.. Directory.GetFiles(Logs, "*.index").Order()];
 
     private string[] DamageLines() =>
-        [.. _logger.Lines.Where(line => line.StartsWith("The scrub found damage", StringComparison.Ordinal))];
+        [.. _logger.Texts.Where(line => line.StartsWith("The scrub found damage", StringComparison.Ordinal))];
 
     /// <summary>Opens a store, whose first pass finds nothing to read, and fills a few segments.</summary>
     private async Task<QueueStore> OpenFilledAsync(StoreOptions options)

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 

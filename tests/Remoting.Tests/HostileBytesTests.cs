@@ -31,7 +31,7 @@ public sealed class HostileBytesTests
         await hostile.SendAsync(bytes);
         Assert.Empty(await hostile.ReadToEndAsync());
         await Eventually.TrueAsync(() => server.Handler.Disconnected.Count == 1, $"{name}: the connection is closed");
-        CollectedLog.Line warning = Assert.Single(server.Log.Lines, line => line.Level >= LogLevel.Warning);
+        LogLine warning = Assert.Single(server.Log.Lines, line => line.Level >= LogLevel.Warning);
         Assert.Equal(1004, warning.Id);
         Assert.Equal([2], await other.EchoAsync([2]));
         Assert.Equal(2, server.Handler.FrameCount);

@@ -1,4 +1,5 @@
 using System.Net;
+using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 

@@ -347,7 +347,7 @@ public sealed class TlsRefusalTests
     private static async Task AssertHandshakeLogAsync(TestServer server, string text)
     {
         await Eventually.TrueAsync(() => server.Log.CountOf(1011) >= 1, text);
-        CollectedLog.Line line = server.Log.Lines.First(line => line.Id == 1011);
+        LogLine line = server.Log.Lines.First(line => line.Id == 1011);
         Assert.Contains(text, line.Text, StringComparison.Ordinal);
         Assert.Equal(0, server.Handler.FrameCount);
     }

@@ -97,28 +97,12 @@ public sealed class StopWhileStartingTests
     }
 
     /// <summary>Tells the host to stop when it sees one event.</summary>
-    private sealed class StopsAt(int when, IServiceProvider services) : ILoggerProvider, ILogger
+    private sealed class StopsAt(int when, IServiceProvider services) : LogSink
     {
-        public ILogger CreateLogger(string categoryName) => this;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel,
-            EventId eventId,
-            TState state,
-            Exception? exception,
-            Func<TState, Exception?, string> formatter)
+        protected override void OnLine(LogLine line)
         {
-            if (eventId.Id == when)
+            if (line.Id == when)
                 services.GetRequiredService<IHostApplicationLifetime>().StopApplication();
-        }
-
-        public void Dispose()
-        {
         }
     }
 }

@@ -11,6 +11,8 @@ internal sealed record FakeBatch(
 /// <summary>A produce request as it came.</summary>
 internal sealed record FakeRequest(ServerConnection Connection, int DeadlineMs, IReadOnlyList<FakeBatch> Batches)
 {
+    public int Records => Batches.Sum(static batch => batch.Records);
+
     public bool IsFor(string topic) => Batches.Any(batch => batch.Topic == topic);
 }
 

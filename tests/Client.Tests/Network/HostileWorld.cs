@@ -8,7 +8,7 @@ using Microsoft.Extensions.Logging;
 namespace EQueue.Client.Tests.Network;
 
 /// <summary>One real broker for many runs, a client that reaches it directly, and what must not happen meanwhile.</summary>
-internal sealed class HostileWorld : IAsyncDisposable, ILoggerFactory, ILogger
+internal sealed class HostileWorld : IAsyncDisposable
 {
     private readonly TempDirectory _directory = new();
     private readonly ConcurrentQueue<string> _wrong = new();
@@ -50,7 +50,7 @@ internal sealed class HostileWorld : IAsyncDisposable, ILoggerFactory, ILogger
             Topics = new TopicOptions { RetentionInterval = TimeSpan.FromSeconds(1) },
             Groups = new GroupOptions { ReconnectGrace = TimeSpan.FromMilliseconds(300) },
         };
-        world._broker = await EQueueBroker.StartAsync(options, world);
+        world._broker = await EQueueBroker.StartAsync(options, new ErrorLog(world._wrong));
         world.Direct = new EQueueClient(new ClientOptions { Addresses = world.EndPoint.ToString()! });
         return world;
     }
@@ -66,31 +66,12 @@ internal sealed class HostileWorld : IAsyncDisposable, ILoggerFactory, ILogger
         _directory.Dispose();
     }
 
-    void IDisposable.Dispose()
-    {
-    }
-
-    void ILoggerFactory.AddProvider(ILoggerProvider provider)
-    {
-    }
-
-    ILogger ILoggerFactory.CreateLogger(string categoryName) => this;
-
-    IDisposable? ILogger.BeginScope<TState>(TState state) => null;
-
-    bool ILogger.IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Error;
-
-    void ILogger.Log<TState>(
-        LogLevel logLevel,
-        EventId eventId,
-        TState state,
-        Exception? exception,
-        Func<TState, Exception?, string> formatter)
-    {
-        if (logLevel >= LogLevel.Error)
-            _wrong.Enqueue($"{logLevel} {eventId.Id}: {formatter(state, exception)} {exception}");
-    }
-
     private void OnUnobserved(object? sender, UnobservedTaskExceptionEventArgs arguments) =>
         _wrong.Enqueue($"nobody saw {arguments.Exception}");
+
+    private sealed class ErrorLog(ConcurrentQueue<string> wrong) : LogSink(LogLevel.Error)
+    {
+        protected override void OnLine(LogLine line) =>
+            wrong.Enqueue($"{line.Level} {line.Id}: {line.Text} {line.Exception}");
+    }
 }

@@ -1,11 +1,12 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using EQueue.Support;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client.Tests.Network;
 
 /// <summary>What the clients of one run logged last, to be printed when it fails.</summary>
-internal sealed class RunLog : ILoggerFactory, ILogger
+internal sealed class RunLog() : LogSink(LogLevel.Information)
 {
     private const int MaxLines = 200;
 
@@ -21,24 +22,5 @@ internal sealed class RunLog : ILoggerFactory, ILogger
             _lines.TryDequeue(out _);
     }
 
-    void IDisposable.Dispose()
-    {
-    }
-
-    void ILoggerFactory.AddProvider(ILoggerProvider provider)
-    {
-    }
-
-    ILogger ILoggerFactory.CreateLogger(string categoryName) => this;
-
-    IDisposable? ILogger.BeginScope<TState>(TState state) => null;
-
-    bool ILogger.IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Information;
-
-    void ILogger.Log<TState>(
-        LogLevel logLevel,
-        EventId eventId,
-        TState state,
-        Exception? exception,
-        Func<TState, Exception?, string> formatter) => Note($"{eventId.Id} {formatter(state, exception)}");
+    protected override void OnLine(LogLine line) => Note($"{line.Id} {line.Text}");
 }

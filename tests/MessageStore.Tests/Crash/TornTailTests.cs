@@ -155,11 +155,11 @@ public sealed class TornTailTests
         SimulatedDisk disk = _disk.Kill();
         Assert.True(CleanMarker.TryRead(disk, CrashRun.Folder, StoreOf(disk).StoreId, out _));
         var state = new LogState(new QueueTable(), new ProducerTable(), new MemoryState());
-        var logger = new CollectingLogger();
+        var logger = new CollectedLog();
         RecoveredLog log = Recovery.Run(
             CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, logger, TimeProvider.System, Cancel);
         log.Segments[^1].File?.Dispose();
-        Assert.Contains(logger.Lines, line => line.Contains("rewrote 0 bytes", StringComparison.Ordinal));
+        Assert.Contains(logger.Texts, line => line.Contains("rewrote 0 bytes", StringComparison.Ordinal));
         Assert.False(disk.Exists(LogFiles.CleanFile(CrashRun.Folder)));
     }
 

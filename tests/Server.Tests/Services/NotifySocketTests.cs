@@ -1,12 +1,13 @@
 using EQueue.Server.Services;
 using EQueue.Support;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Server.Tests.Services;
 
-public sealed class NotifySocketTests
+public sealed class NotifySocketTests : IDisposable
 {
-    private readonly Warnings _log = new();
+    private readonly CollectedLog _log = new();
+
+    public void Dispose() => _log.Dispose();
 
     [Fact]
     public async Task GivenAPathAndAnAbstractName_WhenSomethingIsSaid_ThenItIsHeardAsOneDatagram()
@@ -21,7 +22,7 @@ public sealed class NotifySocketTests
             Assert.Equal("READY=1\nSTATUS=x", await listener.ReceiveAsync());
         }
 
-        Assert.Empty(_log.All);
+        Assert.Empty(_log.Texts);
     }
 
     [Theory]
@@ -46,14 +47,14 @@ public sealed class NotifySocketTests
     public void GivenNoUsableAddress_WhenTheEnvironmentIsRead_ThenThereIsNoSocket(string? address, int warnings)
     {
         Assert.Null(Find(("NOTIFY_SOCKET", address)));
-        Assert.Equal(warnings, _log.All.Count);
+        Assert.Equal(warnings, _log.Texts.Count);
     }
 
     [Fact]
     public void GivenAnAddressLongerThanASocketsMayBe_WhenTheEnvironmentIsRead_ThenThereIsNoSocketAndAWarning()
     {
         Assert.Null(Find(("NOTIFY_SOCKET", "/" + new string('a', 200))));
-        Assert.Single(_log.All);
+        Assert.Single(_log.Texts);
     }
 
     [Fact]
@@ -63,28 +64,11 @@ public sealed class NotifySocketTests
         using NotifySocket socket = Find(("NOTIFY_SOCKET", directory["nobody"]))!;
         socket.Send("READY=1");
         socket.Send("WATCHDOG=1");
-        Assert.Contains(directory["nobody"], Assert.Single(_log.All), StringComparison.Ordinal);
+        Assert.Contains(directory["nobody"], Assert.Single(_log.Texts), StringComparison.Ordinal);
         socket.Dispose();
         socket.Send("STOPPING=1");
     }
 
     private NotifySocket? Find(params (string Name, string? Value)[] variables) => NotifySocket.Find(
         name => variables.FirstOrDefault(one => one.Name == name).Value, processId: 17, _log);
-
-    private sealed class Warnings : ILogger
-    {
-        public List<string> All { get; } = [];
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel,
-            EventId eventId,
-            TState state,
-            Exception? exception,
-            Func<TState, Exception?, string> formatter) => All.Add(formatter(state, exception));
-    }
 }
