@@ -67,6 +67,21 @@ public sealed class AllTests
     }
 
     [Theory]
+    [InlineData(null, null, 5)]
+    [InlineData(2, 2, 5)]
+    [InlineData(7, 7, 7)]
+    public void GivenRepetitions_WhenAllRunsAtLength_ThenRowsThatAreComparedHaveFiveRoundsAtLeast(
+        int? asked, int? expected, int compared)
+    {
+        var options = new LoadOptions { Repeat = asked };
+
+        Assert.All(
+            AllSteps.Full,
+            step => Assert.Equal(
+                step.Title is "throughput" or "remoting" ? compared : expected, step.Change(options).Repeat));
+    }
+
+    [Theory]
     [InlineData("all --size 128")]
     [InlineData("all --part everything")]
     [InlineData("limit --quick")]

@@ -78,8 +78,7 @@ internal sealed class AllScenario : IScenario
         try
         {
             var options = step.Change(session.Options with { Parts = null, Quick = false, WarmMemoryGB = 0 });
-            await using var part = new LoadSession(
-                options with { Repeat = session.Options.Repeat ?? options.Repeat }, section);
+            await using var part = new LoadSession(options, section);
             await ScenarioList.Find(step.Scenario)!.RunAsync(part, cancellationToken);
             return null;
         }

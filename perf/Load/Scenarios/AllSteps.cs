@@ -3,7 +3,17 @@ namespace EQueue.Load.Scenarios;
 /// <summary>One scenario of <c>all</c>, with what it is asked for.</summary>
 /// <param name="Title">As the report calls it.</param>
 /// <param name="Change">Makes the step's options of those that the command line gave.</param>
-internal sealed record MeasuringStep(string Scenario, string Title, Func<LoadOptions, LoadOptions> Change);
+internal sealed record MeasuringStep(string Scenario, string Title, Func<LoadOptions, LoadOptions> Change)
+{
+    private const int ComparingRounds = 5;
+
+    /// <summary>The same with five rounds at least: its targets compare rows of a round with each other, and of two
+    /// rounds one in which the machine changed halfway decides.</summary>
+    public MeasuringStep Comparing() => this with
+    {
+        Change = options => Change(options) with { Repeat = Math.Max(options.Repeat ?? 0, ComparingRounds) },
+    };
+}
 
 /// <summary>What <c>all</c> goes through.</summary>
 internal static class AllSteps
@@ -22,14 +32,14 @@ internal static class AllSteps
     public static IReadOnlyList<MeasuringStep> Full { get; } =
     [
         Step("limit"),
-        Step(Throughput, "throughput", options => options with { Pairs = [1, 2] }),
+        Step(Throughput, "throughput", options => options with { Pairs = [1, 2] }).Comparing(),
         Variant("sync flush", options => options with { Pairs = [1, 2], Flush = FlushMode.Sync }),
         Variant("1,000 queues", options => options with { Pairs = [1, 2], Queues = 1000 }),
         .. OtherApis.Select(
             api => Variant(NameOf(api), options => options with { Sizes = [128, 1024], Api = api })),
         Step("sync"),
         Step("latency"),
-        Step("remoting"),
+        Step("remoting").Comparing(),
         Step("store"),
         Step("packing"),
         Step("recovery"),
