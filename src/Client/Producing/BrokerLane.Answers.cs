@@ -29,7 +29,7 @@ internal sealed partial class BrokerLane
             else
             {
                 ObserveAnswer(request, null);
-                lock (_gate)
+                using (_gate.Enter())
                 {
                     for (var i = 0; i < count; i++)
                     {
@@ -65,7 +65,7 @@ internal sealed partial class BrokerLane
         SettleAll(request.Settled);
         request.Clear();
         bool mustDispatch;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _freeRequests.Push(request);
             if (_renewal != Renewal.None)
@@ -85,7 +85,7 @@ internal sealed partial class BrokerLane
     {
         isUnknown |= failure.Code is ErrorCode.Timeout or ErrorCode.StoreFaulted;
         ObserveAnswer(request, failure);
-        lock (_gate)
+        using (_gate.Enter())
         {
             foreach (var batch in request.Batches)
             {
@@ -237,7 +237,7 @@ internal sealed partial class BrokerLane
     private void OnTimer()
     {
         List<SettledBatch> failed = [];
-        lock (_gate)
+        using (_gate.Enter())
         {
             _timerDue = long.MaxValue;
             if (_isClosed)

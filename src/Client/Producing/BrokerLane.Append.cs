@@ -31,7 +31,7 @@ internal sealed partial class BrokerLane
         awaitable = default;
         bool mustDispatch;
         var status = AppendStatus.Appended;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isClosed)
                 return AppendStatus.Closed;
@@ -68,7 +68,7 @@ internal sealed partial class BrokerLane
         awaitable = default;
         var taken = 0;
         bool mustDispatch;
-        lock (_gate)
+        using (_gate.Enter())
         {
             status = AppendStatus.Closed;
             if (_isClosed)

@@ -29,7 +29,7 @@ internal sealed partial class BrokerLane
         if (!_isAway || _isBounded || _time.GetElapsedTime(Volatile.Read(ref _awaySince)) < Absence)
             return;
         List<QueueLane> queues;
-        lock (_gate)
+        using (_gate.Enter())
             queues = [.. _queues.Values.Where(static queue => queue.First is not null || queue.Open is not null)];
         foreach (var queue in queues)
         {
@@ -43,9 +43,9 @@ internal sealed partial class BrokerLane
     {
         var other = target.Broker;
         var (first, second) = _id < other._id ? (this, other) : (other, this);
-        lock (first._gate)
+        using (first._gate.Enter())
         {
-            lock (second._gate)
+            using (second._gate.Enter())
             {
                 if (_isClosed || !_isAway || other._isClosed || other.IsAway || other._isBounded)
                     return;

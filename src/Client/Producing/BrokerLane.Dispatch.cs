@@ -21,7 +21,7 @@ internal sealed partial class BrokerLane
     /// <summary>Sends what may be sent. Any thread; never blocks on the network.</summary>
     private void Dispatch()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isDispatching)
                 return;
@@ -31,7 +31,7 @@ internal sealed partial class BrokerLane
         while (true)
         {
             ProduceRequest? request;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 request = TakeRequest();
                 if (request is null)

@@ -22,7 +22,7 @@ internal sealed partial class BrokerLane
     public void EndHold(int age)
     {
         bool mustDispatch;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (age != _holdAge || --_holds > 0)
                 return;
@@ -40,7 +40,7 @@ internal sealed partial class BrokerLane
     {
         if (Volatile.Read(ref _holds) == 0)
             return;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _holds = 0;
             _holdAge++;
@@ -56,7 +56,7 @@ internal sealed partial class BrokerLane
             messages += batch.Awaitables;
         if (messages < LeastHeld)
             return;
-        lock (_gate)
+        using (_gate.Enter())
         {
             foreach (var (batch, _, _) in settled)
             {

@@ -30,7 +30,7 @@ internal sealed partial class BrokerLane
     /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
     public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content, bool mayMove)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isClosed)
                 return AppendStatus.Closed;
@@ -77,7 +77,7 @@ internal sealed partial class BrokerLane
         {
             await GatherOnewayAsync().ConfigureAwait(false);
             SendBatch? batch;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 batch = _onewayLeaving = TakeOneway();
                 if (batch is null)
@@ -88,7 +88,7 @@ internal sealed partial class BrokerLane
             }
 
             var failure = await SendOnewayAsync(batch).ConfigureAwait(false);
-            lock (_gate)
+            using (_gate.Enter())
                 _onewayLeaving = null;
             ObserveSettled(batch, failure);
             batch.Settle(new ProduceResult(default, default, -1, new QueueOffset(-1), 0, 0), failure);
@@ -102,7 +102,7 @@ internal sealed partial class BrokerLane
     /// <summary>Waits until the connection has nothing to send, but not for long, nor behind a full batch.</summary>
     private async ValueTask GatherOnewayAsync()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!MayGatherOneway())
                 return;

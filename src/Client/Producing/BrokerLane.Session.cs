@@ -39,14 +39,14 @@ internal sealed partial class BrokerLane
     /// <summary>Starts connecting. Called once, before the first message.</summary>
     public void Start()
     {
-        lock (_gate)
+        using (_gate.Enter())
             Prepare();
     }
 
     /// <summary>The connection is gone: nothing is sent until there is a newer one.</summary>
     private void Reconnect(long lostGeneration)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             // A late failure of an older connection says nothing about the present one.
             if (lostGeneration < _generation)
@@ -106,7 +106,7 @@ internal sealed partial class BrokerLane
     /// <returns>Whether to try again.</returns>
     private async ValueTask<bool> OnSessionFailedAsync(EQueueException exception, int attempts)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _lastSessionError = exception;
             if (exception.Code is ErrorCode.ProducerFenced or ErrorCode.UnknownProducer)
@@ -143,7 +143,7 @@ internal sealed partial class BrokerLane
         if (generation <= Volatile.Read(ref _lostGeneration))
             throw new EQueueException(ErrorCode.ConnectionLost, $"The connection to {Address} is closing.");
         ProducerSession known;
-        lock (_gate)
+        using (_gate.Enter())
         {
             // Fates must be known before the session may end: those batches go first, under the old one.
             var isDue = _renewal != Renewal.None && _unknownCount == 0 && _inFlight == 0;
@@ -161,7 +161,7 @@ internal sealed partial class BrokerLane
             .ConfigureAwait(false);
         Log.SessionOpened(_logger, Address, answer.Session.Id, answer.Session.Epoch);
         List<SettledBatch> failed = [];
-        lock (_gate)
+        using (_gate.Enter())
         {
             _session = answer.Session;
             _renewal = Renewal.None;

@@ -14,7 +14,7 @@ internal sealed partial class BrokerLane
         get
         {
             var bytes = 0L;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 foreach (var queue in _queues.Values)
                 {

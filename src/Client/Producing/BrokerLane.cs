@@ -39,7 +39,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 
     private static readonly TimeSpan LongestSweep = TimeSpan.FromSeconds(1);
 
-    private readonly Lock _gate = new();
+    private readonly LaneGate _gate = new();
     private readonly Producer _producer;
     private readonly ProducerOptions _options;
     private readonly BrokerLink _link;
@@ -109,7 +109,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     public QueueLane GetQueue(TopicLane topic, QueueRoute route, SendBound? bound)
     {
         var key = new FetchQueueKey(route.Log, route.Id);
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!_queues.TryGetValue(key, out var queue))
             {
@@ -128,7 +128,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <param name="topic">Only of this topic; null = of all.</param>
     public void Flush(List<Task> pending, TopicLane? topic = null)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             CloseAllOpen();
             foreach (var queue in _queues.Values)
@@ -152,7 +152,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         await _closing.CancelAsync().ConfigureAwait(false);
         await _timer.DisposeAsync().ConfigureAwait(false);
         Task session, oneway;
-        lock (_gate)
+        using (_gate.Enter())
         {
             session = _sessionLoop;
             oneway = _onewayLoop;
@@ -168,7 +168,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private void Close(EQueueException failure)
     {
         List<SettledBatch> failed = [];
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isClosed)
                 return;

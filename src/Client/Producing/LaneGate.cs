@@ -1,0 +1,86 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace EQueue.Client;
+
+/// <summary>The lock of a broker's lane. It is taken by one interlocked operation and let go of by a plain write:
+/// whoever has put a message into a batch under it goes on while the bytes are still on their way to the cache, where a
+/// <see cref="Lock"/> waits for them.</summary>
+/// <remarks>Recursive, for loggers and timers are called under it and may come back; not fair. Who finds it taken looks
+/// again and again for a moment, then gives way to other threads, then sleeps a millisecond at a time. Letting go is no
+/// full fence: two threads that are each to see what the other one wrote both pass through the gate.</remarks>
+internal sealed class LaneGate
+{
+    /// <summary>It is held for less than these take, mostly.</summary>
+    private const int ShortSpins = 50;
+    private const int YieldsBeforeSleep = 200;
+
+    private Holder _holder;
+
+    /// <summary>Takes the lock until the scope's end.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public Scope Enter()
+    {
+        var thread = Environment.CurrentManagedThreadId;
+        if (Interlocked.CompareExchange(ref _holder.Thread, thread, 0) != 0)
+            EnterSlow(thread);
+        return new Scope(this);
+    }
+
+    private void EnterSlow(int thread)
+    {
+        if (Volatile.Read(ref _holder.Thread) == thread)
+        {
+            _holder.Depth++;
+            return;
+        }
+
+        for (var i = 0; i < ShortSpins; i++)
+        {
+            Thread.SpinWait(1);
+            if (TryTake(thread))
+                return;
+        }
+
+        var spin = default(SpinWait);
+        do
+            spin.SpinOnce(YieldsBeforeSleep);
+        while (!TryTake(thread));
+    }
+
+    /// <summary>Looks before it writes: who only looks takes the line from nobody.</summary>
+    private bool TryTake(int thread) =>
+        Volatile.Read(ref _holder.Thread) == 0 && Interlocked.CompareExchange(ref _holder.Thread, thread, 0) == 0;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private void Leave()
+    {
+        if (_holder.Depth > 0)
+            _holder.Depth--;
+        else
+            Volatile.Write(ref _holder.Thread, 0);
+    }
+
+    /// <summary>While the lock is held; disposed once, by the thread that took it.</summary>
+    internal readonly ref struct Scope(LaneGate gate)
+    {
+        /// <summary>Lets go of the lock.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        public void Dispose() => gate.Leave();
+    }
+
+    /// <summary>Who holds it, on a line of the cache of its own.</summary>
+    [StructLayout(LayoutKind.Explicit, Size = 2 * CacheLineBytes)]
+    private struct Holder
+    {
+        private const int CacheLineBytes = 64;
+
+        /// <summary>The thread's id; 0 = nobody.</summary>
+        [FieldOffset(CacheLineBytes)]
+        public int Thread;
+
+        /// <summary>How often it has come back.</summary>
+        [FieldOffset(CacheLineBytes + sizeof(int))]
+        public int Depth;
+    }
+}
