@@ -30,6 +30,7 @@ public sealed class RemotingTests
         });
         Assert.True(rows[0].GetProperty("onewayToStream").GetDouble() > 0);
         Assert.True(rows[1].GetProperty("asyncToOneway").GetDouble() > 0);
+        Assert.Equal(2000, Parameter(rows[1], "inFlight").GetInt32());
         Assert.Equal(JsonValueKind.Null, rows[2].GetProperty("syncToPingPong").ValueKind);
         Assert.Equal(JsonValueKind.Null, Ack(rows[0]).ValueKind);
         Assert.True(Ack(rows[2]).GetDouble() > 0);

@@ -11,7 +11,8 @@ namespace EQueue.Load.Scenarios;
 /// </summary>
 internal sealed class RemotingScenario : IScenario
 {
-    /// <summary>So many that one client's rate is hardly bounded by their number over the round trip.</summary>
+    /// <summary>Calls of all clients together: so many that one client's rate is hardly bounded by their number over
+    /// the round trip, and several do not crowd the caches with four times as many.</summary>
     private const int StandardInFlight = 4000;
     private const int StandardRepeat = 3;
     private const double StandardSeconds = 2;
@@ -50,7 +51,7 @@ internal sealed class RemotingScenario : IScenario
         var runs = modes.ToDictionary(mode => mode, _ => new List<Figures>());
         await using var run = new RemotingRun(session, size, clients);
         foreach (var mode in modes)
-            await run.CallAsync(mode, InFlight(options, mode), warmup, null, cancellationToken);
+            await run.CallAsync(mode, InFlight(options, mode, clients), warmup, null, cancellationToken);
         for (var number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
         {
             var round = await MeasureRoundAsync(session, run, size, clients, cancellationToken);
@@ -78,7 +79,7 @@ internal sealed class RemotingScenario : IScenario
         var round = new List<(CallMode Mode, Figures Figures)>();
         foreach (var mode in Enum.GetValues<CallMode>())
         {
-            var inFlight = InFlight(options, mode);
+            var inFlight = InFlight(options, mode, clients);
             var distanceNs = CoreDistance.MeasureNs();
             var figures = await run.CallAsync(mode, inFlight, seconds, options.Messages, cancellationToken);
             figures.SetCoreDistance(distanceNs, CoreDistance.MeasureNs());
@@ -118,9 +119,10 @@ internal sealed class RemotingScenario : IScenario
         }
     }
 
-    private static int InFlight(LoadOptions options, CallMode mode) => mode switch
+    /// <summary>Calls under way of each client.</summary>
+    private static int InFlight(LoadOptions options, CallMode mode, int clients) => mode switch
     {
-        CallMode.Async => options.InFlight?[0] ?? StandardInFlight,
+        CallMode.Async => options.InFlight?[0] ?? Math.Max(StandardInFlight / clients, 1),
         _ => 1,
     };
 
@@ -130,7 +132,7 @@ internal sealed class RemotingScenario : IScenario
         ("mode", mode.ToString().ToLowerInvariant()),
         ("size", size),
         ("clients", clients),
-        ("inFlight", mode == CallMode.Oneway ? null : InFlight(options, mode)),
+        ("inFlight", mode == CallMode.Oneway ? null : InFlight(options, mode, clients)),
         ("answerSize", mode == CallMode.Oneway ? null : AnswerSize),
         ("seconds", options.Messages is null ? options.Seconds ?? StandardSeconds : null),
         ("messages", options.Messages),
