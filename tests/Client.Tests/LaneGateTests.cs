@@ -12,7 +12,7 @@ public sealed class LaneGateTests
         const int Threads = 8, Counts = 200_000;
         var gate = new LaneGate();
         long count = 0;
-        Task[] counting = [.. Enumerable.Range(0, Threads).Select(_ => OnThread(() =>
+        Task[] counting = [.. Enumerable.Range(0, Threads).Select(_ => OwnThread.Run(() =>
         {
             for (var i = 0; i < Counts; i++)
             {
@@ -31,14 +31,16 @@ public sealed class LaneGateTests
         using var isHeldStill = new ManualResetEventSlim();
         using var mayLetGo = new ManualResetEventSlim();
         var isLetGo = false;
-        var holder = OnThread(() =>
+        var holder = OwnThread.Run(() =>
         {
             using (gate.Enter())
             {
                 using (gate.Enter())
                 {
                     using (gate.Enter())
-                        isLetGo = false;
+                    {
+                        // It comes back twice.
+                    }
                 }
 
                 isHeldStill.Set();
@@ -47,7 +49,7 @@ public sealed class LaneGateTests
             }
         });
         Assert.True(isHeldStill.Wait(Timeout, TestContext.Current.CancellationToken));
-        Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OnThread(() =>
+        Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OwnThread.Run(() =>
         {
             using (gate.Enter())
                 Assert.True(Volatile.Read(ref isLetGo));
@@ -56,7 +58,4 @@ public sealed class LaneGateTests
         mayLetGo.Set();
         await Task.WhenAll([holder, .. others]).WaitAsync(Timeout, TestContext.Current.CancellationToken);
     }
-
-    private static Task OnThread(Action work) => Task.Factory.StartNew(
-        work, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 }

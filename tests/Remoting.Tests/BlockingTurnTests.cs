@@ -11,13 +11,13 @@ public sealed class BlockingTurnTests
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
         using var stop = new CancellationTokenSource();
-        Task<int> caller = OnThread(() =>
+        Task<int> caller = OwnThread.Run(() =>
         {
             int count = 0;
             for (; !stop.IsCancellationRequested; count++) Echo(client, Calls.Content(count, 1 + (count % 5000)));
             return count;
         });
-        Task<int> second = OnThread(() =>
+        Task<int> second = OwnThread.Run(() =>
         {
             int count = 0;
             for (; !stop.IsCancellationRequested; count += 7)
@@ -46,7 +46,7 @@ public sealed class BlockingTurnTests
     {
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
-        await OnThread(() =>
+        await OwnThread.Run(() =>
         {
             for (int i = 0; i < 60; i++) Echo(client, Calls.Content(i, i % 3 == 0 ? 3_000_000 : 1 + i));
             return 0;
@@ -59,7 +59,7 @@ public sealed class BlockingTurnTests
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
         Thread? thread = null;
-        Task<int> caller = OnThread(() =>
+        Task<int> caller = OwnThread.Run(() =>
         {
             Volatile.Write(ref thread, Thread.CurrentThread);
             Echo(client, [1]);
@@ -88,7 +88,7 @@ public sealed class BlockingTurnTests
         };
         await using TestServer server = await TestServer.StartAsync(handler);
         await using RemotingClient client = server.NewClient();
-        await OnThread(() =>
+        await OwnThread.Run(() =>
         {
             for (int i = 0; i < 5; i++)
             {
@@ -109,7 +109,7 @@ public sealed class BlockingTurnTests
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
         Task<byte[]>? held = null;
-        await OnThread(() =>
+        await OwnThread.Run(() =>
         {
             for (int i = 0; i < 20; i++) Echo(client, [1]);
             RemotingException late = Assert.Throws<RemotingException>(() =>
@@ -129,7 +129,7 @@ public sealed class BlockingTurnTests
     {
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
-        await OnThread(() =>
+        await OwnThread.Run(() =>
         {
             for (int i = 0; i < 20; i++) Echo(client, [1]);
             return 0;
@@ -144,7 +144,7 @@ public sealed class BlockingTurnTests
     {
         await using TestServer server = await TestServer.StartAsync();
         RemotingClient client = server.NewClient();
-        Task<RemotingError> caller = OnThread(() =>
+        Task<RemotingError> caller = OwnThread.Run(() =>
         {
             for (int i = 0; i < 20; i++) Echo(client, [1]);
             return Assert.Throws<RemotingException>(() =>
@@ -161,7 +161,4 @@ public sealed class BlockingTurnTests
             client.Invoke(Calls.Buffer(content), ScriptedHandler.Echo, 1, Calls.Timeout);
         Assert.True(response.Payload.Span.SequenceEqual(content), $"The answer to {content.Length} bytes is another's.");
     }
-
-    private static Task<T> OnThread<T>(Func<T> work) =>
-        Task.Factory.StartNew(work, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 }

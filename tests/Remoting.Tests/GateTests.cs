@@ -10,7 +10,7 @@ public sealed class GateTests
         const int Threads = 8, Counts = 200_000;
         var gate = new Gate();
         long count = 0;
-        Task[] counting = [.. Enumerable.Range(0, Threads).Select(_ => OnThread(() =>
+        Task[] counting = [.. Enumerable.Range(0, Threads).Select(_ => OwnThread.Run(() =>
         {
             for (int i = 0; i < Counts; i++)
             {
@@ -28,7 +28,7 @@ public sealed class GateTests
         var gate = new Gate();
         long arrived = 0;
         long count = 0;
-        Task[] counting = [.. Enumerable.Range(0, 2).Select(_ => OnThread(() =>
+        Task[] counting = [.. Enumerable.Range(0, 2).Select(_ => OwnThread.Run(() =>
         {
             for (int round = 1; round <= Rounds; round++)
             {
@@ -49,7 +49,7 @@ public sealed class GateTests
         using var isHeld = new ManualResetEventSlim();
         using var mayLetGo = new ManualResetEventSlim();
         int inside = 0;
-        Task holder = OnThread(() =>
+        Task holder = OwnThread.Run(() =>
         {
             using (gate.Enter())
             {
@@ -59,7 +59,7 @@ public sealed class GateTests
             }
         });
         Assert.True(isHeld.Wait(Calls.Timeout));
-        Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OnThread(() =>
+        Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OwnThread.Run(() =>
         {
             using (gate.Enter()) inside++;
         }))];
@@ -68,7 +68,4 @@ public sealed class GateTests
         await Task.WhenAll([holder, .. others]).WaitAsync(Calls.Timeout);
         Assert.Equal(4, inside);
     }
-
-    private static Task OnThread(Action work) => Task.Factory.StartNew(
-        work, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 }

@@ -32,7 +32,6 @@ public abstract class LogSink(LogLevel least = LogLevel.Trace) : ILogger, ILogge
         // There is only this one.
     }
 
-
     /// <summary>Something was logged. Any thread.</summary>
     protected abstract void OnLine(LogLine line);
 }
