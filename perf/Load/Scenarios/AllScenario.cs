@@ -11,7 +11,7 @@ internal sealed class AllScenario : IScenario
 {
     public string Name => "all";
 
-    public string Summary => "every scenario at length, an hour and a half; --quick: each shortly, under 15 minutes";
+    public string Summary => "every scenario at length, more than an hour and a half; --quick: each shortly, under 15 minutes";
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
