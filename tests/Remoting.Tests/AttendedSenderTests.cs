@@ -5,6 +5,10 @@ namespace EQueue.Remoting.Tests;
 /// <summary>Frames that leave by whoever is at the socket anyway.</summary>
 public sealed class AttendedSenderTests : IDisposable
 {
+    private const int FrameBytes = 1024;
+    private const int MuchBytes = 1024 * 1024;
+    private const int SmallestPieceBytes = 100 * 1024;
+
     private readonly SenderPair _pair = new();
 
     private FrameSender Sender => _pair.Sender;
@@ -68,7 +72,7 @@ public sealed class AttendedSenderTests : IDisposable
     {
         Sender.Attend();
         int queued = 0;
-        while (queued < 40) Enqueue(queued++, 30_000);
+        while (queued < 30) Enqueue(queued++, 30_000);
         FillWire();
         Enqueue(queued++);
         Assert.False(Sender.TrySendAttended());
@@ -83,7 +87,7 @@ public sealed class AttendedSenderTests : IDisposable
     {
         Sender.Attend();
         int queued = 0;
-        while (queued < 40) Enqueue(queued++, 30_000);
+        while (queued < 30) Enqueue(queued++, 30_000);
         FillWire();
         int last = queued;
         Enqueue(last, 1000);
@@ -107,6 +111,96 @@ public sealed class AttendedSenderTests : IDisposable
         Assert.Equal(0, Sender.QueuedBytes);
         Assert.False(Sender.TrySendAttended());
         Sender.Leave();
+    }
+
+    [Fact]
+    public async Task GivenAnAttendantThatDoesNotLook_WhenMuchIsQueued_ThenWhoeverQueuesSendsAPiece()
+    {
+        Sender.Attend();
+        int queued = QueueMuch(0, MuchBytes - FrameBytes);
+        Assert.Equal((long)queued * FrameBytes, Sender.QueuedBytes);
+        Task<int> reading = _pair.ReadAsync(queued + 2);
+        EnqueueFrame(queued++);
+        EnqueueFrame(queued++);
+        await Eventually.TrueAsync(
+            () => Sender.QueuedBytes <= (queued * (long)FrameBytes) - SmallestPieceBytes, "a piece is sent");
+        Assert.False(reading.IsCompleted);
+        await Eventually.TrueAsync(() => !Sender.TrySendAttended() && Sender.QueuedBytes == 0, "all is sent");
+        Assert.Equal(queued, await reading.WaitAsync(Calls.Timeout));
+        await Sender.WhenIdle().WaitAsync(Calls.Timeout);
+    }
+
+    [Fact]
+    public async Task GivenAnAttendantThatLooks_WhenMuchIsQueued_ThenOnlyItSends()
+    {
+        Sender.Attend();
+        int queued = QueueMuch(0, MuchBytes - FrameBytes);
+        Task<int> reading = _pair.ReadAsync(2 * queued);
+        Assert.True(Sender.TrySendAttended());
+        await Eventually.TrueAsync(
+            () => Sender.QueuedBytes <= (queued * (long)FrameBytes) - SmallestPieceBytes, "a piece is sent");
+        long left = Sender.QueuedBytes;
+        int more = QueueMuch(queued, MuchBytes - FrameBytes);
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
+        Assert.Equal(left + ((long)more * FrameBytes), Sender.QueuedBytes);
+        Assert.False(reading.IsCompleted);
+    }
+
+    [Fact]
+    public async Task GivenAnAttendantThatDoesNotLook_WhenLargeFramesAreQueued_ThenTheyWaitForIt()
+    {
+        const int LargeBytes = 100_000;
+        Sender.Attend();
+        Task<int> reading = _pair.ReadAsync(30);
+        for (int i = 0; i < 30; i++) Enqueue(i, LargeBytes);
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
+        Assert.Equal(30L * (FrameHeader.Size + LargeBytes), Sender.QueuedBytes);
+        Assert.False(reading.IsCompleted);
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task GivenAnAttendantThatIsOftenAway_WhenManyQueueAsFastAsCanBe_ThenAllLeavesOnceAndInOrder(int seed)
+    {
+        const int Count = 40_000;
+        using var pair = new SenderPair(maxQueuedBytes: 4 * MuchBytes);
+        FrameSender sender = pair.Sender;
+        using var isOver = new CancellationTokenSource();
+        Task attending = BeAwayAsync(sender, seed, isOver.Token);
+        Task<int> reading = pair.ReadAsync(Count);
+        var queueing = new Lock();
+        int next = 0;
+        Task[] callers = [.. Enumerable.Range(0, 3).Select(_ => OwnThread.Run(QueueAll))];
+        await Task.WhenAll(callers).WaitAsync(Calls.Timeout);
+        Assert.Equal(Count, await reading.WaitAsync(Calls.Timeout));
+        await isOver.CancelAsync();
+        await attending.WaitAsync(Calls.Timeout);
+        await sender.WhenIdle().WaitAsync(Calls.Timeout);
+        Assert.Equal(0, sender.QueuedBytes);
+
+        void QueueAll()
+        {
+            byte[] payload = new byte[FrameBytes - FrameHeader.Size];
+            while (true)
+            {
+                if (!sender.IsWritable)
+                {
+                    Thread.Yield();
+                    continue;
+                }
+
+                FrameSender.Queued queued;
+                lock (queueing)
+                {
+                    if (next == Count) return;
+                    SenderPair.Number(payload, next++);
+                    using (pair.Gate.Enter()) queued = sender.Queue(SenderPair.Header(payload), payload, inline: false);
+                }
+
+                sender.Follow(queued);
+            }
+        }
     }
 
     [Theory]
@@ -143,6 +237,32 @@ public sealed class AttendedSenderTests : IDisposable
 
         Assert.True(Sender.QueuedBytes > 0);
     }
+
+    /// <summary>Looks rarely, and leaves more rarely.</summary>
+    private static async Task BeAwayAsync(FrameSender sender, int seed, CancellationToken isOver)
+    {
+        var random = new Random(seed);
+        while (!isOver.IsCancellationRequested)
+        {
+            sender.Attend();
+            await Eventually.PassedAsync(TimeSpan.FromMilliseconds(random.Next(3)));
+            for (int looks = random.Next(3); looks > 0; looks--) sender.TrySendAttended();
+            if (random.Next(4) == 0) sender.Leave();
+        }
+
+        sender.Leave();
+    }
+
+    /// <summary>Queues frames of so many bytes at most.</summary>
+    /// <returns>How many.</returns>
+    private int QueueMuch(int first, int bytes)
+    {
+        int count = bytes / FrameBytes;
+        for (int i = 0; i < count; i++) EnqueueFrame(first + i);
+        return count;
+    }
+
+    private void EnqueueFrame(int number) => Enqueue(number, FrameBytes - FrameHeader.Size);
 
     private void ComeAndGo(int seed, CancellationToken isOver)
     {

@@ -28,10 +28,13 @@ internal sealed class SenderPair : IDisposable
                 if (!mayFail) throw exception;
             },
             callersHelp,
-            new Gate());
+            Gate);
     }
 
     public FrameSender Sender { get; }
+
+    /// <summary>Guards the sender's queue.</summary>
+    public Gate Gate { get; } = new();
 
     public Wire Wire { get; }
 

@@ -125,6 +125,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>Does what is left to do once the gate is open.</summary>
     public void Follow(Queued queued)
     {
+        if (queued == Queued.ToRelieve) Observe(SendAttendedAsync());
         if (queued is Queued.ToSend or Queued.ToSchedule) Start(inline: queued == Queued.ToSend);
     }
 
@@ -193,7 +194,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private Queued Accept(int bytes, bool inline)
     {
         _queuedBytes += bytes;
-        if (_isAttended) return Queued.Accepted;
+        if (_isAttended) return MustRelieve(bytes) ? Queued.ToRelieve : Queued.Accepted;
         inline |= MustHelp(bytes);
         if (!MustStart(inline)) return Queued.Accepted;
         return inline ? Queued.ToSend : Queued.ToSchedule;
@@ -387,6 +388,9 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
 
         /// <summary>The pool is to send it.</summary>
         ToSchedule,
+
+        /// <summary>This thread is to send a piece in the attendant's place.</summary>
+        ToRelieve,
     }
 
     private enum DrainState
