@@ -63,8 +63,8 @@ internal sealed partial class FrameSender
         if (isNew) Start(inline: false);
     }
 
-    /// <summary>So many bytes were queued: whether this thread is to send a piece, because nobody does and the attendant
-    /// has not looked for long. What comes in large frames has its own rhythm. Under the gate.</summary>
+    /// <summary>So many bytes were queued: whether this thread is to send a piece, because nobody does and the
+    /// attendant has not looked for long. What comes in large frames has its own rhythm. Under the gate.</summary>
     private bool MustRelieve(int bytes)
     {
         if (_drain != DrainState.None) return false;

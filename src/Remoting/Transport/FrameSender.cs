@@ -374,25 +374,6 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         _idle = null;
     }
 
-    /// <summary>What became of a frame.</summary>
-    internal enum Queued
-    {
-        /// <summary>Dropped: the sender is closed.</summary>
-        Refused,
-
-        /// <summary>It leaves with others.</summary>
-        Accepted,
-
-        /// <summary>This thread is to send it.</summary>
-        ToSend,
-
-        /// <summary>The pool is to send it.</summary>
-        ToSchedule,
-
-        /// <summary>This thread is to send a piece in the attendant's place.</summary>
-        ToRelieve,
-    }
-
     private enum DrainState
     {
         None,

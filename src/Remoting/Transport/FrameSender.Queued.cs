@@ -1,0 +1,24 @@
+namespace EQueue.Remoting;
+
+/// <content>What whoever queues a frame has left to do.</content>
+internal sealed partial class FrameSender
+{
+    /// <summary>What became of a frame.</summary>
+    internal enum Queued
+    {
+        /// <summary>Dropped: the sender is closed.</summary>
+        Refused,
+
+        /// <summary>It leaves with others.</summary>
+        Accepted,
+
+        /// <summary>This thread is to send it.</summary>
+        ToSend,
+
+        /// <summary>The pool is to send it.</summary>
+        ToSchedule,
+
+        /// <summary>This thread is to send a piece in the attendant's place.</summary>
+        ToRelieve,
+    }
+}
