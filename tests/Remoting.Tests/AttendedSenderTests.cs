@@ -117,7 +117,7 @@ public sealed class AttendedSenderTests : IDisposable
     public async Task GivenAnAttendantThatDoesNotLook_WhenMuchIsQueued_ThenWhoeverQueuesSendsAPiece()
     {
         Sender.Attend();
-        int queued = QueueMuch(0, MuchBytes - FrameBytes);
+        int queued = QueueMuch(0);
         Assert.Equal((long)queued * FrameBytes, Sender.QueuedBytes);
         Task<int> reading = _pair.ReadAsync(queued + 2);
         EnqueueFrame(queued++);
@@ -134,13 +134,13 @@ public sealed class AttendedSenderTests : IDisposable
     public async Task GivenAnAttendantThatLooks_WhenMuchIsQueued_ThenOnlyItSends()
     {
         Sender.Attend();
-        int queued = QueueMuch(0, MuchBytes - FrameBytes);
+        int queued = QueueMuch(0);
         Task<int> reading = _pair.ReadAsync(2 * queued);
         Assert.True(Sender.TrySendAttended());
         await Eventually.TrueAsync(
             () => Sender.QueuedBytes <= (queued * (long)FrameBytes) - SmallestPieceBytes, "a piece is sent");
         long left = Sender.QueuedBytes;
-        int more = QueueMuch(queued, MuchBytes - FrameBytes);
+        int more = QueueMuch(queued);
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
         Assert.Equal(left + ((long)more * FrameBytes), Sender.QueuedBytes);
         Assert.False(reading.IsCompleted);
@@ -171,7 +171,7 @@ public sealed class AttendedSenderTests : IDisposable
         Task<int> reading = pair.ReadAsync(Count);
         var queueing = new Lock();
         int next = 0;
-        Task[] callers = [.. Enumerable.Range(0, 3).Select(_ => OwnThread.Run(QueueAll))];
+        Task[] callers = [.. Enumerable.Range(0, 3).Select(_ => Task.Run(QueueAllAsync))];
         await Task.WhenAll(callers).WaitAsync(Calls.Timeout);
         Assert.Equal(Count, await reading.WaitAsync(Calls.Timeout));
         await isOver.CancelAsync();
@@ -179,17 +179,12 @@ public sealed class AttendedSenderTests : IDisposable
         await sender.WhenIdle().WaitAsync(Calls.Timeout);
         Assert.Equal(0, sender.QueuedBytes);
 
-        void QueueAll()
+        async Task QueueAllAsync()
         {
             byte[] payload = new byte[FrameBytes - FrameHeader.Size];
             while (true)
             {
-                if (!sender.IsWritable)
-                {
-                    Thread.Yield();
-                    continue;
-                }
-
+                await sender.WhenWritable().AsTask().WaitAsync(Calls.Timeout);
                 FrameSender.Queued queued;
                 lock (queueing)
                 {
@@ -253,13 +248,13 @@ public sealed class AttendedSenderTests : IDisposable
         sender.Leave();
     }
 
-    /// <summary>Queues frames of so many bytes at most.</summary>
-    /// <returns>How many.</returns>
-    private int QueueMuch(int first, int bytes)
+    /// <summary>Queues one frame less than what tells that the attendant is away.</summary>
+    /// <returns>How many frames.</returns>
+    private int QueueMuch(int first)
     {
-        int count = bytes / FrameBytes;
-        for (int i = 0; i < count; i++) EnqueueFrame(first + i);
-        return count;
+        const int Count = (MuchBytes / FrameBytes) - 1;
+        for (int i = 0; i < Count; i++) EnqueueFrame(first + i);
+        return Count;
     }
 
     private void EnqueueFrame(int number) => Enqueue(number, FrameBytes - FrameHeader.Size);
