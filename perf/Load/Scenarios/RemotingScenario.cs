@@ -12,7 +12,7 @@ namespace EQueue.Load.Scenarios;
 internal sealed class RemotingScenario : IScenario
 {
     /// <summary>Calls of all clients together: so many that one client's rate is hardly bounded by their number over
-    /// the round trip; several are slower with as many each.</summary>
+    /// the round trip.</summary>
     private const int StandardInFlight = 4000;
     private const int StandardRepeat = 3;
     private const double StandardSeconds = 2;

@@ -39,8 +39,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
     /// <param name="time">Measures how long the wire has taken nothing.</param>
     /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
-    /// <param name="callersHelp">Whether a drain for which the pool has no thread is taken over by whoever has queued
-    /// many frames meanwhile.</param>
+    /// <param name="callersHelp">Whether whoever has queued much meanwhile sends in the place of a thread that does not
+    /// come to it: the pool's, whose drain is taken over, or the attendant's.</param>
     /// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
     public FrameSender(
         Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Gate gate)
