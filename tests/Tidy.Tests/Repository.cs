@@ -9,7 +9,7 @@ internal static class Repository
     private static readonly string[] TextEndings =
     [
         ".cs", ".csproj", ".props", ".targets", ".json", ".md", ".sh", ".ps1", ".txt", ".editorconfig", ".sln",
-        ".gitignore", ".config", ".yml", ".xml", ".c", ".py", ".patch", "/run",
+        ".gitignore", ".config", ".yml", ".xml", ".c", ".py", "/run",
     ];
 
     public static string Root { get; } = FindRoot();

@@ -158,6 +158,6 @@ internal static partial class Rules
     [GeneratedRegex(@"\b(TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b")]
     private static partial Regex OpenEndPattern();
 
-    [GeneratedRegex(@"(?<![\w.*$}])/(work|root|home/\w+|Users/\w+)/|\b[A-Z]:\\\\?Users\\|(api\.nuge[t]\.org)|registry\.np[m]js")]
+    [GeneratedRegex(@"(?<![\w.*$}])/(work|root|home/\w+|Users/\w+)/|\b[A-Z]:\\\\?Users\\")]
     private static partial Regex MachinePathPattern();
 }
