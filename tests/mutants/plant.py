@@ -112,7 +112,7 @@ def verdict(defect, tree, log):
         return "NOT RUN"
     if code != 2:
         return "hangs" if code is None else f"the run broke off with code {code}"
-    failed = re.findall(r"^failed \S*?([A-Za-z0-9]+\.[A-Za-z0-9_]+)", pathlib.Path(log).read_text(encoding="utf-8"), re.MULTILINE)
+    failed = re.findall(r"^failed [\w.]*?(\w+\.\w+)(?![\w.])", pathlib.Path(log).read_text(encoding="utf-8"), re.MULTILINE)
     return " ".join(sorted(set(failed))[:3]) or "SURVIVED"
 
 
