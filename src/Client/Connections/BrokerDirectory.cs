@@ -15,6 +15,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 {
     private readonly Seed[] _seeds;
     private readonly RouteFinder _routes;
+    private readonly ConnectReports _reports;
     private readonly Guid _clientInstanceId = Guid.NewGuid();
     private readonly CancellationTokenSource _closing = new();
     private int _preferred;
@@ -23,6 +24,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public BrokerDirectory(ClientOptions options)
     {
         Options = options;
+        _reports = new ConnectReports(options);
         var addresses = options.InMemory is null
             ? ServerAddress.ParseList(options.Addresses)
             : [ServerAddress.InMemory];
@@ -34,11 +36,21 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
     public bool IsDisposed => _isDisposed;
 
+    /// <summary>Which of the given addresses cannot be reached and why, in words; null = of none is it known.</summary>
+    public string? Trouble
+    {
+        get
+        {
+            var troubles = _seeds.Select(static seed => seed.Trouble).OfType<string>().ToArray();
+            return troubles.Length == 0 ? null : string.Join("; ", troubles);
+        }
+    }
+
     /// <summary>How many addresses were given.</summary>
     public int ShareCount => _seeds.Length;
 
     /// <summary>A connection of its own to a broker; the caller disposes it.</summary>
-    public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId);
+    public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId, _reports);
 
     /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
     /// <param name="address">Where its broker listens, out of a route.</param>

@@ -7,8 +7,12 @@ namespace EQueue.Client;
 internal static class Faults
 {
     /// <summary>What a failed call means.</summary>
-    public static EQueueException From(RemotingException exception)
+    /// <param name="exception">What remoting reports.</param>
+    /// <param name="address">Of the broker.</param>
+    public static EQueueException From(RemotingException exception, ServerAddress address)
     {
+        if (HttpPeerException.FindIn(exception) is not null)
+            return new EQueueException(ErrorCode.NotABroker, $"{address}: {ServerAddress.HttpReason}.", exception);
         for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
         {
             if (cause is EQueueException known)
