@@ -110,8 +110,8 @@ internal static class BackupCommands
         if (!isJson)
         {
             streams.Error.WriteLine(
-                "next: remove the damaged files and run equeue backup again: it copies them anew if the broker still "
-                + "has them");
+                "next: a backup without the damaged files gets them anew if the broker still has them: "
+                + "equeue backup --help");
         }
 
         return ExitCode.Damaged;
