@@ -9,8 +9,9 @@ namespace EQueue.Cli;
 internal static class CliProgram
 {
     public static async Task<int> RunAsync(
-        string[] arguments, CliStreams streams, CancellationToken cancellationToken)
+        string[] arguments, CliStreams ends, CancellationToken cancellationToken)
     {
+        CliStreams streams = ends.Guard();
         var configuration = new ParserConfiguration
         {
             // A body may begin with @ or be -abc: it is never a file of arguments or a bundle of flags.
@@ -39,7 +40,7 @@ internal static class CliProgram
             };
             return await parsed.InvokeAsync(invocation, cancellationToken);
         }
-        catch (IOException) when (IsClosed(streams.Output))
+        catch (Exception exception) when (OutputClosedException.IsCauseOf(exception))
         {
             return ExitCode.Done;
         }
@@ -88,20 +89,5 @@ internal static class CliProgram
         }
 
         return $"{string.Join(' ', ["equeue", .. words])} --help shows what it takes";
-    }
-
-    /// <summary>Whether the reader of our output has gone, as <c>head</c> does: nothing is wrong then.</summary>
-    private static bool IsClosed(Stream output)
-    {
-        try
-        {
-            output.Write([]);
-            output.Flush();
-            return false;
-        }
-        catch (IOException)
-        {
-            return true;
-        }
     }
 }

@@ -38,8 +38,9 @@ internal static class SendCommand
         await client.Admin.HelloAsync(cancellationToken);
         // Flushed below and never disposed: that would close the program's standard output.
         var output = new BufferedStream(streams.Output, 64 << 10);
-        var window = new SendWindow(
-            WindowSize, sendOptions.HasReceipts(parsed) ? new ReceiptWriter(output, options.IsJson(parsed)) : null);
+        ReceiptWriter? receipts = sendOptions.HasReceipts(parsed)
+            ? new ReceiptWriter(output, options.IsJson(parsed)) : null;
+        var window = new SendWindow(WindowSize, receipts);
         long started = Stopwatch.GetTimestamp();
         try
         {
@@ -60,7 +61,7 @@ internal static class SendCommand
         }
         finally
         {
-            await output.FlushAsync(CancellationToken.None);
+            receipts?.Flush();
         }
 
         return await ReportAsync(window, request, streams, Stopwatch.GetElapsedTime(started));
