@@ -1,6 +1,7 @@
 using System.CommandLine;
-using System.CommandLine.Parsing;
+using System.CommandLine.Help;
 using EQueue.Cli.Commands;
+using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 
 namespace EQueue.Cli;
@@ -18,19 +19,27 @@ internal static class CliProgram
             ResponseFileTokenReplacer = null,
             EnablePosixBundling = false,
         };
-        ParseResult parsed = CreateRoot(streams, configuration).Parse(arguments, configuration);
+        RootCommand root = CreateRoot(streams, configuration);
+        ParseResult parsed = root.Parse(arguments, configuration);
         var errors = new ErrorReport(streams.Error, IsJson: arguments.TakeWhile(a => a != "--").Contains("--json"));
         if (parsed.Errors.Count > 0)
         {
-            errors.Write(
-                new UsageException(string.Join(' ', parsed.Errors.Select(error => error.Message))),
-                next: HelpOf(parsed));
+            IEnumerable<string?> messages =
+                [.. parsed.Errors.Select(static error => error.Message), MeantBy(parsed, root)];
+            errors.Write(new UsageException(string.Join(' ', messages.OfType<string>())), next: HelpOf(parsed));
             return ExitCode.Usage;
         }
 
         try
         {
             await using var output = new StreamWriter(streams.Output, leaveOpen: true);
+            if (parsed.Action is HelpAction)
+            {
+                new HelpText(output, streams.IsTerminal ? streams.Width : int.MaxValue)
+                    .Write(parsed.CommandResult.Command, root);
+                return ExitCode.Done;
+            }
+
             var invocation = new InvocationConfiguration
             {
                 EnableDefaultExceptionHandler = false,
@@ -81,13 +90,19 @@ internal static class CliProgram
 
     private static string HelpOf(ParseResult parsed)
     {
-        var words = new List<string>();
-        for (CommandResult? at = parsed.CommandResult; at?.Command is not (null or RootCommand);)
-        {
-            words.Insert(0, at.Command.Name);
-            at = at.Parent as CommandResult;
-        }
+        string words = string.Join(' ', HelpText.WordsOf(parsed.CommandResult.Command));
+        return $"{words} --help shows what it takes";
+    }
 
-        return $"{string.Join(' ', ["equeue", .. words])} --help shows what it takes";
+    /// <summary>The verb or option that a word that there is not comes near to.</summary>
+    private static string? MeantBy(ParseResult parsed, RootCommand root)
+    {
+        Command command = parsed.CommandResult.Command;
+        string[] verbs = [.. command.Subcommands.Where(static one => !one.Hidden).Select(static one => one.Name)];
+        string[] options =
+            [.. command.Options.Concat(root.Options.Where(static one => one.Recursive)).Select(static one => one.Name)];
+        return parsed.UnmatchedTokens
+            .Select(word => Nearest.Ask(word.Split('=')[0], word.StartsWith('-') ? options : verbs))
+            .FirstOrDefault(static question => question is not null);
     }
 }

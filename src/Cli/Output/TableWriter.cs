@@ -23,6 +23,11 @@ internal static class TableWriter
         console.Write(table);
     }
 
+    /// <summary>An age in ms: for people in their units, elsewhere the number; <c>-</c> below 0, which is not
+    /// known.</summary>
+    public static string Age(long milliseconds, CliStreams streams) => milliseconds < 0 ? "-"
+        : streams.IsTerminal ? HumanText.Time(TimeSpan.FromMilliseconds(milliseconds)) : Cell(milliseconds);
+
     /// <summary>A number as it stands in a row: digits alone, whatever the machine's culture.</summary>
     public static string Cell(long value) => value.ToString(CultureInfo.InvariantCulture);
 }
