@@ -130,10 +130,13 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
     /// <summary>Lists what every broker has, page by page.</summary>
     /// <param name="pageOf">The page behind an item, and whether there are more.</param>
+    /// <param name="nameOf">What items are in ordinal order of.</param>
     /// <param name="unite">Makes one list of those of several brokers.</param>
     /// <param name="cancellationToken">Gives up.</param>
+    /// <exception cref="EQueueException">InternalError: a broker's pages do not lead on.</exception>
     public async IAsyncEnumerable<T> ListEachAsync<T>(
         Func<Seed, T?, CancellationToken, ValueTask<(IReadOnlyList<T> Items, bool HasMore)>> pageOf,
+        Func<T, string> nameOf,
         Func<IEnumerable<T>, IEnumerable<T>> unite,
         [EnumeratorCancellation] CancellationToken cancellationToken)
         where T : class
@@ -149,6 +152,9 @@ internal sealed class BrokerDirectory : IAsyncDisposable
                 (var items, hasMore) = await pageOf(seed, last, cancellationToken).ConfigureAwait(false);
                 foreach (var item in items)
                 {
+                    // Each page is behind the one before: one that is not would be asked for again without end.
+                    if (last is not null && string.CompareOrdinal(nameOf(item), nameOf(last)) <= 0)
+                        throw Faults.Unordered(nameOf(last), nameOf(item));
                     last = item;
                     if (seeds.Count == 1)
                         yield return item;

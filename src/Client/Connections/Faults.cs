@@ -31,6 +31,10 @@ internal static class Faults
     public static EQueueException Malformed(Opcode opcode, string address) =>
         new(ErrorCode.InternalError, $"The answer of {address} to {opcode} does not follow the protocol.");
 
+    public static EQueueException Unordered(string before, string name) => new(
+        ErrorCode.InternalError,
+        $"The broker lists '{name}' behind '{before}': its pages are not in order and would never end.");
+
     public static EQueueException Cancelled(CancellationToken cancellationToken) => new(
         ErrorCode.Cancelled, "The caller gave up.", new OperationCanceledException(cancellationToken));
 
