@@ -61,7 +61,7 @@ public sealed class ServerProcessTests
     }
 
     [Fact]
-    public async Task GivenAPortInUse_WhenAServerListensOnIt_ThenItEndsWithFour()
+    public async Task GivenAPortInUse_WhenAServerListensOnIt_ThenItEndsWithFourAndNamesAddressAndSetting()
     {
         using var directory = new TempDirectory();
         using var taken = new TcpListener(IPAddress.Loopback, 0);
@@ -69,9 +69,16 @@ public sealed class ServerProcessTests
         ProgramResult data = await RunServerAsync("--data", directory["a"], "--listen", $"{taken.LocalEndpoint}");
         Assert.Equal(4, data.ExitCode);
         Assert.Empty(data.Output);
+        Assert.Contains($"Server:Listen is '{taken.LocalEndpoint}', which is in use", data.Error, StringComparison.Ordinal);
+        ProgramResult second = await RunServerAsync(
+            "--data", directory["c"], "--listen", $"127.0.0.1:0,{taken.LocalEndpoint}");
+        Assert.Equal(4, second.ExitCode);
+        Assert.Contains($"in use: {taken.LocalEndpoint}: Address already in use", second.Error, StringComparison.Ordinal);
         ProgramResult admin = await ProgramRun.RunAsync(
             "Server", "--data", directory["b"], "--listen", "127.0.0.1:0", "--admin", $"{taken.LocalEndpoint}");
         Assert.Equal(4, admin.ExitCode);
+        Assert.Contains(
+            $"Server:AdminListen is '{taken.LocalEndpoint}', which is in use", admin.Error, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using EQueue.Broker;
 using EQueue.MessageStore;
 using EQueue.Protocol;
@@ -60,8 +61,17 @@ internal sealed class BrokerService(
             Log.InMemory(logger, memory.LimitBytes);
         else
             Log.Opening(logger, options.Broker.DataDirectory, policy);
-        EQueueBroker broker = await EQueueBroker.StartAsync(
-            options.Broker with { InMemory = InMemory }, loggers, cancellationToken);
+        EQueueBroker broker;
+        try
+        {
+            broker = await EQueueBroker.StartAsync(
+                options.Broker with { InMemory = InMemory }, loggers, cancellationToken);
+        }
+        catch (SocketException exception)
+        {
+            throw new PortException("Server:Listen", options.Broker.Listen, exception);
+        }
+
         _broker = broker;
         _watch = WatchAsync(broker);
     }
