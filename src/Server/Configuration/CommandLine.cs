@@ -42,6 +42,12 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
         ["--flush"] = "Store:FlushPolicy",
     };
 
+    private static IEnumerable<string> Flags =>
+    [
+        .. ShortFlags.Keys, FileFlag, "--check-config", "--version", "--help",
+        .. Settings.All.Select(static setting => $"--{setting.Key}"),
+    ];
+
     /// <summary>Reads the arguments; each is a known flag, and those with a value have one.</summary>
     /// <exception cref="ConfigurationException">Names the argument that is not understood.</exception>
     public static CommandLine Parse(IReadOnlyList<string> arguments)
@@ -91,6 +97,7 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
             return name;
         return Settings.Find(name) is { } setting
             ? $"{SettingsSource.Section}:{setting.Key}"
-            : throw new ConfigurationException($"{flag} is not an option of equeue-server; --help lists them.");
+            : throw new ConfigurationException(
+                $"{flag} is not an option of equeue-server; --help lists them.{NearName.Hint(flag, Flags)}");
     }
 }
