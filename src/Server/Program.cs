@@ -37,6 +37,7 @@ try
         return ExitCode.Clean;
     }
 
+    using IDisposable? ignored = FileSizeSignal.Ignore();
     var live = new LiveConfiguration(configuration);
     return await ServerHost.RunAsync(options, commandLine, live, logging => AddSerilog(logging, live.Root));
 }
@@ -83,6 +84,7 @@ static void AddSerilog(ILoggingBuilder logging, IConfiguration configuration)
     }
 }
 
+#pragma warning disable MA0047 // Behind top-level statements no namespace can be declared for a file.
 /// <summary>Gives each line of the log the number of its event, which the documents name, as
 /// <c>EventNumber</c>.</summary>
 internal sealed class EventNumber : ILogEventEnricher

@@ -13,7 +13,10 @@ public sealed class StartFailureTests
         { new DiskException(DiskFault.Locked, "/d/lock", "flock", "busy"), ExitCode.DataDirectory },
         { new DiskException(DiskFault.Denied, "/d", "open", "no"), ExitCode.DataDirectory },
         { new DiskException(DiskFault.Io, "/d/x", "fdatasync", "EIO"), ExitCode.StoreFault },
-        { new DiskException(DiskFault.Full, "/d/x", "fallocate", "ENOSPC"), ExitCode.StoreFault },
+        {
+            new VolumeFullException("no room", new DiskException(DiskFault.Full, "/d/x", "fallocate", "ENOSPC")),
+            ExitCode.DataDirectory
+        },
         { new StoreFormatException("/d/store", "format version 9, known are 1 to 1"), ExitCode.DataDirectory },
         { Port(SocketError.AddressAlreadyInUse), ExitCode.PortInUse },
         { new IOException("bind", Port(SocketError.AddressAlreadyInUse)), ExitCode.PortInUse },

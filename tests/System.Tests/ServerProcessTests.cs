@@ -134,6 +134,23 @@ public sealed class ServerProcessTests
     }
 
     [Fact]
+    public async Task GivenALimitOfFileSizes_WhenAMessageIsSent_ThenTheServerSaysSoAndEndsWithFive()
+    {
+        if (!OperatingSystem.IsLinux()) Assert.Skip("prlimit is Linux's own.");
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
+        ProgramResult limited = await ToolRun.RunAsync("prlimit", "--pid", $"{server.ProcessId}", "--fsize=4096");
+        Assert.Equal(0, limited.ExitCode);
+
+        Task<ProgramResult> send = ProgramRun.RunAsync(
+            "Cli", "send", "t", "x", "--server", server.Address, "--delivery-timeout", "2s", "--timeout", "2s");
+
+        Assert.Equal(5, await server.WaitForExitAsync());
+        Assert.Contains("File too large", server.Error, StringComparison.Ordinal);
+        Assert.NotEqual(0, (await send).ExitCode);
+    }
+
+    [Fact]
     [EffectOf("Server:AdminListen")]
     public async Task GivenAdminPages_WhenAsked_ThenTheyTellHealthAndFigures()
     {

@@ -28,8 +28,8 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
         Settings are taken from appsettings.json beside the program, the file of --config or else appsettings.json
         in the current directory, the environment (EQUEUE__Section__Key) and the command line; the last one wins.
 
-        Exit codes: 0 stopped, 1 other, 2 configuration, 3 data directory locked, unreadable or of another version,
-        4 port in use, 5 store fault.
+        Exit codes: 0 stopped, 1 other, 2 configuration, 3 data directory locked, unreadable, of another version or
+        without room, 4 port in use, 5 store fault.
         """;
 
     private const string FileFlag = "--config";

@@ -99,6 +99,7 @@ internal static class SettingsSource
 
         LogSection.Check(configuration);
         RemoteAccess.Check(options);
+        KeyFiles.Check(options);
         return options;
     }
 

@@ -61,6 +61,8 @@ internal sealed class BrokerService(
             Log.InMemory(logger, memory.LimitBytes);
         else
             Log.Opening(logger, options.Broker.DataDirectory, policy);
+        foreach ((string setting, string path, string others, string mode) in KeyFiles.FindReadable(options))
+            Log.KeyReadable(logger, setting, path, others, mode);
         EQueueBroker broker;
         try
         {
@@ -71,7 +73,13 @@ internal sealed class BrokerService(
         {
             throw new PortException("Server:Listen", options.Broker.Listen, exception);
         }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        {
+            throw new VolumeFullException($"{exception.Message} {VolumeRoom.FindShortage(options)}".TrimEnd(), exception);
+        }
 
+        if (VolumeRoom.FindShortage(options) is { } shortage)
+            Log.NoRoom(logger, shortage);
         _broker = broker;
         _watch = WatchAsync(broker);
     }
