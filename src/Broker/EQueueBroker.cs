@@ -98,6 +98,10 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect());
 
+    /// <summary>Whether messages are refused at the moment because the volume is full, or nearly; reading and committing
+    /// go on. Looked at anew every second by the broker.</summary>
+    public bool IsReadOnly => _store.Figures.IsReadOnly;
+
     /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>
     /// <param name="topics">How often retention runs is not taken up.</param>
     /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>

@@ -5,7 +5,7 @@ internal static class BrokerSettings
 {
     public static Setting[] All { get; } =
     [
-        SettingKinds.Number("Limits:MaxMessageBytes",
+        SettingKinds.Size("Limits:MaxMessageBytes",
             "largest body; at most three eighths of the tail memory and less than a segment",
             1 << 10, 256 << 20,
             (options, value) => options.WithLimits(limits => limits with { MaxMessageBytes = (int)value }),
@@ -15,18 +15,18 @@ internal static class BrokerSettings
             1, 1_000_000,
             (options, value) => options.WithLimits(limits => limits with { MaxConnections = (int)value }),
             options => options.Broker.Limits.MaxConnections),
-        SettingKinds.Number("Limits:MemoryBytes",
+        SettingKinds.Size("Limits:MemoryBytes",
             "answers that their readers have not taken yet",
             16 << 20, long.MaxValue,
             (options, value) => options.WithLimits(limits => limits with { MemoryBytes = value }),
             options => options.Broker.Limits.MemoryBytes),
-        SettingKinds.Number("Limits:ReceiveBytes",
+        SettingKinds.Size("Limits:ReceiveBytes",
             "requests that are being received, beside 4 KiB of each connection; beyond it large requests wait "
             + "for their turn",
             16 << 20, long.MaxValue,
             (options, value) => options.WithLimits(limits => limits with { ReceiveBytes = value }),
             options => options.Broker.Limits.ReceiveBytes),
-        SettingKinds.Number("Limits:ParkedBytes",
+        SettingKinds.Size("Limits:ParkedBytes",
             "batches that wait for room in the backlog of their topic",
             1 << 20, long.MaxValue,
             (options, value) => options.WithLimits(limits => limits with { ParkedBytes = value }),
@@ -51,7 +51,7 @@ internal static class BrokerSettings
             TimeSpan.Zero, TimeSpan.FromDays(36_500),
             (options, value) => options.WithTopics(topics => topics with { RetentionAge = value }),
             options => options.Broker.Topics.RetentionAge) with { IsReloadable = true },
-        SettingKinds.Number("Topics:RetentionBytes",
+        SettingKinds.Size("Topics:RetentionBytes",
             "the oldest messages go when a topic holds more, 0: no bound; of a topic made from now on, unless its "
             + "maker says",
             0, long.MaxValue,

@@ -15,4 +15,8 @@ internal sealed record Setting(
 {
     /// <summary>Whether a change in a file takes effect while the server runs.</summary>
     public bool IsReloadable { get; init; }
+
+    /// <summary>The value as people write it in a file, such as <c>4MiB</c> or <c>7d</c>; <see cref="Read"/> takes it.
+    /// </summary>
+    public Func<ServerOptions, string> Write { get; init; } = Show;
 }
