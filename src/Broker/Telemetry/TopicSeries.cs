@@ -1,4 +1,5 @@
 using EQueue.MessageStore;
+using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
@@ -7,7 +8,7 @@ namespace EQueue.Broker;
 /// <remarks>
 /// Thread-safe. A topic that is shown by name stays so while it exists, since a counter that changed places would seem
 /// to fall; free places go to the topics that took the most messages. Costs a look at every queue, once for all
-/// instruments that are read together, and nothing while nobody reads.
+/// instruments that are read together, and nothing without a reader.
 /// </remarks>
 internal sealed class TopicSeries
 {

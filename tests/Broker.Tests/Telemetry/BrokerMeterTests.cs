@@ -217,7 +217,7 @@ public sealed class BrokerMeterTests
         await peer.ProduceAsync(
             Durability.Written, (orders[0], Messages.Batch("a", "b")), (orders[1], Messages.Batch("c")),
             (bills, Messages.Batch("d")));
-        // Two readers of the one topic, one of which begins behind a message; nobody reads the other topic.
+        // Two readers of the one topic, one of which begins behind a message; the other topic has none.
         await peer.FetchAsync(Messages.Open(0, Messages.From(orders[0], 0), Messages.From(orders[1], 0)));
         await using TestPeer other = await broker.ConnectAsync();
         await other.FetchAsync(Messages.Open(0, Messages.From(orders[0], 1)));
