@@ -98,8 +98,8 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect());
 
-    /// <summary>Whether messages are refused at the moment because the volume is full, or nearly; reading and committing
-    /// go on. Looked at anew every second by the broker.</summary>
+    /// <summary>Whether messages are refused at the moment because the volume is full, or nearly; readers are
+    /// served. The broker looks anew every second.</summary>
     public bool IsReadOnly => _store.Figures.IsReadOnly;
 
     /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>

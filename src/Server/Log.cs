@@ -55,7 +55,7 @@ internal static partial class Log
     public static partial void NoRoom(ILogger logger, string shortage);
 
     [LoggerMessage(6101, LogLevel.Warning,
-        "{Setting} is {Path}, which {Others} can read: anybody of them can pretend to be this broker. chmod {Mode} "
+        "{Setting} is {Path}, which {Others} can read and then pretend to be this broker. chmod {Mode} "
         + "{Path} takes that away")]
     public static partial void KeyReadable(ILogger logger, string setting, string path, string others, string mode);
 }

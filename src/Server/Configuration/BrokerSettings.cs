@@ -86,8 +86,7 @@ internal static class BrokerSettings
             options => options.Broker.Groups.ExpiryInterval),
 
         SettingKinds.Number("Telemetry:MaxSeries",
-            "pairs of group and topic, and topics with a bound, that have metrics of their own; the rest is "
-            + "summed",
+            "pairs of group and topic, and topics, that have metrics of their own; the rest is summed",
             0, 10_000,
             (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
             options => options.Broker.Telemetry.MaxSeries),

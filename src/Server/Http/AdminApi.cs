@@ -156,8 +156,12 @@ internal sealed class AdminApi : IAsyncDisposable
 
     private async Task RunCountedAsync(HttpContext context, ApiRoute route)
     {
+        AdminPlace? place = context.Features.Get<AdminPlace>();
         try
         {
+            if (place is not null)
+                place.IsHeld = true;
+
             // A stream ends with the server; a request under way is answered, as those of other clients are.
             using var ending = CancellationTokenSource.CreateLinkedTokenSource(
                 context.RequestAborted, route.IsStream ? _broker.Stopping : CancellationToken.None);
@@ -165,6 +169,8 @@ internal sealed class AdminApi : IAsyncDisposable
         }
         finally
         {
+            if (place is not null)
+                place.IsHeld = false;
             if (route.IsStream)
                 Interlocked.Decrement(ref _streams);
             else

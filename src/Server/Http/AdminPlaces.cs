@@ -3,39 +3,44 @@ using Microsoft.AspNetCore.Connections;
 
 namespace EQueue.Server.Http;
 
-/// <summary>The connections of the admin port: so many at once, and one that waits for its next request gives its place
-/// to one that comes.</summary>
+/// <summary>The connections of the admin port: so many at once, and each new one gets a place.</summary>
 /// <remarks>
-/// Thread-safe. A connection is idle while no request of it is being answered. When all places are taken, the oldest idle
-/// one of the address that has the most goes, so silent peers, however many, never keep a probe out; a new connection is
-/// closed only when requests are being answered on all places.
+/// Thread-safe. When all places are taken, the connection that has asked for nothing for the longest goes, of the address
+/// that has the most; so silent or slow peers, however many, never keep a probe out. Requests that are counted hold their
+/// places; they are fewer than the places.
 /// </remarks>
+/// <param name="most">More than requests are counted at once.</param>
 internal sealed class AdminPlaces(int most)
 {
-    private readonly Lock _gate = new();
-    private readonly LinkedList<Place> _places = [];
+    private readonly LinkedList<AdminPlace> _places = [];
+
+    /// <summary>Guards the places and what they say of themselves.</summary>
+    public Lock Gate { get; } = new();
 
     /// <summary>Connections that are open now.</summary>
     public int Count
     {
         get
         {
-            lock (_gate)
+            lock (Gate)
                 return _places.Count;
         }
     }
 
-    /// <summary>Runs a connection in a place of its own.</summary>
+    /// <summary>Runs a connection in a place of its own, which is a feature of it.</summary>
     public async Task RunAsync(ConnectionContext connection, ConnectionDelegate next)
     {
-        var place = new Place(connection);
-        if (!TryTake(place, out Place? leaving))
+        var place = new AdminPlace(this, connection);
+        AdminPlace? leaving;
+        lock (Gate)
         {
-            connection.Abort(new ConnectionAbortedException("Requests are being answered on all places."));
-            return;
+            leaving = _places.Count >= most ? FindLeaving() : null;
+            if (leaving is not null)
+                _places.Remove(leaving.Node);
+            _places.AddLast(place.Node);
         }
 
-        leaving?.Connection.Abort(new ConnectionAbortedException("Another connection takes the place of an idle one."));
+        leaving?.Connection.Abort(new ConnectionAbortedException("Another connection takes the place of a silent one."));
         connection.Features.Set(place);
         try
         {
@@ -43,85 +48,72 @@ internal sealed class AdminPlaces(int most)
         }
         finally
         {
-            lock (_gate)
-                Remove(place);
+            lock (Gate)
+            {
+                if (place.Node.List is not null)
+                    _places.Remove(place.Node);
+            }
         }
     }
 
-    /// <summary>Answers a request of a connection, which is not idle meanwhile.</summary>
+    /// <summary>Answers a request; its connection goes last from now on, and again from when it was answered.</summary>
     public async Task RunRequestAsync(HttpContext context, RequestDelegate next)
     {
-        Place? place = context.Features.Get<Place>();
-        Set(place, isBusy: true);
-        try
-        {
-            await next(context);
-        }
-        finally
-        {
-            Set(place, isBusy: false);
-        }
+        AdminPlace? place = context.Features.Get<AdminPlace>();
+        MoveLast(place);
+        await next(context);
+        MoveLast(place);
     }
 
-    private void Set(Place? place, bool isBusy)
+    private void MoveLast(AdminPlace? place)
     {
         if (place is null)
             return;
-        lock (_gate)
+        lock (Gate)
         {
-            place.IsBusy = isBusy;
-            if (isBusy || place.Node.List is null)
+            if (place.Node.List is null)
                 return;
-            // The one that was idle the longest stands first.
             _places.Remove(place.Node);
             _places.AddLast(place.Node);
         }
     }
 
-    private bool TryTake(Place place, out Place? leaving)
-    {
-        lock (_gate)
-        {
-            leaving = _places.Count >= most ? FindIdle() : null;
-            if (leaving is not null)
-                Remove(leaving);
-            else if (_places.Count >= most)
-                return false;
-            _places.AddLast(place.Node);
-            return true;
-        }
-    }
-
-    /// <summary>The oldest idle one of the address that has the most places.</summary>
-    private Place? FindIdle() => _places
+    /// <summary>The first one that is not held, of the address that has the most.</summary>
+    private AdminPlace? FindLeaving() => _places
+        .Where(static place => !place.IsHeld)
         .GroupBy(static place => place.Address)
-        .Select(static one => (Count: one.Count(), Idle: one.FirstOrDefault(static place => !place.IsBusy)))
-        .Where(static one => one.Idle is not null)
-        .MaxBy(static one => one.Count)
-        .Idle;
+        .MaxBy(static places => places.Count())?
+        .First();
+}
 
-    private void Remove(Place place)
+/// <summary>The place of one connection.</summary>
+internal sealed class AdminPlace
+{
+    private readonly AdminPlaces _owner;
+    private bool _isHeld;
+
+    public AdminPlace(AdminPlaces owner, ConnectionContext connection)
     {
-        if (place.Node.List is not null)
-            _places.Remove(place.Node);
+        _owner = owner;
+        Connection = connection;
+        Address = (connection.RemoteEndPoint as IPEndPoint)?.Address ?? IPAddress.None;
+        Node = new LinkedListNode<AdminPlace>(this);
     }
 
-    /// <summary>One connection, as a feature of it.</summary>
-    private sealed class Place
+    public ConnectionContext Connection { get; }
+
+    public IPAddress Address { get; }
+
+    public LinkedListNode<AdminPlace> Node { get; }
+
+    /// <summary>Whether a counted request is under way, so that the connection is not to be closed.</summary>
+    public bool IsHeld
     {
-        public Place(ConnectionContext connection)
+        get => _isHeld;
+        set
         {
-            Connection = connection;
-            Address = (connection.RemoteEndPoint as IPEndPoint)?.Address ?? IPAddress.None;
-            Node = new LinkedListNode<Place>(this);
+            lock (_owner.Gate)
+                _isHeld = value;
         }
-
-        public ConnectionContext Connection { get; }
-
-        public IPAddress Address { get; }
-
-        public LinkedListNode<Place> Node { get; }
-
-        public bool IsBusy { get; set; }
     }
 }

@@ -112,7 +112,7 @@ public sealed class SystemdServiceTests : IDisposable
     }
 
     [Fact]
-    public async Task GivenAUnitOfSomebodyElse_WhenADryRunInstalls_ThenItIsRefusedAsTheInstallationWouldBe()
+    public async Task GivenAUnitThatIsNotOurs_WhenADryRunInstalls_ThenItIsRefusedAsTheInstallationWouldBe()
     {
         Directory.CreateDirectory(_directory["units"]);
         await File.WriteAllTextAsync(Unit, "[Unit]\n", Token);
@@ -177,7 +177,7 @@ public sealed class SystemdServiceTests : IDisposable
     }
 
     [Fact]
-    public async Task GivenAUnitOfSomebodyElse_WhenInstalledOrUninstalled_ThenItStays()
+    public async Task GivenAUnitThatIsNotOurs_WhenInstalledOrUninstalled_ThenItStays()
     {
         Directory.CreateDirectory(_directory["units"]);
         await File.WriteAllTextAsync(Unit, "[Service]\n", Token);
