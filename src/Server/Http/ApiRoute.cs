@@ -35,7 +35,7 @@ internal sealed partial record ApiRoute
     /// <summary>Whether it stands outside the API: not counted, and never refused for a limit.</summary>
     public bool IsPage { get; init; }
 
-    /// <summary>Whether it answers under any name of this machine, as probes need it; it tells nothing but a word.</summary>
+    /// <summary>Whether it answers under any name of this machine, as probes need it; it tells one word.</summary>
     public bool IsProbe { get; init; }
 
     /// <summary>Whether it lasts: counted with the streams.</summary>
