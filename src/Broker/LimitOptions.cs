@@ -15,6 +15,30 @@ public sealed record LimitOptions
     public int MaxConnections { get; init; } = 18_000;
 
     /// <summary>
+    /// Of these, places for peers on this machine alone (loopback, Unix sockets, the admin port); 0 to 100,000. At most
+    /// a quarter of all counts.
+    /// </summary>
+    public int LocalConnections { get; init; } = 64;
+
+    /// <summary>
+    /// Connections of one address (of IPv6: of one /64 subnet); 0 to 1,000,000. With 0 an address elsewhere has at most
+    /// as many as it leaves free, and this machine's have no bound of their own.
+    /// </summary>
+    public int MaxConnectionsPerAddress { get; init; }
+
+    /// <summary>
+    /// How long after it was accepted a connection must have said Hello; TLS counts in, pings change nothing. 100 ms to
+    /// 10 min.
+    /// </summary>
+    public TimeSpan HelloTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>
+    /// Bytes per second that a frame must come in with once it has begun, over 10 s; 0 to 1 GiB. When requests wait for
+    /// receive memory, connections whose frames have stalled are closed for them. 0: neither.
+    /// </summary>
+    public int MinReceiveRate { get; init; } = 16 << 10;
+
+    /// <summary>
     /// Memory for fetch answers that their readers have not taken yet, over all connections; 16 MiB or more. Beyond it
     /// answers carry 64 KiB or a single entry.
     /// </summary>
@@ -84,6 +108,10 @@ public sealed record LimitOptions
     {
         Range(MaxMessageBytes, nameof(MaxMessageBytes), 1 << 10, 256 << 20);
         Range(MaxConnections, nameof(MaxConnections), 1, 1_000_000);
+        Range(LocalConnections, nameof(LocalConnections), 0, 100_000);
+        Range(MaxConnectionsPerAddress, nameof(MaxConnectionsPerAddress), 0, 1_000_000);
+        Range(HelloTimeout, nameof(HelloTimeout), TimeSpan.FromMilliseconds(100), TimeSpan.FromMinutes(10));
+        Range(MinReceiveRate, nameof(MinReceiveRate), 0, 1 << 30);
         Range(MemoryBytes, nameof(MemoryBytes), 16 << 20, long.MaxValue);
         Range(ReceiveBytes, nameof(ReceiveBytes), 16 << 20, long.MaxValue);
         Range(MaxTopics, nameof(MaxTopics), 1, 1_000_000);
