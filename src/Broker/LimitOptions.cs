@@ -11,6 +11,12 @@ public sealed record LimitOptions
     /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less.</summary>
     public int MaxMessageBytes { get; init; } = 4 << 20;
 
+    /// <summary>
+    /// Largest size of a compressed batch when it is uncompressed, in bytes; up to 64 MiB, which every reader takes as
+    /// it is set up. 0 refuses compressed batches.
+    /// </summary>
+    public int MaxDecompressedBytes { get; init; } = 32 << 20;
+
     /// <summary>Connections at once; 1 to 1,000,000.</summary>
     public int MaxConnections { get; init; } = 18_000;
 
@@ -107,6 +113,7 @@ public sealed record LimitOptions
     internal void Validate()
     {
         Range(MaxMessageBytes, nameof(MaxMessageBytes), 1 << 10, 256 << 20);
+        Range(MaxDecompressedBytes, nameof(MaxDecompressedBytes), 0, 64 << 20);
         Range(MaxConnections, nameof(MaxConnections), 1, 1_000_000);
         Range(LocalConnections, nameof(LocalConnections), 0, 100_000);
         Range(MaxConnectionsPerAddress, nameof(MaxConnectionsPerAddress), 0, 1_000_000);

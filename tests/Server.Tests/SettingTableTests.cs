@@ -37,6 +37,7 @@ public sealed class SettingTableTests
         ("Store:MemoryFull", "reject", "reject", "wait"),
         ("Store:Logs", "1", "1", "0"),
         ("Limits:MaxMessageBytes", "4194304", "1024", "1023"),
+        ("Limits:MaxDecompressedBytes", "33554432", "0", "67108865"),
         ("Limits:MaxConnections", "18000", "1000000", "1000001"),
         ("Limits:LocalConnections", "64", "0", "100001"),
         ("Limits:MaxConnectionsPerAddress", "0", "1000000", "1000001"),

@@ -51,6 +51,7 @@ internal static class ForwardCommand
                 Report(forwarder, request, Stopwatch.GetElapsedTime(started), streams, options.IsJson(parsed));
             }
 
+            SkipRemarks.Conclude(remarks.SkippedCount);
             return ExitCode.Done;
         });
         return command;

@@ -96,6 +96,11 @@ internal sealed partial class GlobalOptions(CliStreams streams)
     public EQueueClient CreateSilentClient(ParseResult parsed) =>
         CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance, connectFailed: null);
 
+    /// <summary>A client of the servers that were named, with its log.</summary>
+    /// <exception cref="UsageException">An address cannot be read.</exception>
+    public EQueueClient CreateClient(ParseResult parsed, ILoggerFactory loggers) =>
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), loggers);
+
     /// <summary>A client of one of the servers that were named.</summary>
     public EQueueClient CreateClient(ParseResult parsed, string address) =>
         CreateClient(parsed, address, ReadTls(parsed), NullLoggerFactory.Instance, Remarks(parsed));

@@ -10,6 +10,12 @@ internal static class BrokerSettings
             1 << 10, 256 << 20,
             (options, value) => options.WithLimits(limits => limits with { MaxMessageBytes = (int)value }),
             options => options.Broker.Limits.MaxMessageBytes),
+        SettingKinds.Size("Limits:MaxDecompressedBytes",
+            "largest compressed batch when it is uncompressed, for the broker looks into each; 0 refuses compressed "
+            + "batches",
+            0, 64 << 20,
+            (options, value) => options.WithLimits(limits => limits with { MaxDecompressedBytes = (int)value }),
+            options => options.Broker.Limits.MaxDecompressedBytes),
         SettingKinds.Number("Limits:MaxConnections",
             "connections beyond are closed at once",
             1, 1_000_000,
