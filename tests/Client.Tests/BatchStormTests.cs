@@ -23,7 +23,8 @@ public sealed class BatchStormTests
         await using var broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("storm", cancellationToken: Token);
         await using var link = new BrokerLink(
-            ServerAddress.ParseList(broker.Address)[0], new ClientOptions(), Guid.NewGuid());
+            ServerAddress.ParseList(broker.Address)[0], new ClientOptions(), Guid.NewGuid(),
+            new ConnectReports(new ClientOptions()));
         var route = await link.InvokeAsync(
             new RouteRequest(["storm"], AutoCreate: false), TimeSpan.FromSeconds(20), Token);
         var queue = route.Topics[0].Queues[0].Id;

@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Diagnostics;
 using System.Globalization;
+using EQueue.Cli.Consuming;
 using EQueue.Cli.Forwarding;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;

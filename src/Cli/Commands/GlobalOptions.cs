@@ -99,7 +99,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
     /// <summary>A client of the servers that were named, with its log.</summary>
     /// <exception cref="UsageException">An address cannot be read.</exception>
     public EQueueClient CreateClient(ParseResult parsed, ILoggerFactory loggers) =>
-        CreateClient(parsed, Servers(parsed), ReadTls(parsed), loggers);
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), loggers, Remarks(parsed));
 
     /// <summary>A client of one of the servers that were named.</summary>
     public EQueueClient CreateClient(ParseResult parsed, string address) =>
