@@ -108,10 +108,20 @@ internal sealed partial class MemberSession
         }
 
         if (begun.Count > 0)
+            Log.QueuesGained(_terms.Logger, _terms.Group, begun.Count, Link.Address, NamesOf(begun));
+        if (begun.Count > 0)
             await TellAsync(_terms.Options.Assigned, begun).ConfigureAwait(false);
         foreach (var cursor in begun)
             _fetch.Add(cursor);
         _stream.Wake();
+    }
+
+    /// <summary>As people read them; the first of many.</summary>
+    private static string NamesOf(IReadOnlyCollection<QueueCursor> cursors)
+    {
+        const int Most = 20;
+        var names = string.Join(", ", cursors.Take(Most).Select(static cursor => $"{cursor.Topic}/{cursor.Number}"));
+        return cursors.Count > Most ? names + ", ..." : names;
     }
 
     private async ValueTask<QueueCursor> FindPlaceAsync(MemberQueue queue, long committed)

@@ -12,6 +12,7 @@ namespace EQueue.Client;
 internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)
 {
     private long _processed = start.Value;
+    private readonly long _start = start.Value;
     private long _committed = -1;
     private long _visibleEnd = -1;
     private long _grant = GroupGeneration.None.Value;
@@ -88,6 +89,9 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
         get => Volatile.Read(ref _committed);
         set => Volatile.Write(ref _committed, value);
     }
+
+    /// <summary>Whether messages were processed that would come again.</summary>
+    public bool HasUncommitted => !IsGivenUp && Processed > Math.Max(Committed, _start);
 
     /// <summary>The queue's end when last heard of; -1 before.</summary>
     public long VisibleEnd
