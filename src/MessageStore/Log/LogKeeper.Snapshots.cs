@@ -61,6 +61,8 @@ internal sealed partial class LogKeeper
         long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
         snapshot.WriteProducers(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         snapshot.WriteMachine(state.Machine.Capture());
+        snapshot.WriteTimeResets(state.TimeResets);
+        snapshot.WriteTrust(_log.ConfirmedMs, _log.Bound.Best);
         var end = new LogPosition(_log.Staged);
         if (!_log.TryMakeDurable(LogCleaner.DurableWait))
         {
