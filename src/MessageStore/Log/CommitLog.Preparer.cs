@@ -91,6 +91,7 @@ internal sealed partial class CommitLog
     {
         _preparerSignal.Wait(SpaceCheckInterval);
         CheckSpace();
+        CheckPlace();
         CheckClock();
         if (IsReadOnly)
         {
@@ -237,6 +238,23 @@ internal sealed partial class CommitLog
         return segment;
     }
 
+    /// <summary>Bytes written into a file without a name are acknowledged and lost: who removes or moves the data
+    /// directory under a running store ends it.</summary>
+    private void CheckPlace()
+    {
+        Segment writing = Volatile.Read(ref _writing);
+        if (Fault is null && writing.PreparedPath is null && !writing.IsSealed
+            && (!_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true }))
+        {
+            throw new DiskException(
+                DiskFault.NotFound,
+                writing.Path,
+                "stat",
+                "the file into which messages are written is gone: the data directory was removed or moved while the "
+                + "store was running");
+        }
+    }
+
     /// <summary>Takes a wrong time back. Without room the next look tries again.</summary>
     private void CheckClock()
     {
@@ -254,6 +272,7 @@ internal sealed partial class CommitLog
     {
         long free = _disk.FreeBytes(_directory);
         Volatile.Write(ref _freeBytes, free);
+        Bound.Note(free);
         // What was wanted may have been made needless by the file that was there.
         _isFileMissing &= IsFileWanted();
         if (_isFileMissing || free < _options.EffectiveReserveBytes)

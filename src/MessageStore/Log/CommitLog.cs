@@ -25,6 +25,7 @@ internal sealed partial class CommitLog : IDisposable
     private readonly IDisk _disk;
     private readonly ILogger _logger;
     private readonly WallClock _clock;
+    private readonly StallWatch _stalls;
     private readonly string _directory;
     private readonly LogState _state;
     private readonly Arena _arena;
@@ -62,6 +63,7 @@ internal sealed partial class CommitLog : IDisposable
         _state = state;
         _logger = logger;
         _clock = clock;
+        _stalls = new StallWatch(directory, time, logger);
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);
@@ -141,6 +143,9 @@ internal sealed partial class CommitLog : IDisposable
         Queues = _state.Queues.Count,
         FreeBytes = FreeBytes,
         IsReadOnly = IsReadOnly,
+        SegmentsLost = Segments.Count(segment => segment.IsLost),
+        OldestDiskCallMs = (long)_stalls.OldestAge.TotalMilliseconds,
+        IsStalled = _stalls.IsStalled,
     };
 
     /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be
@@ -249,6 +254,7 @@ internal sealed partial class CommitLog : IDisposable
             prepared.File.Dispose();
         }
         _stopping.Dispose();
+        _stalls.Dispose();
         if (Fault is null)
         {
             _completion.TrySetResult();
