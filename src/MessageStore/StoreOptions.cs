@@ -113,6 +113,13 @@ public sealed record StoreOptions
     /// </summary>
     public long NeededFreeBytes => EffectiveReserveBytes + SegmentSizeBytes;
 
+    /// <summary>The settings with the sizes that a store uses on the volume of the data directory: smaller segments and
+    /// a smaller reserve where there is little room.</summary>
+    /// <exception cref="StoreFitException">The volume, were it empty, is too small.</exception>
+    /// <exception cref="DiskException">The folder does not exist or cannot be read.</exception>
+    public StoreOptions FitToVolume() => VolumeFit.Fit(
+        this with { DataDirectory = Path.GetFullPath(DataDirectory) }, Disk ?? PortableDisk.ForThisSystem());
+
     /// <summary>The segment that the largest batch needs, in whole units of the smallest.</summary>
     internal long SegmentForBatch =>
         (MaxBatchBytes + BesideBatch + SmallestSegmentBytes - 1) / SmallestSegmentBytes * SmallestSegmentBytes;
