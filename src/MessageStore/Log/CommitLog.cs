@@ -24,7 +24,8 @@ internal sealed partial class CommitLog : IDisposable
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
     private readonly ILogger _logger;
-    private readonly TimeProvider _time;
+    private readonly WallClock _clock;
+    private readonly StallWatch _stalls;
     private readonly string _directory;
     private readonly LogState _state;
     private readonly ShortageWatch _shortage;
@@ -54,15 +55,17 @@ internal sealed partial class CommitLog : IDisposable
         RecoveredLog recovered,
         LogState state,
         ILogger logger,
-        TimeProvider time)
+        TimeProvider time,
+        WallClock clock)
     {
         _options = options;
         _disk = disk;
         _directory = directory;
         _state = state;
         _logger = logger;
-        _time = time;
         _shortage = new ShortageWatch(directory, logger);
+        _clock = clock;
+        _stalls = new StallWatch(directory, time, logger);
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);
@@ -79,6 +82,7 @@ internal sealed partial class CommitLog : IDisposable
             ? _segments[^1]
             : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
+        Bound = new LogBound(options, disk, directory, () => TotalBytes, recovered.BoundBytes);
         _cache = new CacheTrimmer(disk, time, options.PageCacheBytes, _active, recovered.EndPosition);
         _preparerDueAt = PrepareAt(_active);
     }
@@ -108,6 +112,15 @@ internal sealed partial class CommitLog : IDisposable
     /// <summary>The stored time of the newest entry; under the lock.</summary>
     public long LastStoredTimeMs => _lastStoredTimeMs;
 
+    /// <summary>The bytes that it may take.</summary>
+    public LogBound Bound { get; }
+
+    /// <summary>Bytes of all segments.</summary>
+    public long TotalBytes => Segments.Sum(segment => segment.FileBytes);
+
+    /// <inheritdoc cref="WallClock.ConfirmedMs"/>
+    public long ConfirmedMs => _clock.ConfirmedMs;
+
     public long Staged => Volatile.Read(ref _staged);
 
     /// <summary>Bytes of the batches of messages appended since the opening.</summary>
@@ -132,6 +145,9 @@ internal sealed partial class CommitLog : IDisposable
         Queues = _state.Queues.Count,
         FreeBytes = FreeBytes,
         IsReadOnly = IsReadOnly,
+        SegmentsLost = Segments.Count(segment => segment.IsLost),
+        OldestDiskCallMs = (long)_stalls.OldestAge.TotalMilliseconds,
+        IsStalled = _stalls.IsStalled,
     };
 
     /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be
@@ -240,6 +256,7 @@ internal sealed partial class CommitLog : IDisposable
             prepared.File.Dispose();
         }
         _stopping.Dispose();
+        _stalls.Dispose();
         if (Fault is null)
         {
             _completion.TrySetResult();
