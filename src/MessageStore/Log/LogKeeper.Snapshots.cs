@@ -61,6 +61,7 @@ internal sealed partial class LogKeeper
         long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
         snapshot.WriteProducers(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         snapshot.WriteMachine(state.Machine.Capture());
+        snapshot.WriteEpochs(_log.History);
         var end = new LogPosition(_log.Staged);
         if (!_log.TryMakeDurable(LogCleaner.DurableWait))
         {

@@ -6,6 +6,7 @@ namespace EQueue.MessageStore;
 internal sealed partial class Recovery
 {
     private bool _lostStateRecords;
+    private readonly EpochList _epochs = new();
     private int _snapshotEpoch;
 
     /// <summary>Loads the newest whole snapshot.</summary>
@@ -33,6 +34,7 @@ internal sealed partial class Recovery
                 try
                 {
                     _lastStoredTimeMs = snapshot.Load(_state);
+                    _epochs.Load(snapshot.LoadEpochs());
                 }
                 catch (InvalidDataException exception)
                 {
@@ -60,6 +62,7 @@ internal sealed partial class Recovery
     {
         EntryHeader header = scanner.Header;
         _lastStoredTimeMs = Math.Max(_lastStoredTimeMs, header.StoredTimeMs);
+        _epochs.Visit(header);
         if (!header.HasBatch)
             return;
 
