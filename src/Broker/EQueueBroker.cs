@@ -160,7 +160,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             var groups = new GroupTable(state, options.Limits, options.Groups, generations, store.StoreId);
             backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
-            await LoadAsync(catalogue, groups, backlogs, logger);
+            await LoadAsync(store, state, catalogue, groups, backlogs, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             quotas.Load();
             fetch = new FetchHandler(store, catalogue, counters, failures, quotas, options.Limits, time, logger);
@@ -175,6 +175,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
+                new HistoryHandler(store, catalogue),
                 new CommitHandler(store, state, catalogue, groups, heartbeats, backlogs, counters, failures),
                 heartbeats,
                 new GroupAdminHandler(
@@ -213,9 +214,15 @@ public sealed class EQueueBroker : IAsyncDisposable
     }
 
     private static async Task LoadAsync(
-        TopicCatalogue catalogue, GroupTable groups, BacklogTable backlogs, ILogger logger)
+        QueueStore store,
+        BrokerState state,
+        TopicCatalogue catalogue,
+        GroupTable groups,
+        BacklogTable backlogs,
+        ILogger logger)
     {
         catalogue.Load();
+        await GroupProgress.MendAsync(store, state, logger);
         int forgotten = groups.Load(catalogue);
         if (forgotten > 0)
             logger.OffsetsForgotten(forgotten);

@@ -37,6 +37,13 @@ internal static partial class Log
         3003, LogLevel.Information, "{Count} offsets of groups were forgotten: their queues do not exist any more")]
     public static partial void OffsetsForgotten(this ILogger logger, int count);
 
+    [LoggerMessage(
+        3200,
+        LogLevel.Warning,
+        "Group {Group} had committed up to {From} in queue {Queue}, which ends at {End}: damage took the messages before "
+        + "it. The group goes on at the end")]
+    public static partial void ProgressPutBack(this ILogger logger, string group, uint queue, long from, long end);
+
     [LoggerMessage(3010, LogLevel.Debug, "Connection {Connection} from {Peer} opened")]
     public static partial void ConnectionOpened(this ILogger logger, long connection, EndPoint peer);
 

@@ -128,6 +128,13 @@ internal static partial class Log
     public static partial void OffsetReset(ILogger logger, string topic, int queue, long offset, long next);
 
     [LoggerMessage(
+        5140,
+        LogLevel.Warning,
+        "{Topic}/{Queue} has another history than the one that was read up to {From} (a backup restored, or its end lost "
+        + "with the power): reading goes on at {To}, where they part.")]
+    public static partial void HistoryDiverged(ILogger logger, string topic, int queue, long from, long to);
+
+    [LoggerMessage(
         5032, LogLevel.Error, "Passed over {Offset} to {Next} of {Topic}/{Queue}, which are damaged: {Reason}.")]
     public static partial void DamageSkipped(
         ILogger logger, long offset, long next, string topic, int queue, string reason);

@@ -48,7 +48,10 @@ internal sealed class CommitHandler(
         Interlocked.Increment(ref counters.Commits);
         try
         {
-            if (!Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
+            ErrorCode history = HistoryHandler.TakeMark(store.History.Opening, header.Version, ref payload);
+            if (history == ErrorCode.DivergingEpoch)
+                throw new EQueueException(history, HistoryHandler.OtherOpening(store.History.Opening));
+            if (history != ErrorCode.None || !Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
                 throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a commit.");
             CheckCommit(request);
             await peer.BeginRequestAsync();

@@ -77,28 +77,14 @@ internal sealed partial class MemberSession
     /// <summary>Begins where the group has committed, or where the options say.</summary>
     private async ValueTask StartAsync(MemberQueue[] queues)
     {
-        FetchQueueKey[] keys = [.. queues.Select(static queue => queue.Key)];
-        Dictionary<FetchQueueKey, long> places = [];
-        if (_terms.KeepsProgress)
-        {
-            var answer = await Link.InvokeAsync(
-                new ReadOffsetsRequest(_terms.ProgressName, keys), _terms.Client.RequestTimeout, _closing.Token)
-                .ConfigureAwait(false);
-            places = answer.Offsets.ToDictionary(static one => one.Queue, static one => one.Next.Value);
-        }
-
-        List<(MemberQueue Queue, QueueCursor Cursor)> made = [];
-        foreach (var queue in queues)
-        {
-            var committed = places.GetValueOrDefault(queue.Key, -1);
-            made.Add((queue, await FindPlaceAsync(queue, committed).ConfigureAwait(false)));
-        }
-
+        var (made, history) = await _fetch.InOneHistoryAsync(() => FindPlacesAsync(queues), _closing.Token)
+            .ConfigureAwait(false);
         List<QueueCursor> begun = [];
         lock (_gate)
         {
             foreach (var (queue, cursor) in made)
             {
+                cursor.History = cursor.CommittedIn = history;
                 if (_isLeaving || !IsCurrent(queue) || queue.Place != MemberQueue.Stage.Starting)
                     continue;
                 queue.Begin(cursor);
@@ -116,6 +102,28 @@ internal sealed partial class MemberSession
         _stream.Wake();
     }
 
+    private async ValueTask<List<(MemberQueue Queue, QueueCursor Cursor)>> FindPlacesAsync(MemberQueue[] queues)
+    {
+        FetchQueueKey[] keys = [.. queues.Select(static queue => queue.Key)];
+        Dictionary<FetchQueueKey, long> places = [];
+        if (_terms.KeepsProgress)
+        {
+            var answer = await Link.InvokeAsync(
+                new ReadOffsetsRequest(_terms.ProgressName, keys), _terms.Client.RequestTimeout, _closing.Token)
+                .ConfigureAwait(false);
+            places = answer.Offsets.ToDictionary(static one => one.Queue, static one => one.Next.Value);
+        }
+
+        List<(MemberQueue Queue, QueueCursor Cursor)> made = [];
+        foreach (var queue in queues)
+        {
+            var committed = places.GetValueOrDefault(queue.Key, -1);
+            made.Add((queue, await FindPlaceAsync(queue, committed).ConfigureAwait(false)));
+        }
+
+        return made;
+    }
+
     /// <summary>As people read them; the first of many.</summary>
     private static string NamesOf(IReadOnlyCollection<QueueCursor> cursors)
     {
@@ -129,8 +137,8 @@ internal sealed partial class MemberSession
         var startAt = _terms.Options.StartAt;
         var start = committed >= 0
             ? new QueueOffset(committed)
-            : startAt.KnownOffset ?? await _fetch
-                .FindOffsetAsync(startAt.ToQuestion(queue.Key), _closing.Token).ConfigureAwait(false);
+            : startAt.KnownOffset ?? (await _fetch
+                .FindOffsetAsync(startAt.ToQuestion(queue.Key), _closing.Token).ConfigureAwait(false)).Offset;
         var cursor = new QueueCursor(queue.Topic, queue.Number, queue.Key, start)
         {
             Owner = this,
@@ -140,7 +148,7 @@ internal sealed partial class MemberSession
         if (_terms.Options.StopAtEnd)
         {
             var end = new OffsetQuestion(queue.Key, OffsetQuestion.End);
-            cursor.StopAt = (await _fetch.FindOffsetAsync(end, _closing.Token).ConfigureAwait(false)).Value;
+            cursor.StopAt = (await _fetch.FindOffsetAsync(end, _closing.Token).ConfigureAwait(false)).Offset.Value;
             cursor.VisibleEnd = cursor.StopAt;
         }
 

@@ -230,15 +230,15 @@ public sealed class QueueReader : IClosable, IDisposable
                 questions.Add(new OffsetQuestion(key, OffsetQuestion.End));
         }
 
-        var answers = questions.Count == 0
-            ? [] : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
+        var (answers, history) = questions.Count == 0
+            ? ([], null) : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
         var next = 0;
         var cursors = new QueueCursor[queues.Length];
         for (var i = 0; i < cursors.Length; i++)
         {
             var offset = position.KnownOffset ?? answers[next++];
             var key = new FetchQueueKey(queues[i].Log, queues[i].Id);
-            cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset);
+            cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset) { History = history };
             if (_options.StopAtEnd)
             {
                 cursors[i].StopAt = answers[next++].Value;

@@ -179,6 +179,23 @@ internal sealed partial class SealedIndex : IDisposable
         return high < 0 ? -1 : low;
     }
 
+    /// <summary>The last block whose first entry stands before a position of the log, or the first block; -1 without
+    /// entries.</summary>
+    public int FindBlockByPosition(in SealedQueue queue, long position)
+    {
+        int low = 0, high = queue.BlockCount - 1;
+        while (low < high)
+        {
+            int middle = (low + high + 1) >>> 1;
+            if (ReadBlockRow(queue, middle).FirstPosition < position)
+                low = middle;
+            else
+                high = middle - 1;
+        }
+
+        return high < 0 ? -1 : low;
+    }
+
     /// <summary>Reads the entries of a block.</summary>
     /// <param name="queue">A row of this index.</param>
     /// <param name="block">0 to <see cref="SealedQueue.BlockCount"/> - 1.</param>

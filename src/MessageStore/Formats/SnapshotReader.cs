@@ -66,6 +66,25 @@ internal sealed class SnapshotReader : IDisposable
             BinaryPrimitives.ReadInt64LittleEndian(bytes), BinaryPrimitives.ReadInt64LittleEndian(bytes[8..]));
     }
 
+    /// <summary>The epochs that the snapshot knows; none in one of an earlier build.</summary>
+    /// <exception cref="StoreFormatException">The section is not built as this version builds it.</exception>
+    public List<HistoryEpoch> LoadEpochs()
+    {
+        var epochs = new List<HistoryEpoch>();
+        if (!_file.TryFind(SnapshotWriter.EpochsSection, out FileSection section))
+            return epochs;
+        using var cursor = new SectionCursor(_file, section);
+        for (long i = 0; i < section.ItemCount; i++)
+        {
+            ReadOnlySpan<byte> row = Take(cursor, SnapshotWriter.EpochSize);
+            var mark = new HistoryMark(
+                BinaryPrimitives.ReadInt32LittleEndian(row), BinaryPrimitives.ReadUInt32LittleEndian(row[4..]));
+            epochs.Add(new HistoryEpoch(mark, BinaryPrimitives.ReadInt64LittleEndian(row[8..])));
+        }
+
+        return epochs;
+    }
+
     /// <inheritdoc/>
     public void Dispose() => _file.Dispose();
 

@@ -16,7 +16,7 @@ internal sealed partial class CommitLog
             {
                 return false;
             }
-            StageEpochStart(nowMs);
+            StageEpochStart(nowMs, History.Opening.Mark);
         }
         _writerSignal.Raise();
         return true;
@@ -53,6 +53,7 @@ internal sealed partial class CommitLog
         return true;
     }
 
+    /// <summary>Begins the epoch; the history is known from here on.</summary>
     private void StageEpochStart(AppendWaiter waiter)
     {
         lock (_lock)
@@ -61,31 +62,53 @@ internal sealed partial class CommitLog
             if (!FitsActive(EntryHeaderSize))
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
+                Roll(nowMs);
             }
-            long end = StageEpochStart(nowMs);
+            History = _epochs.Begin(Epoch, _staged, LastMessageEnd());
+            long end = StageEpochStart(nowMs, History.Opening.Mark);
             AddWaiter(Durability.Durable, waiter, end);
         }
         _writerSignal.Raise();
     }
 
-    private long StageEpochStart(long nowMs)
+    private long LastMessageEnd()
+    {
+        long end = 0;
+        foreach (Queue queue in _state.Queues.All)
+            end = Math.Max(end, queue.AppliedPosition);
+        return end;
+    }
+
+    private long StageEpochStart(long nowMs, uint mark)
     {
         if (!FitsActive(EntryHeaderSize))
         {
             Roll(nowMs);
         }
         Claim(EntryHeaderSize);
-        long end = StageMark(EntryKind.EpochStart, nowMs);
+        long end = StageMark(EntryKind.EpochStart, nowMs, mark);
         EndRequest();
         return end;
     }
 
     /// <summary>Stages an entry without a batch: a seal, an epoch start.</summary>
-    private long StageMark(EntryKind kind, long nowMs)
+    private long StageMark(EntryKind kind, long nowMs, uint mark = 0)
     {
         long position = _staged;
         Span<byte> entry = stackalloc byte[EntryHeaderSize];
-        WriteHeader(entry, QueueId.State, kind, EntryHeaderSize, 0, nowMs, default);
+        var header = new EntryHeader
+        {
+            Size = EntryHeaderSize,
+            Position = new LogPosition(position),
+            Queue = QueueId.State,
+            Epoch = Epoch,
+            StoredTimeMs = nowMs,
+            Kind = kind,
+            TagBits = 0,
+            DurableDistance = EntryHeader.DistanceOf(new LogPosition(position), new LogPosition(Durable)),
+            Mark = mark,
+        };
+        EntryHeader.Write(entry, header, _logSeed, default);
         _arena.Write(position, entry);
         _lastStoredTimeMs = nowMs;
         Volatile.Write(ref _staged, position + EntryHeaderSize);

@@ -31,6 +31,7 @@ internal sealed partial class CommitLog : IDisposable
     private readonly ShortageWatch _shortage;
     private readonly Arena _arena;
     private readonly uint _logSeed;
+    private readonly EpochList _epochs;
     private readonly long _maxUnseenBytes;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _stopping = new();
@@ -69,6 +70,7 @@ internal sealed partial class CommitLog : IDisposable
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);
+        _epochs = recovered.Epochs;
         _logSeed = EntryHeader.SeedOf(recovered.LogId);
         _arena = new Arena(options.TailMemoryBytes);
         // The rest of the ring always holds visible bytes for the readers of the tail.
@@ -92,6 +94,9 @@ internal sealed partial class CommitLog : IDisposable
     public Guid LogId { get; }
 
     public int Epoch { get; }
+
+    /// <summary>The epochs of the log, this opening's last; does not change once the log is started.</summary>
+    public LogHistory History { get; private set; } = LogHistory.None;
 
     /// <summary>Bytes that one request may stage: with it, half of the memory for staging is always enough.</summary>
     public int MaxRequestBytes => (int)(_maxUnseenBytes / 2) - Slack;

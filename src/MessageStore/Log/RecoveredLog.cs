@@ -31,6 +31,9 @@ internal sealed class RecoveredLog
     /// <summary>The highest epoch in the log; 0 in an empty one.</summary>
     public required int LastEpoch { get; init; }
 
+    /// <summary>The epochs in the log, as far as they are known.</summary>
+    public required EpochList Epochs { get; init; }
+
     /// <summary>The highest stored time in the log; 0 in an empty one.</summary>
     public required long LastStoredTimeMs { get; init; }
 

@@ -65,6 +65,21 @@ internal sealed class DiskReader(
         return work.Task;
     }
 
+    /// <inheritdoc cref="QueueStore.FindOffsetAtAsync"/>
+    public ValueTask<QueueOffset> FindOffsetAtAsync(QueueId id, long position, CancellationToken cancellationToken)
+    {
+        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        if (finder.FindInMemory(queue, position, out bool isSure) is var found && isSure)
+            return ValueTask.FromResult(new QueueOffset(Math.Max(found, queue.Start)));
+        var work = new Work<QueueOffset>(
+            () => new QueueOffset(
+                Math.Max(WithWholeIndexes(() => finder.FindPosition(queue, position)), queue.Start)),
+            cancellationToken)
+        { Position = 0 };
+        threads.Add(work);
+        return new ValueTask<QueueOffset>(work.Task);
+    }
+
     /// <inheritdoc cref="QueueStore.FindStoredTimeAsync"/>
     public ValueTask<long?> FindStoredTimeAsync(QueueId id, QueueOffset offset, CancellationToken cancellationToken)
     {

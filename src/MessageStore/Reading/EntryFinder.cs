@@ -57,6 +57,58 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.Start);
     }
 
+    /// <summary>The offset at which a queue goes on at a position of the log: of its first entry there or behind it,
+    /// else the next one it gives.</summary>
+    public long FindPosition(Queue queue, long position)
+    {
+        if (FindInMemory(queue, position, out bool isSure) is var found && isSure)
+            return found;
+        foreach (Segment segment in IndexedSegments())
+        {
+            if (segment.EndPosition <= position)
+                continue;
+            OpenSegment open = segments.Acquire(segment);
+            try
+            {
+                if (open.Index.TryFind(queue.Id, out SealedQueue row)
+                    && FindPositionInBlocks(open.Index, row, position) is { } offset)
+                {
+                    return offset;
+                }
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+        return found;
+    }
+
+    /// <summary>The same, as far as memory tells.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="position">The position.</param>
+    /// <param name="isSure">False when an entry that is sealed may come first.</param>
+    public long FindInMemory(Queue queue, long position, out bool isSure)
+    {
+        // Both ends at once: they are changed one after the other under the lock.
+        (long next, long end) = log.Locked(() => (queue.NextOffset, queue.AppliedPosition));
+        isSure = end <= position;
+        if (isSure)
+            return next;
+        long found = next;
+        for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
+        {
+            int index = run.CountBefore(position, run.Count);
+            if (index < run.Count)
+                found = run.FirstOffsetOf(index);
+            isSure = index > 0;
+            if (isSure)
+                return found;
+        }
+        isSure = !Array.Exists(log.Segments, segment => segment.HasIndex && segment.EndPosition > position);
+        return found;
+    }
+
     /// <summary>When the visible entry that holds an offset was stored; where there is none, the next one; null =
     /// nothing.</summary>
     public long? FindStoredTime(Queue queue, long offset, long visible)
@@ -206,6 +258,23 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
                 if (resets.Correct(entry.Position, entry.StoredTimeMs) >= storedTimeMs)
+                {
+                    return entry.FirstOffset;
+                }
+            }
+        }
+        return null;
+    }
+
+    private static long? FindPositionInBlocks(SealedIndex index, in SealedQueue row, long position)
+    {
+        var entries = new SealedEntry[SealedBlock.MaxEntries];
+        for (int block = Math.Max(0, index.FindBlockByPosition(row, position)); block < row.BlockCount; block++)
+        {
+            int count = index.ReadBlock(row, block, entries);
+            foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
+            {
+                if (entry.Position >= position)
                 {
                     return entry.FirstOffset;
                 }

@@ -46,6 +46,7 @@ internal sealed partial class Recovery
             Producers = _state.Producers,
             EndPosition = end,
             LastEpoch = Math.Max(walk.Epoch, _snapshotEpoch),
+            Epochs = _epochs,
             LastStoredTimeMs = _lastStoredTimeMs,
             ConfirmedMs = _confirmed.TimeMs,
             BoundBytes = _boundBytes,

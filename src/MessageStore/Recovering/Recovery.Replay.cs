@@ -7,6 +7,7 @@ internal sealed partial class Recovery
 {
     private readonly List<string> _lostStateRecords = [];
     private bool _isLostStateAccepted;
+    private readonly EpochList _epochs = new();
     private int _snapshotEpoch;
     private ConfirmedTime _confirmed;
     private long _boundBytes;
@@ -38,6 +39,7 @@ internal sealed partial class Recovery
                     _lastStoredTimeMs = snapshot.Load(_state);
                     (long confirmedMs, _boundBytes) = snapshot.LoadTrust();
                     _confirmed = new ConfirmedTime(confirmedMs, _lastStoredTimeMs);
+                    _epochs.Load(snapshot.LoadEpochs());
                 }
                 catch (InvalidDataException exception)
                 {
@@ -68,6 +70,7 @@ internal sealed partial class Recovery
         _lastStoredTimeMs = Math.Max(_lastStoredTimeMs, storedMs);
         if (header.Position.Value >= _replayFrom)
             _confirmed.Note(header.Kind, storedMs);
+        _epochs.Visit(header);
         if (!header.HasBatch)
             return;
 
