@@ -168,7 +168,7 @@ public sealed partial class RemotingServer
     private void Begin(Wire wire, EndPoint remote, TlsAcceptor? tls)
     {
         long id = Interlocked.Increment(ref _lastId);
-        var connection = new ServerConnection(id, wire, remote, tls, _options, _budget, _handler, _logger, _time);
+        var connection = new ServerConnection(id, wire, remote, tls, _options, _budget, _sendBudget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
         connection.Start(End);
@@ -185,7 +185,8 @@ public sealed partial class RemotingServer
         if (Interlocked.Exchange(ref _isWatching, 1) != 0) return;
         try
         {
-            foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch();
+            bool isPressed = _sendBudget.TakePressure();
+            foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch(isPressed);
         }
         finally
         {

@@ -19,6 +19,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly ConcurrentDictionary<long, ServerConnection> _connections = new();
     private readonly ReceiveBudget _budget;
+    private readonly SendBudget _sendBudget;
     private readonly TlsAcceptor? _tls;
     private readonly List<Socket> _listeners = [];
     private readonly List<UnixSocketFile> _socketFiles = [];
@@ -48,6 +49,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         options.Validate();
         _options = options;
         _budget = new ReceiveBudget(options.ReceiveMemoryBytes);
+        _sendBudget = new SendBudget(options.SendMemoryBytes);
         _handler = handler;
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Server");
         _time = timeProvider ?? TimeProvider.System;
@@ -63,6 +65,10 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
     /// <summary>Memory of receive blocks now, beyond the small one of each connection.</summary>
     public long ReceiveBytes => _budget.UsedBytes;
+
+    /// <summary>Memory of frames that peers have not taken, and of those being written, beyond a unit of each
+    /// connection.</summary>
+    public long SendBytes => _sendBudget.UsedBytes;
 
     /// <summary>Listens and begins to accept.</summary>
     /// <exception cref="SocketException">An address cannot be listened on (in use, not this machine's, no such

@@ -29,6 +29,7 @@ public sealed partial class ServerConnection
         TlsAcceptor? tls,
         RemotingServerOptions options,
         ReceiveBudget budget,
+        SendBudget sendBudget,
         IConnectionHandler handler,
         ILogger logger,
         TimeProvider time)
@@ -42,7 +43,9 @@ public sealed partial class ServerConnection
         _time = time;
         RemoteEndPoint = remote;
         Closed = _closed.Token;
-        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Gate());
+        SendBudget = sendBudget;
+        _sender = new FrameSender(
+            wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Gate(), sendBudget);
         _input = new WireReader(wire, options.ReceiveBufferBytes, budget, Closed);
         _reader = new FrameReader(_input, options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
@@ -53,6 +56,9 @@ public sealed partial class ServerConnection
 
     /// <summary>The peer's address.</summary>
     public EndPoint RemoteEndPoint { get; }
+
+    /// <summary>Bounds what all connections of the server have not taken.</summary>
+    public SendBudget SendBudget { get; }
 
     /// <summary>Whatever the handler wants to keep with the connection.</summary>
     public object? State { get; set; }
