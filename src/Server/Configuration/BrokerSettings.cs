@@ -1,42 +1,10 @@
 namespace EQueue.Server.Configuration;
 
-/// <summary>What the broker allows, makes topics of, keeps of groups and tells of itself.</summary>
+/// <summary>What the broker makes topics of, keeps of groups and tells of itself.</summary>
 internal static class BrokerSettings
 {
     public static Setting[] All { get; } =
     [
-        SettingKinds.Number("Limits:MaxMessageBytes",
-            "largest body; at most three eighths of the tail memory and less than a segment",
-            1 << 10, 256 << 20,
-            (options, value) => options.WithLimits(limits => limits with { MaxMessageBytes = (int)value }),
-            options => options.Broker.Limits.MaxMessageBytes),
-        SettingKinds.Number("Limits:MaxConnections",
-            "connections beyond are closed at once",
-            1, 1_000_000,
-            (options, value) => options.WithLimits(limits => limits with { MaxConnections = (int)value }),
-            options => options.Broker.Limits.MaxConnections),
-        SettingKinds.Number("Limits:MemoryBytes",
-            "answers that their readers have not taken yet",
-            16 << 20, long.MaxValue,
-            (options, value) => options.WithLimits(limits => limits with { MemoryBytes = value }),
-            options => options.Broker.Limits.MemoryBytes),
-        SettingKinds.Number("Limits:ReceiveBytes",
-            "requests that are being received, beside 4 KiB of each connection; beyond it large requests wait "
-            + "for their turn",
-            16 << 20, long.MaxValue,
-            (options, value) => options.WithLimits(limits => limits with { ReceiveBytes = value }),
-            options => options.Broker.Limits.ReceiveBytes),
-        SettingKinds.Number("Limits:ParkedBytes",
-            "batches that wait for room in the backlog of their topic",
-            1 << 20, long.MaxValue,
-            (options, value) => options.WithLimits(limits => limits with { ParkedBytes = value }),
-            options => options.Broker.Limits.ParkedBytes),
-        SettingKinds.Duration("Limits:MaxBacklogWait",
-            "longest time that one of them waits",
-            TimeSpan.FromMilliseconds(1), TimeSpan.FromDays(1),
-            (options, value) => options.WithLimits(limits => limits with { MaxBacklogWait = value }),
-            options => options.Broker.Limits.MaxBacklogWait),
-
         SettingKinds.Flag("Topics:AutoCreate",
             "whether sending to an unknown topic makes it",
             (options, on) => options.WithTopics(topics => topics with { AutoCreate = on }),
@@ -90,7 +58,11 @@ internal static class BrokerSettings
             + "summed",
             0, 10_000,
             (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
-            options => options.Broker.Telemetry.MaxSeries),
+            options => options.Broker.Telemetry.MaxSeries) with
+        {
+            Unit = "series",
+            AtLimit = "the rest is summed",
+        },
         new("Telemetry:OtlpEndpoint",
             "an OpenTelemetry collector that gets the metrics",
             $"{ServerOptions.NoOtlp}, or an http:// or https:// address",

@@ -15,4 +15,13 @@ internal sealed record Setting(
 {
     /// <summary>Whether a change in a file takes effect while the server runs.</summary>
     public bool IsReloadable { get; init; }
+
+    /// <summary>Of a limit: what it counts. Null = it is none.</summary>
+    public string? Unit { get; init; }
+
+    /// <summary>Of a limit: what happens at it.</summary>
+    public string AtLimit { get; init; } = "";
+
+    /// <summary>Whether its default is less where there is little memory.</summary>
+    public bool FollowsMemory { get; init; }
 }

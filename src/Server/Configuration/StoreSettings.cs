@@ -30,7 +30,11 @@ internal static class StoreSettings
             "memory that serves readers who keep up",
             32 << 10, 1 << 30,
             (options, value) => options.WithStore(store => store with { TailMemoryBytes = value }),
-            options => options.Broker.Store.TailMemoryBytes),
+            options => options.Broker.Store.TailMemoryBytes) with
+        {
+            Unit = "bytes",
+            AtLimit = "older messages are read from disk; senders wait while it is not written",
+        },
         SettingKinds.Number("Store:PageCacheBytes",
             "newest bytes of the log that stay in the system's page cache; readers further behind read from "
             + "disk",
@@ -42,7 +46,11 @@ internal static class StoreSettings
             + "the log",
             0, long.MaxValue,
             (options, value) => options.WithStore(store => store with { MaxLogBytes = value == 0 ? null : value }),
-            options => options.Broker.Store.MaxLogBytes ?? 0),
+            options => options.Broker.Store.MaxLogBytes ?? 0) with
+        {
+            Unit = "bytes",
+            AtLimit = "the oldest messages of all topics go",
+        },
         SettingKinds.Number("Store:ColdReadBytesPerSecond",
             "what all consumers that are far behind together read from disk while producers send, or twice what those "
             + "send if that is more; without a limit when none has sent for a second",
