@@ -102,7 +102,8 @@ public sealed class EQueueBroker : IAsyncDisposable
     public StatsResponse CollectStats() => new(_stats.Collect());
 
     /// <summary>Takes memory for a request that came by another way than a connection, such as HTTP; waits until there
-    /// is some (<see cref="LimitOptions.AdminBytes"/>). More than there is at all is given to one that is alone.</summary>
+    /// is some (<see cref="LimitOptions.AdminBytes"/>). More than there is at all is given to one that is
+    /// alone.</summary>
     /// <param name="bytes">What it may take, to be given back with <see cref="GiveAdminMemory"/>.</param>
     /// <param name="cancellationToken">Ends the wait; nothing is taken.</param>
     public ValueTask TakeAdminMemoryAsync(long bytes, CancellationToken cancellationToken) =>
@@ -142,10 +143,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        options = options with
-        {
-            Limits = MemoryPlan.Apply(options.Limits, options.Store, MemoryFacts.Read().UsableBytes),
-        };
+        options = options with { Limits = options.Limits.ForMemory(MemoryFacts.Read().UsableBytes, options.Store) };
         ILogger logger = loggers.CreateLogger("EQueue.Broker");
         var state = new BrokerState();
         QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
@@ -177,26 +175,17 @@ public sealed class EQueueBroker : IAsyncDisposable
             var stats = new StatsHandler(store, catalogue, groups, backlogs, ledger, counters, time);
             var progress = new ProgressWriter(store, heartbeats, backlogs);
             var remover = new GroupRemover(progress);
+            var commits = new CommitHandler(
+                store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures, time);
+            var admin = new GroupAdminHandler(
+                store, state, catalogue, groups, generations, heartbeats, progress, remover, rules, ledger.Requests,
+                time, logger);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
-                fetch,
-                new OffsetHandler(store, catalogue),
-                new CommitHandler(
-                    store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures, time),
-                heartbeats,
-                new GroupAdminHandler(
-                    store, state, catalogue, groups, generations, heartbeats, progress, remover, rules,
-                    ledger.Requests, time, logger),
-                stats,
-                new QuotaHandler(quotas),
-                quotas,
-                ledger,
-                counters,
-                failures,
-                options,
-                logger);
+                fetch, new OffsetHandler(store, catalogue), commits, heartbeats, admin, stats,
+                new QuotaHandler(quotas), quotas, ledger, counters, failures, options, logger);
             server = new RemotingServer(ToRemoting(options), dispatcher, loggers);
             ledger.Include(server);
             await server.StartAsync(cancellationToken);

@@ -21,6 +21,7 @@ public sealed record LimitOptions
     private readonly long? _fetchSessionBytes;
     private readonly long? _memberBytes;
     private readonly long? _adminBytes;
+    private readonly long? _producerBytes;
     private readonly long? _progressBytes;
 
     /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less.</summary>
@@ -160,6 +161,16 @@ public sealed record LimitOptions
         init => _memberBytes = value;
     }
 
+    /// <summary>
+    /// Memory for producers, each with the queues that it sends to, for duplicate detection; 64 KiB or more. Beyond it
+    /// a producer that begins in another queue begins anew, and the one that is silent for longest is forgotten.
+    /// </summary>
+    public long ProducerBytes
+    {
+        get => _producerBytes ?? 256L << 20;
+        init => _producerBytes = value;
+    }
+
     /// <summary>Memory for the subscriptions of one member; 4 KiB to 64 MiB. Beyond it the member gets LimitReached.
     /// </summary>
     public int MaxSubscriptionBytes { get; init; } = 1 << 20;
@@ -197,6 +208,7 @@ public sealed record LimitOptions
         RequestBytes = _requestBytes ?? Cut(RequestBytes, most[nameof(RequestBytes)]),
         FetchSessionBytes = _fetchSessionBytes ?? Cut(FetchSessionBytes, most[nameof(FetchSessionBytes)]),
         AdminBytes = _adminBytes ?? Cut(AdminBytes, most[nameof(AdminBytes)]),
+        ProducerBytes = _producerBytes ?? Cut(ProducerBytes, most[nameof(ProducerBytes)]),
         MemberBytes = _memberBytes ?? Cut(MemberBytes, most[nameof(MemberBytes)]),
         ProgressBytes = _progressBytes ?? Cut(ProgressBytes, most[nameof(ProgressBytes)]),
     };
@@ -210,6 +222,7 @@ public sealed record LimitOptions
         Range(RequestBytes, nameof(RequestBytes), 4 << 20, long.MaxValue);
         Range(AdminBytes, nameof(AdminBytes), 4 << 20, long.MaxValue);
         Range(FetchSessionBytes, nameof(FetchSessionBytes), 1 << 20, long.MaxValue);
+        Range(ProducerBytes, nameof(ProducerBytes), 64 << 10, long.MaxValue);
         Range(MemberBytes, nameof(MemberBytes), 1 << 20, long.MaxValue);
         Range(MaxSubscriptionBytes, nameof(MaxSubscriptionBytes), 4 << 10, 64 << 20);
         Range(ProgressBytes, nameof(ProgressBytes), 1 << 20, long.MaxValue);

@@ -70,6 +70,11 @@ public sealed record StoreOptions
     /// more.</summary>
     public int MaxProducers { get; init; } = 100_000;
 
+    /// <summary>Memory for the producers that are remembered, each with the queues it sends to; 64 KiB or more. Beyond
+    /// it a producer that begins in another queue gets UnknownProducer, and one that begins anew has the longest silent
+    /// forgotten.</summary>
+    public long MaxProducerBytes { get; init; } = 256L << 20;
+
     /// <summary>Queues that may exist at once; 1 or more.</summary>
     public int MaxQueues { get; init; } = 1_000_000;
 
@@ -150,6 +155,7 @@ public sealed record StoreOptions
         {
             Require(MemoryFull == MemoryFull.Reject, nameof(MemoryFull), "Reject without a MemoryDisk", MemoryFull);
         }
+        Require(MaxProducerBytes >= 64 << 10, nameof(MaxProducerBytes), "64 KiB or more", MaxProducerBytes);
         Require(MaxProducers >= 1, nameof(MaxProducers), "1 or more", MaxProducers);
         Require(MaxQueues >= 1, nameof(MaxQueues), "1 or more", MaxQueues);
         Require(

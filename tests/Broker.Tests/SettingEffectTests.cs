@@ -34,6 +34,28 @@ public sealed class SettingEffectTests
     }
 
     [Fact]
+    [EffectOf("Limits:ProducerBytes")]
+    public async Task GivenTheMemoryOfProducers_WhenOneSendsToManyQueues_ThenItBeginsAnewBeyond()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { ProducerBytes = 64 << 10 } });
+        await using TestPeer peer = await broker.ConnectAsync();
+        TopicDescription topic = await peer.CreateTopicAsync("orders", 100);
+        ProducerSession producer =
+            (await peer.InvokeAsync(new InitProducerRequest(null, ProducerSession.None))).Session;
+        ProduceResult[] results = await peer.ProduceAsync(
+            Durability.Policy,
+            [.. topic.Queues.Take(70).Select(queue => (queue.Id, Messages.Batch(producer, 0, "a")))]);
+        Assert.All(results, result => Assert.Equal(ErrorCode.None, result.Error));
+        results = await peer.ProduceAsync(
+            Durability.Policy,
+            [.. topic.Queues.Skip(70).Select(queue => (queue.Id, Messages.Batch(producer, 0, "a")))]);
+        Assert.Equal(ErrorCode.UnknownProducer, results[^1].Error);
+        Assert.InRange(await peer.FigureAsync("memory.usedBytes{producers}"), 60_000, 66_000);
+    }
+
+    [Fact]
     [EffectOf("Limits:AdminBytes")]
     public async Task GivenTheMemoryOfTheAdminPort_WhenItIsTaken_ThenTheNextWaitsAndTheLargestIsAlone()
     {

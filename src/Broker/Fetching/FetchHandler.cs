@@ -152,7 +152,8 @@ internal sealed partial class FetchHandler : IDisposable
         uint id = ++peer.LastFetchSessionId;
         if (id == 0)
             id = ++peer.LastFetchSessionId;
-        if (!TryTake(peer, FetchSession.OwnBytes) && !(EndRestingSession(peer) && TryTake(peer, FetchSession.OwnBytes)))
+        if (!TryTake(peer, FetchSession.OwnBytes)
+            && !(EndRestingSession(peer) && TryTake(peer, FetchSession.OwnBytes)))
         {
             EQueueException full = _memory.Full("A fetch session cannot be opened");
             peer.Refuse(header, full.Code, full.Message, full.RetryAfter);
@@ -236,7 +237,8 @@ internal sealed partial class FetchHandler : IDisposable
         FetchSession? longest = null;
         foreach (FetchSession session in peer.FetchSessions.Values)
         {
-            if (session != except && session.Phase == FetchPhase.Idle && (longest is null || session.LastUsed < longest.LastUsed))
+            if (session != except && session.Phase == FetchPhase.Idle
+                && (longest is null || session.LastUsed < longest.LastUsed))
                 longest = session;
         }
 

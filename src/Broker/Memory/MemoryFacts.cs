@@ -9,7 +9,8 @@ namespace EQueue.Broker;
 /// </param>
 internal readonly record struct MemoryFacts(long MachineBytes, long? ContainerBytes, long HeapBytes)
 {
-    /// <summary>Of a container or a machine, so much may be heap; the rest is for code, stacks and the system.</summary>
+    /// <summary>Of a container or a machine, so much may be heap; the rest is for code, stacks and the
+    /// system.</summary>
     private const double HeapPart = 0.75;
 
     /// <summary>What the heap may grow to.</summary>
@@ -29,9 +30,8 @@ internal readonly record struct MemoryFacts(long MachineBytes, long? ContainerBy
         const string Field = "MemTotal:";
         string? line = ReadLines(Path.Combine(root, "proc/meminfo"))
             .FirstOrDefault(one => one.StartsWith(Field, StringComparison.Ordinal));
-        return long.TryParse(line?[Field.Length..].Replace("kB", "", StringComparison.Ordinal).Trim(), out long kilobytes)
-            ? kilobytes << 10
-            : null;
+        string? text = line?[Field.Length..].Replace("kB", "", StringComparison.Ordinal).Trim();
+        return long.TryParse(text, out long kilobytes) ? kilobytes << 10 : null;
     }
 
     /// <summary>The least memory.max of the process's group and those above it (cgroup v2).</summary>

@@ -26,6 +26,8 @@ internal sealed class MemoryLedger
         Members = new MemoryPool("members", "Limits:MemberBytes", limits.MemberBytes);
         Progress = new MemoryPool(
             "progress", "Limits:ProgressBytes", limits.ProgressBytes, () => state.ProgressUse.Bytes);
+        Producers = new MemoryPool(
+            "producers", "Limits:ProducerBytes", limits.ProducerBytes, () => store.ProducerBytes);
         Tail = new MemoryPool(
             "tail", "Store:TailMemoryBytes", store.TailMemoryBytes, () => store.TailMemoryBytes);
     }
@@ -54,11 +56,14 @@ internal sealed class MemoryLedger
     /// <summary>What groups have committed, with its metadata. It outlives the process.</summary>
     public MemoryPool Progress { get; }
 
+    /// <summary>Producers, with what they sent last to each queue. It outlives the process.</summary>
+    public MemoryPool Producers { get; }
+
     /// <summary>The newest messages.</summary>
     public MemoryPool Tail { get; }
 
     public IReadOnlyList<MemoryPool> Pools =>
-        [Receive, Send, Parked, Requests, Admin, Sessions, Members, Progress, Tail];
+        [Receive, Send, Parked, Requests, Admin, Sessions, Members, Progress, Producers, Tail];
 
     /// <summary>Names what counts for itself.</summary>
     public void Include(BacklogTable backlogs) => _backlogs = backlogs;

@@ -2,7 +2,7 @@ using EQueue.MessageStore;
 
 namespace EQueue.Broker;
 
-/// <summary>Divides the memory that the process may use: the defaults of limits are at most their share of it.</summary>
+/// <summary>Divides the memory that the process may use: defaults of limits are at most their share of it.</summary>
 /// <remarks>
 /// What is left when the process itself and the store have theirs is divided by the table; a quarter of it stays free,
 /// for the garbage collector and for arrays that are larger than what is in them. A limit that is set is left as it is.
@@ -27,16 +27,17 @@ internal static class MemoryPlan
     /// <summary>Each limit's share in per cent, and what one of what it counts takes in bytes.</summary>
     internal static readonly IReadOnlyList<MemoryShare> Shares =
     [
-        new(nameof(LimitOptions.ReceiveBytes), 15, 1),
+        new(nameof(LimitOptions.ReceiveBytes), 13, 1),
         new(nameof(LimitOptions.MemoryBytes), 12, 1),
         new(nameof(LimitOptions.RequestBytes), 8, 1),
-        new(nameof(LimitOptions.MaxConnections), 7, ConnectionBytes),
+        new(nameof(LimitOptions.MaxConnections), 6, ConnectionBytes),
         new(nameof(LimitOptions.AdminBytes), 6, 1),
         new(nameof(LimitOptions.ParkedBytes), 5, 1),
         new(nameof(LimitOptions.MaxQueues), 6, QueueBytes),
         new(nameof(LimitOptions.MaxTopics), 2, TopicBytes),
-        new(nameof(LimitOptions.ProgressBytes), 6, 1),
+        new(nameof(LimitOptions.ProgressBytes), 5, 1),
         new(nameof(LimitOptions.FetchSessionBytes), 4, 1),
+        new(nameof(LimitOptions.ProducerBytes), 4, 1),
         new(nameof(LimitOptions.MemberBytes), 4, 1),
     ];
 

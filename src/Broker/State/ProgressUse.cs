@@ -33,7 +33,8 @@ internal sealed class ProgressUse
     }
 
     /// <summary>Of one group, all instances of it included.</summary>
-    public long BytesOf(string group) => _groups.TryGetValue(group, out GroupUse? use) ? Volatile.Read(ref use.Bytes) : 0;
+    public long BytesOf(string group) =>
+        _groups.TryGetValue(group, out GroupUse? use) ? Volatile.Read(ref use.Bytes) : 0;
 
     /// <summary>The key with a name that all offsets of the group share.</summary>
     public GroupOffsetKey Share(in GroupOffsetKey key) =>

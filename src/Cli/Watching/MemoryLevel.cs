@@ -26,6 +26,7 @@ internal sealed record MemoryLevel(string Pool, long UsedBytes, long MaxBytes)
         .. levels.Where(static level => level.Pool != "tail")
             .GroupBy(static level => level.Pool, StringComparer.Ordinal)
             .Select(static pool => pool.MaxBy(static level => level.Percent)!)
-            .OrderByDescending(static level => level.Percent).ThenBy(static level => level.Pool, StringComparer.Ordinal),
+            .OrderByDescending(static level => level.Percent)
+            .ThenBy(static level => level.Pool, StringComparer.Ordinal),
     ];
 }

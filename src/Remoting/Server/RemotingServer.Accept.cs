@@ -168,7 +168,8 @@ public sealed partial class RemotingServer
     private void Begin(Wire wire, EndPoint remote, TlsAcceptor? tls)
     {
         long id = Interlocked.Increment(ref _lastId);
-        var connection = new ServerConnection(id, wire, remote, tls, _options, _budget, _sendBudget, _handler, _logger, _time);
+        var connection = new ServerConnection(
+            id, wire, remote, tls, _options, _budget, _sendBudget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
         connection.Start(End);

@@ -40,8 +40,8 @@ public sealed record RemotingServerOptions
     /// connections are read in small pieces, and frames that do not fit into one wait for their turn.</summary>
     public long ReceiveMemoryBytes { get; init; } = 1L << 30;
 
-    /// <summary>Memory of frames that peers have not taken, beyond 16 KiB of each connection, 1 MiB or more. While it is
-    /// spent, connections with more than that are not read on, and a peer that takes nothing for a second is closed.
+    /// <summary>Memory of frames that peers have not taken, beyond 16 KiB of each connection, 1 MiB or more. While it
+    /// is spent, connections with more than that are not read on, and a peer that takes nothing for a second is closed.
     /// </summary>
     public long SendMemoryBytes { get; init; } = 512L << 20;
 

@@ -45,12 +45,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
     /// <param name="budget">Bounds what all senders of a server have queued; null = nothing does.</param>
     public FrameSender(
-        Wire wire,
-        int maxQueuedBytes,
-        TimeProvider time,
-        Action<Exception> onFailed,
-        bool callersHelp,
-        Gate gate,
+        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Gate gate,
         SendBudget? budget = null)
     {
         _account = new SendAccount(budget);
@@ -66,8 +61,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public long QueuedBytes => Volatile.Read(ref _queuedBytes) + Volatile.Read(ref _heldBytes);
 
     /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
-    public bool IsWritable =>
-        QueuedBytes < SendBudget.UnitBytes || QueuedBytes <= AllowedBytes || Volatile.Read(ref _isClosed);
+    public bool IsWritable => QueuedBytes <= AllowedBytes || Volatile.Read(ref _isClosed);
 
     /// <summary>The same for calls, of which there are so many at most as wait for answers at a time: they may fill
     /// twice as much, so that they neither wait as soon as they are many nor behind requests that nothing else

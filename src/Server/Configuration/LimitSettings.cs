@@ -99,6 +99,17 @@ internal static class LimitSettings
                 + "is read",
             FollowsMemory = true,
         },
+        SettingKinds.Number("Limits:ProducerBytes",
+            "producers with the queues that they send to, for duplicate detection; kept over restarts",
+            64 << 10, long.MaxValue,
+            (options, value) => options.WithLimits(limits => limits with { ProducerBytes = value }),
+            options => options.Broker.Limits.ProducerBytes) with
+        {
+            Unit = "bytes",
+            AtLimit = "a producer that begins in another queue begins anew, and the one that is silent for longest is "
+                + "forgotten",
+            FollowsMemory = true,
+        },
         SettingKinds.Number("Limits:MaxSubscriptionBytes",
             "subscriptions of one member",
             4 << 10, 64 << 20,
@@ -205,7 +216,8 @@ internal static class LimitSettings
         SettingKinds.Number("Limits:MaxFetchSessionsPerConnection",
             "fetch sessions of one connection",
             1, 1_000,
-            (options, value) => options.WithLimits(limits => limits with { MaxFetchSessionsPerConnection = (int)value }),
+            (options, value) => options.WithLimits(
+                limits => limits with { MaxFetchSessionsPerConnection = (int)value }),
             options => options.Broker.Limits.MaxFetchSessionsPerConnection) with
         {
             Unit = "sessions",

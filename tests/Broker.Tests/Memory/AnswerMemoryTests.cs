@@ -45,7 +45,7 @@ public sealed class AnswerMemoryTests
     [Fact]
     public async Task GivenManyWhoTakeNoAnswers_WhenTheMemoryForAllIsSpent_ThenOthersAreRefusedUntilTheyAreCut()
     {
-        const int Peers = 24;
+        const int Peers = 6;
         BrokerOptions options = TestBroker.SmallOptions();
         await using TestBroker broker = await TestBroker.StartAsync(
             options with { Limits = options.Limits with { MemoryBytes = Bound } });
@@ -58,7 +58,7 @@ public sealed class AnswerMemoryTests
         long most = 0;
         try
         {
-            // Answers of 440 KB, 100 for each: a gigabyte for what is sent in 70 KB.
+            // Answers of 440 KB, 100 for each: 260 MB for what is sent in 20 KB.
             for (int i = 0; i < Peers; i++)
             {
                 RawConnection raw = await RawConnection.ConnectAsync(broker.EndPoint);

@@ -18,28 +18,28 @@ internal sealed class BoundCases(BoundPlant plant)
     {
         [Opcode.Hello] = () => Many(4, new HelloRequest { ClientName = "again", ClientVersion = Text, Mechanism = Text }),
         [Opcode.CreateTopic] = () => [Of(new CreateTopicRequest($"made{Next()}", Queues(1_000)))],
-        [Opcode.AlterTopic] = () => Many(20, new AlterTopicRequest(BoundPlant.Wide, Queues(BoundPlant.WideQueues))),
+        [Opcode.AlterTopic] = () => Many(2, new AlterTopicRequest(BoundPlant.Wide, Queues(BoundPlant.WideQueues))),
         [Opcode.AlterQueues] = () => Many(
-            20, new AlterQueuesRequest(BoundPlant.Wide, null, QueueState.Readable, QueueState.Readable)),
-        [Opcode.DeleteTopic] = () => Many(50, new DeleteTopicRequest($"made{Next() - 20}")),
-        [Opcode.ListTopics] = () => Many(100, new ListTopicsRequest(null, int.MaxValue)),
-        [Opcode.DescribeTopic] = () => Many(100, new DescribeTopicRequest(BoundPlant.Wide)),
+            2, new AlterQueuesRequest(BoundPlant.Wide, null, QueueState.Readable, QueueState.Readable)),
+        [Opcode.DeleteTopic] = () => Many(4, new DeleteTopicRequest($"made{Next() - 20}")),
+        [Opcode.ListTopics] = () => Many(8, new ListTopicsRequest(null, int.MaxValue)),
+        [Opcode.DescribeTopic] = () => Many(8, new DescribeTopicRequest(BoundPlant.Wide)),
         [Opcode.Route] = () =>
         [
-            .. Many(20, new RouteRequest([BoundPlant.Wide], AutoCreate: true)),
-            .. Many(4, new RouteRequest([.. Enumerable.Repeat(BoundPlant.Wide, 1_000)], AutoCreate: false)),
+            .. Many(8, new RouteRequest([BoundPlant.Wide], AutoCreate: true)),
+            .. Many(2, new RouteRequest([.. Enumerable.Repeat(BoundPlant.Wide, 1_000)], AutoCreate: false)),
             Of(new RouteRequest([.. Enumerable.Range(0, 900).Select(i => $"auto{i}")], AutoCreate: true)),
         ],
-        [Opcode.InitProducer] = () => Many(50, new InitProducerRequest(null, ProducerSession.None)),
+        [Opcode.InitProducer] = () => Many(8, new InitProducerRequest(null, ProducerSession.None)),
         [Opcode.Produce] = () => [plant.Parked, plant.Parked, plant.ManyBatches, plant.ManyBatches],
         [Opcode.Fetch] = () =>
         [
             .. Enumerable.Repeat(plant.FetchLarge, 16),
             .. Enumerable.Repeat(plant.FetchWide, 16),
         ],
-        [Opcode.FindOffsets] = () => Many(10, new FindOffsetsRequest(
+        [Opcode.FindOffsets] = () => Many(4, new FindOffsetsRequest(
             [.. plant.WideKeys.Select(queue => new OffsetQuestion(queue, OffsetQuestion.End))])),
-        [Opcode.FindByKey] = () => Many(20, new FindByKeyRequest
+        [Opcode.FindByKey] = () => Many(4, new FindByKeyRequest
         {
             Queue = plant.LargeKey, Key = "key"u8.ToArray(), To = FindByKeyRequest.VisibleEnd, MaxCount = 1,
         }),
@@ -49,9 +49,9 @@ internal sealed class BoundCases(BoundPlant plant)
         ],
         [Opcode.ReadOffsets] = () =>
         [
-            .. Many(20, new ReadOffsetsRequest(BoundPlant.Group, null)),
-            .. Many(4, new ReadOffsetsRequest(BoundPlant.Group, plant.WideKeys)),
-            .. Many(4, new ReadOffsetsRequest(BoundPlant.Group, [.. Enumerable.Repeat(plant.LargeKey, 200_000)])),
+            .. Many(4, new ReadOffsetsRequest(BoundPlant.Group, null)),
+            .. Many(2, new ReadOffsetsRequest(BoundPlant.Group, plant.WideKeys)),
+            .. Many(1, new ReadOffsetsRequest(BoundPlant.Group, [.. Enumerable.Repeat(plant.LargeKey, 200_000)])),
         ],
         [Opcode.GroupHeartbeat] = () =>
         [
@@ -59,16 +59,16 @@ internal sealed class BoundCases(BoundPlant plant)
             Of(Join($"tags{Next()}", [.. Enumerable.Range(0, 60).Select(i => new TopicSubscription($"t{i}", Tags))])),
             Of(Join("tags", [.. Enumerable.Range(0, 1_000).Select(i => new TopicSubscription($"t{i}", Tags[..4]))])),
         ],
-        [Opcode.GroupLeave] = () => Many(50, new GroupLeaveRequest("tags", Guid.NewGuid(), Stays: true)),
-        [Opcode.ListGroups] = () => Many(50, new ListGroupsRequest(null, int.MaxValue)),
-        [Opcode.DescribeGroup] = () => Many(20, new DescribeGroupRequest(BoundPlant.Group, null, WithAges: true)),
+        [Opcode.GroupLeave] = () => Many(8, new GroupLeaveRequest("tags", Guid.NewGuid(), Stays: true)),
+        [Opcode.ListGroups] = () => Many(4, new ListGroupsRequest(null, int.MaxValue)),
+        [Opcode.DescribeGroup] = () => Many(4, new DescribeGroupRequest(BoundPlant.Group, null, WithAges: true)),
         [Opcode.ResetOffsets] = () =>
             [Of(new ResetOffsetsRequest { Group = $"reset{Next()}", Topic = BoundPlant.Wide, To = ResetTarget.End })],
-        [Opcode.DeleteGroup] = () => Many(20, new DeleteGroupRequest($"stranger{Next() - 400}", null)),
-        [Opcode.Stats] = () => Many(200, new StatsRequest()),
+        [Opcode.DeleteGroup] = () => Many(4, new DeleteGroupRequest($"stranger{Next() - 400}", null)),
+        [Opcode.Stats] = () => Many(32, new StatsRequest()),
         [Opcode.SetQuota] = () =>
             Many(1, new SetQuotaRequest(new Quota(QuotaKind.Client, $"{Next()}".PadLeft(249, 'c'), 1L << 40, 0, 0))),
-        [Opcode.ListQuotas] = () => Many(200, new ListQuotasRequest()),
+        [Opcode.ListQuotas] = () => Many(16, new ListQuotasRequest()),
     };
 
     /// <summary>A frame with a request.</summary>
