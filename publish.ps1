@@ -1,4 +1,4 @@
-# Makes self-contained archives of the server, which need no .NET: ./publish.ps1 [RID]..., linux-x64 and win-x64 unless named.
+# Makes self-contained archives of equeue-server and equeue, which need no .NET: ./publish.ps1 [RID]..., linux-x64 and win-x64 unless named.
 # They are left in artifacts/archives: equeue-server-VERSION-RID.zip, .tar.gz for the others.
 $ErrorActionPreference = 'Stop'
 $root = $PSScriptRoot
@@ -12,11 +12,22 @@ foreach ($rid in $rids) {
     $name = "equeue-server-$version-$rid"
     $folder = Join-Path $archives $name
     if (Test-Path $folder) { Remove-Item $folder -Recurse -Force }
-    # Folders of their own: the work tree's builds stay as they are.
-    dotnet publish $server --configuration Release --runtime $rid --self-contained `
-        --artifacts-path (Join-Path $root 'artifacts/publish') --output $folder `
-        -p:EmbedAllSources=false -p:GenerateDocumentationFile=false -p:RunAnalyzers=false --verbosity quiet -nologo | Out-Host
-    if ($LASTEXITCODE -ne 0) { throw "$rid could not be published; are its runtime packs to be had?" }
+    # Folders of their own: the work tree's builds stay as they are. Both programs share one folder and one runtime; the
+    # server, whose runtime is the larger one, comes last.
+    foreach ($project in 'Cli', 'Server') {
+        Write-Host "publish.ps1: ${rid}: $project"
+        dotnet publish (Join-Path $root "src/$project") --configuration Release --runtime $rid --self-contained `
+            --artifacts-path (Join-Path $root 'artifacts/publish') --output $folder `
+            -p:EmbedAllSources=false -p:GenerateDocumentationFile=false -p:RunAnalyzers=false --verbosity quiet -nologo | Out-Host
+        if ($LASTEXITCODE -ne 0) { throw "$rid could not be published; are its runtime packs to be had?" }
+    }
+    if ($rid -like 'win-*') {
+        Set-Content (Join-Path $folder 'equeue.cmd') '@"%~dp0EQueue.Cli.exe" %*'
+        Set-Content (Join-Path $folder 'equeue-server.cmd') '@"%~dp0EQueue.Server.exe" %*'
+    } else {
+        New-Item -ItemType SymbolicLink (Join-Path $folder 'equeue') -Target 'EQueue.Cli' | Out-Null
+        New-Item -ItemType SymbolicLink (Join-Path $folder 'equeue-server') -Target 'EQueue.Server' | Out-Null
+    }
     Copy-Item (Join-Path $root 'LICENSE'), (Join-Path $root 'README.md') $folder
     if ($rid -like 'win-*') {
         $archive = "$name.zip"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes self-contained archives of the server, which need no .NET: ./publish.sh [RID]..., linux-x64 and win-x64 unless named.
+# Makes self-contained archives of equeue-server and equeue, which need no .NET: ./publish.sh [RID]..., linux-x64 and win-x64 unless named.
 # They are left in artifacts/archives: equeue-server-VERSION-RID.tar.gz, .zip for Windows.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -15,11 +15,23 @@ mkdir -p "$archives"
 for rid in "$@"; do
     name="equeue-server-$version-$rid"
     rm -rf "${archives:?}/$name"
-    # Folders of their own: the work tree's builds stay as they are.
-    dotnet publish "$root/src/Server" --configuration Release --runtime "$rid" --self-contained \
-        --artifacts-path "$root/artifacts/publish" --output "$archives/$name" \
-        -p:EmbedAllSources=false -p:GenerateDocumentationFile=false -p:RunAnalyzers=false \
-        --verbosity quiet -nologo >&2 || die "$rid could not be published; are its runtime packs to be had?"
+    # Folders of their own: the work tree's builds stay as they are. Both programs share one folder and one runtime; the
+    # server, whose runtime is the larger one, comes last.
+    for project in Cli Server; do
+        echo "publish.sh: $rid: $project" >&2
+        dotnet publish "$root/src/$project" --configuration Release --runtime "$rid" --self-contained \
+            --artifacts-path "$root/artifacts/publish" --output "$archives/$name" \
+            -p:EmbedAllSources=false -p:GenerateDocumentationFile=false -p:RunAnalyzers=false \
+            --verbosity quiet -nologo >&2 || die "$rid could not be published; are its runtime packs to be had?"
+    done
+    case "$rid" in
+        win-*)
+            printf '@"%%~dp0EQueue.Cli.exe" %%*\r\n' > "$archives/$name/equeue.cmd"
+            printf '@"%%~dp0EQueue.Server.exe" %%*\r\n' > "$archives/$name/equeue-server.cmd" ;;
+        *)
+            ln -s EQueue.Cli "$archives/$name/equeue"
+            ln -s EQueue.Server "$archives/$name/equeue-server" ;;
+    esac
     cp "$root/LICENSE" "$root/README.md" "$archives/$name/"
     case "$rid" in
         win-*)

@@ -112,6 +112,10 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <summary>Gives back what <see cref="TakeAdminMemoryAsync"/> took.</summary>
     public void GiveAdminMemory(long bytes) => _ledger.Admin.Give(bytes);
 
+    /// <summary>Whether messages are refused at the moment because the volume is full, or nearly; readers are
+    /// served. The broker looks anew every second.</summary>
+    public bool IsReadOnly => _store.Figures.IsReadOnly;
+
     /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>
     /// <param name="topics">How often retention runs is not taken up.</param>
     /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>

@@ -11,8 +11,8 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
 
     private const uint SmallestFrameBytes = 64 << 10;
 
-    private static readonly string SoftwareVersion =
-        "EQueue.Broker/" + (typeof(HelloHandler).Assembly.GetName().Version?.ToString(3) ?? "0");
+    private static readonly string BrokerVersion =
+        "EQueue.Broker/" + SoftwareVersion.Of(typeof(HelloHandler).Assembly);
 
     public ValueTask<HelloResponse> HandleAsync(
         BrokerConnection peer, HelloRequest request, CancellationToken cancellationToken)
@@ -52,7 +52,7 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
             StoreId = store.StoreId,
             BrokerId = store.StoreId,
             Incarnation = (ulong)store.Epoch,
-            BrokerVersion = SoftwareVersion,
+            BrokerVersion = BrokerVersion,
             MaxFrameBytes = (uint)Math.Min(options.MaxFrameBytes, store.MaxRequestBytes),
             MaxMessageBytes = (uint)options.Limits.MaxMessageBytes,
             MaxBatchBytes = (uint)options.Store.MaxBatchBytes,

@@ -1,6 +1,7 @@
 using System.CommandLine;
-using System.CommandLine.Parsing;
+using System.CommandLine.Help;
 using EQueue.Cli.Commands;
+using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 
 namespace EQueue.Cli;
@@ -9,27 +10,36 @@ namespace EQueue.Cli;
 internal static class CliProgram
 {
     public static async Task<int> RunAsync(
-        string[] arguments, CliStreams streams, CancellationToken cancellationToken)
+        string[] arguments, CliStreams ends, CancellationToken cancellationToken)
     {
+        CliStreams streams = ends.Guard();
         var configuration = new ParserConfiguration
         {
             // A body may begin with @ or be -abc: it is never a file of arguments or a bundle of flags.
             ResponseFileTokenReplacer = null,
             EnablePosixBundling = false,
         };
-        ParseResult parsed = CreateRoot(streams, configuration).Parse(arguments, configuration);
+        RootCommand root = CreateRoot(streams, configuration);
+        ParseResult parsed = root.Parse(arguments, configuration);
         var errors = new ErrorReport(streams.Error, IsJson: arguments.TakeWhile(a => a != "--").Contains("--json"));
         if (parsed.Errors.Count > 0)
         {
-            errors.Write(
-                new UsageException(string.Join(' ', parsed.Errors.Select(error => error.Message))),
-                next: HelpOf(parsed));
+            IEnumerable<string?> messages =
+                [.. parsed.Errors.Select(static error => error.Message), MeantBy(parsed, root)];
+            errors.Write(new UsageException(string.Join(' ', messages.OfType<string>())), next: HelpOf(parsed));
             return ExitCode.Usage;
         }
 
         try
         {
             await using var output = new StreamWriter(streams.Output, leaveOpen: true);
+            if (parsed.Action is HelpAction)
+            {
+                new HelpText(output, streams.IsTerminal ? streams.Width : int.MaxValue)
+                    .Write(parsed.CommandResult.Command, root);
+                return ExitCode.Done;
+            }
+
             var invocation = new InvocationConfiguration
             {
                 EnableDefaultExceptionHandler = false,
@@ -39,7 +49,7 @@ internal static class CliProgram
             };
             return await parsed.InvokeAsync(invocation, cancellationToken);
         }
-        catch (IOException) when (IsClosed(streams.Output))
+        catch (Exception exception) when (OutputClosedException.IsCauseOf(exception))
         {
             return ExitCode.Done;
         }
@@ -80,28 +90,19 @@ internal static class CliProgram
 
     private static string HelpOf(ParseResult parsed)
     {
-        var words = new List<string>();
-        for (CommandResult? at = parsed.CommandResult; at?.Command is not (null or RootCommand);)
-        {
-            words.Insert(0, at.Command.Name);
-            at = at.Parent as CommandResult;
-        }
-
-        return $"{string.Join(' ', ["equeue", .. words])} --help shows what it takes";
+        string words = string.Join(' ', HelpText.WordsOf(parsed.CommandResult.Command));
+        return $"{words} --help shows what it takes";
     }
 
-    /// <summary>Whether the reader of our output has gone, as <c>head</c> does: nothing is wrong then.</summary>
-    private static bool IsClosed(Stream output)
+    /// <summary>The verb or option that a word that there is not comes near to.</summary>
+    private static string? MeantBy(ParseResult parsed, RootCommand root)
     {
-        try
-        {
-            output.Write([]);
-            output.Flush();
-            return false;
-        }
-        catch (IOException)
-        {
-            return true;
-        }
+        Command command = parsed.CommandResult.Command;
+        string[] verbs = [.. command.Subcommands.Where(static one => !one.Hidden).Select(static one => one.Name)];
+        string[] options =
+            [.. command.Options.Concat(root.Options.Where(static one => one.Recursive)).Select(static one => one.Name)];
+        return parsed.UnmatchedTokens
+            .Select(word => Nearest.Ask(word.Split('=')[0], word.StartsWith('-') ? options : verbs))
+            .FirstOrDefault(static question => question is not null);
     }
 }

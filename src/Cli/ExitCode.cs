@@ -21,7 +21,7 @@ internal static class ExitCode
     {
         ErrorCode.None => Done,
         ErrorCode.UnknownTopic or ErrorCode.UnknownQueue or ErrorCode.UnknownGroup => NotFound,
-        ErrorCode.Unreachable or ErrorCode.Timeout or ErrorCode.ConnectionLost => Unreachable,
+        ErrorCode.Unreachable or ErrorCode.Timeout or ErrorCode.ConnectionLost or ErrorCode.NotABroker => Unreachable,
         ErrorCode.CorruptBatch or ErrorCode.DamagedData => Damaged,
         ErrorCode.InvalidName => Usage,
         ErrorCode.Cancelled => Interrupted,

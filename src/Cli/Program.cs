@@ -1,15 +1,20 @@
 using System.Runtime.InteropServices;
 using EQueue.Cli;
+using EQueue.Cli.Output;
 
 using var interrupted = new CancellationTokenSource();
 using PosixSignalRegistration onInterrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Interrupt);
 using PosixSignalRegistration onTerminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Interrupt);
 
 await using Stream input = Console.OpenStandardInput();
-await using Stream output = Console.OpenStandardOutput();
-var streams = new CliStreams(input, output, Console.Error, IsTerminal: !Console.IsOutputRedirected)
+await using Stream output = StandardOutput.Open();
+bool isTerminal = !Console.IsOutputRedirected;
+var streams = new CliStreams(input, output, Console.Error, isTerminal)
 {
     IsErrorTerminal = !Console.IsErrorRedirected,
+    IsInputTerminal = !Console.IsInputRedirected,
+    IsReaderGone = StandardOutput.IsReaderGone,
+    Width = isTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : 120,
 };
 return await CliProgram.RunAsync(args, streams, interrupted.Token);
 

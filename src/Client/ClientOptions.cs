@@ -54,6 +54,12 @@ public sealed record ClientOptions
     /// </summary>
     public int MaxFrameBytes { get; init; } = 64 * 1024 * 1024;
 
+    /// <summary>
+    /// Told why a broker cannot be reached while the client keeps trying: at the first failed attempt, when the reason
+    /// changes, and every 10 s; null = only the log tells. Called by the thread that connects: it must not block.
+    /// </summary>
+    public Action<ConnectFailure>? ConnectFailed { get; init; }
+
     /// <summary>Where the library logs; nowhere unless set.</summary>
     public ILoggerFactory LoggerFactory { get; init; } = NullLoggerFactory.Instance;
 

@@ -18,6 +18,7 @@ public sealed partial class EQueueAdmin
                 var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Groups, page.HasMore);
             },
+            static group => group.Group,
             Shares.Unite,
             cancellationToken);
 

@@ -95,6 +95,7 @@ public sealed partial class EQueueAdmin
                 var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Topics, page.HasMore);
             },
+            static topic => topic.Topic,
             Shares.Unite,
             cancellationToken);
 

@@ -13,6 +13,13 @@ internal static partial class Log
         5001, LogLevel.Warning, "{Address} is another store now ({Found} instead of {Known}): routes are asked anew.")]
     public static partial void StoreChanged(ILogger logger, ServerAddress address, Guid found, Guid known);
 
+    [LoggerMessage(
+        5100, LogLevel.Warning, "{Address} cannot be reached: {Reason}. Trying on ({Attempts} attempts so far).")]
+    public static partial void CannotConnect(ILogger logger, string address, string reason, int attempts);
+
+    [LoggerMessage(5101, LogLevel.Error, "ClientOptions.ConnectFailed threw.")]
+    public static partial void ConnectCallbackThrew(ILogger logger, Exception exception);
+
     [LoggerMessage(5010, LogLevel.Warning, "No producer session at {Address}: {Reason} Trying again.")]
     public static partial void SessionFailed(ILogger logger, ServerAddress address, string reason);
 

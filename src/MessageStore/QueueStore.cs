@@ -396,5 +396,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
         new QueueOffset(queue.NextOffset),
         queue.LastStoredTimeMs,
-        queue.Bytes - queue.StartBytes);
+        queue.Bytes - queue.StartBytes)
+    {
+        TakenBytes = queue.Bytes,
+    };
 }

@@ -19,4 +19,8 @@ public readonly record struct QueueView(
     QueueOffset End,
     QueueOffset StagedEnd,
     long LastStoredTimeMs,
-    long Bytes);
+    long Bytes)
+{
+    /// <summary>Bytes of all entries that it ever took, those that are gone included, as far as known.</summary>
+    public long TakenBytes { get; init; }
+}

@@ -106,6 +106,10 @@ public sealed record StoreOptions
     /// <summary>Free bytes below which the store takes no messages.</summary>
     internal long EffectiveReserveBytes => ReserveBytes ?? (2 * SegmentSizeBytes) + (64L << 20);
 
+    /// <summary>Free bytes that the volume must have before messages are taken: the reserve, and a segment to write.
+    /// </summary>
+    public long NeededFreeBytes => EffectiveReserveBytes + SegmentSizeBytes;
+
     /// <summary>The segment that the largest batch needs, in whole units of the smallest.</summary>
     private long SmallestSegmentOverMemory =>
         (MaxBatchBytes + BesideBatch + SmallestSegmentBytes - 1) / SmallestSegmentBytes * SmallestSegmentBytes;

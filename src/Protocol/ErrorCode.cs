@@ -57,6 +57,9 @@ public enum ErrorCode : ushort
     /// <summary>The client was disposed.</summary>
     Disposed = 16,
 
+    /// <summary>What listens at the address is no broker, or another port of it.</summary>
+    NotABroker = 17,
+
     /// <summary>The topic does not exist.</summary>
     UnknownTopic = 30,
 

@@ -52,20 +52,20 @@ internal static partial class Log
     public static partial void CertificateKept(ILogger logger, string reason);
 
     [LoggerMessage(1020, LogLevel.Information, "Connected to {EndPoint} (connection {Generation}).")]
-    public static partial void Connected(ILogger logger, EndPoint endPoint, long generation);
+    public static partial void Connected(ILogger logger, string endPoint, long generation);
 
     [LoggerMessage(1021, LogLevel.Warning, "The connection to {EndPoint} is lost; reconnecting: {Reason}")]
-    public static partial void ConnectionLost(ILogger logger, EndPoint endPoint, string reason);
+    public static partial void ConnectionLost(ILogger logger, string endPoint, string reason);
 
     [LoggerMessage(1022, LogLevel.Warning, "{EndPoint} cannot be reached; trying on: {Reason}")]
-    public static partial void Unreachable(ILogger logger, EndPoint endPoint, string reason);
+    public static partial void Unreachable(ILogger logger, string endPoint, string reason);
 
     [LoggerMessage(1023, LogLevel.Debug, "Attempt {Attempt} to reach {EndPoint} failed: {Reason}")]
-    public static partial void AttemptFailed(ILogger logger, int attempt, EndPoint endPoint, string reason);
+    public static partial void AttemptFailed(ILogger logger, int attempt, string endPoint, string reason);
 
     [LoggerMessage(1024, LogLevel.Error, "{EndPoint} refuses this client for good: {Reason}")]
-    public static partial void RefusedForGood(ILogger logger, EndPoint endPoint, string reason);
+    public static partial void RefusedForGood(ILogger logger, string endPoint, string reason);
 
     [LoggerMessage(1025, LogLevel.Error, "A response sink of {EndPoint} threw; sinks must not throw.")]
-    public static partial void SinkFailed(ILogger logger, EndPoint endPoint, Exception exception);
+    public static partial void SinkFailed(ILogger logger, string endPoint, Exception exception);
 }

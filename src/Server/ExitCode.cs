@@ -12,7 +12,8 @@ internal static class ExitCode
     /// <summary>A setting is unknown or out of its range.</summary>
     public const int Configuration = 2;
 
-    /// <summary>The data directory is locked by another process, cannot be read, or is of another version.</summary>
+    /// <summary>The data directory is locked by another process, cannot be read, is of another version, or has no room.
+    /// </summary>
     public const int DataDirectory = 3;
 
     /// <summary>A port is in use.</summary>

@@ -16,6 +16,21 @@ internal sealed record CliRun(int ExitCode, byte[] Output, string Error)
         string[] arguments, byte[] input, CancellationToken cancellationToken = default) =>
         RunAsync(arguments, input, _ => null, cancellationToken);
 
+    /// <summary>The same before a person: both outputs are terminals.</summary>
+    public static async Task<CliRun> RunOnTerminalAsync(params string[] arguments)
+    {
+        using var output = new MemoryStream();
+        using var error = new StringWriter();
+        var streams = new CliStreams(Stream.Null, output, error, IsTerminal: true)
+        {
+            IsErrorTerminal = true,
+            IsInputTerminal = true,
+            Variable = _ => null,
+        };
+        int exitCode = await CliProgram.RunAsync(arguments, streams, CancellationToken.None);
+        return new CliRun(exitCode, output.ToArray(), error.ToString());
+    }
+
     public static async Task<CliRun> RunAsync(
         string[] arguments, byte[] input, Func<string, string?> variable, CancellationToken cancellationToken)
     {

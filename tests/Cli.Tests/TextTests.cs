@@ -49,6 +49,9 @@ public sealed class TextTests
     [InlineData("time:2026-01-31T12:00:00Z", "time:2026-01-31T12:00:00.0000000+00:00")]
     [InlineData("time:2026-01-31T12:00:00", "time:2026-01-31T12:00:00.0000000+00:00")]
     [InlineData("time:2026-01-31T13:00:00+01:00", "time:2026-01-31T12:00:00.0000000+00:00")]
+    [InlineData("time:2026-01-31", "time:2026-01-31T00:00:00.0000000+00:00")]
+    [InlineData("time:2026-01-31T12:00Z", "time:2026-01-31T12:00:00.0000000+00:00")]
+    [InlineData("time:2026-01-31T12:00:00.123Z", "time:2026-01-31T12:00:00.1230000+00:00")]
     public void GivenAStart_WhenRead_ThenItMeansThatPlace(string text, string expected)
         => Assert.Equal(expected, StartText.TryRead(text).ToString());
 
@@ -58,6 +61,13 @@ public sealed class TextTests
     [InlineData("offset:-1")]
     [InlineData("offset:x")]
     [InlineData("time:yesterday")]
+    [InlineData("time:01/02/2026")]
+    [InlineData("time:10:00")]
+    [InlineData("time:2026-1-31")]
+    [InlineData("time:2026-01-31 12:00:00")]
+    [InlineData("time:2026-01-31T12:00:00+0100")]
+    [InlineData("time:2026-02-30")]
+    [InlineData("time: 2026-01-31")]
     [InlineData("begin:1")]
     public void GivenNoStart_WhenRead_ThenThereIsNone(string text) => Assert.Null(StartText.TryRead(text));
 

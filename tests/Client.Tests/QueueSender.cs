@@ -14,7 +14,11 @@ internal sealed class QueueSender : IAsyncDisposable
     public QueueSender(string address, string topic)
     {
         _topic = topic;
-        _link = new BrokerLink(ServerAddress.ParseList(address)[0], new ClientOptions(), Guid.NewGuid());
+        _link = new BrokerLink(
+            ServerAddress.ParseList(address)[0],
+            new ClientOptions(),
+            Guid.NewGuid(),
+            new ConnectReports(new ClientOptions()));
     }
 
     public async Task<SendReceipt> SendAsync(

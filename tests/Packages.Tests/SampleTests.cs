@@ -48,6 +48,34 @@ public sealed class SampleTests
     }
 
     [Fact]
+    public async Task GivenMessagesThatCanAndCannotBeHandled_WhenTheWorkerRuns_ThenTheOnesAreHandledAndTheOthersPutAside()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
+        await using ProgramRun producer = ProgramRun.Start("Producer", [server.Address, "orders"]);
+        await producer.FinishAsync("c: two teas\nc: fail always\nc: the bill\n"u8.ToArray());
+
+        await using ProgramRun worker = ProgramRun.Start("Worker", [server.Address, "orders", "kitchen"]);
+        foreach (string order in (string[])["two teas", "the bill"])
+        {
+            string? line;
+            do
+            {
+                line = await worker.OutputReader.ReadLineAsync();
+            }
+            while (line is not null && !line.StartsWith("handled ", StringComparison.Ordinal));
+            Assert.Equal($"handled {order}", line);
+        }
+
+        await using ProgramRun reader = ProgramRun.Start("Consumer", [server.Address, "orders.dead", "inspection"]);
+        Assert.Equal("c\tfail always", await reader.OutputReader.ReadLineAsync());
+        worker.Signal(PosixSignal.SIGTERM);
+        Task<byte[]> rest = worker.CollectOutput();
+        Assert.Equal(0, await worker.WaitForExitAsync());
+        await rest;
+    }
+
+    [Fact]
     public async Task GivenADirectory_WhenTheEmbeddedBrokerRunsTwice_ThenTheSecondRunGoesOnBehindTheFirst()
     {
         using var directory = new TempDirectory();

@@ -24,7 +24,7 @@ public sealed class ConfigurationReferenceTests
         foreach (Setting setting in Settings.All)
         {
             string line = Assert.Single(lines, one => one.StartsWith($"| `{setting.Key}`", StringComparison.Ordinal));
-            Assert.Contains($"| {setting.Show(new ServerOptions())} |", line, StringComparison.Ordinal);
+            Assert.Contains($"| {setting.Write(new ServerOptions())} |", line, StringComparison.Ordinal);
             Assert.EndsWith($"| {setting.Meaning} |", line, StringComparison.Ordinal);
             Assert.Equal(6, line.Count(character => character == '|'));
         }

@@ -17,7 +17,8 @@ public sealed class LimitTableTests
         Setting setting = Assert.Single(LimitTable.Limits, one => one.Key == $"Limits:{limit}");
         Assert.NotEmpty(setting.Unit!);
         Assert.NotEmpty(setting.AtLimit);
-        Assert.Contains($"| `{setting.Key}` | {setting.Show(new ServerOptions())}", LimitTable.Write(), StringComparison.Ordinal);
+        Assert.Contains(
+            $"| `{setting.Key}` | {setting.Write(new ServerOptions())}", LimitTable.Write(), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -27,7 +28,8 @@ public sealed class LimitTableTests
         LimitOptions cut = usual.ForMemory(64 << 20, new BrokerOptions().Store);
         Assert.Equal(
             typeof(LimitOptions).GetProperties()
-                .Where(limit => !Equals(limit.GetValue(usual), limit.GetValue(cut))).Select(limit => $"Limits:{limit.Name}").Order(),
+                .Where(limit => !Equals(limit.GetValue(usual), limit.GetValue(cut)))
+                .Select(limit => $"Limits:{limit.Name}").Order(),
             LimitTable.Limits.Where(limit => limit.FollowsMemory).Select(limit => limit.Key).Order());
     }
 

@@ -94,7 +94,7 @@ public sealed class SettingsTests
     [InlineData("Store:ScrubInterval", "31d")]
     [InlineData("Store:Memory", "true")]
     [InlineData("Store:Memory", "1000")]
-    [InlineData("Store:Memory", "64MiB")]
+    [InlineData("Store:Memory", "64MB")]
     [InlineData("Store:MemoryFull", "drop")]
     [InlineData("Store:Logs", "2")]
     [InlineData("Limits:MaxMessageBytes", "12")]

@@ -13,11 +13,15 @@ public sealed class StartFailureTests
         { new DiskException(DiskFault.Locked, "/d/lock", "flock", "busy"), ExitCode.DataDirectory },
         { new DiskException(DiskFault.Denied, "/d", "open", "no"), ExitCode.DataDirectory },
         { new DiskException(DiskFault.Io, "/d/x", "fdatasync", "EIO"), ExitCode.StoreFault },
-        { new DiskException(DiskFault.Full, "/d/x", "fallocate", "ENOSPC"), ExitCode.StoreFault },
+        {
+            new VolumeFullException("no room", new DiskException(DiskFault.Full, "/d/x", "fallocate", "ENOSPC")),
+            ExitCode.DataDirectory
+        },
         { new StoreFormatException("/d/store", "format version 9, known are 1 to 1"), ExitCode.DataDirectory },
-        { new SocketException((int)SocketError.AddressAlreadyInUse), ExitCode.PortInUse },
-        { new IOException("bind", new SocketException((int)SocketError.AddressAlreadyInUse)), ExitCode.PortInUse },
-        { new SocketException((int)SocketError.HostNotFound), ExitCode.Configuration },
+        { Port(SocketError.AddressAlreadyInUse), ExitCode.PortInUse },
+        { new IOException("bind", Port(SocketError.AddressAlreadyInUse)), ExitCode.PortInUse },
+        { Port(SocketError.HostNotFound), ExitCode.Configuration },
+        { Port(SocketError.AccessDenied), ExitCode.Configuration },
         { new InvalidOperationException("x"), ExitCode.Other },
     };
 
@@ -30,6 +34,18 @@ public sealed class StartFailureTests
         Assert.NotEmpty(reason);
     }
 
+    [Theory]
+    [InlineData(SocketError.AddressAlreadyInUse)]
+    [InlineData(SocketError.AddressNotAvailable)]
+    [InlineData(SocketError.AccessDenied)]
+    [InlineData(SocketError.HostNotFound)]
+    public void GivenAnAddressThatCannotBe_WhenExplained_ThenTheSettingAndTheAddressAreNamed(SocketError error)
+    {
+        (_, string reason) = StartFailure.Explain(Port(error));
+        Assert.StartsWith("Server:Listen is '127.0.0.1:1'", reason, StringComparison.Ordinal);
+        Assert.Contains(new SocketException((int)error).Message, reason, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void GivenTwoFailures_WhenTheServerEnds_ThenTheFirstOneIsItsExitCode()
     {
@@ -39,4 +55,7 @@ public sealed class StartFailureTests
         outcome.Fail(ExitCode.Other);
         Assert.Equal(ExitCode.StoreFault, outcome.ExitCode);
     }
+
+    private static PortException Port(SocketError error) =>
+        new("Server:Listen", "127.0.0.1:1", new SocketException((int)error));
 }

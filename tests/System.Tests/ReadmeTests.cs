@@ -51,25 +51,6 @@ public sealed partial class ReadmeTests
         Assert.Contains(Unspaced(example), source, StringComparison.Ordinal);
     }
 
-    [Theory]
-    [InlineData("README.md")]
-    [InlineData("CONTRIBUTING.md")]
-    [InlineData("docs/operating.md")]
-    [InlineData("docs/architecture.md")]
-    [InlineData("docs/faq.md")]
-    [InlineData("docs/getting-started.md")]
-    [InlineData("docs/migration.md")]
-    [InlineData("docs/packages.md")]
-    [InlineData("samples/README.md")]
-    public void GivenADocument_WhenItsLinksAreFollowed_ThenEachLeadsToAFile(string document)
-    {
-        string path = Path.Combine(ProgramFiles.Root, document);
-        string[] targets = [.. LinkPattern().Matches(File.ReadAllText(path)).Select(match => match.Groups["target"].Value)];
-        Assert.NotEmpty(targets);
-        Assert.All(targets, target => Assert.True(
-            Path.Exists(Path.Combine(Path.GetDirectoryName(path)!, target)), $"{document} links to {target}"));
-    }
-
     private static async Task RunExampleAsync(
         string address, Func<ReceivedMessage, Task> HandleAsync, CancellationToken cancellationToken)
     {
@@ -86,7 +67,4 @@ public sealed partial class ReadmeTests
 
     [GeneratedRegex(@"\s+")]
     private static partial Regex SpacePattern();
-
-    [GeneratedRegex(@"\]\((?<target>[^):#]+)\)")]
-    private static partial Regex LinkPattern();
 }

@@ -61,7 +61,7 @@ public sealed class ServerProcessTests
     }
 
     [Fact]
-    public async Task GivenAPortInUse_WhenAServerListensOnIt_ThenItEndsWithFour()
+    public async Task GivenAPortInUse_WhenAServerListensOnIt_ThenItEndsWithFourAndNamesAddressAndSetting()
     {
         using var directory = new TempDirectory();
         using var taken = new TcpListener(IPAddress.Loopback, 0);
@@ -69,9 +69,16 @@ public sealed class ServerProcessTests
         ProgramResult data = await RunServerAsync("--data", directory["a"], "--listen", $"{taken.LocalEndpoint}");
         Assert.Equal(4, data.ExitCode);
         Assert.Empty(data.Output);
+        Assert.Contains($"Server:Listen is '{taken.LocalEndpoint}', which is in use", data.Error, StringComparison.Ordinal);
+        ProgramResult second = await RunServerAsync(
+            "--data", directory["c"], "--listen", $"127.0.0.1:0,{taken.LocalEndpoint}");
+        Assert.Equal(4, second.ExitCode);
+        Assert.Contains($"in use: {taken.LocalEndpoint}: Address already in use", second.Error, StringComparison.Ordinal);
         ProgramResult admin = await ProgramRun.RunAsync(
             "Server", "--data", directory["b"], "--listen", "127.0.0.1:0", "--admin", $"{taken.LocalEndpoint}");
         Assert.Equal(4, admin.ExitCode);
+        Assert.Contains(
+            $"Server:AdminListen is '{taken.LocalEndpoint}', which is in use", admin.Error, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -123,6 +130,23 @@ public sealed class ServerProcessTests
             "Cli", "send", "t", "x", "--server", server.Address, "--delivery-timeout", "2s", "--timeout", "2s");
 
         Assert.Equal(5, await server.WaitForExitAsync());
+        Assert.NotEqual(0, (await send).ExitCode);
+    }
+
+    [Fact]
+    public async Task GivenALimitOfFileSizes_WhenAMessageIsSent_ThenTheServerSaysSoAndEndsWithFive()
+    {
+        if (!OperatingSystem.IsLinux()) Assert.Skip("prlimit is Linux's own.");
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
+        ProgramResult limited = await ToolRun.RunAsync("prlimit", "--pid", $"{server.ProcessId}", "--fsize=4096");
+        Assert.Equal(0, limited.ExitCode);
+
+        Task<ProgramResult> send = ProgramRun.RunAsync(
+            "Cli", "send", "t", "x", "--server", server.Address, "--delivery-timeout", "2s", "--timeout", "2s");
+
+        Assert.Equal(5, await server.WaitForExitAsync());
+        Assert.Contains("File too large", server.Error, StringComparison.Ordinal);
         Assert.NotEqual(0, (await send).ExitCode);
     }
 

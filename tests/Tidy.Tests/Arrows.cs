@@ -10,6 +10,7 @@ internal static class Arrows
         ["src/Protocol"] = [],
         ["src/Remoting"] = [],
         ["src/MessageStore"] = ["src/Protocol"],
+        ["src/Replication"] = ["src/Protocol"],
         ["src/Client"] = ["src/Protocol", "src/Remoting"],
         ["src/Broker"] = ["src/Protocol", "src/Remoting", "src/MessageStore"],
         ["src/Server"] = ["src/Broker"],

@@ -77,7 +77,9 @@ class Defect:
 
 
 def read_defects():
-    blocks = re.split(r"\n\s*\n", (ROOT / "tests/mutants/defects.txt").read_text(encoding="utf-8"))
+    text = (ROOT / "tests/mutants/defects.txt").read_text(encoding="utf-8")
+    # A block begins with its name, the line before "what:"; merges may take the empty lines between blocks away.
+    blocks = re.split(r"^(?=[a-z0-9-]+\nwhat:)", text, flags=re.MULTILINE)
     defects = {}
     for block in blocks:
         lines = [line for line in block.split("\n") if line and not line.startswith("#")]

@@ -278,8 +278,7 @@ internal sealed partial class FetchHandler
 
     private void Send(FetchSession session, FetchAnswer answer, bool maySendHere)
     {
-        foreach (SessionQueue queue in session.Served)
-            queue.Next = queue.Told = queue.NextAfterAnswer;
+        session.Advance();
         TellMoved(session, answer);
         FrameBuffer frame = answer.Frame!;
         new FetchResponseHeader(session.Id, session.Request.Sequence, 0, answer.QueueCount)

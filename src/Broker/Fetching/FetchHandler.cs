@@ -273,7 +273,11 @@ internal sealed partial class FetchHandler : IDisposable
         foreach (FetchQueue wanted in request.Queues)
         {
             if (!session.Queues.TryGetValue(wanted.Queue, out SessionQueue? queue))
-                session.Queues[wanted.Queue] = queue = new SessionQueue(wanted.Queue);
+            {
+                _catalogue.TryFindByQueue(wanted.Queue.Id, out Topic? topic);
+                session.Queues[wanted.Queue] = queue = new SessionQueue(wanted.Queue, topic?.Traffic);
+            }
+
             queue.Next = queue.Told = wanted.Offset;
             queue.TagMask = wanted.TagMask;
             queue.MaxBytes = wanted.MaxBytes;

@@ -228,4 +228,26 @@ internal sealed class FetchSession(
         Volatile.Write(ref _isScheduled, 0);
         handler.ServeParked(this, maySendHere: true);
     }
+
+    /// <summary>The answer leaves: moves each queue that it serves on, and counts what it gives, once for each topic
+    /// whose queues stand together.</summary>
+    public void Advance()
+    {
+        TopicTraffic? topic = null;
+        (long messages, long bytes) = (0, 0);
+        foreach (SessionQueue queue in Served)
+        {
+            if (queue.Traffic != topic)
+            {
+                topic?.Give(messages, bytes);
+                (topic, messages, bytes) = (queue.Traffic, 0, 0);
+            }
+
+            messages += queue.NextAfterAnswer.Value - queue.Next.Value;
+            bytes += queue.GivenBytes;
+            queue.Next = queue.Told = queue.NextAfterAnswer;
+        }
+
+        topic?.Give(messages, bytes);
+    }
 }

@@ -3,9 +3,12 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>A queue of a fetch session. Belongs to whoever serves the session.</summary>
-internal sealed class SessionQueue(FetchQueueKey key)
+internal sealed class SessionQueue(FetchQueueKey key, TopicTraffic? traffic)
 {
     public FetchQueueKey Key { get; } = key;
+
+    /// <summary>Where what is given of its topic is counted; null: it has no topic.</summary>
+    public TopicTraffic? Traffic { get; } = traffic;
 
     /// <summary>The first message that the reader has not been given and that was not passed over.</summary>
     public QueueOffset Next { get; set; }

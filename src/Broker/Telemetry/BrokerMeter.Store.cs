@@ -58,7 +58,26 @@ internal sealed partial class BrokerMeter
         _meter.CreateObservableGauge(
             "equeue.topic.waiting_batches", () => MeasureTopics(figures => figures.Waiting), "{batch}",
             "Batches that wait for room.");
+        CountTopics("equeue.topic.messages", "{message}", "Messages stored.", topic => topic.TakenMessages);
+        CountTopics("equeue.topic.write.size", "By", "Bytes of the entries stored.", topic => topic.TakenBytes);
+        CountTopics(
+            "equeue.topic.fetched_messages", "{message}", "Messages given to readers; each reader counts.",
+            topic => topic.GivenMessages);
+        CountTopics(
+            "equeue.topic.fetch.size", "By", "Bytes of the entries given to readers.", topic => topic.GivenBytes);
+        _meter.CreateObservableGauge(
+            "equeue.topic.kept_messages", () => MeasureEachTopic(topic => topic.KeptMessages), "{message}",
+            "Messages that the topic keeps.");
+        _meter.CreateObservableGauge(
+            "equeue.topic.kept_size", () => MeasureEachTopic(topic => topic.KeptBytes), "By",
+            "Bytes of their entries.");
     }
+
+    private void CountTopics(string name, string unit, string description, Func<TopicFigures, long> read) =>
+        _meter.CreateObservableCounter(name, () => MeasureEachTopic(read), unit, description);
+
+    private IEnumerable<Measurement<long>> MeasureEachTopic(Func<TopicFigures, long> read) => _topics.Show(read)
+        .Select(topic => Of(read(topic), "messaging.destination.name", topic.Name));
 
     private Measurement<long>[] MeasureReads()
     {

@@ -20,6 +20,7 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
     private readonly TelemetryOptions _options;
     private readonly GroupWatch _groupWatch;
     private readonly BacklogRanking _ranking;
+    private readonly TopicSeries _topics;
     private readonly long _started;
 
     /// <summary>Makes the meter, from now on to be listened to.</summary>
@@ -28,6 +29,7 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
         _parts = parts;
         _options = parts.Options.Telemetry;
         _ranking = new BacklogRanking(parts.Backlogs, parts.Time);
+        _topics = new TopicSeries(parts.Store, parts.Catalogue, _options.MaxSeries, parts.Time);
         _started = parts.Time.GetTimestamp();
         _meter = new Meter(new MeterOptions(BrokerTelemetry.MeterName)
         {
@@ -113,7 +115,14 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
         _meter.CreateObservableGauge(
             "equeue.broker.uptime", () => _parts.Time.GetElapsedTime(_started).TotalSeconds, "s",
             "Time since the broker's start.");
+        _meter.CreateObservableGauge(
+            "equeue.build.info", MeasureBuild, "{build}", "1, with the version of the broker and of .NET.");
     }
+
+    private static Measurement<long> MeasureBuild() => new(
+        1,
+        new KeyValuePair<string, object?>("version", BrokerTelemetry.Version),
+        new KeyValuePair<string, object?>("dotnet", Environment.Version.ToString()));
 
     private void AddMemory()
     {

@@ -1,3 +1,5 @@
+using System.Reflection;
+
 namespace EQueue.Broker;
 
 /// <summary>Where a broker's metrics are to be had; docs/telemetry.md lists them.</summary>
@@ -11,4 +13,9 @@ public static class BrokerTelemetry
 
     /// <summary>The topic or group of a series that sums those that are not shown by themselves.</summary>
     public const string Others = "(others)";
+
+    /// <summary>This version of the broker, whole, as in <c>3.0.0-alpha.1</c>; behind a plus sign the commit, where the
+    /// build knew it.</summary>
+    public static string Version { get; } = typeof(BrokerTelemetry).Assembly
+        .GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion;
 }

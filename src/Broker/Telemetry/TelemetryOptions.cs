@@ -4,8 +4,9 @@ namespace EQueue.Broker;
 public sealed record TelemetryOptions
 {
     /// <summary>
-    /// Pairs of group and topic, and topics with a bound, that have series of their own, those with the largest backlog
-    /// first; 0 to 10,000. The rest is summed in one series.
+    /// Pairs of group and topic, and topics, that have series of their own; 0 to 10,000. Of backlogs those that are the
+    /// largest, of topics those that took the most messages, which keep their series while they exist. The rest is
+    /// summed in one series.
     /// </summary>
     public int MaxSeries { get; init; } = 100;
 

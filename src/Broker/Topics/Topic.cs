@@ -6,7 +6,7 @@ namespace EQueue.Broker;
 /// <summary>
 /// A topic that clients can use: its record and its queues, by number. Never changed; a change makes a new one.
 /// </summary>
-internal sealed class Topic(TopicRecord record, QueueId[] queues, TopicBacklog? backlog)
+internal sealed class Topic(TopicRecord record, QueueId[] queues, TopicBacklog? backlog, TopicTraffic traffic)
 {
     public TopicRecord Record { get; } = record;
 
@@ -18,6 +18,9 @@ internal sealed class Topic(TopicRecord record, QueueId[] queues, TopicBacklog? 
 
     /// <summary>Who counts and guards its backlog; null while it has no bound.</summary>
     public TopicBacklog? Backlog { get; } = backlog;
+
+    /// <summary>What was given to its readers; the same before and after a change.</summary>
+    public TopicTraffic Traffic { get; } = traffic;
 
     /// <summary>The queues that may not be read.</summary>
     public FrozenSet<QueueId> Unreadable { get; } = record.Limited.IsEmpty

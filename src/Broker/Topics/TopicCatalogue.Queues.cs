@@ -25,7 +25,7 @@ internal sealed partial class TopicCatalogue
             Topic topic = Find(request.Topic);
             TopicRecord record = topic.Record.With(
                 TopicRules.CheckQueues(request, topic.Queues.Length), request.Mask, request.State);
-            var altered = new Topic(record, topic.Queues, topic.Backlog);
+            var altered = new Topic(record, topic.Queues, topic.Backlog, topic.Traffic);
             QueueId[] closing = [.. altered.Unwritable().Except(topic.Unwritable())];
             QueueId[] opening = [.. topic.Unwritable().Except(altered.Unwritable())];
 

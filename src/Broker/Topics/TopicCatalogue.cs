@@ -238,7 +238,9 @@ internal sealed partial class TopicCatalogue(
     /// <summary>A bounded topic lets nobody in before <see cref="BacklogTable.MeasureAsync"/>.</summary>
     private Topic Publish(TopicRecord record, QueueId[] queues)
     {
-        var topic = new Topic(record, queues, backlogs.ApplyRules(record));
+        TopicTraffic traffic = _topics.TryGetValue(record.Name, out Topic? former) && former.Id == record.Id
+            ? former.Traffic : new TopicTraffic();
+        var topic = new Topic(record, queues, backlogs.ApplyRules(record), traffic);
         Publish(topic);
         return topic;
     }

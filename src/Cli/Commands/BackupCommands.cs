@@ -68,7 +68,7 @@ internal static class BackupCommands
             BackupResult result = ProgressBar.Run(
                 streams, isJson, "restore",
                 progress => StoreBackup.Restore(backup, target, progress, cancellationToken));
-            new BackupWriter(streams.Output, isJson, backup).WriteRestore(result, target);
+            new BackupWriter(streams, isJson, backup).WriteRestore(result, target);
             return Task.FromResult(ExitCode.Done);
         });
         return command;
@@ -96,7 +96,7 @@ internal static class BackupCommands
                 Progress = progress,
             },
             cancellationToken));
-        new BackupWriter(streams.Output, isJson, backup).WriteBackup(result, data);
+        new BackupWriter(streams, isJson, backup).WriteBackup(result, data);
     }
 
     private static int Verify(CliStreams streams, bool isJson, string backup, CancellationToken cancellationToken)
@@ -105,13 +105,13 @@ internal static class BackupCommands
         BackupResult result = ProgressBar.Run(
             streams, isJson, "verify",
             progress => StoreBackup.Verify(backup, progress, damaged.Add, cancellationToken));
-        new BackupWriter(streams.Output, isJson, backup).WriteVerification(result, damaged);
+        new BackupWriter(streams, isJson, backup).WriteVerification(result, damaged);
         if (damaged.Count == 0) return ExitCode.Done;
         if (!isJson)
         {
             streams.Error.WriteLine(
-                "next: remove the damaged files and run equeue backup again: it copies them anew if the broker still "
-                + "has them");
+                "next: remove the damaged files; another backup gets them anew if the broker still has them: "
+                + "equeue backup --help");
         }
 
         return ExitCode.Damaged;

@@ -20,24 +20,21 @@ internal static class ConsumeCommand
             ConsumeRequest request = consume.Read(parsed, options.IsJson(parsed));
             await using EQueueClient client = options.CreateClient(parsed);
             await client.Admin.DescribeTopicAsync(request.Topic, cancellationToken);
-            // Flushed below and never disposed: that would close the program's standard output.
-            var output = new BufferedStream(streams.Output, 64 << 10);
-            try
+            if (request.Group is not null && streams.IsTerminal && !request.TakesPart)
+                await GroupCheck.DemandAsync(client.Admin, request, cancellationToken);
+            var printer = new MessagePrinter(consume.Open(parsed, streams), request, TimeProvider.System)
             {
-                return request.Group is null
-                    ? await ReadQueueAsync(client, request, output, cancellationToken)
-                    : await ReadGroupAsync(client, request, output, cancellationToken);
-            }
-            finally
-            {
-                await output.FlushAsync(CancellationToken.None);
-            }
+                IsReaderGone = streams.IsReaderGone,
+            };
+            return request.Group is null
+                ? await ReadQueueAsync(client, request, printer, cancellationToken)
+                : await ReadGroupAsync(client, request, printer, cancellationToken);
         });
         return command;
     }
 
     private static async Task<int> ReadGroupAsync(
-        EQueueClient client, ConsumeRequest request, Stream output, CancellationToken cancellationToken)
+        EQueueClient client, ConsumeRequest request, MessagePrinter printer, CancellationToken cancellationToken)
     {
         await using Consumer consumer = client.CreateConsumer(request.Group!, [request.Topic], new ConsumerOptions
         {
@@ -47,16 +44,13 @@ internal static class ConsumeCommand
             AutoCommit = false,
             AutoCreateTopics = false,
         });
-        var printer = new MessagePrinter(output, request, TimeProvider.System)
-        {
-            CommitAsync = token => consumer.CommitAsync(token),
-            CommitLastAsync = (message, token) => consumer.CommitAsync(message, token),
-        };
+        printer.CommitAsync = token => consumer.CommitAsync(token);
+        printer.CommitLastAsync = (message, token) => consumer.CommitAsync(message, token);
         return await printer.RunAsync(consumer.ReadAllAsync, cancellationToken);
     }
 
     private static async Task<int> ReadQueueAsync(
-        EQueueClient client, ConsumeRequest request, Stream output, CancellationToken cancellationToken)
+        EQueueClient client, ConsumeRequest request, MessagePrinter printer, CancellationToken cancellationToken)
     {
         await using QueueReader reader = client.CreateReader(new ReaderOptions
         {
@@ -64,7 +58,6 @@ internal static class ConsumeCommand
             StopAtEnd = !request.Follow,
         });
         await reader.AssignAsync(request.Topic, request.Queue, request.From, cancellationToken);
-        return await new MessagePrinter(output, request, TimeProvider.System).RunAsync(
-            reader.ReadAllAsync, cancellationToken);
+        return await printer.RunAsync(reader.ReadAllAsync, cancellationToken);
     }
 }

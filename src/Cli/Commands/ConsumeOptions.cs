@@ -39,16 +39,12 @@ internal sealed class ConsumeOptions
 
     private readonly EndOptions _end = new();
 
-    private readonly Option<string?> _format = new("--format")
+    private readonly Option<bool> _yes = new("--yes")
     {
-        Description = "raw: body and line feed (the default); text: for people; json: everything, the body in base64.",
-        HelpName = "raw|text|json",
+        Description = "Really, on a terminal: also when the group has members, or messages that it has not consumed.",
     };
 
-    public ConsumeOptions()
-    {
-        _format.AcceptOnlyFromAmong("raw", "text", "json");
-    }
+    private readonly FormatOptions _format = new();
 
     public void AddTo(Command command)
     {
@@ -56,8 +52,12 @@ internal sealed class ConsumeOptions
         foreach (Option option in new Option[] { _group, _queue, _from, _tag })
             command.Options.Add(option);
         _end.AddTo(command);
-        command.Options.Add(_format);
+        command.Options.Add(_yes);
+        _format.AddTo(command);
     }
+
+    /// <inheritdoc cref="FormatOptions.Open"/>
+    public BufferedStream Open(ParseResult parsed, CliStreams streams) => _format.Open(parsed, streams);
 
     /// <exception cref="UsageException">The options contradict each other.</exception>
     public ConsumeRequest Read(ParseResult parsed, bool isJson)
@@ -77,8 +77,9 @@ internal sealed class ConsumeOptions
             Tags = parsed.GetValue(_tag) is { } tag ? [tag] : [],
             Count = _end.Count(parsed),
             Follow = _end.Follows(parsed),
+            TakesPart = parsed.GetValue(_yes),
             IdleExit = _end.IdleExit(parsed),
-            Format = MessageFormats.Read(parsed.GetValue(_format), isJson),
+            Format = _format.Format(parsed, isJson),
         };
     }
 }

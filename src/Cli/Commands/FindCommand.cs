@@ -22,8 +22,7 @@ internal static class FindCommand
             FindRequest request = find.Read(parsed, options.IsJson(parsed));
             await using EQueueClient client = options.CreateClient(parsed);
             FoundMessages found = await FindAsync(client.Admin, request, cancellationToken);
-            // Flushed and never disposed: that would close the program's standard output.
-            var output = new BufferedStream(streams.Output, 64 << 10);
+            BufferedStream output = find.Open(parsed, streams);
             using (var writer = new MessageWriter(output, request.Format))
             {
                 foreach (DetachedMessage message in found.Messages) writer.Write(message);

@@ -62,26 +62,22 @@ internal sealed class FindOptions
         HelpName = "N",
     };
 
-    private readonly Option<string?> _format = new("--format")
-    {
-        Description = "raw: body and line feed (the default); text: for people; json: everything, the body in base64.",
-        HelpName = "raw|text|json",
-    };
-
-    public FindOptions()
-    {
-        _format.AcceptOnlyFromAmong("raw", "text", "json");
-    }
+    private readonly FormatOptions _format = new();
 
     public void AddTo(Command command)
     {
         command.Arguments.Add(_topic);
         foreach (Option option in new Option[]
-                 { _queue, _offset, _key, _allQueues, _since, _until, _last, _limit, _format })
+                 { _queue, _offset, _key, _allQueues, _since, _until, _last, _limit })
         {
             command.Options.Add(option);
         }
+
+        _format.AddTo(command);
     }
+
+    /// <inheritdoc cref="FormatOptions.Open"/>
+    public BufferedStream Open(ParseResult parsed, CliStreams streams) => _format.Open(parsed, streams);
 
     /// <exception cref="UsageException">The options contradict each other or are out of range.</exception>
     public FindRequest Read(ParseResult parsed, bool isJson)
@@ -98,7 +94,7 @@ internal sealed class FindOptions
             Until = parsed.GetValue(_until),
             Last = parsed.GetValue(_last),
             Limit = limit ?? UsualLimit,
-            Format = MessageFormats.Read(parsed.GetValue(_format), isJson),
+            Format = _format.Format(parsed, isJson),
         };
         Check(request, limit is not null);
         return request;

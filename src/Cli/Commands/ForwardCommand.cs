@@ -26,7 +26,7 @@ internal static class ForwardCommand
             if (options.NamesServer(parsed))
                 throw new UsageException("forward takes its brokers from --from and --to, not from --server.");
             forward.Check(parsed);
-            using var remarks = new ForwardRemarks(streams.Error, streams.IsErrorTerminal, TimeProvider.System);
+            using var remarks = new ForwardRemarks(streams.ExactError, streams.IsErrorTerminal, TimeProvider.System);
             (TopicAddress from, TopicAddress to) = (forward.From(parsed), forward.To(parsed));
             await using EQueueClient source = options.CreateClient(parsed, from.Addresses, remarks);
             await using EQueueClient target = options.CreateClient(parsed, to.Addresses, remarks);

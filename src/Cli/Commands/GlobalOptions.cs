@@ -116,7 +116,7 @@ internal sealed partial class GlobalOptions(Func<string, string?> variable)
         }
         catch (ArgumentException exception)
         {
-            throw new UsageException(exception.Message);
+            throw new UsageException(Words.Of(exception));
         }
     }
 }

@@ -73,7 +73,7 @@ internal static class PerfCommand
         catch (EQueueException exception)
         {
             await error.WriteLineAsync(
-                $"topic {topic} is still there ({exception.Message}): equeue topic delete {topic} --yes");
+                $"topic {topic} is still there ({exception.Message}): equeue topic delete --help tells how it goes");
         }
     }
 

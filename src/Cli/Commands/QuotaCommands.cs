@@ -54,7 +54,7 @@ internal static class QuotaCommands
         };
         var command = new Command(
             "set",
-            "Sets a quota in place of the one before. Who is faster waits; nothing is refused. "
+            "Sets a quota in place of the one before. A client that is faster waits; nothing is refused. "
             + "Example: equeue quota set topic '*' --request-rate 5000")
         {
             kind, name, produce, fetch, requests,
@@ -127,18 +127,21 @@ internal static class QuotaCommands
 
             TableWriter.Write(
                 streams,
-                ["kind", "name", "produce B/s", "fetch B/s", "requests/s"],
+                ["kind", "name", "produce/s", "fetch/s", "requests/s"],
                 [
                     .. quotas.Select(quota => new[]
                     {
-                        Text(quota.Kind), quota.Name, TableWriter.Cell(quota.ProduceBytes),
-                        TableWriter.Cell(quota.FetchBytes), TableWriter.Cell(quota.Requests),
+                        Text(quota.Kind), quota.Name, Size(quota.ProduceBytes, streams),
+                        Size(quota.FetchBytes, streams), TableWriter.Cell(quota.Requests),
                     }),
                 ]);
             return ExitCode.Done;
         });
         return command;
     }
+
+    private static string Size(long bytes, CliStreams streams) =>
+        streams.IsTerminal && bytes > 0 ? HumanText.Size(bytes) : TableWriter.Cell(bytes);
 
     private static Option<long?> Rate(string name, string description) =>
         new(name) { Description = description, HelpName = "SIZE", CustomParser = SizeText.Parse };

@@ -30,16 +30,23 @@ internal static class SendCommand
     private static async Task<int> RunAsync(SendJob job, CancellationToken cancellationToken)
     {
         (GlobalOptions options, SendOptions sendOptions, ParseResult parsed, CliStreams streams) = job;
-        SendRequest request = sendOptions.Read(parsed);
-        await using Stream? lines = LineReader.Open(sendOptions.Lines(parsed), streams.Input);
+        bool readsMessages = options.IsJson(parsed) && !streams.IsInputTerminal && !sendOptions.HasSource(parsed);
+        SendRequest request = sendOptions.Read(parsed, readsMessages);
+        await using Stream? input = LineReader.Open(
+            readsMessages ? "-" : sendOptions.Lines(parsed), streams.Input);
+        LineReader? lines = input is null ? null : new LineReader(input, LineReader.MaxMessageLineBytes);
+        // Nothing on standard input is a command line without a message, whatever the broker says.
+        if (readsMessages && !await lines!.ReadAsync(cancellationToken)) throw new UsageException(SendOptions.OneSource);
         byte[] body = lines is null ? await sendOptions.ReadBodyAsync(parsed, cancellationToken) : [];
         await using EQueueClient client = options.CreateClient(parsed);
         // A broker that was never there is told apart, soon, from one that restarts while messages are under way.
         await client.Admin.HelloAsync(cancellationToken);
+        bool isNew = await NewTopic.IsMissingAsync(client.Admin, request.Topic, cancellationToken);
         // Flushed below and never disposed: that would close the program's standard output.
         var output = new BufferedStream(streams.Output, 64 << 10);
-        var window = new SendWindow(
-            WindowSize, sendOptions.HasReceipts(parsed) ? new ReceiptWriter(output, options.IsJson(parsed)) : null);
+        ReceiptWriter? receipts = sendOptions.HasReceipts(parsed)
+            ? new ReceiptWriter(output, options.IsJson(parsed)) : null;
+        var window = new SendWindow(WindowSize, receipts);
         long started = Stopwatch.GetTimestamp();
         try
         {
@@ -55,14 +62,17 @@ internal static class SendCommand
             }
             else
             {
-                await new LineSender(producer, request, window, TimeProvider.System).RunAsync(lines, cancellationToken);
+                await new LineSender(producer, request, window, TimeProvider.System)
+                    .RunAsync(lines, readsMessages, cancellationToken);
             }
         }
         finally
         {
-            await output.FlushAsync(CancellationToken.None);
+            receipts?.Flush();
         }
 
+        if (isNew && window.Stored > 0)
+            await streams.Error.WriteLineAsync(await NewTopic.TellAsync(client.Admin, request.Topic));
         return await ReportAsync(window, request, streams, Stopwatch.GetElapsedTime(started));
     }
 

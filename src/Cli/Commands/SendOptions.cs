@@ -9,6 +9,10 @@ namespace EQueue.Cli.Commands;
 /// <summary>The arguments and options of <c>send</c>, and the request that they make.</summary>
 internal sealed class SendOptions
 {
+    /// <summary>What is wrong when there are two messages, or none.</summary>
+    public const string OneSource =
+        "Give exactly one of BODY, --lines and --file, or with --json messages on standard input.";
+
     private readonly Argument<string> _topic = new("topic")
     {
         Description = "The topic's name; made when the broker allows it.",
@@ -24,6 +28,13 @@ internal sealed class SendOptions
     {
         Description = "Sends each line of a file, or of standard input with -, as the bytes that stand there.",
         HelpName = "FILE|-",
+    };
+
+    private readonly Option<string?> _format = new("--format")
+    {
+        Description = "What each line of --lines is: raw, a body (the default); json, a message as consume prints it. "
+            + "With --json and nothing else to send, messages as JSON come from standard input.",
+        HelpName = "raw|json",
     };
 
     private readonly Option<string?> _file = new("--file")
@@ -70,12 +81,14 @@ internal sealed class SendOptions
 
     private readonly Option<bool> _receipts = new("--receipts") { Description = "Prints where each message is." };
 
+    public SendOptions() => _format.AcceptOnlyFromAmong("raw", "json");
+
     public void AddTo(Command command)
     {
         command.Arguments.Add(_topic);
         command.Arguments.Add(_body);
         foreach (Option option in new Option[]
-            { _lines, _file, _key, _keySeparator, _tag, _properties, _rate, _durability, _deliveryTimeout, _receipts })
+            { _lines, _format, _file, _key, _keySeparator, _tag, _properties, _rate, _durability, _deliveryTimeout, _receipts })
         {
             command.Options.Add(option);
         }
@@ -95,12 +108,27 @@ internal sealed class SendOptions
             ? await File.ReadAllBytesAsync(file, cancellationToken)
             : Encoding.UTF8.GetBytes(parsed.GetValue(_body)!);
 
+    /// <summary>Whether the command line says what to send.</summary>
+    public bool HasSource(ParseResult parsed) => Sources(parsed) > 0;
+
+    /// <param name="parsed">The command line.</param>
+    /// <param name="readsMessages">Whether messages as JSON come from standard input.</param>
     /// <exception cref="UsageException">The options contradict each other.</exception>
-    public SendRequest Read(ParseResult parsed)
+    public SendRequest Read(ParseResult parsed, bool readsMessages)
     {
-        string?[] sources = [parsed.GetValue(_body), parsed.GetValue(_lines), parsed.GetValue(_file)];
-        if (sources.Count(source => source is not null) != 1)
-            throw new UsageException("Give exactly one of BODY, --lines and --file.");
+        if (Sources(parsed) != (readsMessages ? 0 : 1)) throw new UsageException(OneSource);
+        string? format = parsed.GetValue(_format);
+        if (format is not null && parsed.GetValue(_lines) is null)
+            throw new UsageException("--format goes with --lines.");
+        bool isJson = readsMessages || format == "json";
+        string?[] own = [parsed.GetValue(_key), parsed.GetValue(_keySeparator), parsed.GetValue(_tag)];
+        if (isJson && (own.Any(one => one is not null) || parsed.GetValue(_properties) is { Length: > 0 }))
+        {
+            throw new UsageException(
+                "Messages as JSON have keys, tags and properties of their own: leave --key, --key-separator, --tag and "
+                + "--property out.");
+        }
+
         string? separator = parsed.GetValue(_keySeparator);
         if (separator is not null && (parsed.GetValue(_lines) is null || parsed.GetValue(_key) is not null))
             throw new UsageException("--key-separator goes with --lines and not with --key.");
@@ -114,9 +142,14 @@ internal sealed class SendOptions
             KeySeparator = ToBytes(separator is "\\t" ? "\t" : separator),
             Tag = ToBytes(parsed.GetValue(_tag)),
             Properties = ReadProperties(parsed.GetValue(_properties) ?? []),
+            IsJson = isJson,
             Rate = parsed.GetValue(_rate),
         };
     }
+
+    private int Sources(ParseResult parsed) =>
+        new[] { parsed.GetValue(_body), parsed.GetValue(_lines), parsed.GetValue(_file) }
+            .Count(source => source is not null);
 
     private static RecordProperties? ReadProperties(string[] pairs)
     {
@@ -132,7 +165,7 @@ internal sealed class SendOptions
             }
             catch (ArgumentException exception)
             {
-                throw new UsageException(exception.Message);
+                throw new UsageException(Words.Of(exception));
             }
         }
 

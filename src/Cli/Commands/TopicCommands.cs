@@ -51,18 +51,47 @@ internal static class TopicCommands
             "Changes the settings that are given and leaves the rest. Example: equeue topic alter orders --queues 16");
         TopicNames names = AddNames(command);
         TopicSettingOptions settings = new TopicSettingOptions().AddTo(command);
+        var yes = new Option<bool>("--yes")
+        {
+            Description = "Really: with more --queues keys go to other queues, which ends the order of their messages.",
+        };
+        command.Options.Add(yes);
         command.SetAction((parsed, cancellationToken) =>
         {
             TopicSettings changes = settings.Read(parsed);
             if (changes == TopicSettings.None)
                 throw new UsageException("Nothing to change: name a setting, such as --queues 8.");
+            bool mayMoveKeys = parsed.GetValue(yes) || changes.QueueCount is null;
+            if (!mayMoveKeys && names.AreMany(parsed))
+            {
+                throw new UsageException(
+                    "With more queues keys go to other queues, and messages of one key do not keep their order: "
+                    + "add --yes.");
+            }
+
             var errand = new TopicErrand<TopicDescription>(
                 "altered",
-                (admin, topic, token) => admin.AlterTopicAsync(topic, changes, token),
+                async (admin, topic, token) =>
+                {
+                    if (!mayMoveKeys) await DemandEmptyAsync(admin, topic, changes.QueueCount!.Value, token);
+                    return await admin.AlterTopicAsync(topic, changes, token);
+                },
                 WriteWithSettingsAsync);
             return errand.RunAsync(options, names, parsed, streams, cancellationToken);
         });
         return command;
+    }
+
+    /// <summary>Where a key goes depends on the count of queues: new messages of a key would overtake older ones.</summary>
+    /// <exception cref="UsageException">The topic holds messages and would get more queues.</exception>
+    private static async ValueTask DemandEmptyAsync(
+        EQueueAdmin admin, string topic, int count, CancellationToken cancellationToken)
+    {
+        TopicDescription before = await admin.DescribeTopicAsync(topic, cancellationToken);
+        if (count <= before.Queues.Count || before.Queues.All(static queue => queue.End == queue.Start)) return;
+        throw new UsageException(
+            $"{topic} holds messages. With {count} queues instead of {before.Queues.Count} keys go to other queues, and "
+            + "messages of one key do not keep their order until the older ones are consumed: add --yes.");
     }
 
     private static Command CreateAlterQueues(GlobalOptions options, CliStreams streams)

@@ -12,13 +12,13 @@ internal sealed class TopicSettingOptions
 
     private readonly Option<int?> _queues = new("--queues")
     {
-        Description = "Queues, 1 or more; they only grow.",
+        Description = "Queues, 1 or more; they only grow, and then keys go to other queues.",
         HelpName = "N",
     };
 
     private readonly Option<TimeSpan?> _retentionAge = new("--retention-age")
     {
-        Description = "How long messages are kept: 12h, 7d; 0 = for ever.",
+        Description = "How long messages are kept: 12h, 7d; 0 = without end.",
         HelpName = "DURATION",
         CustomParser = result =>
             result.Tokens[0].Value == Always ? TimeSpan.Zero : DurationText.Parse(result, MostRetentionDays),

@@ -23,6 +23,9 @@ internal sealed record ConsumeRequest
 
     public bool Follow { get; init; }
 
+    /// <summary>Whether the group's messages may be taken from its members and from where it has come to.</summary>
+    public bool TakesPart { get; init; }
+
     /// <summary>How long to wait for the next message before ending; <see langword="null"/> for ever.</summary>
     public TimeSpan? IdleExit { get; init; }
 

@@ -9,17 +9,25 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
 {
     private static readonly TimeSpan CommitInterval = TimeSpan.FromSeconds(1);
 
+    /// <summary>How long the last commit may take once the command was interrupted.</summary>
+    private static readonly TimeSpan CommitPatience = TimeSpan.FromSeconds(5);
+
     private long _committedAt = time.GetTimestamp();
     private long _printed;
     private bool _hasUncommitted;
 
     /// <summary>Commits every message whose step is over; without it nothing is committed.</summary>
-    public Func<CancellationToken, ValueTask>? CommitAsync { get; init; }
+    public Func<CancellationToken, ValueTask>? CommitAsync { get; set; }
 
     /// <summary>Commits up to the current message.</summary>
-    public Func<ReceivedMessage, CancellationToken, ValueTask>? CommitLastAsync { get; init; }
+    public Func<ReceivedMessage, CancellationToken, ValueTask>? CommitLastAsync { get; set; }
+
+    /// <summary>Whether anybody would read what is printed; asked while nothing is to be printed.</summary>
+    public Func<bool> IsReaderGone { get; init; } = static () => false;
 
     /// <returns>The exit code.</returns>
+    /// <exception cref="OutputClosedException">The reader has gone; what was written since the last commit is not
+    /// committed, because nothing tells how much of it was read.</exception>
     public async Task<int> RunAsync(
         Func<CancellationToken, IAsyncEnumerable<ReceivedMessage>> read, CancellationToken cancellationToken)
     {
@@ -39,13 +47,16 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
                 }
             }
         }
-        catch (OperationCanceledException) when (ending.IsCancellationRequested)
+        catch (Exception exception) when (ending.IsCancellationRequested && IsCancellation(exception))
         {
-            // Told to end, by a signal or by --idle-exit: what was printed is still committed below.
+            // Ended by a signal, by --idle-exit, or without a reader: what was printed is still committed below.
+        }
+        finally
+        {
+            await output.FlushAsync(CancellationToken.None);
         }
 
-        await output.FlushAsync(CancellationToken.None);
-        await CommitPrintedAsync();
+        await CommitPrintedAsync(cancellationToken.IsCancellationRequested);
         return cancellationToken.IsCancellationRequested ? ExitCode.Interrupted : ExitCode.Done;
     }
 
@@ -59,6 +70,8 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
         {
             await output.FlushAsync(CancellationToken.None);
             await TryCommitAsync();
+            // The step of the message printed last is not over: it is not among them.
+            _hasUncommitted = true;
         }
 
         ValueTask<bool> next = messages.MoveNextAsync();
@@ -76,7 +89,7 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
             catch (TimeoutException) when (!waiting.IsCompleted)
             {
                 await TryCommitAsync();
-                if (request.IdleExit is { } idle && time.GetElapsedTime(idleSince) >= idle)
+                if (IsReaderGone() || (request.IdleExit is { } idle && time.GetElapsedTime(idleSince) >= idle))
                     await ending.CancelAsync();
             }
         }
@@ -109,15 +122,22 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
         _committedAt = time.GetTimestamp();
     }
 
+    private static bool IsCancellation(Exception exception) =>
+        exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled };
+
     private async ValueTask FinishAtAsync(ReceivedMessage last)
     {
         await output.FlushAsync(CancellationToken.None);
         if (CommitLastAsync is not null) await CommitLastAsync(last, CancellationToken.None);
-        await CommitPrintedAsync();
+        await CommitPrintedAsync(isHurried: false);
     }
 
-    private async ValueTask CommitPrintedAsync()
+    /// <param name="isHurried">Whether a person or a service manager waits for the end.</param>
+    private async ValueTask CommitPrintedAsync(bool isHurried)
     {
-        if (CommitAsync is not null && _printed > 0) await CommitAsync(CancellationToken.None);
+        if (CommitAsync is null || !_hasUncommitted) return;
+        using var patience = new CancellationTokenSource(
+            isHurried ? CommitPatience : Timeout.InfiniteTimeSpan, time);
+        await CommitAsync(patience.Token);
     }
 }

@@ -1,3 +1,5 @@
+using EQueue.Cli.Input;
+
 namespace EQueue.Cli.Contexts;
 
 /// <summary>What the file of contexts holds.</summary>
@@ -14,5 +16,6 @@ internal sealed record ContextBook
         ? found
         : throw new NothingFoundException(
             $"There is no context '{name}': "
-            + (Contexts.Count == 0 ? "there are none." : $"there are {string.Join(", ", Contexts.Keys)}."));
+            + (Contexts.Count == 0 ? "there are none."
+                : $"there are {string.Join(", ", Contexts.Keys)}. {Nearest.Ask(name, Contexts.Keys)}".TrimEnd()));
 }

@@ -99,10 +99,9 @@ internal static class Sentences
 
     private static string? Advice(Explanation facts) => facts.Standing switch
     {
-        Standing.Expired => $"To keep messages longer: equeue topic alter {facts.Topic} --retention-age 14d",
-        Standing.NoMembers => $"Start a reader, or try: equeue consume {facts.Topic} --group {facts.Group}",
-        Standing.QueueClosed => "To open it: equeue topic alter-queues "
-            + $"{facts.Topic} --queue {facts.Queue.Number} --readable true",
+        Standing.Expired => "How to keep messages longer: equeue topic alter --help",
+        Standing.NoMembers => $"Start a reader of the group; equeue group describe {facts.Group} shows how far it is behind.",
+        Standing.QueueClosed => "How to open it: equeue topic alter-queues --help",
         Standing.Damaged => "Look at the broker's data with: equeue log verify DIR",
         Standing.InHands => $"To see whether the group moves: equeue group lag {facts.Group} --watch",
         Standing.Committed or Standing.Filtered => "To look at it: equeue find "

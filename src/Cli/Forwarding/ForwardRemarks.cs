@@ -1,3 +1,4 @@
+using EQueue.Cli.Output;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Cli.Forwarding;
@@ -6,6 +7,9 @@ namespace EQueue.Cli.Forwarding;
 /// What people may want to know meanwhile, on standard error: warnings of the client library, remarks, and on a
 /// terminal a line of progress that is written over itself. Thread-safe.
 /// </summary>
+/// <param name="error">Standard error past the escapes of a terminal: what is said is escaped here.</param>
+/// <param name="isTerminal">Whether progress is shown.</param>
+/// <param name="time">The clock.</param>
 internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProvider time) : ILoggerFactory, ILogger
 {
     /// <summary>A warning is not said again within this time.</summary>
@@ -32,7 +36,7 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
         lock (_gate)
         {
             EraseProgress();
-            error.WriteLine($"equeue: {remark}");
+            error.WriteLine(TerminalText.OneLine($"equeue: {remark}"));
         }
     }
 
@@ -40,7 +44,7 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
     {
         lock (_gate)
         {
-            error.Write(Erase + text);
+            error.Write(Erase + TerminalText.OneLine(text));
             error.Flush();
             _hasProgress = true;
         }

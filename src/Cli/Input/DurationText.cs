@@ -29,6 +29,16 @@ internal static class DurationText
         return null;
     }
 
+    /// <summary>A duration as it would be typed: <c>30s</c>, in the largest unit that leaves nothing over.</summary>
+    public static string Of(TimeSpan duration)
+    {
+        (string suffix, double milliseconds) = Units.Last(
+            unit => unit.Milliseconds == 1
+                || (duration >= TimeSpan.FromMilliseconds(unit.Milliseconds)
+                    && duration.TotalMilliseconds % unit.Milliseconds == 0));
+        return string.Create(CultureInfo.InvariantCulture, $"{duration.TotalMilliseconds / milliseconds:0.###}{suffix}");
+    }
+
     /// <summary>For an option's parser.</summary>
     public static TimeSpan Parse(ArgumentResult result) => Parse(result, MostDays);
 

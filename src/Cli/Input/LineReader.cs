@@ -6,6 +6,9 @@ namespace EQueue.Cli.Input;
 /// <remarks>A last line without a line feed is a line; an empty one behind the last line feed is not.</remarks>
 internal sealed class LineReader(Stream stream, int maxLineBytes)
 {
+    /// <summary>Longer than any message may be.</summary>
+    public const int MaxMessageLineBytes = 256 << 20;
+
     private byte[] _buffer = new byte[256 << 10];
     private int _start;
     private int _end;

@@ -5,13 +5,15 @@ using EQueue.MessageStore;
 namespace EQueue.Cli.Output;
 
 /// <summary>Prints what a backup, a check of one or a restore has done: sentences or a JSON line.</summary>
-internal sealed class BackupWriter(Stream output, bool isJson, string backup)
+internal sealed class BackupWriter(CliStreams streams, bool isJson, string backup)
 {
+    private readonly Stream _output = streams.Output;
+
     public void WriteBackup(BackupResult result, string data)
     {
         if (isJson)
         {
-            JsonLine.Write(output, json =>
+            JsonLine.Write(_output, json =>
             {
                 WriteWhere(json, data);
                 json.WriteNumber("filesCopied", result.FilesCopied);
@@ -33,7 +35,7 @@ internal sealed class BackupWriter(Stream output, bool isJson, string backup)
     {
         if (isJson)
         {
-            JsonLine.Write(output, json =>
+            JsonLine.Write(_output, json =>
             {
                 WriteWhere(json, data);
                 WriteFiles(json, result);
@@ -50,7 +52,7 @@ internal sealed class BackupWriter(Stream output, bool isJson, string backup)
     {
         if (isJson)
         {
-            JsonLine.Write(output, json =>
+            JsonLine.Write(_output, json =>
             {
                 WriteWhere(json, data: null);
                 WriteFiles(json, result);
@@ -94,12 +96,14 @@ internal sealed class BackupWriter(Stream output, bool isJson, string backup)
         CultureInfo.InvariantCulture,
         $"as of {JsonText.Time(result.Time)}, positions {result.FirstPosition.Value} to {result.EndPosition.Value}");
 
-    private static string Files(long count, long bytes) => string.Create(
-        CultureInfo.InvariantCulture, $"{count} {(count == 1 ? "file" : "files")}, {bytes} bytes");
+    private string Files(long count, long bytes) => string.Create(
+        CultureInfo.InvariantCulture,
+        $"{count} {(count == 1 ? "file" : "files")}, "
+        + $"{(streams.IsTerminal ? HumanText.Size(bytes) : $"{bytes} bytes")}");
 
     private void WriteLines(params IEnumerable<string> lines)
     {
-        using var writer = new StreamWriter(output, leaveOpen: true) { NewLine = "\n" };
+        using var writer = new StreamWriter(_output, leaveOpen: true) { NewLine = "\n" };
         foreach (string line in lines) writer.WriteLine(line);
     }
 }

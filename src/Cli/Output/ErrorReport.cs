@@ -14,9 +14,10 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
     /// <param name="next">What to do next; null: nothing is known.</param>
     public void Write(Exception exception, string? topic = null, string? next = null)
     {
+        string message = Words.Of(exception);
         if (!IsJson)
         {
-            Error.WriteLine(topic is null ? $"equeue: {exception.Message}" : $"equeue: {topic}: {exception.Message}");
+            Error.WriteLine(topic is null ? $"equeue: {message}" : $"equeue: {topic}: {message}");
             if (next is not null) Error.WriteLine($"next: {next}");
             return;
         }
@@ -28,7 +29,7 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
             json.WriteStartObject();
             json.WriteStartObject("error");
             json.WriteString("code", failure?.Code.ToString() ?? CodeOf(exception));
-            json.WriteString("message", exception.Message);
+            json.WriteString("message", message);
             json.WriteBoolean("retriable", failure?.IsRetriable ?? false);
             if (topic is not null) json.WriteString("topic", topic);
             if (next is not null) json.WriteString("next", next);

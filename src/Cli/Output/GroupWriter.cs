@@ -51,7 +51,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
         if (streams.IsTerminal && group.Members.Count > 0) WriteMembers(group);
         TableWriter.Write(
             streams,
-            ["topic", "queue", "owner", "committed", "start", "end", "lag", "lag ms"],
+            ["topic", "queue", "owner", "committed", "start", "end", "lag", "age of lag"],
             [
                 .. group.Queues.Select(queue => new[]
                 {
@@ -62,7 +62,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
                     TableWriter.Cell(queue.Start.Value),
                     TableWriter.Cell(queue.End.Value),
                     TableWriter.Cell(queue.Lag),
-                    queue.LagMs < 0 ? "-" : TableWriter.Cell(queue.LagMs),
+                    TableWriter.Age(queue.LagMs, streams),
                 }),
             ]);
     }
@@ -131,9 +131,17 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
         });
     }
 
-    private static string? NameOf(GroupDescription group, int member) => member < 0 || member >= group.Members.Count
-        ? null
-        : group.Members[member].InstanceId ?? group.Members[member].Client;
+    /// <summary>What a member is called; of several with that name also the begin of its id, which the table of members
+    /// and JSON have in full.</summary>
+    private static string? NameOf(GroupDescription group, int index)
+    {
+        if (index < 0 || index >= group.Members.Count) return null;
+        MemberDescription member = group.Members[index];
+        string name = NameOf(member);
+        return group.Members.Count(other => NameOf(other) == name) == 1 ? name : $"{name}#{$"{member.Member:N}"[..8]}";
+    }
+
+    private static string NameOf(MemberDescription member) => member.InstanceId ?? member.Client;
 
     private static void WriteFields(Utf8JsonWriter json, string name, GroupDescription group)
     {

@@ -34,55 +34,23 @@ internal sealed class MessageWriter(Stream output, MessageFormat format) : IDisp
     private void WriteText(in PrintedMessage message)
     {
         var head = new StringBuilder($"{message.Queue}:{message.Offset} {JsonText.Time(message.StoredTime)} ");
-        if (message.Key is { } key) head.Append($"key={key} ");
-        if (message.Tag is { } tag) head.Append($"tag={tag} ");
-        foreach ((string name, string? value) in message.Properties) head.Append($"{name}={value ?? "null"} ");
+        if (message.Key is { } key) head.Append($"key={Part(key.Span)} ");
+        if (message.Tag is { } tag) head.Append($"tag={Part(tag.Span)} ");
+        foreach ((byte[] name, byte[]? value) in message.Properties)
+            head.Append($"{Part(name)}={(value is null ? "null" : Part(value))} ");
         output.Write(Encoding.UTF8.GetBytes(head.ToString()));
         output.Write(message.Body is { } body ? body.Span : "(no body)"u8);
     }
+
+    /// <summary>No part can pretend to be another, or another message.</summary>
+    private static string Part(ReadOnlySpan<byte> bytes) => TerminalText.OneLine(Encoding.UTF8.GetString(bytes));
 
     private void WriteJson(in PrintedMessage message)
     {
         _json.Reset(output);
         _json.WriteStartObject();
-        _json.WriteString("topic", message.Topic);
-        _json.WriteNumber("queue", message.Queue);
-        _json.WriteNumber("offset", message.Offset);
-        _json.WriteString("key", message.Key);
-        _json.WriteString("tag", message.Tag);
-        WriteProperties(message.Properties);
-        if (message.Body is { } body) _json.WriteBase64String("body", body.Span);
-        else _json.WriteNull("body");
-        _json.WriteString("createTime", JsonText.Time(message.CreateTime));
-        _json.WriteString("storedTime", JsonText.Time(message.StoredTime));
+        MessageJson.WriteFields(_json, message);
         _json.WriteEndObject();
         _json.Flush();
-    }
-
-    /// <summary>Values by name; a name that comes several times has a list of them.</summary>
-    private void WriteProperties(List<KeyValuePair<string, string?>> properties)
-    {
-        var byName = new Dictionary<string, List<string?>>(StringComparer.Ordinal);
-        foreach ((string name, string? value) in properties)
-        {
-            if (!byName.TryGetValue(name, out List<string?>? values)) byName.Add(name, values = []);
-            values.Add(value);
-        }
-
-        _json.WriteStartObject("properties");
-        foreach ((string name, List<string?> values) in byName)
-        {
-            if (values is [var only])
-            {
-                _json.WriteString(name, only);
-                continue;
-            }
-
-            _json.WriteStartArray(name);
-            foreach (string? value in values) _json.WriteStringValue(value);
-            _json.WriteEndArray();
-        }
-
-        _json.WriteEndObject();
     }
 }

@@ -4,6 +4,7 @@ using EQueue.Protocol;
 namespace EQueue.Cli.Output;
 
 /// <summary>What a person may do about an error.</summary>
+/// <remarks>A command that is named here changes nothing, whatever it is given, or ends with <c>--help</c>.</remarks>
 internal static class NextStep
 {
     /// <returns>A sentence; null when the error says it all.</returns>
@@ -15,13 +16,13 @@ internal static class NextStep
         EQueueException failure => Of(failure.Code),
         BackupException refusal => Of(refusal.Fault),
         DiskException { Fault: DiskFault.Full } =>
-            "make room on that disk and run it again; a backup goes on where it was",
+            "make room on that disk and run it again; a backup continues where it was",
         _ => null,
     };
 
     private static string? Of(BackupFault fault) => fault switch
     {
-        BackupFault.NoBackup => "equeue backup DIR --data DATA makes one there",
+        BackupFault.NoBackup => "equeue backup --help tells how one is made",
         BackupFault.WrongDirectory => "name another directory, which is new or empty",
         BackupFault.OtherStore => "each broker needs a backup directory of its own: name another one",
         BackupFault.InUse => "wait until it has ended, or stop it, and try again",
@@ -31,21 +32,21 @@ internal static class NextStep
     private static string? Of(ErrorCode code) => code switch
     {
         ErrorCode.Unreachable =>
-            "is a broker running there? equeue-server starts one, --server HOST:PORT or equeue context names another",
+            "is a broker running there? equeue-server starts one, --server HOST:PORT names another",
         ErrorCode.Timeout => "try again, or wait longer: --timeout 2m, for messages --delivery-timeout 5m",
         ErrorCode.ConnectionLost => "try again: the broker may have been started anew",
         ErrorCode.AuthenticationFailed => "see --tls, --tls-ca, --tls-cert and --tls-key, and the broker's log",
         ErrorCode.UnknownTopic => "equeue topic list shows those there are",
         ErrorCode.UnknownQueue => "equeue topic describe TOPIC shows those there are",
         ErrorCode.UnknownGroup => "equeue group list shows those there are",
-        ErrorCode.TopicExists => "equeue topic alter changes its settings",
+        ErrorCode.TopicExists => "equeue topic describe TOPIC shows it",
         ErrorCode.GroupBusy => "stop its readers, which equeue group describe GROUP shows, and try again",
-        ErrorCode.QueueNotReadable => "equeue topic alter-queues TOPIC --queue all --readable true opens it",
-        ErrorCode.QueueNotWritable => "equeue topic alter-queues TOPIC --queue all --writable true opens it",
-        ErrorCode.MessageTooLarge => "equeue topic alter TOPIC --max-message-bytes SIZE takes larger ones",
+        ErrorCode.QueueNotReadable => "equeue topic alter-queues --help tells how queues are opened",
+        ErrorCode.QueueNotWritable => "equeue topic alter-queues --help tells how queues are opened",
+        ErrorCode.MessageTooLarge => "equeue topic describe TOPIC shows the limit; equeue topic alter --help tells how it is raised",
         ErrorCode.QueueFull => "equeue group lag shows who is behind",
         ErrorCode.StorageFull =>
-            "make room on the broker's disk, or keep less: equeue topic alter TOPIC --retention-age 1d",
+            "make room on the broker's disk, or keep less: equeue topic alter --help",
         ErrorCode.StoreFaulted => "look at the broker's log and disk, then start it again",
         ErrorCode.DamagedData or ErrorCode.CorruptBatch => "equeue log verify DIR tells what is damaged",
         ErrorCode.UnknownOperation or ErrorCode.UnsupportedVersion => "the broker is of another version: renew it",

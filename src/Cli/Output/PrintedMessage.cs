@@ -1,10 +1,9 @@
-using System.Text;
 using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
 
-/// <summary>What of a message is printed beside its body, as text.</summary>
+/// <summary>What of a message is printed, byte for byte.</summary>
 internal readonly record struct PrintedMessage
 {
     public required string Topic { get; init; }
@@ -13,11 +12,12 @@ internal readonly record struct PrintedMessage
 
     public required long Offset { get; init; }
 
-    public required string? Key { get; init; }
+    public required ReadOnlyMemory<byte>? Key { get; init; }
 
-    public required string? Tag { get; init; }
+    public required ReadOnlyMemory<byte>? Tag { get; init; }
 
-    public required List<KeyValuePair<string, string?>> Properties { get; init; }
+    /// <summary>In order; names may repeat, values may be null.</summary>
+    public required List<KeyValuePair<byte[], byte[]?>> Properties { get; init; }
 
     /// <summary>The message itself; <see langword="null"/> when it was sent as null.</summary>
     public required ReadOnlyMemory<byte>? Body { get; init; }
@@ -26,43 +26,45 @@ internal readonly record struct PrintedMessage
 
     public required DateTimeOffset StoredTime { get; init; }
 
-    /// <summary>Its body is valid as long as the message is.</summary>
-    public static PrintedMessage Of(in ReceivedMessage message)
+    /// <summary>Its key, tag and body are valid as long as the message is.</summary>
+    public static PrintedMessage Of(in ReceivedMessage message) => new()
     {
-        var properties = new List<KeyValuePair<string, string?>>();
-        foreach (RecordProperty property in message.Properties)
-        {
-            properties.Add(new(
-                Encoding.UTF8.GetString(property.Name),
-                property.Value.HasValue ? Encoding.UTF8.GetString(property.Value.Value) : null));
-        }
-
-        return new PrintedMessage
-        {
-            Topic = message.Topic,
-            Queue = message.Queue,
-            Offset = message.Offset.Value,
-            Key = message.KeyText,
-            Tag = message.Tag,
-            Properties = properties,
-            Body = message.HasBody ? message.Body : null,
-            CreateTime = message.CreateTime,
-            StoredTime = message.StoredTime,
-        };
-    }
+        Topic = message.Topic,
+        Queue = message.Queue,
+        Offset = message.Offset.Value,
+        Key = Some(message.HasKey, message.Key),
+        Tag = Some(message.Tag is not null, message.TagBytes),
+        Properties = Read(message.Properties),
+        Body = Some(message.HasBody, message.Body),
+        CreateTime = message.CreateTime,
+        StoredTime = message.StoredTime,
+    };
 
     public static PrintedMessage Of(DetachedMessage message) => new()
     {
         Topic = message.Topic,
         Queue = message.Queue,
         Offset = message.Offset.Value,
-        Key = Text(message.Key),
-        Tag = message.Tag,
-        Properties = [.. message.Properties.Select(pair => KeyValuePair.Create(pair.Key, Text(pair.Value)))],
-        Body = message.Body is null ? null : message.Body.AsMemory(),
+        Key = Some(message.Key is not null, message.Key),
+        Tag = Some(message.Tag is not null, message.TagBytes),
+        Properties = Read(message.CopyProperties().GetEnumerator()),
+        Body = Some(message.Body is not null, message.Body),
         CreateTime = message.CreateTime,
         StoredTime = message.StoredTime,
     };
 
-    private static string? Text(byte[]? bytes) => bytes is null ? null : Encoding.UTF8.GetString(bytes);
+    /// <summary>Bytes that are there. (A null beside memory would be empty memory.)</summary>
+    private static ReadOnlyMemory<byte>? Some(bool isThere, ReadOnlyMemory<byte> bytes)
+    {
+        if (isThere) return bytes;
+        return null;
+    }
+
+    private static List<KeyValuePair<byte[], byte[]?>> Read(RecordPropertyReader properties)
+    {
+        var pairs = new List<KeyValuePair<byte[], byte[]?>>();
+        foreach (RecordProperty property in properties)
+            pairs.Add(new(property.Name.ToArray(), property.Value.HasValue ? property.Value.Value.ToArray() : null));
+        return pairs;
+    }
 }

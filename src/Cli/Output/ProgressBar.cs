@@ -15,7 +15,7 @@ internal static class ProgressBar
     {
         if (isJson || !streams.IsTerminal || !streams.IsErrorTerminal) return work(null);
         IAnsiConsole console = AnsiConsole.Create(
-            new AnsiConsoleSettings { Out = new AnsiConsoleOutput(streams.Error) });
+            new AnsiConsoleSettings { Out = new AnsiConsoleOutput(streams.ExactError) });
         return console.Progress()
             .AutoClear(true)
             .Columns(

@@ -5,9 +5,38 @@ using EQueue.Client;
 namespace EQueue.Cli.Output;
 
 /// <summary>Prints where sent messages are.</summary>
+/// <remarks>A reader of receipts that has gone ends the receipts and not the sends.</remarks>
 internal sealed class ReceiptWriter(Stream output, bool isJson)
 {
+    private bool _isClosed;
+
     public void Write(in SendReceipt receipt)
+    {
+        if (_isClosed) return;
+        try
+        {
+            WriteOpen(receipt);
+        }
+        catch (OutputClosedException)
+        {
+            _isClosed = true;
+        }
+    }
+
+    public void Flush()
+    {
+        if (_isClosed) return;
+        try
+        {
+            output.Flush();
+        }
+        catch (OutputClosedException)
+        {
+            _isClosed = true;
+        }
+    }
+
+    private void WriteOpen(in SendReceipt receipt)
     {
         string durability = DurabilityText.Of(receipt.Durability);
         string time = JsonText.Time(receipt.StoredTime);
@@ -28,6 +57,4 @@ internal sealed class ReceiptWriter(Stream output, bool isJson)
             json.WriteString("durability", durability);
         });
     }
-
-    public void Flush() => output.Flush();
 }

@@ -28,7 +28,7 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
             TableWriter.Cell(queue.Number),
             TableWriter.Cell(queue.Start.Value),
             TableWriter.Cell(queue.End.Value),
-            TableWriter.Cell(queue.StoredBytes),
+            streams.IsTerminal ? HumanText.Size(queue.StoredBytes) : TableWriter.Cell(queue.StoredBytes),
             LastStored(queue) ?? "-",
             Describe(queue.State),
         }));
@@ -38,7 +38,7 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     /// <summary>Tells a topic's settings on standard error, unless they are in its JSON.</summary>
     public Task WriteSettingsAsync(TopicDescription topic, bool isOneOfMany) => isJson
         ? Task.CompletedTask
-        : streams.Error.WriteLineAsync((isOneOfMany ? $"{topic.Topic}: " : "") + Describe(topic.Settings));
+        : streams.Error.WriteLineAsync((isOneOfMany ? $"{topic.Topic}: " : "") + Describe(topic.Settings, streams.IsErrorTerminal));
 
     /// <summary>Tells that a topic is gone.</summary>
     public async Task WriteDeletedAsync(string topic)
@@ -55,7 +55,8 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
         if (!isJson)
         {
             await streams.Error.WriteLineAsync(
-                $"{topic.Topic} would be deleted with up to {messages} messages, {bytes} bytes; nothing was changed");
+                $"{topic.Topic} would be deleted with up to {messages} messages, "
+                + $"{(streams.IsErrorTerminal ? HumanText.Size(bytes) : $"{bytes} bytes")}; nothing was changed");
             return;
         }
 
@@ -93,20 +94,26 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
         return state.HasFlag(QueueState.Drained) ? $"{text}, drained" : text;
     }
 
-    private static string Describe(TopicSettings settings)
+    private static string Describe(TopicSettings settings, bool isForPeople)
     {
         string backlog = settings is { MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }
-            ? $"{Bound(settings.MaxBacklogMessages)} messages, {Bound(settings.MaxBacklogBytes)} bytes, "
+            ? $"{Bound(settings.MaxBacklogMessages)} messages, {SizeBound(settings.MaxBacklogBytes, isForPeople)}, "
                 + $"{Word(settings.BacklogPolicy)}, "
                 + (settings.BacklogGroups is { Length: > 0 } groups ? groups : "any group")
             : "no bound";
-        string age = settings.RetentionAge is { } kept && kept > TimeSpan.Zero ? kept.ToString() : "for ever";
-        return $"retention: {age}, {Bound(settings.RetentionBytes)} bytes, "
+        string age = settings.RetentionAge is { } kept && kept > TimeSpan.Zero
+            ? isForPeople ? HumanText.Time(kept) : kept.ToString() : "for ever";
+        string largest = isForPeople
+            ? HumanText.Size(settings.MaxMessageBytes ?? 0) : $"{settings.MaxMessageBytes} bytes";
+        return $"retention: {age}, {SizeBound(settings.RetentionBytes, isForPeople)}, "
             + $"{Bound(settings.RetentionCount)} messages a queue; "
-            + $"largest message: {settings.MaxMessageBytes} bytes; backlog: {backlog}";
+            + $"largest message: {largest}; backlog: {backlog}";
     }
 
     private static string Bound(long? value) => value is > 0 ? TableWriter.Cell(value.Value) : "any";
+
+    private static string SizeBound(long? value, bool isForPeople) => value is > 0 && isForPeople
+        ? HumanText.Size(value.Value) : $"{Bound(value)} bytes";
 
     private static string Word(BacklogPolicy? policy) => policy switch
     {

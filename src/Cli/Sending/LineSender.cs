@@ -7,29 +7,44 @@ namespace EQueue.Cli.Sending;
 /// <summary>Sends the lines of a stream, one message each, many under way at once and in order.</summary>
 internal sealed class LineSender(Producer producer, SendRequest request, SendWindow window, TimeProvider time)
 {
-    /// <summary>Longer than any broker's limit.</summary>
-    private const int MaxLineBytes = 256 << 20;
-
     /// <summary>
     /// Sends until the end, the first failure, or the token; what was sent is then stored or has failed.
     /// </summary>
-    /// <exception cref="UsageException">A line has no key separator; the message names it.</exception>
-    public async Task RunAsync(Stream input, CancellationToken cancellationToken)
+    /// <exception cref="UsageException">A line has no key separator, or is no message as JSON; the message names
+    /// it.</exception>
+    /// <param name="lines">What is sent.</param>
+    /// <param name="isAtLine">Whether the first line is read already.</param>
+    /// <param name="cancellationToken">Ends it behind the last line that was sent.</param>
+    public async Task RunAsync(LineReader lines, bool isAtLine, CancellationToken cancellationToken)
     {
-        var lines = new LineReader(input, MaxLineBytes);
         Pacer? pacer = request.Rate > 0 ? new Pacer(request.Rate, time) : null;
         try
         {
-            while (!window.HasFailed && await lines.ReadAsync(cancellationToken))
+            bool hasLine = isAtLine || await lines.ReadAsync(cancellationToken);
+            while (!window.HasFailed && hasLine)
             {
                 if (pacer is not null) await pacer.WaitAsync(cancellationToken);
-                await window.AddAsync(SendLine(lines));
+                await window.AddAsync(request.IsJson ? SendMessage(lines) : SendLine(lines));
+                hasLine = await lines.ReadAsync(cancellationToken);
             }
         }
         finally
         {
             await window.CompleteAsync();
         }
+    }
+
+    private ValueTask<SendReceipt> SendMessage(LineReader lines)
+    {
+        MessageLine message = MessageLine.Read(lines.Current, lines.LineNumber);
+        var content = new RecordContent
+        {
+            Key = message.Key,
+            Body = message.Body,
+            Tag = message.Tag,
+            Properties = message.Properties,
+        };
+        return producer.SendAsync(request.Topic, content, CancellationToken.None);
     }
 
     private ValueTask<SendReceipt> SendLine(LineReader lines)

@@ -17,6 +17,9 @@ internal sealed record SendRequest
 
     public RecordProperties? Properties { get; init; }
 
+    /// <summary>Whether lines are messages as JSON, with keys, tags and properties of their own.</summary>
+    public bool IsJson { get; init; }
+
     /// <summary>Messages per second; 0 for as fast as it goes.</summary>
     public int Rate { get; init; }
 }

@@ -6,7 +6,7 @@ namespace EQueue.Cli.Watching;
 /// <summary>Prints how far groups are behind.</summary>
 internal static class LagWriter
 {
-    private static readonly string[] Columns = ["group", "topic", "members", "queues", "lag", "lag ms"];
+    private static readonly string[] Columns = ["group", "topic", "members", "queues", "lag", "age of lag"];
 
     public static void Write(CliStreams streams, IReadOnlyList<GroupLagLine> lines, DateTimeOffset time, bool isJson)
     {
@@ -34,7 +34,7 @@ internal static class LagWriter
             {
                 line.Group, line.Topic, TableWriter.Cell(line.MemberCount), TableWriter.Cell(line.QueueCount),
                 TableWriter.Cell(line.Lag),
-                line.LagMs < 0 ? "-" : TableWriter.Cell(line.LagMs),
+                TableWriter.Age(line.LagMs, streams),
             }),
         ]);
 

@@ -1,4 +1,5 @@
 using System.Text;
+using EQueue.Cli.Output;
 
 namespace EQueue.Cli.Watching;
 
@@ -29,8 +30,11 @@ internal sealed class Screen(CliStreams streams, TimeProvider time, bool redraws
                 Action<CliStreams> print = await round(cancellationToken);
                 using var page = new MemoryStream();
                 if (redraws) page.Write(Clear);
-                print(streams with { Output = page });
-                await streams.Output.WriteAsync(page.GetBuffer().AsMemory(0, (int)page.Length), CancellationToken.None);
+                Stream escaped = streams.IsTerminal ? new TerminalStream(page) : page;
+                print(streams with { Output = escaped });
+                escaped.Flush();
+                await streams.ExactOutput.WriteAsync(
+                    page.GetBuffer().AsMemory(0, (int)page.Length), CancellationToken.None);
                 await streams.Output.FlushAsync(CancellationToken.None);
             }
         }

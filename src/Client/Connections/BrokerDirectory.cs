@@ -15,6 +15,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 {
     private readonly Seed[] _seeds;
     private readonly RouteFinder _routes;
+    private readonly ConnectReports _reports;
     private readonly Guid _clientInstanceId = Guid.NewGuid();
     private readonly CancellationTokenSource _closing = new();
     private int _preferred;
@@ -23,6 +24,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public BrokerDirectory(ClientOptions options)
     {
         Options = options;
+        _reports = new ConnectReports(options);
         var addresses = options.InMemory is null
             ? ServerAddress.ParseList(options.Addresses)
             : [ServerAddress.InMemory];
@@ -34,11 +36,21 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
     public bool IsDisposed => _isDisposed;
 
+    /// <summary>Which of the given addresses cannot be reached and why, in words; null = of none is it known.</summary>
+    public string? Trouble
+    {
+        get
+        {
+            var troubles = _seeds.Select(static seed => seed.Trouble).OfType<string>().ToArray();
+            return troubles.Length == 0 ? null : string.Join("; ", troubles);
+        }
+    }
+
     /// <summary>How many addresses were given.</summary>
     public int ShareCount => _seeds.Length;
 
     /// <summary>A connection of its own to a broker; the caller disposes it.</summary>
-    public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId);
+    public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId, _reports);
 
     /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
     /// <param name="address">Where its broker listens, out of a route.</param>
@@ -118,10 +130,13 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
     /// <summary>Lists what every broker has, page by page.</summary>
     /// <param name="pageOf">The page behind an item, and whether there are more.</param>
+    /// <param name="nameOf">What items are in ordinal order of.</param>
     /// <param name="unite">Makes one list of those of several brokers.</param>
     /// <param name="cancellationToken">Gives up.</param>
+    /// <exception cref="EQueueException">InternalError: a broker's pages do not lead on.</exception>
     public async IAsyncEnumerable<T> ListEachAsync<T>(
         Func<Seed, T?, CancellationToken, ValueTask<(IReadOnlyList<T> Items, bool HasMore)>> pageOf,
+        Func<T, string> nameOf,
         Func<IEnumerable<T>, IEnumerable<T>> unite,
         [EnumeratorCancellation] CancellationToken cancellationToken)
         where T : class
@@ -137,6 +152,9 @@ internal sealed class BrokerDirectory : IAsyncDisposable
                 (var items, hasMore) = await pageOf(seed, last, cancellationToken).ConfigureAwait(false);
                 foreach (var item in items)
                 {
+                    // Each page is behind the one before: one that is not would be asked for again without end.
+                    if (last is not null && string.CompareOrdinal(nameOf(item), nameOf(last)) <= 0)
+                        throw Faults.Unordered(nameOf(last), nameOf(item));
                     last = item;
                     if (seeds.Count == 1)
                         yield return item;

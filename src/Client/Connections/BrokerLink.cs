@@ -13,25 +13,29 @@ namespace EQueue.Client;
 /// </remarks>
 internal sealed class BrokerLink : IAsyncDisposable
 {
-    private const string ClientVersion = "EQueue.Client/3.0";
+    /// <summary>Whole, such as 3.0.0-alpha.1: what a pre-release differs in, its broker's log tells.</summary>
+    private static readonly string ClientVersion = "EQueue.Client/" + SoftwareVersion.Of(typeof(BrokerLink).Assembly);
 
     private readonly ClientOptions _options;
     private readonly Guid _clientInstanceId;
     private readonly ILogger _logger;
+    private readonly ConnectReports _reports;
     private volatile HelloResponse? _hello;
     private volatile bool _isStale;
 
-    public BrokerLink(ServerAddress address, ClientOptions options, Guid clientInstanceId)
+    public BrokerLink(ServerAddress address, ClientOptions options, Guid clientInstanceId, ConnectReports reports)
     {
         Address = address;
         _options = options;
         _clientInstanceId = clientInstanceId;
+        _reports = reports;
         _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
         Remoting = new RemotingClient(
             address == ServerAddress.InMemory ? options.InMemory! : address.ToEndPoint(),
             new RemotingClientOptions
             {
                 HandshakeAsync = ShakeHandsAsync,
+                ConnectFailed = fault => reports.Failed(address, fault),
                 Tls = options.Tls,
                 ConnectTimeout = AtLeast(options.ConnectTimeout),
                 RequestTimeout = AtLeast(options.RequestTimeout),
@@ -71,13 +75,25 @@ internal sealed class BrokerLink : IAsyncDisposable
         catch (RemotingException exception) when (exception.Error == RemotingError.Cancelled
             && patience.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
         {
-            throw new EQueueException(
-                ErrorCode.Unreachable, $"No connection to {Address} within {timeout.TotalSeconds:0.###} s.", exception);
+            throw NotInTime(timeout);
         }
         catch (RemotingException exception)
         {
-            throw Faults.From(exception);
+            throw Faults.From(exception, Address);
         }
+    }
+
+    /// <summary>Why there is no connection, in words; null = there is one, or nothing is known yet.</summary>
+    public string? Trouble =>
+        Remoting.LastFault is { } fault ? ConnectReports.ReasonOf(fault) : null;
+
+    private EQueueException NotInTime(TimeSpan timeout)
+    {
+        var trouble = Trouble is { } reason ? $": {reason}." : ".";
+        return new EQueueException(
+            ErrorCode.Unreachable,
+            $"No connection to {Address} within {timeout.TotalSeconds:0.###} s{trouble}",
+            Remoting.LastFault?.Cause);
     }
 
     /// <summary>Sends a request and reads its answer.</summary>
@@ -111,7 +127,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         }
         catch (RemotingException exception)
         {
-            throw Faults.From(exception);
+            throw Faults.From(exception, Address);
         }
     }
 
@@ -215,6 +231,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         else
             ClientMeter.CountReconnect(_logger, Address);
         _hello = hello;
+        _reports.Connected(Address);
     }
 
     /// <summary>What no later attempt can change ends the link; anything else may pass, and is tried again.</summary>

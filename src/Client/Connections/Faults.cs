@@ -7,8 +7,12 @@ namespace EQueue.Client;
 internal static class Faults
 {
     /// <summary>What a failed call means.</summary>
-    public static EQueueException From(RemotingException exception)
+    /// <param name="exception">What remoting reports.</param>
+    /// <param name="address">Of the broker.</param>
+    public static EQueueException From(RemotingException exception, ServerAddress address)
     {
+        if (HttpPeerException.FindIn(exception) is not null)
+            return new EQueueException(ErrorCode.NotABroker, $"{address}: {ServerAddress.HttpReason}.", exception);
         for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
         {
             if (cause is EQueueException known)
@@ -26,6 +30,10 @@ internal static class Faults
 
     public static EQueueException Malformed(Opcode opcode, string address) =>
         new(ErrorCode.InternalError, $"The answer of {address} to {opcode} does not follow the protocol.");
+
+    public static EQueueException Unordered(string before, string name) => new(
+        ErrorCode.InternalError,
+        $"The broker lists '{name}' behind '{before}': its pages are not in order and would never end.");
 
     public static EQueueException Cancelled(CancellationToken cancellationToken) => new(
         ErrorCode.Cancelled, "The caller gave up.", new OperationCanceledException(cancellationToken));

@@ -27,6 +27,9 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
 
     public bool IsConnected => Volatile.Read(ref _link) is { IsStale: false } link && link.Remoting.IsConnected;
 
+    /// <summary>Why it cannot be reached, in words; null = nothing is known to be wrong.</summary>
+    public string? Trouble => Volatile.Read(ref _link)?.Trouble is { } reason ? $"{Address}: {reason}" : null;
+
     /// <summary>The store that answers there; null before it said hello.</summary>
     public Guid? StoreId => Volatile.Read(ref _link)?.Hello?.StoreId;
 

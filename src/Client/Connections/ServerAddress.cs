@@ -23,6 +23,11 @@ internal readonly record struct ServerAddress(string Host, int Port)
     /// <inheritdoc/>
     public override string ToString() => Port == 0 ? Host : Host.Contains(':') ? $"[{Host}]:{Port}" : $"{Host}:{Port}";
 
+    /// <summary>What is wrong with a port where HTTP is answered.</summary>
+    public static string HttpReason { get; } =
+        "the port answers HTTP, so it is a broker's admin port or another server; clients connect to the data port, "
+        + $"{StandardPort} unless Server:Listen names another";
+
     /// <summary>Reads <c>host[:port]</c> or <c>unix:/path</c>, several separated by commas.</summary>
     /// <exception cref="ArgumentException">There is none, or one is not an address.</exception>
     public static ServerAddress[] ParseList(string addresses)

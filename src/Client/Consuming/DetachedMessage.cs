@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Text;
+using System.Text.Unicode;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -9,6 +10,12 @@ namespace EQueue.Client;
 /// </summary>
 public sealed record DetachedMessage
 {
+    /// <summary>The tag when it is no UTF-8, which <see cref="Tag"/> cannot give back.</summary>
+    private byte[]? ExactTag { get; init; }
+
+    /// <summary>The properties when a name of theirs is no UTF-8.</summary>
+    private RecordProperties? ExactProperties { get; init; }
+
     /// <summary>The topic.</summary>
     public required string Topic { get; init; }
 
@@ -30,6 +37,9 @@ public sealed record DetachedMessage
     /// <summary>Name-value pairs in order; names may repeat, values may be null.</summary>
     public IReadOnlyList<KeyValuePair<string, byte[]?>> Properties { get; init; } = [];
 
+    /// <summary>The tag's bytes, which need not be UTF-8; null for none.</summary>
+    public byte[]? TagBytes => ExactTag ?? (Tag is null ? null : Encoding.UTF8.GetBytes(Tag));
+
     /// <summary>When the sender made it.</summary>
     public DateTimeOffset CreateTime { get; init; }
 
@@ -41,14 +51,28 @@ public sealed record DetachedMessage
     public bool TryGetTraceContext(out ActivityContext context) => MessageTrace.TryParse(
         TextOf(ClientTelemetry.TraceParentName), TextOf(ClientTelemetry.TraceStateName), out context);
 
+    /// <summary>The properties byte for byte, also names that are no UTF-8, ready to be sent.</summary>
+    public RecordProperties CopyProperties()
+    {
+        if (ExactProperties is not null)
+            return ExactProperties.Copy();
+        var copy = new RecordProperties();
+        foreach (var (name, value) in Properties)
+            copy.Add(Encoding.UTF8.GetBytes(name), OptionalBytes.FromArray(value));
+        return copy;
+    }
+
     /// <summary>Copies a record.</summary>
     internal static DetachedMessage Copy(
         string topic, int queue, QueueOffset offset, long storedTimeMs, RecordView record)
     {
         List<KeyValuePair<string, byte[]?>>? properties = null;
+        RecordProperties? exact = null;
         foreach (var property in record.Properties)
         {
             properties ??= [];
+            if (exact is null && !Utf8.IsValid(property.Name))
+                exact = CopyOf(record.Properties);
             properties.Add(new(
                 Encoding.UTF8.GetString(property.Name),
                 property.Value.HasValue ? property.Value.Value.ToArray() : null));
@@ -65,7 +89,17 @@ public sealed record DetachedMessage
             Properties = (IReadOnlyList<KeyValuePair<string, byte[]?>>?)properties ?? [],
             CreateTime = DateTimeOffset.FromUnixTimeMilliseconds(record.TimestampMs),
             StoredTime = DateTimeOffset.FromUnixTimeMilliseconds(storedTimeMs),
+            ExactTag = record.HasTag && !Utf8.IsValid(record.Tag) ? record.Tag.ToArray() : null,
+            ExactProperties = exact,
         };
+    }
+
+    private static RecordProperties CopyOf(RecordPropertyReader properties)
+    {
+        var copy = new RecordProperties();
+        foreach (var property in properties)
+            copy.Add(property);
+        return copy;
     }
 
     private string? TextOf(string name)

@@ -242,7 +242,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             sentAt = _sentAt;
         }
 
-        var failure = Faults.From(exception);
+        var failure = Faults.From(exception, Link.Address);
         ObserveAnswer(sentAt, failure);
         Recover(failure);
     }

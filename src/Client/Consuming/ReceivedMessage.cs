@@ -70,6 +70,16 @@ public readonly struct ReceivedMessage
         }
     }
 
+    /// <summary>The tag's bytes, which need not be UTF-8; empty when there is none.</summary>
+    public ReadOnlyMemory<byte> TagBytes
+    {
+        get
+        {
+            var current = Current;
+            return current.Part(current.Record.TagStart, current.Record.TagLength);
+        }
+    }
+
     /// <summary>Name-value pairs in order, read in place.</summary>
     public RecordPropertyReader Properties => Current.View.Properties;
 

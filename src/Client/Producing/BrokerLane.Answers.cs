@@ -52,7 +52,7 @@ internal sealed partial class BrokerLane
     {
         var request = _requests[token];
         var wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
-        FailRequest(request, Faults.From(exception), isUnknown: !wasNotSent);
+        FailRequest(request, Faults.From(exception, Address), isUnknown: !wasNotSent);
         if (exception.Error is RemotingError.ConnectionLost or RemotingError.Unreachable)
             Reconnect(request.Generation);
         Finish(request);
@@ -307,7 +307,7 @@ internal sealed partial class BrokerLane
         return new EQueueException(
             ErrorCode.Timeout,
             $"Not acknowledged by {Address} within {_options.DeliveryTimeout}"
-            + (cause is null ? "." : $"; last: {cause.Message}"),
+            + ((cause?.Message ?? Trouble) is { } why ? $"; last: {why.TrimEnd('.')}." : "."),
             cause);
     }
 

@@ -165,6 +165,6 @@ internal sealed partial class BrokerLane
     private EQueueException Lost(SendBatch batch, RemotingException cause)
     {
         Log.OnewayLost(_logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, cause.Message);
-        return Faults.From(cause);
+        return Faults.From(cause, Address);
     }
 }

@@ -100,6 +100,10 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>Whether there is no connection on which it could send. Read by anybody.</summary>
     public bool IsAway => _isAway || !_link.Remoting.IsConnected;
 
+    /// <summary>Why nothing is sent now, in words; null = nothing is known to be wrong.</summary>
+    public string? Trouble => _link.Trouble is { } reason ? $"{Address}: {reason}"
+        : Volatile.Read(ref _lastSessionError)?.Message.TrimEnd('.');
+
     /// <summary>The largest batch that the broker takes, in bytes; 0 before the first connection.</summary>
     private int MaxBatchBytes => Volatile.Read(ref _maxBatchBytes);
 

@@ -200,7 +200,7 @@ public sealed partial class Producer
         List<(int FirstIndex, Awaitable Awaitable)> runs,
         CancellationToken cancellationToken)
     {
-        using var patience = new Patience(this, cancellationToken);
+        using var patience = new Patience(this, lane, messages.HasKeys, cancellationToken);
         try
         {
             using var turn = await TakeTurnAsync(lane, messages.HasKeys, patience.Token).ConfigureAwait(false);
@@ -252,7 +252,7 @@ public sealed partial class Producer
     private async ValueTask SendOnewaySlowAsync(
         TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
     {
-        using var patience = new Patience(this, cancellationToken);
+        using var patience = new Patience(this, lane, message.Content.Key.HasValue, cancellationToken);
         try
         {
             await lane.AppendOnewayWhenPossibleAsync(message, patience.Token).ConfigureAwait(false);
@@ -269,13 +269,17 @@ public sealed partial class Producer
     private sealed class Patience : IDisposable
     {
         private readonly Producer _producer;
+        private readonly TopicLane _topic;
+        private readonly bool _isKeyed;
         private readonly CancellationToken _callerToken;
         private readonly CancellationTokenSource _timeout;
         private readonly CancellationTokenSource _either;
 
-        public Patience(Producer producer, CancellationToken callerToken)
+        public Patience(Producer producer, TopicLane topic, bool isKeyed, CancellationToken callerToken)
         {
             _producer = producer;
+            _topic = topic;
+            _isKeyed = isKeyed;
             _callerToken = callerToken;
             _timeout = new CancellationTokenSource(producer.Options.DeliveryTimeout, producer.Time);
             _either = CancellationTokenSource.CreateLinkedTokenSource(
@@ -296,8 +300,7 @@ public sealed partial class Producer
                 return Faults.Cancelled(_callerToken);
             if (_producer._closing.IsCancellationRequested)
                 return Faults.Disposed("producer");
-            return new EQueueException(
-                ErrorCode.Timeout, $"Neither route nor memory within {_producer.Options.DeliveryTimeout}.", exception);
+            return Shortage.Of(_producer, _topic, _isKeyed);
         }
 
         public void Dispose()

@@ -19,6 +19,7 @@ public sealed partial class Producer
             {
                 var routes = await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken)
                     .ConfigureAwait(false);
+                topic.LastRefusal = null;
                 if (routes.IsWhole || !whole)
                     return routes;
                 await Task.Delay(Options.RetryBackoffMax, Time, cancellationToken).ConfigureAwait(false);
@@ -26,6 +27,7 @@ public sealed partial class Producer
             catch (EQueueException exception) when (exception.IsRetriable)
             {
                 // The caller's deadline ends this.
+                topic.LastRefusal = exception;
                 await Task.Delay(Options.RetryBackoffMax, Time, cancellationToken).ConfigureAwait(false);
             }
         }

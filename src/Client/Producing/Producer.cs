@@ -72,6 +72,9 @@ public sealed partial class Producer : IAsyncDisposable
     /// <summary>Whether messages may go to one broker or another.</summary>
     internal bool HasSeveralBrokers => _directory.ShareCount > 1;
 
+    /// <summary>Why brokers cannot be asked for routes, in words; null = nothing is known to be wrong.</summary>
+    internal string? RouteTrouble => _directory.Trouble;
+
     /// <summary>Ends every wait of the producer.</summary>
     internal CancellationToken Closing => _closing.Token;
 

@@ -224,8 +224,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
         {
             if (send.Deadline > now)
                 break;
-            send.Fail(new EQueueException(
-                ErrorCode.Timeout, $"Neither route nor memory within {producer.Options.DeliveryTimeout}."));
+            send.Fail(Shortage.Of(producer, topic, send.IsKeyed));
         }
     }
 

@@ -29,6 +29,9 @@ internal sealed class TopicLane
 
     public string Name { get; }
 
+    /// <summary>Why the route could not be learned the last time; null = it could, or was not asked for.</summary>
+    public EQueueException? LastRefusal { get; set; }
+
     /// <summary>Where messages without a key go now.</summary>
     public QueueLane? Sticky
     {

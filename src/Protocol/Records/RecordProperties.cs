@@ -47,15 +47,16 @@ public sealed class RecordProperties
     }
 
     /// <summary>Adds a pair of a message that was read, byte for byte: any name, a null value too.</summary>
-    public void Add(RecordProperty property)
+    public void Add(RecordProperty property) => AddBytes(property.Name, property.Value);
+
+    /// <summary>Adds a pair byte for byte: the name need not be UTF-8, an absent value becomes null.</summary>
+    /// <exception cref="ArgumentException">The name is reserved.</exception>
+    public void Add(ReadOnlySpan<byte> name, OptionalBytes value)
     {
-        EnsureRoom((2 * VarInt.MaxSize32) + property.Name.Length + property.Value.Value.Length);
-        int at = VarInt.Write(_bytes, _size, property.Name.Length);
-        property.Name.CopyTo(_bytes.AsSpan(at));
-        at = VarInt.Write(_bytes, at + property.Name.Length, property.Value.CountedLength);
-        property.Value.Value.CopyTo(_bytes.AsSpan(at));
-        _size = at + property.Value.Value.Length;
-        Count++;
+        if (name.SequenceEqual(RecordContent.TagHeaderNameUtf8))
+            throw new ArgumentException(
+                $"The property name {RecordContent.TagHeaderName} is reserved: set the tag instead.", nameof(name));
+        AddBytes(name, value);
     }
 
     /// <summary>Adds all pairs of another list, in order.</summary>
@@ -74,7 +75,7 @@ public sealed class RecordProperties
     /// <returns>False when there is no such name.</returns>
     public bool TryGet(ReadOnlySpan<byte> name, out OptionalBytes value)
     {
-        foreach (RecordProperty property in new RecordPropertyReader(Encoded, 0, Count))
+        foreach (RecordProperty property in this)
         {
             if (property.Name.SequenceEqual(name))
             {
@@ -87,6 +88,9 @@ public sealed class RecordProperties
         return false;
     }
 
+    /// <summary>Walks the pairs in order; valid until a pair is added or all are forgotten.</summary>
+    public RecordPropertyReader GetEnumerator() => new(Encoded, 0, Count);
+
     /// <summary>The same pairs in memory of their own.</summary>
     public RecordProperties Copy() => new() { _bytes = Encoded.ToArray(), _size = _size, Count = Count };
 
@@ -95,6 +99,17 @@ public sealed class RecordProperties
     {
         _size = 0;
         Count = 0;
+    }
+
+    private void AddBytes(ReadOnlySpan<byte> name, OptionalBytes value)
+    {
+        EnsureRoom((2 * VarInt.MaxSize32) + name.Length + value.Value.Length);
+        int at = VarInt.Write(_bytes, _size, name.Length);
+        name.CopyTo(_bytes.AsSpan(at));
+        at = VarInt.Write(_bytes, at + name.Length, value.CountedLength);
+        value.Value.CopyTo(_bytes.AsSpan(at));
+        _size = at + value.Value.Length;
+        Count++;
     }
 
     private void EnsureRoom(int size)

@@ -56,10 +56,10 @@ internal sealed class Dialer
             {
                 failure = exception;
             }
-            catch (OperationCanceledException exception) when (timeout.IsCancellationRequested
+            catch (OperationCanceledException) when (timeout.IsCancellationRequested
                 && !cancellationToken.IsCancellationRequested)
             {
-                failure = TimedOut(addresses[i], exception);
+                failure = TimedOut(addresses[i]);
             }
         }
 
@@ -74,14 +74,15 @@ internal sealed class Dialer
         {
             return await _resolve(_endPoint, either.Token).ConfigureAwait(false);
         }
-        catch (OperationCanceledException exception) when (timeout.IsCancellationRequested)
+        catch (OperationCanceledException) when (timeout.IsCancellationRequested)
         {
-            throw TimedOut(_endPoint, exception);
+            throw TimedOut(_endPoint);
         }
     }
 
-    private TimeoutException TimedOut(EndPoint address, Exception exception) =>
-        new($"No connection to {address} within {_options.ConnectTimeout}.", exception);
+    /// <summary>Without the cause: that says cancelled, and nothing was but this attempt.</summary>
+    private TimeoutException TimedOut(EndPoint address) =>
+        new($"No connection to {HostPort.Format(address)} within {_options.ConnectTimeout.TotalSeconds:0.###} s.");
 
     private async Task<Wire> DialAsync(EndPoint address, CancellationToken cancellationToken)
     {

@@ -14,7 +14,7 @@ internal static class Failures
         RemotingError.ConnectionLost, $"The connection to {endPoint} was lost.", cause);
 
     public static RemotingException Unreachable(object endPoint, Exception? cause) => new(
-        RemotingError.Unreachable, $"{endPoint} cannot be reached: {cause?.Message}", cause);
+        RemotingError.Unreachable, $"{endPoint} cannot be reached: {ConnectFault.Of(cause, 0).Reason}.", cause);
 
     public static RemotingException TooLarge(int bytes, int maxBytes) => new(
         RemotingError.TooLarge, $"A frame of {bytes} bytes exceeds the maximum of {maxBytes}.");

@@ -29,7 +29,7 @@ public sealed partial class RemotingClient
 
         request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
         if (connection.Sender.Enqueue(request, EndsRest())) return ValueTask.CompletedTask;
-        return ValueTask.FromException(Failures.ConnectionLost(_endPoint, connection.Cause));
+        return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
     }
 
     /// <summary>Sends a request that gets no answer: <paramref name="payload"/> is copied once, to where it leaves
@@ -49,7 +49,7 @@ public sealed partial class RemotingClient
 
         var header = FrameHeader.Of(payload, opcode, version, FrameFlags.Oneway, 0, 0);
         if (connection.Sender.Enqueue(header, payload, EndsRest())) return ValueTask.CompletedTask;
-        return ValueTask.FromException(Failures.ConnectionLost(_endPoint, connection.Cause));
+        return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
     }
 
     /// <summary>Sends a request and waits for its answer.</summary>

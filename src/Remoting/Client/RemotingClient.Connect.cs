@@ -8,7 +8,7 @@ public sealed partial class RemotingClient
 {
     private TaskCompletionSource<ClientConnection?> _ready = NewReady();
     private ClientConnection? _connection;
-    private Exception? _lastConnectError;
+    private volatile ConnectFault? _lastFault;
     private volatile Exception? _permanentFailure;
     private long _generation;
 
@@ -71,26 +71,29 @@ public sealed partial class RemotingClient
         try
         {
             await _options.HandshakeAsync(connection, either.Token).ConfigureAwait(false);
+            return;
         }
         catch (Exception exception) when (timeout.IsCancellationRequested && exception is not PermanentFailureException)
         {
-            throw new TimeoutException($"No handshake with {_endPoint} within {_options.ConnectTimeout}.", exception);
+            // Told below without this cause, which says cancelled: nothing was but this attempt.
         }
+
+        throw new TimeoutException($"No handshake with {_name} within {_options.ConnectTimeout.TotalSeconds:0.###} s.");
     }
 
     private async Task ServeAsync(ClientConnection connection)
     {
         long generation = Interlocked.Increment(ref _generation);
-        _lastConnectError = null;
+        _lastFault = null;
         Publish(connection);
         _watch!.Soon();
-        Log.Connected(_logger, _endPoint, generation);
+        Log.Connected(_logger, _name, generation);
         if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
 
         await connection.Completion.ConfigureAwait(false);
         if (_stopping.IsCancellationRequested) return;
-        _lastConnectError = connection.Cause;
-        Log.ConnectionLost(_logger, _endPoint, connection.Cause?.Message ?? "the peer closed it.");
+        _lastFault = ConnectFault.Of(connection.Cause, 0);
+        Log.ConnectionLost(_logger, _name, connection.Cause?.Message ?? "the peer closed it.");
     }
 
     /// <summary>Calls go out on this connection, unless it is closed already.</summary>
@@ -117,31 +120,34 @@ public sealed partial class RemotingClient
 
     private void NoteFailure(Exception exception, int failures)
     {
-        _lastConnectError = exception;
+        ConnectFault fault = ConnectFault.Of(exception, failures + 1);
+        _lastFault = fault;
         if (exception is PermanentFailureException)
         {
             _permanentFailure = exception;
-            Log.RefusedForGood(_logger, _endPoint, exception.Message);
+            Log.RefusedForGood(_logger, _name, exception.Message);
         }
-        else if (failures == 0)
+        else if (failures == 0 && _options.ConnectFailed is null)
         {
-            Log.Unreachable(_logger, _endPoint, exception.Message);
+            Log.Unreachable(_logger, _name, fault.Reason);
         }
         else
         {
-            Log.AttemptFailed(_logger, failures + 1, _endPoint, exception.Message);
+            Log.AttemptFailed(_logger, failures + 1, _name, fault.Reason);
         }
 
+        _options.ConnectFailed?.Invoke(fault);
         if (TlsRefusedException.FindIn(exception) is { } refusal) FailWaiting(refusal);
+        else if (HttpPeerException.FindIn(exception) is { } http) FailWaiting(http);
     }
 
     /// <summary>Tells those who wait for a connection that waiting is of no use; later calls wait for the next
     /// attempt.</summary>
-    private void FailWaiting(TlsRefusedException refusal)
+    private void FailWaiting(Exception refusal)
     {
         TaskCompletionSource<ClientConnection?> waiting = Volatile.Read(ref _ready);
         Volatile.Write(ref _ready, NewReady());
-        waiting.TrySetException(Failures.Unreachable(_endPoint, refusal));
+        waiting.TrySetException(Failures.Unreachable(_name, refusal));
 
         // Perhaps nobody waits, and then nobody sees it.
         _ = waiting.Task.Exception;

@@ -22,7 +22,7 @@ public sealed partial class RemotingClient
             isHandedOver = true;
             request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
             if (!connection.Sender.Enqueue(request, inline: false))
-                throw Failures.ConnectionLost(_endPoint, connection.Cause);
+                throw Failures.ConnectionLost(_name, connection.Cause);
         }
         finally
         {
@@ -158,7 +158,7 @@ public sealed partial class RemotingClient
         EnsureStarted();
         Task<ClientConnection?> ready = Volatile.Read(ref _ready).Task;
         if (_isDisposed) throw Failures.Disposed();
-        if (_permanentFailure is not null) throw Failures.Unreachable(_endPoint, _permanentFailure);
+        if (_permanentFailure is not null) throw Failures.Unreachable(_name, _permanentFailure);
         await WithinAsync(ready, deadline, "no connection came about", cancellationToken).ConfigureAwait(false);
         return await ready.ConfigureAwait(false) ?? throw Ended();
     }
@@ -181,10 +181,10 @@ public sealed partial class RemotingClient
 
     private RemotingException NotInTime(string what)
     {
-        Exception? cause = _lastConnectError;
-        return IsConnected || cause is null ? Failures.TimedOut(what) : Failures.Unreachable(_endPoint, cause);
+        Exception? cause = _lastFault?.Cause;
+        return IsConnected || cause is null ? Failures.TimedOut(what) : Failures.Unreachable(_name, cause);
     }
 
     private RemotingException Ended() =>
-        _isDisposed ? Failures.Disposed() : Failures.Unreachable(_endPoint, _permanentFailure);
+        _isDisposed ? Failures.Disposed() : Failures.Unreachable(_name, _permanentFailure);
 }

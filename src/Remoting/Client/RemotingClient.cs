@@ -17,6 +17,7 @@ namespace EQueue.Remoting;
 public sealed partial class RemotingClient : IAsyncDisposable
 {
     private readonly EndPoint _endPoint;
+    private readonly string _name;
     private readonly RemotingClientOptions _options;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
@@ -47,13 +48,14 @@ public sealed partial class RemotingClient : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(loggerFactory);
         options.Validate();
         _endPoint = endPoint;
+        _name = HostPort.Format(endPoint);
         _options = options;
         _logger = loggerFactory.CreateLogger("EQueue.Remoting.Client");
         _time = timeProvider ?? TimeProvider.System;
         _dialer = new Dialer(endPoint, options, _time);
         _ring = new InFlightRing(
             options.MaxInFlight,
-            thrown => Log.SinkFailed(_logger, _endPoint, thrown),
+            thrown => Log.SinkFailed(_logger, _name, thrown),
             deadline => _watch?.At(deadline));
     }
 
@@ -65,6 +67,9 @@ public sealed partial class RemotingClient : IAsyncDisposable
 
     /// <summary>Rises by one with each connection that has passed its handshake; 0 = there was none yet.</summary>
     public long ConnectionGeneration => Volatile.Read(ref _generation);
+
+    /// <summary>Why there is no connection; null while there is one, and before the first attempt has failed.</summary>
+    public ConnectFault? LastFault => IsConnected ? null : _lastFault;
 
     /// <summary>Requests that wait for answers now.</summary>
     public int InFlight => _ring.InFlight;

@@ -9,6 +9,12 @@ public sealed record RemotingClientOptions
     /// </summary>
     public Func<IHandshakeChannel, CancellationToken, ValueTask>? HandshakeAsync { get; init; }
 
+    /// <summary>
+    /// Told of each attempt that failed, on the thread that connects: must neither block nor throw. Who sets it tells
+    /// people; the client itself then logs failures at Debug.
+    /// </summary>
+    public Action<ConnectFault>? ConnectFailed { get; init; }
+
     /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Other connections do not.</summary>
     public TlsOptions? Tls { get; init; }
 

@@ -43,7 +43,7 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         Show(result.Buffer);
         _isFilled = true;
         _isAtEnd = result.IsCompleted;
-        if (isFirst) RefuseTls();
+        if (isFirst) RefuseOthers();
         return !_isAtEnd || UnreadBytes >= _neededBytes || EndOfStream();
     }
 
@@ -107,9 +107,15 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         return _joined.Array.AsMemory(0, (int)payload.Length);
     }
 
-    /// <summary>The first bytes tell a peer that speaks TLS, which would else look like a long frame.</summary>
-    private void RefuseTls()
+    /// <summary>The first bytes tell a peer that speaks TLS or HTTP, which would else look like a long frame.</summary>
+    private void RefuseOthers()
     {
+        if (_piece.Span.StartsWith("HTTP"u8))
+        {
+            var other = new HttpPeerException("The peer answers HTTP.");
+            throw new RemotingException(RemotingError.ProtocolViolation, other.Message, other);
+        }
+
         HasSeenTls = TlsRecord.IsGreeting(_piece.Span) || TlsRecord.IsAlert(_piece.Span);
         if (!HasSeenTls) return;
         var refusal = new TlsRefusedException("The peer speaks TLS, this end does not.");

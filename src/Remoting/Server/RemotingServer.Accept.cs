@@ -27,6 +27,18 @@ public sealed partial class RemotingServer
         }
     }
 
+    private async Task ListenAsync(string address, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await ListenAsync(HostPort.Parse(address), cancellationToken).ConfigureAwait(false);
+        }
+        catch (SocketException exception)
+        {
+            throw new SocketException((int)exception.SocketErrorCode, $"{address}: {exception.Message}");
+        }
+    }
+
     private async Task ListenAsync(EndPoint endPoint, CancellationToken cancellationToken)
     {
         SocketException? refused = null;

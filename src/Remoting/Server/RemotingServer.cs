@@ -72,7 +72,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
     /// <summary>Listens and begins to accept.</summary>
     /// <exception cref="SocketException">An address cannot be listened on (in use, not this machine's, no such
-    /// name).</exception>
+    /// name); the message names it.</exception>
     public async Task StartAsync(CancellationToken cancellationToken)
     {
         lock (_lifetime)
@@ -86,7 +86,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         try
         {
             foreach (string address in _options.Listen)
-                await ListenAsync(HostPort.Parse(address), cancellationToken).ConfigureAwait(false);
+                await ListenAsync(address, cancellationToken).ConfigureAwait(false);
             inMemory = _options.InMemory?.Listen(_options.Backlog);
             _isInMemory = inMemory is not null;
         }

@@ -15,6 +15,9 @@ internal sealed record AdminOptions
     /// <summary>How long a request may take, and the longest that one may wait; 1 s to 10 min.</summary>
     public TimeSpan RequestTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
+    /// <summary>How long a connection may wait for its first or next request.</summary>
+    public TimeSpan IdleTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
     /// <summary>How long a peer may take or send next to nothing before it is cut; more than 1 s.</summary>
     public TimeSpan SlowPeerGrace { get; init; } = TimeSpan.FromSeconds(5);
 }

@@ -19,7 +19,7 @@ internal static class BrokerSettings
             TimeSpan.Zero, TimeSpan.FromDays(36_500),
             (options, value) => options.WithTopics(topics => topics with { RetentionAge = value }),
             options => options.Broker.Topics.RetentionAge) with { IsReloadable = true },
-        SettingKinds.Number("Topics:RetentionBytes",
+        SettingKinds.Size("Topics:RetentionBytes",
             "the oldest messages go when a topic holds more, 0: no bound; of a topic made from now on, unless its "
             + "maker says",
             0, long.MaxValue,
@@ -54,8 +54,7 @@ internal static class BrokerSettings
             options => options.Broker.Groups.ExpiryInterval),
 
         SettingKinds.Number("Telemetry:MaxSeries",
-            "pairs of group and topic, and topics with a bound, that have metrics of their own; the rest is "
-            + "summed",
+            "pairs of group and topic, and topics, that have metrics of their own; the rest is summed",
             0, 10_000,
             (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
             options => options.Broker.Telemetry.MaxSeries) with

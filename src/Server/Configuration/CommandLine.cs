@@ -28,8 +28,8 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
         Settings are taken from appsettings.json beside the program, the file of --config or else appsettings.json
         in the current directory, the environment (EQUEUE__Section__Key) and the command line; the last one wins.
 
-        Exit codes: 0 stopped, 1 other, 2 configuration, 3 data directory locked, unreadable or of another version,
-        4 port in use, 5 store fault.
+        Exit codes: 0 stopped, 1 other, 2 configuration, 3 data directory locked, unreadable, of another version or
+        without room, 4 port in use, 5 store fault.
         """;
 
     private const string FileFlag = "--config";
@@ -41,6 +41,12 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
         ["--admin"] = "Server:AdminListen",
         ["--flush"] = "Store:FlushPolicy",
     };
+
+    private static IEnumerable<string> Flags =>
+    [
+        .. ShortFlags.Keys, FileFlag, "--check-config", "--version", "--help",
+        .. Settings.All.Select(static setting => $"--{setting.Key}"),
+    ];
 
     /// <summary>Reads the arguments; each is a known flag, and those with a value have one.</summary>
     /// <exception cref="ConfigurationException">Names the argument that is not understood.</exception>
@@ -91,6 +97,7 @@ internal sealed record CommandLine(IReadOnlyDictionary<string, string?> Values, 
             return name;
         return Settings.Find(name) is { } setting
             ? $"{SettingsSource.Section}:{setting.Key}"
-            : throw new ConfigurationException($"{flag} is not an option of equeue-server; --help lists them.");
+            : throw new ConfigurationException(
+                $"{flag} is not an option of equeue-server; --help lists them.{NearName.Hint(flag, Flags)}");
     }
 }

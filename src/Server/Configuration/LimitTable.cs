@@ -24,7 +24,7 @@ internal static class LimitTable
         foreach (Setting limit in Limits)
         {
             string less = limit.FollowsMemory ? " or less" : "";
-            text.Append($"| `{limit.Key}` | {limit.Show(usual)}{less} | {limit.Unit} | {limit.Meaning} "
+            text.Append($"| `{limit.Key}` | {limit.Write(usual)}{less} | {limit.Unit} | {limit.Meaning} "
                 + $"| {limit.AtLimit} |\n");
         }
 

@@ -54,7 +54,7 @@ internal static class ServerSettings
             + "require",
             (tls, path) => tls with { ClientAuthority = path }, tls => tls.ClientAuthority),
 
-        SettingKinds.Number("Admin:MaxBodyBytes",
+        SettingKinds.Size("Admin:MaxBodyBytes",
             "body of a request to the admin port",
             1 << 10, 1 << 30,
             (options, value) => options.WithAdmin(admin => admin with { MaxBodyBytes = value }),

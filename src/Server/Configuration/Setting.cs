@@ -24,4 +24,8 @@ internal sealed record Setting(
 
     /// <summary>Whether its default is less where there is little memory.</summary>
     public bool FollowsMemory { get; init; }
+
+    /// <summary>The value as people write it in a file, such as <c>4MiB</c> or <c>7d</c>; <see cref="Read"/> takes it.
+    /// </summary>
+    public Func<ServerOptions, string> Write { get; init; } = Show;
 }

@@ -1,3 +1,4 @@
+using System.Text.Json;
 using EQueue.MessageStore;
 
 namespace EQueue.Server.Configuration;
@@ -19,8 +20,8 @@ internal static class SettingsSource
     ];
 
     /// <summary>Reads every source; the last one wins.</summary>
-    /// <exception cref="ConfigurationException">A file is no JSON, or the one that the command line names is not
-    /// there.</exception>
+    /// <exception cref="ConfigurationException">A file is no JSON (names the line and the column), has a section that
+    /// nothing reads, or is named by the command line and not there.</exception>
     public static IConfigurationRoot Load(CommandLine commandLine)
     {
         if (commandLine.File is { } named && !File.Exists(named))
@@ -30,10 +31,13 @@ internal static class SettingsSource
             var builder = new ConfigurationBuilder();
             foreach (string file in FilesOf(commandLine))
                 builder.AddJsonFile(file, optional: file != commandLine.File);
-            return builder
+            IConfigurationRoot configuration = builder
                 .AddEnvironmentVariables()
                 .AddInMemoryCollection(commandLine.Values)
                 .Build();
+            SettingsRoots.CheckFiles(configuration);
+            SettingsRoots.CheckEnvironment(Environment.GetEnvironmentVariables());
+            return configuration;
         }
         catch (Exception exception) when (exception is UnauthorizedAccessException or FileNotFoundException)
         {
@@ -41,9 +45,24 @@ internal static class SettingsSource
         }
         catch (Exception exception) when (exception is InvalidDataException or FormatException)
         {
-            string cause = (exception.InnerException ?? exception).Message;
-            throw new ConfigurationException($"{exception.Message} {cause}", exception);
+            throw new ConfigurationException(Explain(exception), exception);
         }
+    }
+
+    /// <summary>Which file cannot be read, where in it, and why.</summary>
+    private static string Explain(Exception exception)
+    {
+        for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
+        {
+            if (cause is JsonException { LineNumber: { } line, BytePositionInLine: { } column })
+            {
+                // The exception's own words end with the same place, counted from 0.
+                string why = cause.Message.Split(" LineNumber:")[0].Split(" Path:")[0];
+                return $"{exception.Message} Line {line + 1}, column {column + 1}: {why}";
+            }
+        }
+
+        return $"{exception.Message} {(exception.InnerException ?? exception).Message}";
     }
 
     /// <summary>Makes the options; every value is checked, every key is known.</summary>
@@ -60,7 +79,8 @@ internal static class SettingsSource
             if (text is null) continue;
             Setting setting = Settings.Find(key)
                 ?? throw new ConfigurationException(
-                    $"{Section}:{key} is not a setting; --check-config lists them all.");
+                    $"{Section}:{key} is not a setting; --check-config lists them all."
+                    + NearName.Hint(key, Settings.All.Select(static one => one.Key)));
             options = (text.Length > 0 ? setting.Read(options, text) : null)
                 ?? throw new ConfigurationException($"{setting.Key} is '{text}': allowed is {setting.Allowed}.");
         }
@@ -74,16 +94,31 @@ internal static class SettingsSource
         }
         catch (ArgumentException exception)
         {
-            string prefix = exception.Message.StartsWith("Tls:", StringComparison.Ordinal) ? "Server:" : "";
-            string message = prefix + exception.Message
-                .Replace(" Tls:", " Server:Tls:", StringComparison.Ordinal)
-                .Replace("'Tls:", "'Server:Tls:", StringComparison.Ordinal);
-            throw new ConfigurationException(message, exception);
+            throw new ConfigurationException(Explain(exception), exception);
         }
 
-        LogLevels.Check(configuration);
+        LogSection.Check(configuration);
         RemoteAccess.Check(options);
+        KeyFiles.Check(options);
         return options;
+    }
+
+    /// <summary>The words of options that do not fit together, with the settings' whole names.</summary>
+    private static string Explain(ArgumentException exception)
+    {
+        string message = exception.Message.Split(" (Parameter '")[0];
+        string ending = $":{exception.ParamName}";
+        bool beginsSo = exception.ParamName is { Length: > 0 } name && message.StartsWith(name, StringComparison.Ordinal);
+        if (beginsSo && Settings.All.Where(setting => setting.Key.EndsWith(ending, StringComparison.Ordinal)).ToArray()
+            is [{ } only])
+        {
+            return only.Key + message[exception.ParamName!.Length..];
+        }
+
+        string prefix = message.StartsWith("Tls:", StringComparison.Ordinal) ? "Server:" : "";
+        return prefix + message
+            .Replace(" Tls:", " Server:Tls:", StringComparison.Ordinal)
+            .Replace("'Tls:", "'Server:Tls:", StringComparison.Ordinal);
     }
 
     /// <summary>

@@ -21,12 +21,12 @@ internal static class StoreSettings
             TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1),
             (options, value) => options.WithStore(store => store with { FlushInterval = value }),
             options => options.Broker.Store.FlushInterval),
-        SettingKinds.Number("Store:SegmentSizeBytes",
+        SettingKinds.Size("Store:SegmentSizeBytes",
             "size of a log file",
             StoreOptions.SmallestSegmentBytes, int.MaxValue - (64 << 10),
             (options, value) => options.WithStore(store => store with { SegmentSizeBytes = value }),
             options => options.Broker.Store.SegmentSizeBytes),
-        SettingKinds.Number("Store:TailMemoryBytes",
+        SettingKinds.Size("Store:TailMemoryBytes",
             "memory that serves readers who keep up",
             32 << 10, 1 << 30,
             (options, value) => options.WithStore(store => store with { TailMemoryBytes = value }),
@@ -35,13 +35,13 @@ internal static class StoreSettings
             Unit = "bytes",
             AtLimit = "older messages are read from disk; senders wait while it is not written",
         },
-        SettingKinds.Number("Store:PageCacheBytes",
+        SettingKinds.Size("Store:PageCacheBytes",
             "newest bytes of the log that stay in the system's page cache; readers further behind read from "
             + "disk",
             0, long.MaxValue,
             (options, value) => options.WithStore(store => store with { PageCacheBytes = value }),
             options => options.Broker.Store.PageCacheBytes),
-        SettingKinds.Number("Store:MaxLogBytes",
+        SettingKinds.Size("Store:MaxLogBytes",
             "when the log takes more, the oldest messages of all topics go; 0: 80 % of what the volume could give "
             + "the log",
             0, long.MaxValue,
@@ -51,24 +51,27 @@ internal static class StoreSettings
             Unit = "bytes",
             AtLimit = "the oldest messages of all topics go",
         },
-        SettingKinds.Number("Store:ColdReadBytesPerSecond",
+        SettingKinds.Size("Store:ColdReadBytesPerSecond",
             "what all consumers that are far behind together read from disk while producers send, or twice what those "
             + "send if that is more; without a limit when none has sent for a second",
             1 << 20, long.MaxValue,
             (options, value) => options.WithStore(store => store with { ColdReadBytesPerSecond = value }),
             options => options.Broker.Store.ColdReadBytesPerSecond),
-        SettingKinds.Number("Store:PackBytesPerSecond",
+        SettingKinds.Size("Store:PackBytesPerSecond",
             "how fast kept messages are moved out of mostly dead segments",
             64 << 10, long.MaxValue,
             (options, value) => options.WithStore(store => store with { PackBytesPerSecond = value }),
             options => options.Broker.Store.PackBytesPerSecond),
         new("Store:ScrubBytesPerSecond",
             "rate at which old segments are read again to find rotten bytes",
-            $"0 (off) or {StoreOptions.SmallestScrubRate} or more",
-            (options, text) => long.TryParse(text, NumberStyles.None, null, out long value)
+            $"0 (off) or {SettingKinds.WriteSize(StoreOptions.SmallestScrubRate)} or more{SettingKinds.SizeForms}",
+            (options, text) => SettingKinds.TryReadSize(text, out long value)
                 && value is 0 or >= StoreOptions.SmallestScrubRate
                 ? options.WithStore(store => store with { ScrubBytesPerSecond = value }) : null,
-            options => options.Broker.Store.ScrubBytesPerSecond.ToString(CultureInfo.InvariantCulture)),
+            options => options.Broker.Store.ScrubBytesPerSecond.ToString(CultureInfo.InvariantCulture))
+        {
+            Write = options => SettingKinds.WriteSize(options.Broker.Store.ScrubBytesPerSecond),
+        },
         SettingKinds.Duration("Store:ScrubInterval",
             "a scrub of the whole log starts at most this often",
             TimeSpan.FromSeconds(1), TimeSpan.FromDays(30),
@@ -76,7 +79,7 @@ internal static class StoreSettings
             options => options.Broker.Store.ScrubInterval),
         new("Store:Memory",
             "bytes of memory that hold the messages instead of the data directory",
-            $"false, or {SmallestMemory} or more (bytes)",
+            $"false, or {SettingKinds.WriteSize(SmallestMemory)} or more{SettingKinds.SizeForms}",
             (options, text) => TryReadMemory(text, out long bytes)
                 ? options.WithStore(store => store with { Disk = bytes == 0 ? null : new MemoryDisk(bytes) }) : null,
             options => options.Broker.Store.Disk is MemoryDisk memory
@@ -99,7 +102,7 @@ internal static class StoreSettings
     }
 
     private static bool TryReadMemory(string text, out long bytes)
-        => long.TryParse(text, NumberStyles.None, null, out bytes)
+        => SettingKinds.TryReadSize(text, out bytes)
             ? bytes is 0 or >= SmallestMemory
             : bool.TryParse(text, out bool isOn) && !isOn;
 

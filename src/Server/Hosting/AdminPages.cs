@@ -1,3 +1,5 @@
+using System.Net;
+using System.Text;
 using System.Text.Json;
 using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
@@ -8,12 +10,33 @@ namespace EQueue.Server.Hosting;
 /// <remarks>Never refused for a limit. One metrics page is written at a time; others wait without a thread.</remarks>
 internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : IDisposable
 {
+    private static readonly (string Path, string What)[] Links =
+    [
+        ("/health/live", "whether the process runs"),
+        ("/health/ready", "whether the broker takes messages"),
+        ("/stats", "its figures, as JSON"),
+        ("/metrics", "metrics for Prometheus"),
+        ("/api/v1/openapi.json", "the HTTP API for topics, messages, groups and quotas, described"),
+        ("/api/v1/broker", "the broker's version and limits"),
+        ("/api/v1/topics", "its topics"),
+        ("/api/v1/groups", "its groups"),
+    ];
+
     private readonly SemaphoreSlim _metricsTurn = new(1);
 
     public IEnumerable<ApiRoute> All =>
     [
-        Page("/health/live", "readLive", "200 while the process runs", "text/plain", AnswerLiveAsync),
-        Page("/health/ready", "readReady", "200 while the broker serves, else 503", "text/plain", AnswerReadyAsync),
+        Page("/", "readIndex", "What there is here", "text/html", AnswerIndexAsync),
+        Page("/health/live", "readLive", "200 while the process runs", "text/plain", AnswerLiveAsync) with
+        {
+            IsProbe = true,
+        },
+        Page(
+            "/health/ready", "readReady", "200 while the broker takes messages, else 503", "text/plain",
+            AnswerReadyAsync) with
+        {
+            IsProbe = true,
+        },
         Page("/stats", "readFigures", "The broker's figures, by name", "application/json", AnswerStatsAsync) with
         {
             ResponseType = typeof(IReadOnlyDictionary<string, long>),
@@ -38,9 +61,30 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
     private static Task AnswerLiveAsync(ApiCall call) =>
         AnswerAsync(call.Http, StatusCodes.Status200OK, "live");
 
-    private Task AnswerReadyAsync(ApiCall call) => broker.Serving is null
-        ? AnswerAsync(call.Http, StatusCodes.Status503ServiceUnavailable, "not ready")
-        : AnswerAsync(call.Http, StatusCodes.Status200OK, "ready");
+    private Task AnswerReadyAsync(ApiCall call)
+    {
+        string? hindrance = broker.Serving switch
+        {
+            null => "not ready",
+            { IsReadOnly: true } => "not ready: the disk is full, no messages are taken",
+            _ => null,
+        };
+        return hindrance is null
+            ? AnswerAsync(call.Http, StatusCodes.Status200OK, "ready")
+            : AnswerAsync(call.Http, StatusCodes.Status503ServiceUnavailable, hindrance);
+    }
+
+    private async Task AnswerIndexAsync(ApiCall call)
+    {
+        var page = new StringBuilder(
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>EQueue</title></head><body>\n"
+            + $"<h1>EQueue {WebUtility.HtmlEncode(ServerVersion.Text)}</h1>\n<ul>\n");
+        foreach ((string path, string what) in Links)
+            page.Append($"<li><a href=\"{path}\">{path}</a>: {what}</li>\n");
+        page.Append("</ul>\n</body></html>\n");
+        call.Http.Response.ContentType = "text/html; charset=utf-8";
+        await call.WriteAsync(Encoding.UTF8.GetBytes(page.ToString()));
+    }
 
     private Task AnswerStatsAsync(ApiCall call)
     {

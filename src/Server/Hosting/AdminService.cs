@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using EQueue.Remoting;
 using EQueue.Server.Configuration;
 using EQueue.Server.Http;
@@ -22,6 +23,9 @@ internal sealed class AdminService(
     /// <summary>How long answers that peers do not take may hold up the end.</summary>
     private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(5);
 
+    private readonly AdminPlaces _places =
+        new((4 * (options.Admin.MaxRequests + options.Admin.MaxStreams)) + BesideCounted);
+
     private WebApplication? _application;
     private MetricsPage? _metrics;
     private AdminPages? _pages;
@@ -29,6 +33,9 @@ internal sealed class AdminService(
 
     /// <summary>Where the port is, or <see langword="null"/> when it is turned off.</summary>
     public string? EndPoint { get; private set; }
+
+    /// <summary>Connections that are open now.</summary>
+    public int ConnectionCount => _places.Count;
 
     /// <summary>What the application routes, as methods and patterns.</summary>
     public IEnumerable<(string Method, string Pattern)> EndPoints =>
@@ -44,7 +51,7 @@ internal sealed class AdminService(
             Log.OpenToAll(logger, setting, open);
         _metrics = new MetricsPage(logger);
         _pages = new AdminPages(broker, _metrics);
-        IPEndPoint endPoint = await ResolveAsync(options.AdminListen, cancellationToken);
+        IPEndPoint endPoint = await ResolveAsync(cancellationToken);
         _api = new AdminApi(broker, options.Admin, _pages.All, time, logger)
         {
             IsLoopback = IPAddress.IsLoopback(endPoint.Address),
@@ -52,7 +59,11 @@ internal sealed class AdminService(
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel =>
         {
-            kestrel.Listen(endPoint);
+            kestrel.Listen(endPoint, listen =>
+            {
+                listen.Protocols = HttpProtocols.Http1;
+                listen.Use(next => connection => _places.RunAsync(connection, next));
+            });
             kestrel.AddServerHeader = false;
             Bound(kestrel.Limits);
         });
@@ -60,9 +71,10 @@ internal sealed class AdminService(
         builder.Services.AddSingleton(loggers);
         builder.Services.AddSingleton<IHostLifetime, SilentLifetime>();
         WebApplication application = builder.Build();
+        application.Use(_places.RunRequestAsync);
         _api.Map(application);
         _application = application;
-        await application.StartAsync(cancellationToken);
+        await ListenAsync(application, cancellationToken);
         string address = application.Services.GetRequiredService<IServer>()
             .Features.Get<IServerAddressesFeature>()!.Addresses.First();
         EndPoint = new Uri(address).Authority;
@@ -89,20 +101,46 @@ internal sealed class AdminService(
     {
         AdminOptions admin = options.Admin;
         limits.MaxRequestBodySize = admin.MaxBodyBytes;
-        limits.MaxConcurrentConnections = (4 * (admin.MaxRequests + admin.MaxStreams)) + BesideCounted;
+        limits.KeepAliveTimeout = admin.IdleTimeout;
         limits.RequestHeadersTimeout = TimeSpan.FromSeconds(10);
         limits.MinRequestBodyDataRate = new MinDataRate(LeastBytesPerSecond, admin.SlowPeerGrace);
         limits.MinResponseDataRate = new MinDataRate(LeastBytesPerSecond, admin.SlowPeerGrace);
     }
 
-    private static async Task<IPEndPoint> ResolveAsync(string hostAndPort, CancellationToken cancellationToken)
+    private async Task<IPEndPoint> ResolveAsync(CancellationToken cancellationToken)
     {
-        EndPoint endPoint = HostPort.Parse(hostAndPort);
+        EndPoint endPoint = HostPort.Parse(options.AdminListen);
         if (endPoint is not DnsEndPoint name)
             return (IPEndPoint)endPoint;
-        IPAddress[] found = await Dns.GetHostAddressesAsync(name.Host, cancellationToken);
-        return new IPEndPoint(found[0], name.Port);
+        try
+        {
+            IPAddress[] found = await Dns.GetHostAddressesAsync(name.Host, cancellationToken);
+            return new IPEndPoint(found[0], name.Port);
+        }
+        catch (SocketException exception)
+        {
+            throw Refused(exception);
+        }
     }
+
+    /// <summary>Opens the port; Kestrel hides in various ways that it cannot.</summary>
+    private async Task ListenAsync(WebApplication application, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await application.StartAsync(cancellationToken);
+        }
+        catch (Exception exception) when (FindSocketError(exception) is not null)
+        {
+            throw Refused(FindSocketError(exception)!);
+        }
+    }
+
+    private static SocketException? FindSocketError(Exception? exception) =>
+        exception is null or SocketException ? (SocketException?)exception : FindSocketError(exception.InnerException);
+
+    private PortException Refused(SocketException exception) =>
+        new("Server:AdminListen", options.AdminListen, exception);
 
     /// <summary>Signals are the server's own host's affair.</summary>
     private sealed class SilentLifetime : IHostLifetime

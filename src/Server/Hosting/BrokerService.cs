@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using EQueue.Broker;
 using EQueue.MessageStore;
 using EQueue.Protocol;
@@ -60,8 +61,25 @@ internal sealed class BrokerService(
             Log.InMemory(logger, memory.LimitBytes);
         else
             Log.Opening(logger, options.Broker.DataDirectory, policy);
-        EQueueBroker broker = await EQueueBroker.StartAsync(
-            options.Broker with { InMemory = InMemory }, loggers, cancellationToken);
+        foreach ((string setting, string path, string others, string mode) in KeyFiles.FindReadable(options))
+            Log.KeyReadable(logger, setting, path, others, mode);
+        EQueueBroker broker;
+        try
+        {
+            broker = await EQueueBroker.StartAsync(
+                options.Broker with { InMemory = InMemory }, loggers, cancellationToken);
+        }
+        catch (SocketException exception)
+        {
+            throw new PortException("Server:Listen", options.Broker.Listen, exception);
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        {
+            throw new VolumeFullException($"{exception.Message} {VolumeRoom.FindShortage(options)}".TrimEnd(), exception);
+        }
+
+        if (VolumeRoom.FindShortage(options) is { } shortage)
+            Log.NoRoom(logger, shortage);
         _broker = broker;
         _watch = WatchAsync(broker);
     }

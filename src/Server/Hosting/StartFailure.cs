@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using EQueue.MessageStore;
 using EQueue.Server.Configuration;
 
@@ -20,12 +19,13 @@ internal static class StartFailure
     private static int? CodeOf(Exception cause) => cause switch
     {
         ConfigurationException => ExitCode.Configuration,
+        PortException { IsInUse: true } => ExitCode.PortInUse,
+        PortException => ExitCode.Configuration,
         StoreFormatException or InvalidDataException => ExitCode.DataDirectory,
-        DiskException { Fault: DiskFault.Io or DiskFault.Full } => ExitCode.StoreFault,
+        VolumeFullException => ExitCode.DataDirectory,
+        DiskException { Fault: DiskFault.Io } => ExitCode.StoreFault,
         DiskException => ExitCode.DataDirectory,
         UnauthorizedAccessException => ExitCode.DataDirectory,
-        SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } => ExitCode.PortInUse,
-        SocketException => ExitCode.Configuration,
         _ => null,
     };
 
@@ -33,9 +33,6 @@ internal static class StartFailure
     {
         DiskException { Fault: DiskFault.Locked } locked
             => $"{locked.Path} is locked: another process uses this data directory.",
-        SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse } socket
-            => $"The address to listen on is in use: {socket.Message}.",
-        SocketException other => $"The address to listen on cannot be used: {other.Message}.",
         _ => cause.Message,
     };
 }

@@ -1,4 +1,3 @@
-using System.Reflection;
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
 using EQueue.Server.Configuration;
@@ -11,6 +10,8 @@ namespace EQueue.Server.Http;
 /// <remarks>Thread-safe. Routes beside the API's own are handed in.</remarks>
 internal sealed class AdminApi : IAsyncDisposable
 {
+    private const string HeadMark = "equeue-head";
+
     private readonly BrokerService _broker;
     private readonly AdminOptions _options;
     private readonly TimeProvider _time;
@@ -54,6 +55,7 @@ internal sealed class AdminApi : IAsyncDisposable
     /// <summary>Adds the routes to the application.</summary>
     public void Map(WebApplication application)
     {
+        application.Use(TakeHead);
         application.UseRouting();
         application.Use(AnswerStrayAsync);
         foreach (ApiRoute route in Routes)
@@ -69,12 +71,33 @@ internal sealed class AdminApi : IAsyncDisposable
 
     private Task<JsonObject> DescribeAsync(ApiCall call) => Task.FromResult(OpenApiDocument.Make(
         Routes,
-        typeof(AdminApi).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion));
+        ServerVersion.Text));
 
-    /// <summary>What no route takes is a problem too.</summary>
+    /// <summary>HEAD is answered as GET is; Kestrel leaves the body out.</summary>
+    private static Task TakeHead(HttpContext context, RequestDelegate next)
+    {
+        if (HttpMethods.IsHead(context.Request.Method))
+        {
+            context.Items[HeadMark] = HeadMark;
+            context.Request.Method = HttpMethods.Get;
+        }
+
+        return next(context);
+    }
+
+    /// <summary>What no route takes is a problem too, but for OPTIONS, which tells what the place takes and permits
+    /// nothing to other sites.</summary>
     private static async Task AnswerStrayAsync(HttpContext context, RequestDelegate next)
     {
+        string asked = context.Request.Method;
         await next(context);
+        if (!context.Response.HasStarted && context.Response.StatusCode == StatusCodes.Status405MethodNotAllowed)
+        {
+            context.Response.Headers.Allow = AllowedOf(context.Response.Headers.Allow.ToString());
+            if (HttpMethods.IsOptions(asked))
+                context.Response.StatusCode = StatusCodes.Status204NoContent;
+        }
+
         if (context.Response.HasStarted || !context.Request.Path.StartsWithSegments("/api", StringComparison.Ordinal))
             return;
         ApiProblem? problem = context.Response.StatusCode switch
@@ -94,8 +117,24 @@ internal sealed class AdminApi : IAsyncDisposable
             await WriteAsync(context, problem);
     }
 
+    /// <summary>The methods of the routes of a path, and those that every path with them takes.</summary>
+    private static string AllowedOf(string routed)
+    {
+        string[] methods = routed.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+        string[] head = methods.Contains(HttpMethods.Get) ? [HttpMethods.Head] : [];
+        return string.Join(
+            ", ", methods.Concat(head).Append(HttpMethods.Options).Distinct().Order(StringComparer.Ordinal));
+    }
+
     private async Task RunAsync(HttpContext context, ApiRoute route)
     {
+        if (route.IsStream && context.Items.ContainsKey(HeadMark))
+        {
+            // A stream without its body would have no end.
+            context.Response.ContentType = route.ContentType;
+            return;
+        }
+
         context.Response.Headers.XContentTypeOptions = "nosniff";
         if (route.IsPage)
         {
@@ -117,8 +156,12 @@ internal sealed class AdminApi : IAsyncDisposable
 
     private async Task RunCountedAsync(HttpContext context, ApiRoute route)
     {
+        AdminPlace? place = context.Features.Get<AdminPlace>();
         try
         {
+            if (place is not null)
+                place.IsHeld = true;
+
             // A stream ends with the server; a request under way is answered, as those of other clients are.
             using var ending = CancellationTokenSource.CreateLinkedTokenSource(
                 context.RequestAborted, route.IsStream ? _broker.Stopping : CancellationToken.None);
@@ -126,6 +169,8 @@ internal sealed class AdminApi : IAsyncDisposable
         }
         finally
         {
+            if (place is not null)
+                place.IsHeld = false;
             if (route.IsStream)
                 Interlocked.Decrement(ref _streams);
             else
@@ -141,13 +186,14 @@ internal sealed class AdminApi : IAsyncDisposable
         await using var call = new ApiCall(context, route, _links, _options, either.Token);
         try
         {
+            if (!route.IsProbe)
+                BrowserGuard.Check(context.Request, IsLoopback);
             if (!route.IsPage)
             {
-                BrowserGuard.Check(context.Request, IsLoopback);
                 _broker.CheckServing();
+                call.CheckQuery();
             }
 
-            call.CheckQuery();
             if (!route.IsPage && !route.IsStream && _broker.Serving is { } serving)
                 await call.TakeMemoryAsync(serving);
             await route.Run(call);
@@ -164,6 +210,16 @@ internal sealed class AdminApi : IAsyncDisposable
         {
             await WriteAsync(context, Explain(exception));
         }
+        catch (IOException) when (context.RequestAborted.IsCancellationRequested || context.Response.HasStarted)
+        {
+            // The peer is gone.
+            context.Abort();
+        }
+        catch (IOException exception)
+        {
+            await WriteAsync(context, ApiProblem.Of(
+                ErrorCode.MalformedRequest, $"The request cannot be read: {exception.Message}"));
+        }
         catch (OperationCanceledException) when (ending.IsCancellationRequested)
         {
             // Nobody waits for the answer, or the stream is over.
@@ -173,7 +229,7 @@ internal sealed class AdminApi : IAsyncDisposable
             await WriteAsync(context, ApiProblem.Of(
                 ErrorCode.Timeout, $"No answer within {call.LongestWait}; what was asked may be done all the same."));
         }
-        catch (Exception exception) when (exception is not IOException)
+        catch (Exception exception)
         {
             Log.ApiFailed(_logger, context.Request.Method, context.Request.Path, exception);
             await WriteAsync(

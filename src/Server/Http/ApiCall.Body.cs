@@ -1,6 +1,7 @@
 using System.Text.Json;
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
+using EQueue.Server.Configuration;
 using Microsoft.Net.Http.Headers;
 
 namespace EQueue.Server.Http;
@@ -69,9 +70,46 @@ internal sealed partial class ApiCall
             return ApiException.OfValue(missing[2..], null, wanted is null ? "required" : ApiSchemas.Describe(wanted));
         }
 
+        if (FindUnknown(found, schema, "$") is { } unknown)
+            return UnknownMember(unknown.Path, unknown.Known);
         (JsonNode? value, JsonNode? rule) = Follow(found, schema, path);
         string what = path == "$" ? "the body" : path[2..];
-        return ApiException.OfValue(what, Show(value), rule is null ? "not there" : ApiSchemas.Describe(rule));
+        return rule is null
+            ? Unreadable($"The body cannot be read at {what}.")
+            : ApiException.OfValue(what, Show(value), ApiSchemas.Describe(rule));
+    }
+
+    private static ApiException UnknownMember(string path, string[] known)
+    {
+        string member = path[(path.LastIndexOf('.') + 1)..];
+        string place = path.LastIndexOf('.') is > 1 and int end ? $" in {path[2..end]}" : "";
+        string allowed = string.Join(", ", known);
+        return new ApiException(ApiProblem.Of(
+            ErrorCode.InvalidArgument,
+            $"unknown member '{member}'{place}: allowed is {allowed}.{NearName.Hint(member, known)}") with
+        {
+            What = path[2..],
+            Allowed = allowed,
+        });
+    }
+
+    /// <summary>The path of the first member that there is no rule for, and the names that there are.</summary>
+    private static (string Path, string[] Known)? FindUnknown(JsonNode? value, JsonNode? schema, string path)
+    {
+        switch (value)
+        {
+            case JsonObject members when schema is JsonObject rules && rules["properties"] is JsonObject known:
+                string? unknown = members.Select(static one => one.Key).FirstOrDefault(name => !known.ContainsKey(name));
+                return unknown is not null
+                    ? ($"{path}.{unknown}", [.. known.Select(static one => one.Key)])
+                    : members.Select(one => FindUnknown(one.Value, known[one.Key], $"{path}.{one.Key}"))
+                        .FirstOrDefault(static found => found is not null);
+            case JsonArray items when schema is JsonObject rules && rules["items"] is { } rule:
+                return items.Select((item, index) => FindUnknown(item, rule, $"{path}[{index}]"))
+                    .FirstOrDefault(static found => found is not null);
+            default:
+                return null;
+        }
     }
 
     /// <summary>The path of the first member that is required and not there.</summary>

@@ -163,8 +163,15 @@ internal sealed partial class ApiCall(
             if (Route.Query.All(parameter => parameter.Name != name))
             {
                 string[] known = [.. Route.Query.Select(static parameter => parameter.Name)];
-                throw ApiException.OfValue(
-                    "the parameter", name, known.Length == 0 ? "no parameter" : string.Join(", ", known));
+                string allowed = known.Length == 0 ? "no parameter" : string.Join(", ", known);
+                throw new ApiException(ApiProblem.Of(
+                    ErrorCode.InvalidArgument,
+                    $"unknown parameter '{name}': allowed is {allowed}.{NearName.Hint(name, known)}") with
+                {
+                    What = "the parameter",
+                    Value = name,
+                    Allowed = allowed,
+                });
             }
         }
     }

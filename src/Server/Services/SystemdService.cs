@@ -46,6 +46,14 @@ internal sealed class SystemdService(
     {
         SystemdUnit unit = Plan();
         string text = unit.Write();
+        if (await IsForeignAsync())
+            return await RefuseForeignAsync();
+        if (request.User is { } user && (await machine.RunAsync(["id", "-u", user])).ExitCode != 0)
+        {
+            throw new ConfigurationException($"--user is '{user}': allowed is a user who exists; "
+                + $"'useradd --system --shell /usr/sbin/nologin {user}' makes one. Nothing was changed.");
+        }
+
         if (request.IsDryRun)
         {
             await output.WriteAsync(text);
@@ -55,14 +63,6 @@ internal sealed class SystemdService(
 
         if (!machine.HasRights)
             return await RefuseAsync($"Writing {UnitPath} needs the rights of root; nothing was changed.");
-        if (await IsForeignAsync())
-            return await RefuseForeignAsync();
-        if (request.User is { } user && (await machine.RunAsync(["id", "-u", user])).ExitCode != 0)
-        {
-            throw new ConfigurationException($"--user is '{user}': allowed is a user who exists; "
-                + $"'useradd --system --shell /usr/sbin/nologin {user}' makes one. Nothing was changed.");
-        }
-
         await _files.WriteConfigurationAsync(logFile: null);
         if (!await MakeDirectoriesAsync(unit))
             return ExitCode.Other;

@@ -56,6 +56,8 @@ internal sealed class WindowsService(
         (int found, string said) = await machine.RunAsync([ServiceControl, "query", Name]);
         if (found is not (0 or IsNotThere))
             return await RefuseAsync($"'{ServiceControl} query {Name}' ended with {found}: {said}");
+        if (found == 0 && !await IsOursAsync())
+            return await RefuseForeignAsync();
         string[][] commands = [.. CommandsOf(data, isThere: found == 0)];
         if (request.IsDryRun)
         {
@@ -66,8 +68,6 @@ internal sealed class WindowsService(
 
         if (!machine.HasRights)
             return await RefuseAsync("Making a service needs the rights of an administrator; nothing was changed.");
-        if (found == 0 && !await IsOursAsync())
-            return await RefuseForeignAsync();
         await _files.WriteConfigurationAsync(Path.Combine(request.LogDirectory, "equeue-.log"));
         Directory.CreateDirectory(data);
         Directory.CreateDirectory(request.LogDirectory);

@@ -207,6 +207,78 @@ public sealed class BrokerMeterTests
     }
 
     [Fact]
+    public async Task GivenTopicsThatAreWrittenAndRead_WhenTheMeterIsAsked_ThenWhatCameInAndWentOutIsToldByTopic()
+    {
+        await using TestBroker broker = await TestBroker.StartAsync();
+        using MeterRecorder metrics = Listen(broker);
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId[] orders = [.. (await peer.CreateTopicAsync("orders", 2)).Queues.Select(queue => queue.Id)];
+        QueueId bills = (await peer.CreateTopicAsync("bills")).Queues[0].Id;
+        await peer.ProduceAsync(
+            Durability.Written, (orders[0], Messages.Batch("a", "b")), (orders[1], Messages.Batch("c")),
+            (bills, Messages.Batch("d")));
+        // Two readers of the one topic, one of which begins behind a message; the other topic has none.
+        await peer.FetchAsync(Messages.Open(0, Messages.From(orders[0], 0), Messages.From(orders[1], 0)));
+        await using TestPeer other = await broker.ConnectAsync();
+        await other.FetchAsync(Messages.Open(0, Messages.From(orders[0], 1)));
+
+        Assert.Equal((3, 1), (Of("equeue.topic.messages", "orders"), Of("equeue.topic.messages", "bills")));
+        Assert.Equal((4, 0), (Of("equeue.topic.fetched_messages", "orders"), Of("equeue.topic.fetched_messages", "bills")));
+        Assert.Equal((3, 1), (Of("equeue.topic.kept_messages", "orders"), Of("equeue.topic.kept_messages", "bills")));
+        double written = Of("equeue.topic.write.size", "orders") + Of("equeue.topic.write.size", "bills");
+        Assert.Equal(Of("equeue.topic.kept_size", "orders"), Of("equeue.topic.write.size", "orders"));
+        Assert.InRange(written, 4 * 60, broker.Broker.CollectStats().Find("store.bytesWritten")!.Value);
+        Assert.Equal(
+            broker.Broker.CollectStats().Find("broker.fetchedBytes"), (long)Of("equeue.topic.fetch.size", "orders"));
+
+        // A change of the topic loses nothing of it.
+        await peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { QueueCount = 3 }));
+        Assert.Equal(4, Of("equeue.topic.fetched_messages", "orders"));
+        double Of(string metric, string topic) =>
+            metrics.Observe(metric, "messaging.destination.name", topic).Single().Value;
+    }
+
+    [Fact]
+    public async Task GivenMoreTopicsThanSeries_WhenTheMeterIsAsked_ThenTheBusiestKeepTheirsAndTheRestIsSummed()
+    {
+        await using TestBroker broker = await TestBroker.StartAsync(Watching(maxSeries: 2));
+        using MeterRecorder metrics = Listen(broker);
+        await using TestPeer peer = await broker.ConnectAsync();
+        var queues = new Dictionary<string, QueueId>(StringComparer.Ordinal);
+        foreach ((string topic, int messages) in ((string, int)[])[("a", 1), ("b", 4), ("c", 2), ("d", 3)])
+        {
+            queues[topic] = (await peer.CreateTopicAsync(topic)).Queues[0].Id;
+            for (int i = 0; i < messages; i++)
+                await peer.ProduceAsync(Durability.Written, (queues[topic], Messages.Batch("x")));
+        }
+
+        Assert.Equal([("b", 4), ("d", 3), (BrokerTelemetry.Others, 3)], Taken());
+        // The one that overtakes does not take the place of one that is shown.
+        for (int i = 0; i < 9; i++)
+            await peer.ProduceAsync(Durability.Written, (queues["a"], Messages.Batch("x")));
+        Assert.Equal([("b", 4), ("d", 3), (BrokerTelemetry.Others, 12)], Taken());
+        await peer.InvokeAsync(new DeleteTopicRequest("d"));
+        Assert.Equal([("b", 4), ("a", 10), (BrokerTelemetry.Others, 2)], Taken());
+
+        (string, int)[] Taken() =>
+        [
+            .. metrics.Observe("equeue.topic.messages")
+                .Select(one => ((string)one.Tags["messaging.destination.name"]!, (int)one.Value)),
+        ];
+    }
+
+    [Fact]
+    public async Task GivenABroker_WhenTheMeterIsAsked_ThenItTellsItsWholeVersion()
+    {
+        await using TestBroker broker = await TestBroker.StartAsync();
+        using MeterRecorder metrics = Listen(broker);
+        Recorded build = Assert.Single(metrics.Observe("equeue.build.info"));
+        Assert.Equal(1, build.Value);
+        Assert.StartsWith("3.0.0-", (string)build.Tags["version"]!, StringComparison.Ordinal);
+        Assert.Equal(Environment.Version.ToString(), build.Tags["dotnet"]);
+    }
+
+    [Fact]
     public async Task GivenTheBrokersInstruments_WhenThePageIsRead_ThenEachStandsThereAsItIs()
     {
         await using TestBroker broker = await TestBroker.StartAsync();

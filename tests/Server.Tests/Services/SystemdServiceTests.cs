@@ -112,12 +112,25 @@ public sealed class SystemdServiceTests : IDisposable
     }
 
     [Fact]
+    public async Task GivenAUnitThatIsNotOurs_WhenADryRunInstalls_ThenItIsRefusedAsTheInstallationWouldBe()
+    {
+        Directory.CreateDirectory(_directory["units"]);
+        await File.WriteAllTextAsync(Unit, "[Unit]\n", Token);
+        Assert.Equal(1, await RunAsync("install", "--dry-run"));
+        Assert.Contains("was not made by equeue-server install", _error, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task GivenAUserWhoDoesNotExist_WhenInstalled_ThenItIsRefusedAndNothingChanges()
     {
         _failing.Add("id");
-        ConfigurationException refused = await Assert.ThrowsAsync<ConfigurationException>(
-            () => RunAsync("install", "--user", "nobody-here"));
-        Assert.Contains("--user is 'nobody-here'", refused.Message, StringComparison.Ordinal);
+        foreach (string[] dryRun in (string[][])[[], ["--dry-run"]])
+        {
+            ConfigurationException refused = await Assert.ThrowsAsync<ConfigurationException>(
+                () => RunAsync(["install", "--user", "nobody-here", .. dryRun]));
+            Assert.Contains("--user is 'nobody-here'", refused.Message, StringComparison.Ordinal);
+        }
+
         Assert.Empty(Directory.GetFileSystemEntries(_directory.FullPath));
     }
 
@@ -164,7 +177,7 @@ public sealed class SystemdServiceTests : IDisposable
     }
 
     [Fact]
-    public async Task GivenAUnitOfSomebodyElse_WhenInstalledOrUninstalled_ThenItStays()
+    public async Task GivenAUnitThatIsNotOurs_WhenInstalledOrUninstalled_ThenItStays()
     {
         Directory.CreateDirectory(_directory["units"]);
         await File.WriteAllTextAsync(Unit, "[Service]\n", Token);

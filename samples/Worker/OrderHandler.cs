@@ -1,0 +1,16 @@
+using System.Text;
+using EQueue.Client;
+
+namespace Worker;
+
+/// <summary>The work itself.</summary>
+internal sealed class OrderHandler
+{
+    public async Task HandleAsync(ReceivedMessage message, CancellationToken cancellationToken)
+    {
+        string order = Encoding.UTF8.GetString(message.Body.Span);
+        if (order.StartsWith("fail", StringComparison.Ordinal))
+            throw new InvalidOperationException($"'{order}' cannot be handled");
+        await Console.Out.WriteLineAsync($"handled {order}".AsMemory(), cancellationToken);
+    }
+}

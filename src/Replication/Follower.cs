@@ -1,0 +1,142 @@
+using EQueue.Protocol;
+
+namespace EQueue.Replication;
+
+/// <summary>Follows the leader of the epoch in force: fetches, cuts what the leader does not have, acknowledges.</summary>
+internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
+{
+    private const int RetryMs = 100;
+
+    private Seat _leader;
+    private long _session;
+    private long _heardMs;
+    private bool _hasHeard;
+    private long _askedMs;
+    private bool _isAsking;
+    private bool _isAppending;
+    private LogPosition _appendedFrom;
+    private bool _isMatched;
+    private LogPosition _told;
+
+    /// <summary>Whether a leader is known to this life.</summary>
+    public bool IsFollowing => _leader.Node is not null;
+
+    /// <summary>Since when the leader has been silent, or since when it is followed.</summary>
+    public long HeardMs => _heardMs;
+
+    /// <summary>Whether the leader of the epoch in force has answered lately.</summary>
+    public bool HearsLeader(long nowMs) => _hasHeard && nowMs - _heardMs < core.Options.SuspectMs;
+
+    /// <summary>Begins to follow a leader.</summary>
+    public void Follow(Seat leader, long nowMs)
+    {
+        _leader = leader;
+        _heardMs = nowMs;
+        _hasHeard = false;
+        _isMatched = false;
+        _isAppending = false;
+        Ask(nowMs, isNew: true);
+    }
+
+    /// <summary>Asks again when an answer did not come in time.</summary>
+    public void Tick(long nowMs)
+    {
+        if (!IsFollowing || _isAppending) return;
+        if (_isAsking ? nowMs - _askedMs >= core.Options.AnswerMs : nowMs - _askedMs >= RetryMs)
+            Ask(nowMs, isNew: true);
+    }
+
+    /// <summary>The leader, or who was, has answered a fetch.</summary>
+    public void OnAnswer(string from, FetchAnswer answer, long nowMs)
+    {
+        if (from != _leader.Node || !_isAsking || answer.Session != _session) return;
+        _isAsking = false;
+        if (answer.Epoch != core.Record.Epoch || answer.Verdict == FetchVerdict.OtherEpoch)
+        {
+            core.Hear(answer.Epoch, nowMs);
+            return;
+        }
+
+        _heardMs = nowMs;
+        _hasHeard = true;
+        switch (answer.Verdict)
+        {
+            case FetchVerdict.Diverging:
+                CutBehind(answer, nowMs);
+                break;
+            case FetchVerdict.Mismatch:
+                core.Stop(StopReason.Mismatch, $"the leader of epoch {answer.Epoch} has other entries below {core.Log.Tail.End}");
+                break;
+            default:
+                _isMatched = true;
+                LogPosition end = core.Log.Tail.End;
+                core.NoteCommitted(answer.Committed < end ? answer.Committed : end);
+                if (answer.Entries is null)
+                {
+                    Ask(nowMs, isNew: false);
+                    break;
+                }
+
+                _isAppending = true;
+                _appendedFrom = end;
+                actions.Append(answer.Entries);
+                break;
+        }
+    }
+
+    /// <summary>What was fetched is written, or more of the log is durable.</summary>
+    public void OnLogMoved(long nowMs)
+    {
+        if (_isAppending && core.Log.Tail.End > _appendedFrom)
+        {
+            _isAppending = false;
+            Ask(nowMs, isNew: false);
+        }
+        else if (_isMatched && core.Position > _told)
+        {
+            _told = core.Position;
+            actions.Send(_leader.Node, new Ack(core.Me, _session, core.Record.Epoch, _told));
+        }
+    }
+
+    private void Ask(long nowMs, bool isNew)
+    {
+        // This life was deposed, or is what remains of the leader: there is no other end to ask.
+        if (_leader.Node == core.Me.Node) return;
+        if (isNew)
+        {
+            // Random, so that an answer to a life before is not taken for one of this life's.
+            _session = core.NewSession();
+            _isMatched = false;
+        }
+
+        _isAsking = true;
+        _askedMs = nowMs;
+        _told = core.Position;
+        actions.Send(_leader.Node, new Fetch(core.Me, _session, core.Record.Epoch, core.Log.Tail, _told));
+    }
+
+    /// <summary>Rule R5: cuts to where the two logs can still be equal, never below what is known to be committed.</summary>
+    private void CutBehind(FetchAnswer answer, long nowMs)
+    {
+        LogTail tail = core.Log.Tail;
+        LogPosition own = core.Log.EndOfEpoch(answer.DivergingEpoch).End;
+        LogPosition target = answer.DivergingEnd < own ? answer.DivergingEnd : own;
+        if (target >= tail.End)
+        {
+            core.Stop(StopReason.Mismatch, $"the leader of epoch {answer.Epoch} names no place below {tail.End} to go back to");
+            return;
+        }
+
+        if (target < core.Record.Committed)
+        {
+            core.Stop(
+                StopReason.SetAside,
+                $"the leader of epoch {answer.Epoch} asks to go back to {target}, below {core.Record.Committed}, which is committed");
+            return;
+        }
+
+        actions.CutTo(target);
+        Ask(nowMs, isNew: true);
+    }
+}

@@ -1,0 +1,49 @@
+using EQueue.Protocol;
+
+namespace EQueue.Replication;
+
+/// <summary>What the rules ask for. Calls return at once; results come back through the inputs of the core.</summary>
+public interface IReplicaActions
+{
+    /// <summary>Sends a message to a node; it may be lost.</summary>
+    void Send(string node, PeerMessage message);
+
+    /// <summary>
+    /// Answers a fetch with the entries from <paramref name="from"/> up to what is written, of one epoch each time.
+    /// </summary>
+    void SendEntries(string node, FetchAnswer answer, LogPosition from);
+
+    /// <summary>Reads the shard's keys; the result comes by <see cref="ReplicaCore.OnView"/>, or never.</summary>
+    void ReadEtcd();
+
+    /// <summary>Sends a transaction; the result comes by <see cref="ReplicaCore.OnTransaction"/>.</summary>
+    void Transact(Transaction transaction);
+
+    /// <summary>Writes the replica file and syncs it before it returns.</summary>
+    void Persist(ReplicaRecord record);
+
+    /// <summary>Stores entries of a leader at the end; <see cref="ReplicaCore.OnLogMoved"/> tells when.</summary>
+    void Append(object entries);
+
+    /// <summary>Cuts the log to an end of an entry, durably, before it returns.</summary>
+    void CutTo(LogPosition end);
+
+    /// <summary>Appends the entry that begins an epoch and syncs it; <see cref="ReplicaCore.OnLogMoved"/> tells when.</summary>
+    /// <returns>Where that entry ends.</returns>
+    LogPosition StartEpoch(int epoch, Nonce nonce);
+
+    /// <summary>Tells the store what is committed, and whether it takes messages.</summary>
+    void Publish(LogPosition committed, bool isOpen);
+
+    /// <summary>The store no longer leads: waiters are told, the directory is opened plainly.</summary>
+    void StopLeading();
+
+    /// <summary>
+    /// The replica ends. With <see cref="StopReason.SetAside"/> its directory is renamed and a new life begins with an
+    /// empty one; otherwise it waits for a person.
+    /// </summary>
+    void Stop(StopReason reason, string why);
+
+    /// <summary>Something that an operator must hear of.</summary>
+    void Alarm(string what);
+}

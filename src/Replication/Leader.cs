@@ -1,0 +1,260 @@
+using EQueue.Protocol;
+
+namespace EQueue.Replication;
+
+/// <summary>Leads one epoch: answers fetches, counts what every seat has, changes the set.</summary>
+internal sealed class Leader
+{
+    private readonly ReplicaCore _core;
+    private readonly IReplicaActions _actions;
+    private readonly Dictionary<string, ReplicaSession> _sessions = new(StringComparer.Ordinal);
+    private readonly int _epoch;
+    private ShardState _state;
+    private LogPosition _startEnd;
+    private LogPosition _committed;
+    private long _beganMs;
+    private bool _answers;
+
+    public Leader(ReplicaCore core, IReplicaActions actions, ShardState state)
+    {
+        _core = core;
+        _actions = actions;
+        _state = state;
+        _epoch = state.Epoch;
+        _committed = core.Record.Committed;
+    }
+
+    /// <summary>Whether the epoch's beginning is committed, so that messages are taken (rule R7).</summary>
+    public bool IsOpen { get; private set; }
+
+    /// <summary>Appends the epoch's beginning and tells the other nodes.</summary>
+    public void Begin(long nowMs)
+    {
+        _beganMs = nowMs;
+        _actions.Publish(_committed, isOpen: false);
+        _startEnd = _actions.StartEpoch(_epoch, _state.Nonce);
+        foreach (string node in _core.Options.Nodes)
+        {
+            if (node != _core.Me.Node) _actions.Send(node, new EpochNotice(_epoch));
+        }
+
+        OnLogMoved(nowMs);
+    }
+
+    /// <summary>The set as etcd has it, in this epoch.</summary>
+    public void OnState(ShardState state, long nowMs)
+    {
+        _state = state;
+        Advance(nowMs);
+    }
+
+    /// <summary>Entries were written, or more is durable.</summary>
+    public void OnLogMoved(long nowMs)
+    {
+        // Rule R3: answers begin when the epoch's start is durable.
+        _answers |= _core.Log.Durable >= _startEnd;
+        if (!_answers) return;
+        foreach (ReplicaSession session in _sessions.Values)
+        {
+            if (session.Waiting is { } fetch && (!session.IsMatched || fetch.Tail.End < _core.Log.Tail.End))
+                Answer(session, fetch, nowMs);
+        }
+
+        Advance(nowMs);
+    }
+
+    /// <summary>A replica asks for what comes after its end.</summary>
+    public void OnFetch(Fetch fetch, long nowMs)
+    {
+        if (fetch.Epoch != _epoch)
+        {
+            // Rule R4: another epoch is never a reason to cut.
+            _core.Hear(fetch.Epoch, nowMs);
+            Refuse(fetch, FetchVerdict.OtherEpoch);
+            return;
+        }
+
+        string node = fetch.From.Node;
+        if (!_sessions.TryGetValue(node, out ReplicaSession? session))
+            _sessions[node] = session = new ReplicaSession();
+        session.Begin(fetch);
+        session.HeardMs = nowMs;
+        session.Waiting = fetch;
+        session.WaitsUntilMs = nowMs + _core.Options.FetchWaitMs;
+        if (!_answers) return;
+        if (!session.IsMatched || fetch.Tail.End < _core.Log.Tail.End) Answer(session, fetch, nowMs);
+        Count(session, fetch.Position);
+        Advance(nowMs);
+    }
+
+    /// <summary>A replica tells how far it is.</summary>
+    public void OnAck(Ack ack, long nowMs)
+    {
+        if (ack.Epoch != _epoch || !_sessions.TryGetValue(ack.From.Node, out ReplicaSession? session)) return;
+        if (session.Seat != ack.From || session.Number != ack.Session) return;
+        session.HeardMs = nowMs;
+        Count(session, ack.Position);
+        Advance(nowMs);
+    }
+
+    /// <summary>Answers fetches that waited long enough; changes the set when a seat is silent or a replica is ready.</summary>
+    public void Tick(long nowMs)
+    {
+        if (!_answers) return;
+        foreach (ReplicaSession session in _sessions.Values)
+        {
+            if (session.Waiting is { } fetch && nowMs >= session.WaitsUntilMs) Answer(session, fetch, nowMs);
+        }
+
+        ChangeSet(nowMs);
+    }
+
+    private void Answer(ReplicaSession session, Fetch fetch, long nowMs)
+    {
+        if (!session.IsMatched && !TryMatch(session, fetch)) return;
+        session.Waiting = null;
+        LogPosition end = _core.Log.Tail.End;
+        var answer = new FetchAnswer(fetch.Session, _epoch, FetchVerdict.Matched, _committed);
+        if (fetch.Tail.End < end) _actions.SendEntries(fetch.From.Node, answer, fetch.Tail.End);
+        else if (nowMs >= session.WaitsUntilMs) _actions.Send(fetch.From.Node, answer);
+        else session.Waiting = fetch;
+    }
+
+    /// <summary>Rule R4: a session counts once its last entry is found here as it is there.</summary>
+    private bool TryMatch(ReplicaSession session, Fetch fetch)
+    {
+        LogTail tail = fetch.Tail;
+        if (tail.End.Value == 0 || _core.Log.Holds(tail))
+        {
+            session.IsMatched = true;
+            Count(session, fetch.Position);
+            return true;
+        }
+
+        session.Waiting = null;
+        (int epoch, LogPosition end) = _core.Log.EndOfEpoch(tail.Epoch);
+        if (tail.Epoch > _epoch || (epoch == _epoch && tail.Epoch == _epoch && tail.End > end))
+        {
+            // It has what this epoch's only leader never wrote: the connection ends, nothing is believed of it.
+            _actions.Alarm($"{fetch.From.Node} has entries of epoch {tail.Epoch} up to {tail.End}, beyond {end}");
+            _sessions.Remove(fetch.From.Node);
+        }
+        else if (epoch == tail.Epoch && tail.End <= end)
+        {
+            Refuse(fetch, FetchVerdict.Mismatch);
+        }
+        else
+        {
+            _actions.Send(fetch.From.Node, new FetchAnswer(
+                fetch.Session, _epoch, FetchVerdict.Diverging, _committed, epoch, end));
+        }
+
+        return false;
+    }
+
+    private void Refuse(Fetch fetch, FetchVerdict verdict)
+        => _actions.Send(fetch.From.Node, new FetchAnswer(fetch.Session, _epoch, verdict, _committed));
+
+    /// <summary>Rules R6 and R12: a position counts in a matched session, when it is not below an earlier one.</summary>
+    private void Count(ReplicaSession session, LogPosition position)
+    {
+        if (!session.IsMatched) return;
+        if (position > _core.Log.Tail.End)
+        {
+            _actions.Alarm($"{session.Seat.Node} answers {position}, beyond the end {_core.Log.Tail.End}");
+            _sessions.Remove(session.Seat.Node);
+            return;
+        }
+
+        if (session.TryCount(position) || !_state.Has(session.Seat)) return;
+        if (session.TryTell()) _actions.Alarm($"{session.Seat.Node} has fallen back to {position} within epoch {_epoch}");
+    }
+
+    /// <summary>Rule R6: committed is what every seat has, those of an undecided transaction included.</summary>
+    private void Advance(long nowMs)
+    {
+        if (!_answers) return;
+        LogPosition least = _core.Position;
+        if (!TryLower(_state.Seats, ref least)) return;
+        if (_core.Transactor.Pending is { Kind: TransactionKind.SetChange } change
+            && !TryLower(change.Next.Seats, ref least))
+        {
+            return;
+        }
+
+        if (least > _committed)
+        {
+            _committed = least;
+            _core.NoteCommitted(least);
+            _actions.Publish(_committed, IsOpen);
+        }
+
+        if (IsOpen || _committed < _startEnd) return;
+        IsOpen = true;
+        _core.NoteOpened();
+        _actions.Publish(_committed, isOpen: true);
+        ChangeSet(nowMs);
+    }
+
+    private bool TryLower(IReadOnlyList<Seat> seats, ref LogPosition least)
+    {
+        foreach (Seat seat in seats)
+        {
+            if (seat == _core.Me) continue;
+            if (!_sessions.TryGetValue(seat.Node, out ReplicaSession? session) || session.Seat != seat || !session.Counts)
+                return false;
+            if (session.Position < least) least = session.Position;
+        }
+
+        return true;
+    }
+
+    /// <summary>Rule R8: one change at a time; in when it has all that may be committed, out when it is silent.</summary>
+    private void ChangeSet(long nowMs)
+    {
+        if (_core.Transactor.Pending is not null || _core.View?.State is not { } known || known.Epoch != _epoch) return;
+        List<Seat>? seats = WithReady(nowMs) ?? WithoutSilent(nowMs);
+        if (seats is null) return;
+        var change = new Transaction(
+            TransactionKind.SetChange, _core.View.Revision, known, _core.Me, _core.Acted, known.With(seats));
+        _core.Transactor.Begin(change, nowMs);
+    }
+
+    private List<Seat>? WithReady(long nowMs)
+    {
+        LogPosition needed = _committed > _startEnd ? _committed : _startEnd;
+        foreach (ReplicaSession session in _sessions.Values)
+        {
+            if (_state.Has(session.Seat) || !session.Counts || session.Position < needed || IsSilent(session.Seat, nowMs)) continue;
+            Seat? former = _state.SeatOf(session.Seat.Node);
+            if (former is null && _state.Seats.Count >= _core.Options.SeatCount) continue;
+            return [.. _state.Seats.Where(seat => seat != former), session.Seat];
+        }
+
+        return null;
+    }
+
+    private List<Seat>? WithoutSilent(long nowMs)
+    {
+        List<Seat>? left = null;
+        foreach (Seat seat in _state.Seats)
+        {
+            if (seat == _core.Me || !IsSilent(seat, nowMs) || (left ?? _state.Seats).Count <= _state.Min) continue;
+            left ??= [.. _state.Seats];
+            left.Remove(seat);
+        }
+
+        return left;
+    }
+
+    private bool IsSilent(Seat seat, long nowMs)
+    {
+        if (_core.View!.Lives.TryGetValue(seat.Node, out Life life) && life != seat.Life) return true;
+        return _sessions.TryGetValue(seat.Node, out ReplicaSession? session) && session.Seat == seat
+            ? IsSilent(session, nowMs)
+            : nowMs - _beganMs > _core.Options.SeatSilenceMs;
+    }
+
+    private bool IsSilent(ReplicaSession session, long nowMs)
+        => nowMs - session.HeardMs > _core.Options.SeatSilenceMs;
+}

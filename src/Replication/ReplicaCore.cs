@@ -1,0 +1,321 @@
+using EQueue.Protocol;
+
+namespace EQueue.Replication;
+
+/// <summary>
+/// The rules of one replica of one log: follows, claims, leads, commits. Pure: time, messages, ends of writes and
+/// answers of etcd come in by the On methods, what is to be done goes out by <see cref="IReplicaActions"/>.
+/// </summary>
+/// <remarks>
+/// All calls come from one thread at a time and return at once. The rules are numbered as in docs/replication.md.
+/// </remarks>
+public sealed class ReplicaCore
+{
+    private const int PersistMs = 1000;
+
+    private readonly IReplicaActions _actions;
+    private readonly Follower _follower;
+    private readonly Candidacy _candidacy;
+    private Leader? _leader;
+    private long _readMs = long.MinValue / 2;
+    private long _persistedMs;
+    private ReplicaRecord _persisted;
+    private ulong _random;
+    private long? _olderSinceMs;
+    private bool _isAgeTold;
+
+    /// <summary>Begins a life. Nothing is done before <see cref="Start"/>.</summary>
+    /// <param name="start">What opening the directory has shown.</param>
+    /// <param name="options">The shard's times and numbers.</param>
+    /// <param name="log">The open log.</param>
+    /// <param name="actions">Takes what is to be done.</param>
+    public ReplicaCore(ReplicaStart start, ReplicaOptions options, IReplicaLog log, IReplicaActions actions)
+    {
+        _actions = actions;
+        _random = start.Seed;
+        Options = options;
+        Log = log;
+        Me = new Seat(start.Node, start.Life);
+        IsProven = start.Before is { } before
+            && (start.IsClean || (options.IsSync && before.IsSync && start.IsWhole))
+            && before.Committed <= log.Tail.End;
+        Record = _persisted = start.Before?.Next(start.Life, options.IsSync, start.IsClean, log.Tail.End)
+            ?? ReplicaRecord.Empty(start.Life, options.IsSync);
+        Transactor = new Transactor(actions, options.EtcdMs);
+        _follower = new Follower(this, actions);
+        _candidacy = new Candidacy(this, _follower, actions);
+    }
+
+    /// <summary>What the directory says of itself now.</summary>
+    public ReplicaRecord Record { get; private set; }
+
+    /// <summary>Whether this replica leads its epoch and takes messages.</summary>
+    public bool IsOpen => _leader is { IsOpen: true };
+
+    /// <summary>Whether this replica leads its epoch, open or not.</summary>
+    public bool IsLeading => _leader is not null;
+
+    /// <summary>The transaction whose outcome is not known; null when there is none.</summary>
+    public Transaction? Pending => Transactor.Pending;
+
+    /// <summary>Whether this replica has ended.</summary>
+    public bool IsStopped { get; private set; }
+
+    /// <summary>The newest state known.</summary>
+    public ShardView? View { get; private set; }
+
+    /// <summary>This life of this node.</summary>
+    internal Seat Me { get; }
+
+    internal ReplicaOptions Options { get; }
+
+    internal IReplicaLog Log { get; }
+
+    internal Transactor Transactor { get; }
+
+    /// <summary>The highest epoch that this replica has heard of, from whomever.</summary>
+    internal int HeardEpoch { get; private set; }
+
+    /// <summary>Whether the directory holds all that was ever answered for its last seat (rule R9).</summary>
+    internal bool IsProven { get; }
+
+    /// <summary>The epoch that this replica acted on last.</summary>
+    internal EpochMark Acted => new(Record.Epoch, Record.Nonce);
+
+    /// <summary>What counts for the set: durable with the sync policy, written with the async one.</summary>
+    internal LogPosition Position => Options.IsSync ? Log.Durable : Log.Tail.End;
+
+    /// <summary>Writes down the new life. Called once, before the other inputs.</summary>
+    public void Start(long nowMs)
+    {
+        Persist(Record);
+        ReadEtcd(nowMs);
+    }
+
+    /// <summary>Time has passed; called every few milliseconds.</summary>
+    public void OnTick(long nowMs)
+    {
+        if (IsStopped) return;
+        if (nowMs - _readMs >= Options.EtcdMs) ReadEtcd(nowMs);
+        Transactor.Tick(nowMs);
+        _leader?.Tick(nowMs);
+        if (_leader is null)
+        {
+            _follower.Tick(nowMs);
+            _candidacy.Tick(nowMs);
+        }
+
+        PersistNow(nowMs);
+    }
+
+    /// <summary>A read of etcd has ended.</summary>
+    public void OnView(ShardView view, long nowMs)
+    {
+        if (IsStopped) return;
+        // A lower revision is out of date, or etcd was restored: a transaction's answer will tell, or time.
+        bool isOlder = (View is not null && view.Revision < View.Revision)
+            || (view.State is { } state && state.Epoch < Record.Epoch);
+        NoteAge(isOlder, nowMs);
+        if (isOlder) return;
+        Take(view, isRestored: false, nowMs);
+    }
+
+    /// <summary>A transaction was answered, or given up as unknown.</summary>
+    public void OnTransaction(Transaction transaction, TransactionResult result, long nowMs)
+    {
+        if (IsStopped || !Transactor.TryEnd(transaction, result)) return;
+        ShardView view = result.View!;
+        if (transaction.IsNewEpoch && view.State?.Nonce == transaction.Next.Nonce)
+        {
+            Lead(view, nowMs);
+            return;
+        }
+
+        if (transaction.Kind == TransactionKind.Claim) _candidacy.Lost();
+        // The answer was true when it was given; only a revision below the expected one says that etcd was restored.
+        bool isRestored = view.Revision < transaction.ExpectedRevision;
+        if (isRestored || View is null || view.Revision >= View.Revision) Take(view, isRestored, nowMs);
+    }
+
+    /// <summary>A message has come.</summary>
+    public void OnMessage(string from, PeerMessage message, long nowMs)
+    {
+        if (IsStopped) return;
+        switch (message)
+        {
+            case Fetch fetch when _leader is not null:
+                _leader.OnFetch(fetch, nowMs);
+                break;
+            case Fetch fetch:
+                Hear(fetch.Epoch, nowMs);
+                _actions.Send(from, new FetchAnswer(fetch.Session, Record.Epoch, FetchVerdict.OtherEpoch, default));
+                break;
+            case Ack ack:
+                _leader?.OnAck(ack, nowMs);
+                break;
+            case FetchAnswer answer when _leader is null:
+                _follower.OnAnswer(from, answer, nowMs);
+                break;
+            case StateQuestion question:
+                _actions.Send(from, Report(question.Round, nowMs));
+                break;
+            case StateReport report:
+                Hear(report.Epoch, nowMs);
+                _candidacy.OnReport(report);
+                break;
+            case EpochNotice notice:
+                Hear(notice.Epoch, nowMs);
+                break;
+        }
+    }
+
+    /// <summary>The log has got longer, or more of it is durable.</summary>
+    public void OnLogMoved(long nowMs)
+    {
+        if (IsStopped) return;
+        if (_leader is not null) _leader.OnLogMoved(nowMs);
+        else _follower.OnLogMoved(nowMs);
+    }
+
+    /// <summary>A number below <paramref name="bound"/>, or 0 when that is not above 0.</summary>
+    internal int Random(int bound) => bound <= 0 ? 0 : (int)(NextRandom() % (ulong)bound);
+
+    internal long NewSession() => (long)NextRandom();
+
+    internal Nonce NewNonce() => new(new UInt128(NextRandom(), NextRandom()));
+
+    /// <summary>An epoch was named by somebody else: when it is above ours, etcd says whether it is true.</summary>
+    internal void Hear(int epoch, long nowMs)
+    {
+        if (epoch <= Record.Epoch || epoch <= HeardEpoch) return;
+        HeardEpoch = epoch;
+        ReadEtcd(nowMs);
+    }
+
+    internal void ReadEtcd(long nowMs)
+    {
+        _readMs = nowMs;
+        _actions.ReadEtcd();
+    }
+
+    /// <summary>Notes what is known to be committed; written to disk with the next record.</summary>
+    internal void NoteCommitted(LogPosition committed)
+    {
+        if (committed > Record.Committed) Record = Record with { Committed = committed };
+    }
+
+    internal void NoteOpened() => _candidacy.Opened();
+
+    internal void Stop(StopReason reason, string why)
+    {
+        IsStopped = true;
+        if (_leader is not null) _actions.StopLeading();
+        _leader = null;
+        _actions.Stop(reason, why);
+    }
+
+    internal StateReport Report(long round, long nowMs)
+        => new(Me, round, Record.Epoch, Log.Tail, Record.Former, Record.Committed,
+            _leader is not null || _follower.HearsLeader(nowMs));
+
+    private void Take(ShardView view, bool isRestored, long nowMs)
+    {
+        View = view;
+        if (view.State is not { } state) return;
+        if (Transactor.Pending is { IsNewEpoch: true } claim && claim.Next.Nonce == state.Nonce)
+        {
+            Transactor.Resolve();
+            Lead(view, nowMs);
+            return;
+        }
+
+        if (state.Epoch < Record.Epoch)
+        {
+            if (isRestored) FallBack(state);
+            return;
+        }
+
+        if (state.Epoch == Record.Epoch)
+        {
+            if (state.Nonce != Record.Nonce)
+                Stop(StopReason.ForeignHistory, $"epoch {state.Epoch} has another beginning in etcd");
+            else if (_leader is not null)
+                _leader.OnState(state, nowMs);
+            else if (state.Leader.Node is not null && !_follower.IsFollowing)
+                _follower.Follow(state.Leader, nowMs);
+            return;
+        }
+
+        if (!ActOn(state, view)) return;
+        if (_leader is not null) _actions.StopLeading();
+        _leader = null;
+        _follower.Follow(state.Leader, nowMs);
+    }
+
+    /// <summary>Reads that stay behind what was acted on for ten times the usual are no late answers.</summary>
+    private void NoteAge(bool isOlder, long nowMs)
+    {
+        if (!isOlder) _olderSinceMs = null;
+        else _olderSinceMs ??= nowMs;
+        if (_isAgeTold || _olderSinceMs is not { } since || nowMs - since <= 10L * Options.EtcdMs) return;
+        _isAgeTold = true;
+        _actions.Alarm($"etcd stays behind epoch {Record.Epoch}, which this replica acted on: it was restored");
+    }
+
+    /// <summary>etcd is older than what this replica acted on: it was restored. Who leads goes on without changes.</summary>
+    private void FallBack(ShardState state)
+    {
+        string what = $"etcd is at epoch {state.Epoch}, this replica acted on {Record.Epoch}: etcd was restored";
+        if (_leader is null) Stop(StopReason.ForeignHistory, what);
+        else _actions.Alarm(what);
+    }
+
+    /// <summary>Rule R11: the new epoch is acted on only when etcd still knows the last one by its nonce.</summary>
+    private bool ActOn(ShardState state, ShardView view)
+    {
+        if (Record.Epoch > 0
+            && (!view.History.TryGetValue(Record.Epoch, out Nonce known) || known != Record.Nonce))
+        {
+            Stop(StopReason.ForeignHistory, $"etcd does not know epoch {Record.Epoch} as this replica does");
+            return false;
+        }
+
+        Persist(Record with { Epoch = state.Epoch, Nonce = state.Nonce });
+        return true;
+    }
+
+    private void Lead(ShardView view, long nowMs)
+    {
+        ShardState state = view.State!;
+        View = view;
+        // Something newer was followed in the meantime, or the chain is broken: nothing is led.
+        if (state.Epoch <= Record.Epoch || state.Epoch <= Log.Tail.Epoch || !ActOn(state, view)) return;
+        _leader = new Leader(this, _actions, state);
+        _leader.Begin(nowMs);
+    }
+
+    private void Persist(ReplicaRecord record)
+    {
+        Record = _persisted = record with { Durable = Log.Durable };
+        _actions.Persist(Record);
+    }
+
+    private void PersistNow(long nowMs)
+    {
+        if (nowMs - _persistedMs < PersistMs) return;
+        _persistedMs = nowMs;
+        bool hasSeat = View?.State is { } state && state.Has(Me);
+        ReplicaRecord record = Record with { Durable = Log.Durable, Former = hasSeat ? [] : Record.Former };
+        if (record != _persisted) Persist(record);
+    }
+
+    private ulong NextRandom()
+    {
+        // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+        _random += 0x9E3779B97F4A7C15;
+        ulong z = _random;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+        return z ^ (z >> 31);
+    }
+}

@@ -1,0 +1,55 @@
+namespace EQueue.Server.Configuration;
+
+/// <summary>Who may read and write the files that hold the key of TLS: who reads it can pretend to be this broker, who
+/// writes it already does.</summary>
+internal static class KeyFiles
+{
+    private const UnixFileMode OthersWrite = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
+
+    /// <exception cref="ConfigurationException">Others than its owner may write one; names it and what to do.</exception>
+    public static void Check(ServerOptions options)
+    {
+        foreach ((string setting, string path, UnixFileMode mode) in Find(options))
+        {
+            if ((mode & OthersWrite) == UnixFileMode.None)
+                continue;
+            string who = mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : "its group";
+            throw new ConfigurationException($"{setting} is '{path}', which {who} can write ({Octal(mode)}): allowed is "
+                + $"a file that its owner alone can write. chmod 600 {path}");
+        }
+    }
+
+    /// <summary>The files that others than their owner may read: setting, path, and who.</summary>
+    public static IEnumerable<(string Setting, string Path, string Others, string Mode)> FindReadable(
+        ServerOptions options)
+    {
+        foreach ((string setting, string path, UnixFileMode mode) in Find(options))
+        {
+            if (mode.HasFlag(UnixFileMode.OtherRead))
+                yield return (setting, path, "everybody on this machine", mode.HasFlag(UnixFileMode.GroupRead) ? "640" : "600");
+            else if (mode.HasFlag(UnixFileMode.GroupRead))
+                yield return (setting, path, "every member of its group", "600");
+        }
+    }
+
+    private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> Find(ServerOptions options)
+    {
+        if (OperatingSystem.IsWindows() || options.Broker.Tls is not { } tls)
+            yield break;
+        (string Setting, string? Path)[] files =
+        [
+            (tls.Key is null ? "Server:Tls:Certificate" : "Server:Tls:Key", tls.Key ?? tls.Certificate),
+            ("Server:Tls:PasswordFile", tls.PasswordFile),
+        ];
+        foreach ((string setting, string? path) in files)
+        {
+            if (path is null || !File.Exists(path))
+                continue;
+            // A link has no rights of its own; what it leads to has.
+            string file = File.ResolveLinkTarget(path, returnFinalTarget: true)?.FullName ?? path;
+            yield return (setting, path, File.GetUnixFileMode(file));
+        }
+    }
+
+    private static string Octal(UnixFileMode mode) => Convert.ToString((int)mode, 8);
+}

@@ -1,0 +1,70 @@
+namespace EQueue.Cli.Tests;
+
+/// <summary>Slips of the pen: words that there are not, topics that a slip makes, queues that move keys.</summary>
+public sealed class SlipTests : CommandTest
+{
+    [Theory]
+    [InlineData("consme t --group g", "Did you mean 'consume'?")]
+    [InlineData("topic lsit", "Did you mean 'list'?")]
+    [InlineData("gruop list", "Did you mean 'group'?")]
+    [InlineData("send t body --tga x", "Did you mean '--tag'?")]
+    [InlineData("send t body --tga=x", "Did you mean '--tag'?")]
+    [InlineData("topic list --sever 127.0.0.1:1", "Did you mean '--server'?")]
+    [InlineData("consume t --grop g", "Did you mean '--group'?")]
+    public async Task GivenAWordNearOneThatThereIs_WhenRun_ThenTheErrorAsksForIt(string line, string question)
+    {
+        CliRun run = await CliRun.RunAsync(line.Split(' '));
+        Assert.Equal(ExitCode.Usage, run.ExitCode);
+        Assert.Contains(question, run.Error, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("xyzzy")]
+    [InlineData("topic list --nope")]
+    public async Task GivenAWordNearNone_WhenRun_ThenNothingIsGuessed(string line) => Assert.DoesNotContain(
+        "Did you mean", (await CliRun.RunAsync(line.Split(' '))).Error, StringComparison.Ordinal);
+
+    [Fact]
+    public async Task GivenATopicThatIsNotThere_WhenSentTo_ThenItIsSaidThatItWasMadeAndWhichWasMeant()
+    {
+        await DoneAsync("topic", "create", "orders");
+        Assert.DoesNotContain("created", (await DoneAsync("send", "orders", "x")).Error, StringComparison.Ordinal);
+        CliRun slip = await DoneAsync("send", "ordres", "x");
+        Assert.StartsWith(
+            "created the topic ordres. Did you mean 'orders'?", slip.Error, StringComparison.Ordinal);
+        Assert.DoesNotContain("created", (await DoneAsync("send", "ordres", "x")).Error, StringComparison.Ordinal);
+        Assert.DoesNotContain("mean", (await DoneAsync("send", "invoices", "x")).Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenATopicWithMessages_WhenItIsToHaveMoreQueues_ThenItIsSaidThatKeysMoveAndAskedFor()
+    {
+        await DoneAsync("topic", "create", "orders", "--queues", "2");
+        await DoneAsync("topic", "alter", "orders", "--queues", "3");
+        await DoneAsync("send", "orders", "x", "--key", "k");
+        string[] alter = ["topic", "alter", "orders", "--queues", "8"];
+        CliRun asked = await CliRun.RunAsync(WithServer(alter));
+        Assert.Equal(ExitCode.Usage, asked.ExitCode);
+        Assert.Contains("keys go to other queues", asked.Error, StringComparison.Ordinal);
+        Assert.Equal(3, (await DoneAsync("topic", "describe", "orders")).OutputLines.Length);
+        CliRun many = await CliRun.RunAsync(WithServer("topic", "alter", "orders", "bills", "--queues", "8"));
+        Assert.Equal(ExitCode.Usage, many.ExitCode);
+
+        Assert.Equal(8, (await DoneAsync([.. alter, "--yes"])).OutputLines.Length);
+        // Nothing else moves keys.
+        await DoneAsync("topic", "alter", "orders", "--retention-age", "1d");
+        await FailsAsync(ExitCode.Refused, "InvalidArgument", "topic", "alter", "orders", "--queues", "2");
+    }
+
+    [Theory]
+    [InlineData("topic list --server host:port")]
+    [InlineData("topic list --server ,")]
+    [InlineData("send t body --property eq-tag=x")]
+    [InlineData("forward --from 127.0.0.1:x/a --to 127.0.0.1:1/b")]
+    public async Task GivenAValueThatTheLibraryRefuses_WhenRun_ThenNoParameterOfTheProgramIsNamed(string line)
+    {
+        CliRun run = await CliRun.RunAsync(line.Split(' '));
+        Assert.Equal(ExitCode.Usage, run.ExitCode);
+        Assert.DoesNotContain("Parameter", run.Error, StringComparison.Ordinal);
+    }
+}

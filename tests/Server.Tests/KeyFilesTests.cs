@@ -1,0 +1,71 @@
+using System.Runtime.Versioning;
+using EQueue.Server.Configuration;
+using EQueue.Support;
+
+namespace EQueue.Server.Tests;
+
+/// <summary>The files that hold the key of TLS are their owner's alone.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class KeyFilesTests : IDisposable
+{
+    private readonly TempDirectory _directory = new();
+
+    [Theory]
+    [InlineData("Server:Tls:Key", "602", "everybody")]
+    [InlineData("Server:Tls:Key", "620", "its group")]
+    [InlineData("Server:Tls:Key", "666", "everybody")]
+    [InlineData("Server:Tls:PasswordFile", "606", "everybody")]
+    [InlineData("Server:Tls:Certificate", "666", "everybody")]
+    public void GivenAKeyThatOthersCanWrite_WhenRead_ThenItIsRefusedByName(string setting, string mode, string who)
+    {
+        var refused = Assert.Throws<ConfigurationException>(() => Read(setting, mode));
+        Assert.StartsWith($"{setting} is '{_directory.FullPath}", refused.Message, StringComparison.Ordinal);
+        Assert.Contains($"which {who} can write ({mode})", refused.Message, StringComparison.Ordinal);
+        Assert.Contains("chmod 600", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("Server:Tls:Key", "644", "everybody on this machine")]
+    [InlineData("Server:Tls:Key", "604", "everybody on this machine")]
+    [InlineData("Server:Tls:Key", "640", "every member of its group")]
+    [InlineData("Server:Tls:PasswordFile", "644", "everybody on this machine")]
+    [InlineData("Server:Tls:Certificate", "640", "every member of its group")]
+    public void GivenAKeyThatOthersCanRead_WhenRead_ThenTheyAreToldOf(string setting, string mode, string who)
+    {
+        (string found, _, string others, _) = Assert.Single(KeyFiles.FindReadable(Read(setting, mode)));
+        Assert.Equal((setting, who), (found, others));
+    }
+
+    [Theory]
+    [InlineData("600")]
+    [InlineData("400")]
+    public void GivenAKeyOfItsOwnerAlone_WhenReadThroughALink_ThenThereIsNothingToTell(string mode) =>
+        Assert.Empty(KeyFiles.FindReadable(Read("Server:Tls:Key", mode)));
+
+    public void Dispose() => _directory.Dispose();
+
+    /// <summary>The options with TLS of which one file has these rights and the others are their owner's; the key is
+    /// reached through a link.</summary>
+    private ServerOptions Read(string setting, string mode)
+    {
+        using TestAuthority authority = TestAuthority.Create();
+        using TestCertificate certificate = authority.Sign();
+        bool isPfx = setting != "Server:Tls:Key";
+        if (isPfx)
+            File.WriteAllBytes(_directory["s.cert"], certificate.Pfx("secret"));
+        else
+            File.WriteAllText(_directory["s.cert"], certificate.CertificatePem);
+        File.WriteAllText(_directory["real.key"], certificate.KeyPem);
+        File.WriteAllText(_directory["password"], "secret");
+        File.CreateSymbolicLink(_directory["s.key"], _directory["real.key"]);
+        (string Setting, string Path)[] files =
+        [
+            ("Server:Tls:Certificate", _directory["s.cert"]), ("Server:Tls:Key", _directory["s.key"]),
+            ("Server:Tls:PasswordFile", _directory["password"]),
+        ];
+        foreach ((string one, string path) in files)
+            File.SetUnixFileMode(path, (UnixFileMode)Convert.ToInt32(one == setting ? mode : "600", 8));
+        string needless = isPfx ? "Server:Tls:Key" : "Server:Tls:PasswordFile";
+        return Given.Settings([.. files.Where(one => one.Setting != needless)]);
+    }
+}
