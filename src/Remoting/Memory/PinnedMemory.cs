@@ -11,8 +11,8 @@ internal static class PinnedMemory
     /// <summary>The largest pooled array.</summary>
     public const int MaxBytes = 32 * 1024 * 1024;
 
-    /// <summary>How much each of the two pools (send and receive) keeps for the whole process: 64 MiB, or a sixteenth of
-    /// the heap where that is less.</summary>
+    /// <summary>How much each of the two pools (send and receive) keeps for the whole process: 64 MiB, or a sixteenth
+    /// of the heap where that is less.</summary>
     public static readonly long MaxKeptBytes =
         Math.Min(64L * 1024 * 1024, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / 16);
 

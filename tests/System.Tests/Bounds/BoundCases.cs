@@ -16,7 +16,8 @@ internal sealed class BoundCases(BoundPlant plant)
     /// <summary>What one connection sends, by operation; each call gives another.</summary>
     public IReadOnlyDictionary<Opcode, Func<byte[][]>> All => new Dictionary<Opcode, Func<byte[][]>>
     {
-        [Opcode.Hello] = () => Many(4, new HelloRequest { ClientName = "again", ClientVersion = Text, Mechanism = Text }),
+        [Opcode.Hello] = () => Many(
+            4, new HelloRequest { ClientName = "again", ClientVersion = Text, Mechanism = Text }),
         [Opcode.CreateTopic] = () => [Of(new CreateTopicRequest($"made{Next()}", Queues(1_000)))],
         [Opcode.AlterTopic] = () => Many(2, new AlterTopicRequest(BoundPlant.Wide, Queues(BoundPlant.WideQueues))),
         [Opcode.AlterQueues] = () => Many(
@@ -111,7 +112,8 @@ internal sealed class BoundCases(BoundPlant plant)
     private int Next() => Interlocked.Increment(ref _turn);
 }
 
-/// <summary>For each route of the admin port, by method and pattern: the path and the body with the most of both.</summary>
+/// <summary>For each route of the admin port, by method and pattern: the path and the body with the most of
+/// both.</summary>
 internal static class BoundRoutes
 {
     private static readonly string Large = $"{{\"messages\":[{{\"body\":\"{new string('x', 3_500_000)}\"}}]}}";
@@ -119,6 +121,7 @@ internal static class BoundRoutes
     public static IReadOnlyDictionary<string, (string Path, string? Body)> All { get; } =
         new Dictionary<string, (string, string?)>
         {
+            ["GET /"] = ("/", null),
             ["GET /health/live"] = ("/health/live", null),
             ["GET /health/ready"] = ("/health/ready", null),
             ["GET /stats"] = ("/stats", null),
@@ -128,7 +131,8 @@ internal static class BoundRoutes
             ["GET /api/v1/stats"] = ("/api/v1/stats", null),
             ["GET /api/v1/live"] = ("/api/v1/live", null),
             ["GET /api/v1/quotas"] = ("/api/v1/quotas", null),
-            ["PUT /api/v1/quotas"] = ("/api/v1/quotas", "{\"kind\":\"client\",\"name\":\"h\",\"produceBytesPerSecond\":1000000000}"),
+            ["PUT /api/v1/quotas"] = (
+                "/api/v1/quotas", "{\"kind\":\"client\",\"name\":\"h\",\"produceBytesPerSecond\":1000000000}"),
             ["DELETE /api/v1/quotas"] = ("/api/v1/quotas?kind=client&name=h", null),
             ["GET /api/v1/groups"] = ("/api/v1/groups?limit=1000", null),
             ["GET /api/v1/groups/{group}"] = ($"/api/v1/groups/{BoundPlant.Group}", null),

@@ -49,7 +49,9 @@ internal sealed class BoundPlant
         TopicDescription large = await client.Admin.CreateTopicAsync(
             Large, new TopicSettings { QueueCount = 1 }, cancellationToken);
         TopicDescription full = await client.Admin.CreateTopicAsync(
-            Full, new TopicSettings { QueueCount = 1, MaxBacklogMessages = 1, BacklogGroups = "nobody" }, cancellationToken);
+            Full,
+            new TopicSettings { QueueCount = 1, MaxBacklogMessages = 1, BacklogGroups = "nobody" },
+            cancellationToken);
         await client.Admin.CreateTopicAsync(Sunk, new TopicSettings
         {
             QueueCount = 1, MaxBacklogMessages = 4, BacklogPolicy = BacklogPolicy.DropOldest,

@@ -15,7 +15,7 @@ public sealed class BoundTests
     private const int Connections = 200;
     private const long HeapBytes = 0x10000000;
 
-    private static readonly string[] Pages = ["/health/live", "/health/ready", "/stats", "/metrics"];
+    private static readonly string[] Pages = ["/", "/health/live", "/health/ready", "/stats", "/metrics"];
 
     private static readonly Dictionary<string, string> SmallHeap = new(StringComparer.Ordinal)
     {
