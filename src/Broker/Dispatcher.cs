@@ -57,7 +57,7 @@ internal sealed class Dispatcher(
     {
         var peer = (BrokerConnection)connection.State!;
         Interlocked.Increment(ref counters.Requests);
-        if (peer.Hello is null && header.Opcode != (byte)Opcode.Hello)
+        if (peer.Client is null && header.Opcode != (byte)Opcode.Hello)
             return RefuseAndClose(peer, header, ErrorCode.HelloRequired, null);
         if (header.IsResponse)
             return RefuseAndClose(
@@ -166,7 +166,7 @@ internal sealed class Dispatcher(
     private async ValueTask GreetAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         await HandleAsync<HelloRequest, HelloResponse>(peer, header, payload, hello.HandleAsync);
-        if (peer.Hello is null)
+        if (peer.Client is null)
             peer.Transport.CloseAfterFlush();
     }
 
@@ -180,7 +180,7 @@ internal sealed class Dispatcher(
             isKnown
                 ? $"Version {header.Version} of {(Opcode)header.Opcode} came; this broker speaks version 0."
                 : $"There is no operation {header.Opcode}.");
-        if (peer.Hello is null)
+        if (peer.Client is null)
             peer.Transport.CloseAfterFlush();
         return ValueTask.CompletedTask;
     }

@@ -13,7 +13,7 @@ namespace EQueue.Broker;
 public sealed class EQueueBroker : IAsyncDisposable
 {
     private readonly BrokerOptions _options;
-    private readonly ILogger _logger;
+    private readonly GuardedLogger _logger;
     private readonly QueueStore _store;
     private readonly BacklogTable _backlogs;
     private readonly TopicCatalogue _catalogue;
@@ -33,7 +33,7 @@ public sealed class EQueueBroker : IAsyncDisposable
 
     private EQueueBroker(
         BrokerOptions options,
-        ILogger logger,
+        GuardedLogger logger,
         QueueStore store,
         BacklogTable backlogs,
         TopicCatalogue catalogue,
@@ -148,7 +148,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
         options = options with { Limits = options.Limits.ForMemory(MemoryFacts.Read().UsableBytes, options.Store) };
-        ILogger logger = loggers.CreateLogger("EQueue.Broker");
+        var logger = new GuardedLogger(loggers.CreateLogger("EQueue.Broker"), time);
         var state = new BrokerState();
         QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
         BacklogTable? backlogs = null;
@@ -190,7 +190,7 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch, new OffsetHandler(store, catalogue), commits, heartbeats, admin, stats,
                 new QuotaHandler(quotas), quotas, ledger, counters, failures, options, logger);
-            server = new RemotingServer(ToRemoting(options), dispatcher, loggers);
+            server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
             ledger.Include(server);
             await server.StartAsync(cancellationToken);
             heartbeats.Start();
@@ -208,7 +208,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         {
             if (server is not null)
                 await server.DisposeAsync();
-            foreach (IDisposable? part in (IDisposable?[])[fetch, heartbeats, quotas, catalogue, backlogs])
+            foreach (IDisposable? part in (IDisposable?[])[fetch, heartbeats, quotas, catalogue, backlogs, logger])
                 part?.Dispose();
             await store.DisposeAsync();
             throw;
@@ -248,12 +248,16 @@ public sealed class EQueueBroker : IAsyncDisposable
             expiry.Start();
     }
 
-    private static RemotingServerOptions ToRemoting(BrokerOptions options) => new()
+    private static RemotingServerOptions ToRemoting(BrokerOptions options, ILogger logger) => new()
     {
         Listen = HostPort.Split(options.Listen),
         InMemory = options.InMemory,
         Tls = options.Tls,
-        MaxConnections = options.Limits.MaxConnections,
+        MaxConnections = DescriptorPlan.Places(options.Limits.MaxConnections, logger),
+        LocalConnections = options.Limits.LocalConnections,
+        MaxConnectionsPerAddress = options.Limits.MaxConnectionsPerAddress,
+        AdmissionTimeout = options.Limits.HelloTimeout,
+        MinReceiveRate = options.Limits.MinReceiveRate,
         MaxFrameBytes = options.MaxFrameBytes,
         MaxQueuedSendBytes = options.MaxFrameBytes,
         ReceiveMemoryBytes = options.Limits.ReceiveBytes,
@@ -288,6 +292,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         }
 
         _logger.Stopped(StoreId);
+        _logger.Dispose();
         _completion.TrySetResult();
     }
 

@@ -20,6 +20,11 @@ internal sealed class FailureAnswers(BrokerCounters counters, ILogger logger)
                 logger.RequestRefused(operation, peer.Id, known.Code, known.Message);
                 peer.Refuse(header, known.Code, known.Message, known.RetryAfter);
                 break;
+            case DiskException { Fault: DiskFault.Shortage }:
+                logger.RequestRefused(operation, peer.Id, ErrorCode.LimitReached, exception.Message);
+                peer.Refuse(
+                    header, ErrorCode.LimitReached, "The system has no descriptor or no memory for it now: try again.");
+                break;
             case DiskException:
                 // The store has logged and latched it.
                 logger.RequestRefused(operation, peer.Id, ErrorCode.StoreFaulted, exception.Message);

@@ -17,7 +17,7 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
     public ValueTask<HelloResponse> HandleAsync(
         BrokerConnection peer, HelloRequest request, CancellationToken cancellationToken)
     {
-        if (peer.Hello is not null)
+        if (peer.Client is not null)
             throw new EQueueException(ErrorCode.MalformedRequest, "This connection said Hello before.");
         if (request.MinVersion > HelloRequest.ProtocolVersion || request.MaxVersion < HelloRequest.ProtocolVersion)
         {
@@ -39,12 +39,14 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
                 ErrorCode.NotAuthorized, $"This broker has no tenant '{Shorten(request.Tenant)}'.");
         if (request.ClientName.Length > NameRules.MaxLength || request.ClientVersion.Length > NameRules.MaxLength)
             throw TopicRules.Invalid($"A client's name and version have at most {NameRules.MaxLength} characters.");
+        TopicRules.CheckText(request.ClientName, "client's name");
+        TopicRules.CheckText(request.ClientVersion, "client's version");
         if (request.MaxFrameBytes < SmallestFrameBytes)
             throw TopicRules.Invalid(
                 $"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
 
         peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
-        peer.Hello = request;
+        peer.Admit(new ClientIdentity(request.ClientName));
         return ValueTask.FromResult(new HelloResponse
         {
             Version = HelloRequest.ProtocolVersion,

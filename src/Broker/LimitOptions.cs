@@ -27,12 +27,42 @@ public sealed record LimitOptions
     /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less.</summary>
     public int MaxMessageBytes { get; init; } = 4 << 20;
 
+    /// <summary>
+    /// Largest size of a compressed batch when it is uncompressed, in bytes; up to 64 MiB, which every reader takes as
+    /// it is set up. 0 refuses compressed batches.
+    /// </summary>
+    public int MaxDecompressedBytes { get; init; } = 32 << 20;
+
     /// <summary>Connections at once; 1 to 1,000,000.</summary>
     public int MaxConnections
     {
         get => _maxConnections ?? 18_000;
         init => _maxConnections = value;
     }
+
+    /// <summary>
+    /// Of these, places for peers on this machine alone (loopback, Unix sockets, the admin port); 0 to 100,000. At most
+    /// a quarter of all counts.
+    /// </summary>
+    public int LocalConnections { get; init; } = 64;
+
+    /// <summary>
+    /// Connections of one address (of IPv6: of one /64 subnet); 0 to 1,000,000. With 0 an address elsewhere has at most
+    /// as many as it leaves free, and this machine's have no bound of their own.
+    /// </summary>
+    public int MaxConnectionsPerAddress { get; init; }
+
+    /// <summary>
+    /// How long after it was accepted a connection must have said Hello; TLS counts in, pings change nothing. 100 ms to
+    /// 10 min.
+    /// </summary>
+    public TimeSpan HelloTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>
+    /// Bytes per second that a frame must come in with once it has begun, over 10 s; 0 to 1 GiB. When requests wait for
+    /// receive memory, connections whose frames have stalled are closed for them. 0: neither.
+    /// </summary>
+    public int MinReceiveRate { get; init; } = 16 << 10;
 
     /// <summary>
     /// Memory for answers that their peers have not taken yet, over all connections, beside 16 KiB of each; 16 MiB or
@@ -216,7 +246,12 @@ public sealed record LimitOptions
     internal void Validate()
     {
         Range(MaxMessageBytes, nameof(MaxMessageBytes), 1 << 10, 256 << 20);
+        Range(MaxDecompressedBytes, nameof(MaxDecompressedBytes), 0, 64 << 20);
         Range(MaxConnections, nameof(MaxConnections), 1, 1_000_000);
+        Range(LocalConnections, nameof(LocalConnections), 0, 100_000);
+        Range(MaxConnectionsPerAddress, nameof(MaxConnectionsPerAddress), 0, 1_000_000);
+        Range(HelloTimeout, nameof(HelloTimeout), TimeSpan.FromMilliseconds(100), TimeSpan.FromMinutes(10));
+        Range(MinReceiveRate, nameof(MinReceiveRate), 0, 1 << 30);
         Range(MemoryBytes, nameof(MemoryBytes), 16 << 20, long.MaxValue);
         Range(ReceiveBytes, nameof(ReceiveBytes), 16 << 20, long.MaxValue);
         Range(RequestBytes, nameof(RequestBytes), 4 << 20, long.MaxValue);

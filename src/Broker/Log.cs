@@ -26,6 +26,12 @@ internal static partial class Log
     [LoggerMessage(3002, LogLevel.Critical, "Broker {BrokerId} can take no more messages: its store met a fault")]
     public static partial void StoreFaulted(this ILogger logger, Guid brokerId, Exception exception);
 
+    [LoggerMessage(3100, LogLevel.Warning,
+        "Limits:MaxConnections is lowered from {Wanted} to {Places}: the process may have {Descriptors} descriptors "
+        + "(ulimit -n, LimitNOFILE of a service), {Taken} are taken and {Kept} kept for the store and the admin port")]
+    public static partial void ConnectionsLowered(
+        this ILogger logger, int wanted, int places, long descriptors, int taken, int kept);
+
     [LoggerMessage(
         3003, LogLevel.Information, "{Count} offsets of groups were forgotten: their queues do not exist any more")]
     public static partial void OffsetsForgotten(this ILogger logger, int count);

@@ -64,7 +64,7 @@ internal static class CliProgram
     /// <summary>All commands.</summary>
     public static RootCommand CreateRoot(CliStreams streams, ParserConfiguration configuration)
     {
-        var options = new GlobalOptions(streams.Variable);
+        var options = new GlobalOptions(streams);
         var root = new RootCommand(
             "Sends and reads messages of an EQueue broker, and looks after its topics, groups and logs. "
             + "Example: equeue send orders 'one coffee'");

@@ -73,10 +73,10 @@ public sealed record ClientOptions
         ServerAddress.ParseList(Addresses);
         Tls?.Validate();
         Option.Require(
-            ClientName is { Length: <= NameRules.MaxLength },
+            ClientName is { Length: <= NameRules.MaxLength } && NameRules.IsText(ClientName),
             nameof(ClientName),
             ClientName ?? "null",
-            $"a text of at most {NameRules.MaxLength} characters");
+            $"a text of at most {NameRules.MaxLength} characters, none of them a control character");
         Option.RequireAtLeast(ConnectTimeout, TimeSpan.FromMilliseconds(1), nameof(ConnectTimeout));
         Option.RequireAtLeast(RequestTimeout, TimeSpan.FromMilliseconds(1), nameof(RequestTimeout));
         Option.RequireAtLeast(KeepAliveInterval, TimeSpan.FromMilliseconds(10), nameof(KeepAliveInterval));

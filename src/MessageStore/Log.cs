@@ -130,4 +130,12 @@ internal static partial class Log
     [LoggerMessage(
         2114, LogLevel.Error, "A listener to how long writes or syncs take threw; it is told nothing more of them")]
     public static partial void ListenerThrew(ILogger logger, Exception exception);
+
+    [LoggerMessage(2200, LogLevel.Warning,
+        "The store in {Directory} waits: the system has no descriptor or no memory for it now; it tries again every "
+        + "second")]
+    public static partial void ShortageBegan(ILogger logger, Exception exception, string directory);
+
+    [LoggerMessage(2201, LogLevel.Information, "The store in {Directory} waits no longer: the shortage is over")]
+    public static partial void ShortageEnded(ILogger logger, string directory);
 }

@@ -187,10 +187,9 @@ public sealed partial class QueueStore
             waiter.Session = new ProducerSession(producer.Id, (short)(producer.Epoch + 1));
             return [LogState.SetProducer(waiter.Session, nowMs), .. Forget(int.MaxValue, producer)];
         }
-        waiter.Session = new ProducerSession(producers.NextId, 0);
+        waiter.Session = new ProducerSession(producers.NewId(), 0);
         return
         [
-            LogState.ReserveProducerIds(waiter.Session.Id + 1),
             LogState.SetProducer(waiter.Session, nowMs),
             .. Forget(_options.MaxProducers, null),
         ];

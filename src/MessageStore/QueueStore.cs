@@ -293,8 +293,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
-            var state = new LogState(
-                new QueueTable(), new ProducerTable { MaxBytes = options.MaxProducerBytes }, machine);
+            var producers = new ProducerTable(options.ProducerIds) { MaxBytes = options.MaxProducerBytes };
+            var state = new LogState(new QueueTable(), producers, machine);
             RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, cancellationToken);
             return new QueueStore(options, disk, directoryLock, recovered, state, logger, time);
         }

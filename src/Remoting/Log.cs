@@ -15,8 +15,8 @@ internal static partial class Log
     [LoggerMessage(1002, LogLevel.Warning, "Accepting on {EndPoint} failed; trying again.")]
     public static partial void AcceptFailed(ILogger logger, EndPoint endPoint, Exception exception);
 
-    [LoggerMessage(1003, LogLevel.Warning, "All {MaxConnections} connections are in use; {Refused} more were refused.")]
-    public static partial void ConnectionRefused(ILogger logger, int maxConnections, int refused);
+    [LoggerMessage(1003, LogLevel.Warning, "All {MaxConnections} connections are in use; {EndPoint} was refused.")]
+    public static partial void ConnectionRefused(ILogger logger, int maxConnections, EndPoint endPoint);
 
     [LoggerMessage(1004, LogLevel.Warning, "Connection {Id} from {EndPoint} is closed: {Reason}")]
     public static partial void BadFrame(ILogger logger, long id, EndPoint endPoint, string reason);
@@ -50,6 +50,39 @@ internal static partial class Log
 
     [LoggerMessage(1013, LogLevel.Warning, "The former certificate stays, the changed files cannot be used: {Reason}")]
     public static partial void CertificateKept(ILogger logger, string reason);
+
+    [LoggerMessage(1100, LogLevel.Warning,
+        "Connection {Id} from {EndPoint} is closed: it did not say who it is within {Timeout}.")]
+    public static partial void NotAdmitted(ILogger logger, long id, EndPoint endPoint, TimeSpan timeout);
+
+    [LoggerMessage(1101, LogLevel.Warning,
+        "{EndPoint} was refused: its address has {Connections} of {MaxConnections} connections, as many as it may.")]
+    public static partial void AddressRefused(ILogger logger, EndPoint endPoint, int connections, int maxConnections);
+
+    [LoggerMessage(1102, LogLevel.Warning,
+        "Connection {Id} from {EndPoint} is closed: {Bytes} bytes of a frame came within {Window}; {Rate} a second is "
+        + "the least.")]
+    public static partial void FrameBelowRate(
+        ILogger logger, long id, EndPoint endPoint, long bytes, TimeSpan window, int rate);
+
+    [LoggerMessage(1103, LogLevel.Warning,
+        "Connection {Id} from {EndPoint} is closed: others wait for the {Bytes} bytes of receive memory that its frame "
+        + "holds, which began {Age} ago and does not come.")]
+    public static partial void HalfFrameEnded(ILogger logger, long id, EndPoint endPoint, int bytes, TimeSpan age);
+
+    [LoggerMessage(1104, LogLevel.Warning,
+        "Connection {Id} from {EndPoint} is closed: all {MaxConnections} connections are in use, and it has waited the "
+        + "longest without saying who it is.")]
+    public static partial void MadeRoom(ILogger logger, long id, EndPoint endPoint, int maxConnections);
+
+    [LoggerMessage(
+        EventId = 1105, Message = "{Times} more of event {Event} came within 10 s and are not logged.")]
+    public static partial void Held(ILogger logger, LogLevel level, long times, int @event);
+
+    [LoggerMessage(
+        EventId = 1106,
+        Message = "{Times} more of event {Event} from {Addresses} addresses came within 10 s and are not logged.")]
+    public static partial void HeldFrom(ILogger logger, LogLevel level, long times, int @event, int addresses);
 
     [LoggerMessage(1020, LogLevel.Information, "Connected to {EndPoint} (connection {Generation}).")]
     public static partial void Connected(ILogger logger, string endPoint, long generation);

@@ -9,8 +9,8 @@ namespace EQueue.Broker.Tests;
 public sealed class TagFetchTests : IAsyncLifetime
 {
     private const int Wait = 30_000;
-    private const uint Wanted = 1u << 3;
-    private const uint Other = 1u << 20;
+    private static readonly uint Wanted = TagBits.Of("wanted"u8);
+    private static readonly uint Other = TagBits.Of("other"u8);
 
     private readonly ManualTime _time = new();
     private TestBroker _broker = null!;
@@ -58,7 +58,7 @@ public sealed class TagFetchTests : IAsyncLifetime
         await ParkedAsync();
         await ProduceAsync(_queues[0], Other, "no");
         await ParkedAsync();
-        await ProduceAsync(_queues[0], Wanted | Other, "yes");
+        await ProduceAsync(_queues[0], Wanted, "yes");
         Fetched given = await fetch;
         Assert.Equal(["yes"], given.Bodies);
         Assert.Equal(20, Assert.Single(given.Queues).Header.Next.Value);
@@ -114,7 +114,7 @@ public sealed class TagFetchTests : IAsyncLifetime
     [Fact]
     public async Task GivenAMillionMessagesPassedOver_WhenNothingIsFound_ThenTheReaderIsToldBeforeItsWaitIsOver()
     {
-        byte[] batch = Messages.Batch(ProducerSession.None, -1, [.. Enumerable.Repeat(Array.Empty<byte>(), 20_000)]);
+        byte[] batch = Messages.Tagged([.. Enumerable.Repeat(("other", ""), 20_000)]);
         for (int i = 0; i < FetchHandler.MaxUntoldMessages / 20_000; i++)
             await ProduceAsync((_queues[0], Other, batch));
         Fetched told = await _peer.FetchAsync(Messages.Open(Wait, From(_queues[0], Wanted)));
@@ -203,25 +203,20 @@ public sealed class TagFetchTests : IAsyncLifetime
     private static FetchQueue From(QueueId queue, uint mask) => Messages.From(queue, 0) with { TagMask = mask };
 
     private Task ProduceAsync(QueueId queue, uint tagBits, params string[] bodies) =>
-        ProduceAsync((queue, tagBits, Messages.Batch(bodies)));
+        ProduceAsync((queue, tagBits, Messages.Tagged(
+            [.. bodies.Select(body => (tagBits == Wanted ? "wanted" : tagBits == Other ? "other" : null, body))])));
 
     private async Task ProduceManyAsync(QueueId queue, int count)
     {
-        byte[] batch = Messages.Batch("no");
+        byte[] batch = Messages.Tagged(("other", "no"));
         for (int done = 0; done < count; done += 1_000)
             await ProduceAsync([.. Enumerable.Repeat((queue, Other, batch), Math.Min(1_000, count - done))]);
     }
 
     private async Task ProduceAsync(params (QueueId Queue, uint TagBits, byte[] Batch)[] batches)
     {
-        FrameBuffer body = FrameBuffer.Rent();
-        new ProduceRequestHeader(Durability.Policy, 0, 0, batches.Length).Write(body.Reserve(ProduceRequestHeader.Size));
-        foreach ((QueueId queue, uint tagBits, byte[] batch) in batches)
-        {
-            new ProduceBatchHeader(queue, 0, -1, tagBits, batch.Length).Write(body.Reserve(ProduceBatchHeader.Size));
-            batch.CopyTo(body.Reserve(batch.Length));
-        }
-
+        FrameBuffer body = Messages.Produce(
+            new ProduceRequestHeader(Durability.Policy, 0, 0, batches.Length), batches);
         ProduceResult[] results = Messages.ReadProduced(await _producer.SendAsync(Opcode.Produce, body));
         Assert.All(results, result => Assert.Equal(ErrorCode.None, result.Error));
     }

@@ -52,7 +52,8 @@ public sealed class ThereAndBackTests : CommandTest
     [InlineData("""{"body":null,"properties":{"eq-tag":"x"}}""", "reserved")]
     [InlineData("""{"body":null,"key":"\ud800"}""", "Line 2")]
     [InlineData("nonsense", "Line 2")]
-    public async Task GivenALineThatIsNoMessage_WhenSentAsJson_ThenTheErrorNamesLineAndMember(string line, string expected)
+    public async Task GivenALineThatIsNoMessage_WhenSentAsJson_ThenTheErrorNamesLineAndMember(
+        string line, string expected)
     {
         byte[] input = Encoding.UTF8.GetBytes($"{{\"body\":\"eA==\"}}\n{line}\n");
         CliRun run = await CliRun.RunAsync(WithServer("send", "t", "--lines", "-", "--format", "json"), input, Token);
@@ -122,7 +123,8 @@ public sealed class ThereAndBackTests : CommandTest
         {
             var text = new StringBuilder();
             text.Append(CultureInfo.InvariantCulture, $"key {(message.HasKey ? Hex(message.Key.Span) : "-")} ");
-            text.Append(CultureInfo.InvariantCulture, $"tag {(message.Tag is null ? "-" : Hex(message.TagBytes.Span))} ");
+            string tag = message.Tag is null ? "-" : Hex(message.TagBytes.Span);
+            text.Append(CultureInfo.InvariantCulture, $"tag {tag} ");
             text.Append(CultureInfo.InvariantCulture, $"body {(message.HasBody ? Hex(message.Body.Span) : "-")}");
             foreach (RecordProperty pair in message.Properties)
             {

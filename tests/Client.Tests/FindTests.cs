@@ -138,10 +138,11 @@ public sealed class FindTests
         await using var broker = await TestBroker.StartAsync(queues: 1);
         var admin = broker.Client.Admin;
         await admin.CreateTopicAsync("orders", cancellationToken: Token);
-        await using var sender = new QueueSender(broker.Address, "orders");
-        await sender.SendAsync(0, "k", "a", Token);
-        await sender.SendAsync(0, "k", "b", Token, RecordCodec.Zstd);
-        await sender.SendAsync(0, "k", "c", Token);
+        await using (var sender = new QueueSender(broker.Address, "orders"))
+            await sender.SendAsync(0, "k", "a", Token);
+        await broker.StoreBelowAsync("orders", 0, Token, QueueSender.Claiming((RecordCodec)7, "k", "b"));
+        await using (var sender = new QueueSender(broker.Address, "orders"))
+            await sender.SendAsync(0, "k", "c", Token);
         foreach (var found in new[]
                  {
                      await admin.FindByKeyAsync("orders", "k", cancellationToken: Token),

@@ -22,14 +22,11 @@ internal sealed class QueueSender : IAsyncDisposable
     }
 
     public async Task<SendReceipt> SendAsync(
-        int queue, string? key, string body, CancellationToken cancellationToken, RecordCodec codec = RecordCodec.None)
+        int queue, string? key, string body, CancellationToken cancellationToken)
     {
         RouteResponse route = await _link.InvokeAsync(
             new RouteRequest([_topic], AutoCreate: false), TimeSpan.FromSeconds(20), cancellationToken);
         var batch = Encode(key, body);
-        batch[RecordBatchLayout.Attributes + 1] |= (byte)codec;
-        BinaryPrimitives.WriteUInt32BigEndian(
-            batch.AsSpan(RecordBatchLayout.Crc), Crc32C.Compute(batch.AsSpan(RecordBatchLayout.Attributes)));
         FrameBuffer frame = FrameBuffer.Rent();
         new ProduceRequestHeader(Durability.Policy, 0, 0, 1).Write(frame.Reserve(ProduceRequestHeader.Size));
         new ProduceBatchHeader(route.Topics[0].Queues[queue].Id, 0, -1, uint.MaxValue, batch.Length)
@@ -44,6 +41,16 @@ internal sealed class QueueSender : IAsyncDisposable
     }
 
     public ValueTask DisposeAsync() => _link.DisposeAsync();
+
+    /// <summary>A batch that says that it is compressed, and is not.</summary>
+    public static byte[] Claiming(RecordCodec codec, string? key, string body)
+    {
+        var batch = Encode(key, body);
+        batch[RecordBatchLayout.Attributes + 1] |= (byte)codec;
+        BinaryPrimitives.WriteUInt32BigEndian(
+            batch.AsSpan(RecordBatchLayout.Crc), Crc32C.Compute(batch.AsSpan(RecordBatchLayout.Attributes)));
+        return batch;
+    }
 
     private static byte[] Encode(string? key, string body)
     {

@@ -1,7 +1,9 @@
 using EQueue.Broker;
 using EQueue.MessageStore;
+using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;
+using EQueue.Support.Stores;
 
 namespace EQueue.Client.Tests;
 
@@ -55,6 +57,20 @@ internal sealed class TestBroker : IAsyncDisposable
             Tls = clientTls,
         });
         return broker;
+    }
+
+    /// <summary>Stops the broker, stores batches that it would refuse, and starts it again.</summary>
+    /// <returns>The offset of each batch's first record.</returns>
+    public async Task<IReadOnlyList<long>> StoreBelowAsync(
+        string topic, int queue, CancellationToken cancellationToken, params byte[][] batches)
+    {
+        var made = await Client.Admin.DescribeTopicAsync(topic, cancellationToken);
+        var id = made.Queues[queue].Id;
+        await StopAsync();
+        var offsets = await BelowTheBroker.AppendAsync(
+            _options.Store, batches.Select(batch => (id, TagBits.Unknown, batch)), cancellationToken);
+        await StartBrokerAsync();
+        return offsets;
     }
 
     /// <summary>Stops the broker in order and starts it again at the same address over the same directory.</summary>

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Runtime.InteropServices;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
@@ -53,6 +54,67 @@ public sealed class FaultTests : StoreTest
         State = new MemoryState();
         await using QueueStore again = await OpenAsync();
         Assert.Equal("good", (await ReadAllAsync(again, queue))[0].Bodies[0]);
+    }
+
+    /// <summary>Where the store meets a want of descriptors or memory on its way to the next segment.</summary>
+    public enum Place
+    {
+        OpeningTheNextFile,
+        ReservingItsRoom,
+        OpeningItsFolder,
+        Writing,
+    }
+
+    public static TheoryData<Place, bool> Shortages { get; } = new(
+        from place in Enum.GetValues<Place>() from isOutOfMemory in new[] { false, true } select (place, isOutOfMemory));
+
+    [Theory]
+    [MemberData(nameof(Shortages))]
+    public async Task GivenNoDescriptorOrMemoryForTheNextSegment_WhenItPasses_ThenAppendsGoOnAndNothingIsLost(
+        Place place, bool isOutOfMemory)
+    {
+        await using QueueStore store = await OpenAsync(
+            SmallSegments with { FlushPolicy = FlushPolicy.Async, FlushInterval = TimeSpan.FromMilliseconds(1) });
+        QueueId queue = await OpenQueueAsync(store);
+        bool isShort = true;
+        var met = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        void Refuse(string path)
+        {
+            if (!Volatile.Read(ref isShort)) return;
+            met.TrySetResult();
+            throw isOutOfMemory
+                ? new OutOfMemoryException()
+                : new DiskException(DiskFault.Shortage, path, "test", "too many open files");
+        }
+        Disk.OnOpen = place == Place.OpeningTheNextFile ? Refuse : null;
+        Disk.OnPreallocate = place == Place.ReservingItsRoom ? Refuse : null;
+        Disk.OnSyncDirectory = place == Place.OpeningItsFolder ? Refuse : null;
+        Disk.OnWrite = place == Place.Writing ? (path, _) => Refuse(path) : null;
+
+        // Several segments: they need what is not to be had.
+        Task<AppendResult>[] appends = [.. Enumerable.Range(0, 20).Select(number => store.AppendAsync(
+            queue, TestBatch.OfSize(10_000, number), Durability.Durable, Cancel).AsTask())];
+        await met.Task.WaitAsync(TimeSpan.FromSeconds(20), Cancel);
+        Assert.False(store.Completion.IsCompleted);
+        Assert.Contains(appends, append => !append.IsCompleted);
+        Volatile.Write(ref isShort, false);
+
+        await Task.WhenAll(appends).WaitAsync(TimeSpan.FromSeconds(30), Cancel);
+        Assert.False(store.Completion.IsFaulted);
+        Assert.True(store.Figures.Segments > 2);
+        Assert.Equal(20, (await ReadAllAsync(store, queue)).Count);
+    }
+
+    [Theory]
+    [InlineData(12)] // ENOMEM
+    [InlineData(23)] // ENFILE
+    [InlineData(24)] // EMFILE
+    public void GivenNoDescriptorOrMemory_WhenACallFails_ThenItIsAShortageAndAFailedSyncIsNot(int error)
+    {
+        Marshal.SetLastPInvokeError(error);
+        Assert.Equal(DiskFault.Shortage, LinuxCalls.Fault("open", "a").Fault);
+        Marshal.SetLastPInvokeError(error);
+        Assert.Equal(DiskFault.Io, LinuxCalls.SyncFault("fdatasync", "a").Fault);
     }
 
     [Fact]

@@ -8,38 +8,40 @@ public sealed class ReceiveBudgetTests
 {
     private const int MiB = 1 << 20;
 
+    private static PeerShare Local { get; } = new(null);
+
     [Fact]
     public async Task GivenAFullBudget_WhenManyWait_ThenOneGoesBeyondAndTheOthersComeInTheirOrder()
     {
-        var budget = new ReceiveBudget(100);
-        Assert.True(budget.TryTake(90));
+        var budget = NewBudget(100);
+        Assert.True(budget.TryTake(Local, 90, isSmall: true));
         Task<bool> first = Take(budget, 50), second = Take(budget, 60), third = Take(budget, 5);
         Assert.True(await first);
         Assert.False(second.IsCompleted || third.IsCompleted);
-        Assert.False(budget.TryTake(1));
+        Assert.False(budget.TryTake(Local, 1, isSmall: true));
         Assert.Equal((140, 2), (budget.UsedBytes, budget.WaitingCount));
-        budget.Give(50, isBeyond: true);
+        budget.Give(Local, 50, isSmall: true, isBeyond: true);
         Assert.True(await second);
-        budget.Give(90, isBeyond: false);
+        budget.Give(Local, 90, isSmall: true, isBeyond: false);
         Assert.False(await third);
-        budget.Give(60, isBeyond: true);
-        budget.Give(5, isBeyond: false);
+        budget.Give(Local, 60, isSmall: true, isBeyond: true);
+        budget.Give(Local, 5, isSmall: true, isBeyond: false);
         Assert.Equal((0, 0), (budget.UsedBytes, budget.WaitingCount));
     }
 
     [Fact]
     public async Task GivenWaiters_WhenTheirConnectionsClose_ThenTheyLeaveTheLineAndOthersGoOn()
     {
-        var budget = new ReceiveBudget(100);
+        var budget = NewBudget(100);
         using var closed = new CancellationTokenSource();
-        Assert.True(budget.TryTake(100));
+        Assert.True(budget.TryTake(Local, 100, isSmall: true));
         Assert.True(await Take(budget, 10));
-        Task<bool> gone = budget.TakeAsync(1_000, closed.Token), next = Take(budget, 100);
+        Task<bool> gone = budget.TakeAsync(Local, 1_000, isSmall: true, closed.Token), next = Take(budget, 100);
         await closed.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => gone);
-        budget.Give(100, isBeyond: false);
+        budget.Give(Local, 100, isSmall: true, isBeyond: false);
         Assert.False(next.IsCompleted);
-        budget.Give(10, isBeyond: true);
+        budget.Give(Local, 10, isSmall: true, isBeyond: true);
         Assert.False(await next);
         Assert.Equal(100, budget.UsedBytes);
     }
@@ -47,7 +49,7 @@ public sealed class ReceiveBudgetTests
     [Fact]
     public async Task GivenManyThreads_WhenTheyTakeAndGive_ThenTheBoundHoldsAndAllComeToTheEnd()
     {
-        var budget = new ReceiveBudget(1_000);
+        var budget = NewBudget(1_000);
         long most = 0;
         await Task.WhenAll(Enumerable.Range(0, 16).Select(seed => Task.Run(async () =>
         {
@@ -55,10 +57,10 @@ public sealed class ReceiveBudgetTests
             for (int i = 0; i < 2_000; i++)
             {
                 int bytes = random.Next(1, 700);
-                bool isBeyond = !budget.TryTake(bytes) && await Take(budget, bytes);
+                bool isBeyond = !budget.TryTake(Local, bytes, isSmall: true) && await Take(budget, bytes);
                 InterlockedMax(ref most, budget.UsedBytes);
                 if (random.Next(8) == 0) await Task.Yield();
-                budget.Give(bytes, isBeyond);
+                budget.Give(Local, bytes, isSmall: true, isBeyond);
             }
         }))).WaitAsync(Calls.Timeout, TestContext.Current.CancellationToken);
         Assert.Equal((0, 0), (budget.UsedBytes, budget.WaitingCount));
@@ -70,7 +72,7 @@ public sealed class ReceiveBudgetTests
     {
         const int peers = 60, frameBytes = 512 * 1024;
         await using TestServer server = await TestServer.StartAsync(
-            options: new RemotingServerOptions { MaxFrameBytes = MiB, ReceiveMemoryBytes = MiB });
+            options: new RemotingServerOptions { MaxFrameBytes = MiB, ReceiveMemoryBytes = MiB, MinReceiveRate = 0 });
         byte[] frame = Calls.Frame(ScriptedHandler.Echo, FrameFlags.Oneway, 1, new byte[frameBytes - FrameHeader.Size]);
         var sockets = new List<Socket>();
         try
@@ -125,7 +127,7 @@ public sealed class ReceiveBudgetTests
     public async Task GivenAFrameThatComesByteByByte_WhenItIsNotWholeInTime_ThenTheConnectionIsClosed()
     {
         await using TestServer server = await TestServer.StartAsync(
-            options: new RemotingServerOptions { IdleTimeout = TimeSpan.FromMilliseconds(400) });
+            options: new RemotingServerOptions { IdleTimeout = TimeSpan.FromMilliseconds(400), MinReceiveRate = 0 });
         using Socket peer = await server.ConnectRawAsync();
         byte[] frame = Calls.Frame(ScriptedHandler.Echo, FrameFlags.None, 1, new byte[100_000]);
         using var pace = new PeriodicTimer(TimeSpan.FromMilliseconds(20));
@@ -141,7 +143,10 @@ public sealed class ReceiveBudgetTests
         Assert.Equal(0, server.Handler.FrameCount);
     }
 
-    private static Task<bool> Take(ReceiveBudget budget, int bytes) => budget.TakeAsync(bytes, CancellationToken.None);
+    private static ReceiveBudget NewBudget(long maxBytes) => new(maxBytes, TimeProvider.System);
+
+    private static Task<bool> Take(ReceiveBudget budget, int bytes) =>
+        budget.TakeAsync(Local, bytes, isSmall: true, CancellationToken.None);
 
     private static void InterlockedMax(ref long target, long value)
     {

@@ -97,21 +97,21 @@ public sealed class ServerTests
     }
 
     [Fact]
-    public async Task GivenAllConnectionsInUse_WhenOthersCome_ThenTheyAreClosedAndOneLineIsLogged()
+    public async Task GivenAllConnectionsInUse_WhenOthersCome_ThenTheyAreClosedAndFewLinesAreLogged()
     {
         await using TestServer server = await TestServer.StartAsync(options: new RemotingServerOptions { MaxConnections = 2 });
         await using RemotingClient first = server.NewClient();
         await using RemotingClient second = server.NewClient();
         await first.EchoAsync([1]);
         await second.EchoAsync([1]);
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 30; i++)
         {
             using Socket refused = await server.ConnectRawAsync();
             Assert.Empty(await refused.ReadToEndAsync());
         }
 
         Assert.Equal(2, server.Server.ConnectionCount);
-        Assert.InRange(server.Log.CountOf(1003), 1, 4);
+        Assert.InRange(server.Log.CountOf(1003), 1, 20);
         Assert.Equal([1], await first.EchoAsync([1]));
         await second.DisposeAsync();
         await Eventually.TrueAsync(() => server.Server.ConnectionCount == 1, "a place is free");

@@ -32,6 +32,7 @@ public sealed class SettingsTests
             ("Store:ScrubBytesPerSecond", "1000000"), ("Store:ScrubInterval", "7d"),
             ("Store:Memory", "67108864"), ("Store:MemoryFull", "Block"), ("Store:Logs", "1"),
             ("Limits:MaxMessageBytes", "8000000"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
+            ("Limits:MaxDecompressedBytes", "1000000"),
             ("Limits:ReceiveBytes", "33554433"), ("Limits:ParkedBytes", "33554434"), ("Limits:MaxBacklogWait", "90s"),
             ("Topics:AutoCreate", "false"), ("Topics:QueueCount", "9"), ("Topics:RetentionAge", "2d"),
             ("Topics:RetentionBytes", "123"), ("Groups:ReconnectGrace", "2s"), ("Groups:SettleWindow", "0ms"),
@@ -39,6 +40,7 @@ public sealed class SettingsTests
             ("Telemetry:MaxSeries", "7"), ("Telemetry:GroupInterval", "1s"),
             ("Telemetry:OtlpEndpoint", "http://collector:4317"));
         Assert.Equal("[::1]:0", options.Broker.Listen);
+        Assert.Equal(1000000, options.Broker.Limits.MaxDecompressedBytes);
         Assert.Equal(33554433, options.Broker.Limits.ReceiveBytes);
         Assert.Equal(33554434, options.Broker.Limits.ParkedBytes);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Broker.Limits.MaxBacklogWait);

@@ -19,7 +19,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public ServerConnection Transport { get; } = transport;
 
     /// <summary>Null until the handshake is done.</summary>
-    public HelloRequest? Hello { get; set; }
+    public ClientIdentity? Client { get; private set; }
 
     /// <summary>Longest frame that both sides take.</summary>
     public int MaxFrameBytes { get; set; }
@@ -45,7 +45,14 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public long Id => Transport.Id;
 
     /// <summary>How messages for people name the peer.</summary>
-    public string Peer => $"'{Hello?.ClientName}' at {Transport.RemoteEndPoint}";
+    public string Peer => $"'{Client?.Name}' at {Transport.RemoteEndPoint}";
+
+    /// <summary>The handshake is done: the connection may stay. On its receive loop.</summary>
+    public void Admit(ClientIdentity client)
+    {
+        Client = client;
+        Transport.Admit();
+    }
 
     /// <summary>Counts a request whose answer comes later. At the limit the receive loop waits for the task.</summary>
     public ValueTask BeginRequestAsync()

@@ -219,7 +219,7 @@ internal sealed partial class GroupAdminHandler(
         return new MemberDescription(
             member.Id,
             member.InstanceId,
-            connection?.Hello?.ClientName ?? member.Client,
+            connection?.Client?.Name ?? member.Client,
             connection?.Transport.RemoteEndPoint.ToString() ?? "",
             member.SessionTimeout,
             silent < TimeSpan.Zero ? TimeSpan.Zero : silent,

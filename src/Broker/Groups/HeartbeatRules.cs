@@ -53,6 +53,8 @@ internal static class HeartbeatRules
                     + $"asked for {tags.Length} in '{subscription.Topic}'.");
             }
 
+            foreach (string tag in tags)
+                TopicRules.CheckText(tag, $"tag of topic '{subscription.Topic}'");
             if (!wanted.TryAdd(subscription.Topic, tags))
                 throw TopicRules.Invalid($"Topic '{subscription.Topic}' is named twice.");
         }

@@ -5,42 +5,35 @@ namespace EQueue.Broker;
 /// <summary>Which batches may enter the log.</summary>
 internal static class BatchRules
 {
-    /// <summary>Checks a batch against the format, its CRC and the topic's limit of a message's body.</summary>
+    /// <summary>Checks a batch against the format, its CRC, each of its records and the topic's limit of a message's
+    /// body. What passes, every reader can read.</summary>
     /// <param name="batch">The bytes as they came.</param>
+    /// <param name="limits">The broker's.</param>
     /// <param name="maxBatchBytes">The store's limit.</param>
     /// <param name="maxMessageBytes">The topic's limit.</param>
+    /// <param name="tagBits">What the sender says of the tags; what readers may rely on.</param>
     /// <param name="messages">Records in the batch.</param>
-    public static ErrorCode Check(ReadOnlySpan<byte> batch, int maxBatchBytes, int maxMessageBytes, out int messages)
+    public static ErrorCode Check(
+        ReadOnlyMemory<byte> batch,
+        LimitOptions limits,
+        int maxBatchBytes,
+        int maxMessageBytes,
+        ref uint tagBits,
+        out int messages)
     {
         messages = 0;
         if (batch.Length > maxBatchBytes)
             return ErrorCode.MessageTooLarge;
-        ErrorCode error = RecordBatch.Check(batch, out RecordBatchHeader header);
-        if (error != ErrorCode.None)
-            return error;
-        messages = header.RecordsCount;
-        return batch.Length <= maxMessageBytes ? ErrorCode.None : CheckBodies(batch, header, maxMessageBytes);
-    }
-
-    /// <summary>
-    /// Only a batch larger than the largest body can hold one that is too large: the others are never walked.
-    /// </summary>
-    private static ErrorCode CheckBodies(ReadOnlySpan<byte> batch, in RecordBatchHeader header, int maxMessageBytes)
-    {
-        if (header.Codec != RecordCodec.None)
+        ErrorCode error = RecordBatch.Check(batch.Span, out RecordBatchHeader header);
+        if (error == ErrorCode.None)
         {
-            return batch.Length > maxMessageBytes + (long)LimitOptions.BatchOverheadBytes
-                ? ErrorCode.MessageTooLarge
-                : ErrorCode.None;
+            error = RecordBatch.CheckRecords(
+                batch, header, limits.MaxDecompressedBytes, ref tagBits, out int largestBody);
+            messages = header.RecordsCount;
+            if (largestBody > maxMessageBytes && error == ErrorCode.None)
+                error = ErrorCode.MessageTooLarge;
         }
 
-        var cursor = new RecordCursor(batch);
-        while (cursor.TryRead(batch, out RecordRange record))
-        {
-            if (record.BodyLength > maxMessageBytes)
-                return ErrorCode.MessageTooLarge;
-        }
-
-        return cursor.Error;
+        return error;
     }
 }

@@ -118,11 +118,9 @@ internal sealed class ProduceHandler(
             ProduceBatchHeader.TryRead(rest.Span, out ProduceBatchHeader header);
             ReadOnlyMemory<byte> batch = rest.Slice(ProduceBatchHeader.Size, header.BatchSize);
             rest = rest[(ProduceBatchHeader.Size + header.BatchSize)..];
-            int messages = 0;
-            Topic? topic = null;
-            ErrorCode error = header.Log == 0 && catalogue.TryFindByQueue(header.Queue, out topic)
-                ? BatchRules.Check(batch.Span, options.Store.MaxBatchBytes, topic.MaxMessageBytes, out messages)
-                : ErrorCode.UnknownQueue;
+            uint tagBits = header.TagBits;
+            ErrorCode error = Check(header, batch, ref tagBits, out Topic? topic, out int messages);
+            header = header with { TagBits = tagBits };
             if (error == ErrorCode.None && quotas.OfTopic(topic!) is { } accounts)
                 debt = QuotaAccounts.Max(debt, accounts.ChargeProduce(batch.Length));
             if (error != ErrorCode.None)
@@ -134,6 +132,22 @@ internal sealed class ProduceHandler(
         }
 
         return waiting;
+    }
+
+    private ErrorCode Check(
+        in ProduceBatchHeader header, ReadOnlyMemory<byte> batch, ref uint tagBits, out Topic? topic, out int messages)
+    {
+        messages = 0;
+        topic = null;
+        return header.Log == 0 && catalogue.TryFindByQueue(header.Queue, out topic)
+            ? BatchRules.Check(
+                batch,
+                options.Limits,
+                options.Store.MaxBatchBytes,
+                topic.MaxMessageBytes,
+                ref tagBits,
+                out messages)
+            : ErrorCode.UnknownQueue;
     }
 
     /// <summary>Lets a batch into the backlog of its topic, puts it in line, or refuses it.</summary>
@@ -190,9 +204,8 @@ internal sealed class ProduceHandler(
             if (header.Log == 0
                 && catalogue.TryFindByQueue(header.Queue, out Topic? topic)
                 && topic.Backlog is { } backlog
-                && BatchRules.Check(batch, options.Store.MaxBatchBytes, topic.MaxMessageBytes, out int messages)
-                    == ErrorCode.None
-                && backlog.MustWait(header.Queue, messages, EntryOverheadBytes + batch.Length))
+                && RecordBatch.Check(batch, out RecordBatchHeader records) == ErrorCode.None
+                && backlog.MustWait(header.Queue, records.RecordsCount, EntryOverheadBytes + batch.Length))
                 return true;
         }
 

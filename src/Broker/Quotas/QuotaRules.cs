@@ -12,7 +12,7 @@ internal static class QuotaRules
             throw TopicRules.Invalid($"There is no quota of kind {(int)quota.Kind}.");
         bool isName = quota.Kind == QuotaKind.Topic
             ? NameRules.IsValid(quota.Name)
-            : quota.Name.Length is >= 1 and <= NameRules.MaxLength;
+            : quota.Name.Length is >= 1 and <= NameRules.MaxLength && NameRules.IsText(quota.Name);
         if (!isName && quota.Name != Quota.Everybody)
         {
             throw TopicRules.Invalid(

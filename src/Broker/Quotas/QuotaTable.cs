@@ -79,7 +79,7 @@ internal sealed class QuotaTable(
 
     /// <summary>The accounts of the client that a connection is of; null = it has no quota.</summary>
     public QuotaAccounts? OfClient(BrokerConnection peer) =>
-        _isUsed && peer.Hello is { } hello ? Find(new QuotaKey(QuotaKind.Client, hello.ClientName)) : null;
+        _isUsed && peer.Client is { } client ? Find(new QuotaKey(QuotaKind.Client, client.Name)) : null;
 
     /// <summary>The accounts of a topic; null = it has no quota.</summary>
     public QuotaAccounts? OfTopic(Topic topic) =>

@@ -19,6 +19,14 @@ internal static class TopicRules
         }
     }
 
+    /// <summary>Checks a name that may be any text.</summary>
+    /// <exception cref="EQueueException">InvalidArgument.</exception>
+    public static void CheckText(string text, string what)
+    {
+        if (!NameRules.IsText(text))
+            throw Invalid($"The {what} of {text.Length} characters has control characters in it.");
+    }
+
     /// <summary>Checks what is set; what is not set is not looked at.</summary>
     /// <exception cref="EQueueException">InvalidArgument, TooManyQueues.</exception>
     public static void CheckSettings(TopicSettings settings, LimitOptions limits)

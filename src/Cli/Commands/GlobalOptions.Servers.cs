@@ -10,21 +10,21 @@ internal sealed partial class GlobalOptions
     private const string UsualServer = "127.0.0.1:9490";
 
     /// <summary>The contexts of the person who runs the command.</summary>
-    public ContextFile Contexts { get; } = new(variable);
+    public ContextFile Contexts { get; } = new(streams.Variable);
 
     /// <summary>The brokers' addresses, separated by commas: those of <c>--server</c>, else of <c>--context</c>,
     /// EQUEUE_SERVER, EQUEUE_CONTEXT, the context in use, else the usual one.</summary>
     /// <exception cref="UsageException">The context is not there, or contexts cannot be read.</exception>
     public string Servers(ParseResult parsed) => parsed.GetValue(_server)
         ?? ContextOf(parsed)?.Server
-        ?? (variable("EQUEUE_SERVER") is { Length: > 0 } server ? server : UsualServer);
+        ?? (streams.Variable("EQUEUE_SERVER") is { Length: > 0 } server ? server : UsualServer);
 
     /// <summary>Whether <c>--server</c> was given.</summary>
     public bool NamesServer(ParseResult parsed) => parsed.GetValue(_server) is not null;
 
     /// <summary>The name of the context that holds unless servers are named; null = none.</summary>
     public string? ContextName(ParseResult parsed, ContextBook book) => parsed.GetValue(_context)
-        ?? (variable("EQUEUE_CONTEXT") is { Length: > 0 } name ? name : book.Current);
+        ?? (streams.Variable("EQUEUE_CONTEXT") is { Length: > 0 } name ? name : book.Current);
 
     /// <summary>What the command line names, as a context.</summary>
     public NamedContext ReadContext(ParseResult parsed) => new()
@@ -42,7 +42,7 @@ internal sealed partial class GlobalOptions
     private NamedContext? ContextOf(ParseResult parsed)
     {
         if (NamesServer(parsed)) return null;
-        if (parsed.GetValue(_context) is null && variable("EQUEUE_SERVER") is { Length: > 0 }) return null;
+        if (parsed.GetValue(_context) is null && streams.Variable("EQUEUE_SERVER") is { Length: > 0 }) return null;
         ContextBook book = Contexts.Read();
         return ContextName(parsed, book) is { } name ? book.Demand(name) : null;
     }

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Input;
+using EQueue.Cli.Output;
 using EQueue.Client;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
@@ -8,9 +9,11 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace EQueue.Cli.Commands;
 
 /// <summary>The options that every command takes.</summary>
-/// <param name="variable">Looks a variable of the environment up.</param>
-internal sealed partial class GlobalOptions(Func<string, string?> variable)
+/// <param name="streams">Where it is said that a broker is not there, and the environment.</param>
+internal sealed partial class GlobalOptions(CliStreams streams)
 {
+    private readonly ConnectRemarks _remarks = new(streams.Error, TimeProvider.System);
+
     private readonly Option<string?> _server = new("--server")
     {
         Description = "The brokers' addresses, separated by commas; without it those of --context, of the "
@@ -87,19 +90,35 @@ internal sealed partial class GlobalOptions(Func<string, string?> variable)
     /// <summary>A client of the servers that were named.</summary>
     /// <exception cref="UsageException">An address cannot be read.</exception>
     public EQueueClient CreateClient(ParseResult parsed) =>
-        CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance);
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance, Remarks(parsed));
+
+    /// <summary>The same for who waits at a prompt: why a broker is not there is not said.</summary>
+    public EQueueClient CreateSilentClient(ParseResult parsed) =>
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance, connectFailed: null);
+
+    /// <summary>A client of the servers that were named, with its log.</summary>
+    /// <exception cref="UsageException">An address cannot be read.</exception>
+    public EQueueClient CreateClient(ParseResult parsed, ILoggerFactory loggers) =>
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), loggers, Remarks(parsed));
 
     /// <summary>A client of one of the servers that were named.</summary>
     public EQueueClient CreateClient(ParseResult parsed, string address) =>
-        CreateClient(parsed, address, ReadTls(parsed), NullLoggerFactory.Instance);
+        CreateClient(parsed, address, ReadTls(parsed), NullLoggerFactory.Instance, Remarks(parsed));
 
     /// <summary>A client of other servers.</summary>
     /// <exception cref="UsageException">An address cannot be read.</exception>
     public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers) =>
-        CreateClient(parsed, addresses, GivenTls(parsed), loggers);
+        CreateClient(parsed, addresses, GivenTls(parsed), loggers, Remarks(parsed));
+
+    /// <summary>With <c>--json</c> standard error is JSON: the error at the end gives the reason.</summary>
+    private Action<ConnectFailure>? Remarks(ParseResult parsed) => IsJson(parsed) ? null : _remarks.Tell;
 
     private EQueueClient CreateClient(
-        ParseResult parsed, string addresses, TlsOptions? tls, ILoggerFactory loggers)
+        ParseResult parsed,
+        string addresses,
+        TlsOptions? tls,
+        ILoggerFactory loggers,
+        Action<ConnectFailure>? connectFailed)
     {
         TimeSpan timeout = Timeout(parsed);
         try
@@ -112,6 +131,7 @@ internal sealed partial class GlobalOptions(Func<string, string?> variable)
                 RequestTimeout = timeout,
                 ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),
                 LoggerFactory = loggers,
+                ConnectFailed = connectFailed,
             });
         }
         catch (ArgumentException exception)

@@ -51,7 +51,7 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         Task asking = Task.Run(async () =>
         {
             using var ending = new CancellationTokenSource(patience);
-            await using EQueueClient client = options.CreateClient(context.ParseResult);
+            await using EQueueClient client = options.CreateSilentClient(context.ParseResult);
             await read(client.Admin, names, ending.Token);
         });
         try

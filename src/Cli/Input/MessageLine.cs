@@ -73,19 +73,20 @@ internal sealed record MessageLine
         var properties = new RecordProperties();
         if (members.TryGetValue(MessageJson.PropertiesBase64, out JsonElement pairs))
         {
-            foreach (JsonElement pair in Demand(pairs, JsonValueKind.Array, MessageJson.PropertiesBase64).EnumerateArray())
+            const string member = MessageJson.PropertiesBase64;
+            foreach (JsonElement pair in Demand(pairs, JsonValueKind.Array, member).EnumerateArray())
             {
-                if (Demand(pair, JsonValueKind.Array, MessageJson.PropertiesBase64).GetArrayLength() != 2)
-                    throw new FormatException($"'{MessageJson.PropertiesBase64}' has what is no pair.");
-                properties.Add(
-                    ReadBase64(Demand(pair[0], JsonValueKind.String, MessageJson.PropertiesBase64), "").AsSpan(),
-                    ReadBase64(pair[1], MessageJson.PropertiesBase64));
+                if (Demand(pair, JsonValueKind.Array, member).GetArrayLength() != 2)
+                    throw new FormatException($"'{member}' has what is no pair.");
+                byte[]? name = ReadBase64(Demand(pair[0], JsonValueKind.String, member), member);
+                properties.Add(name.AsSpan(), ReadBase64(pair[1], member));
             }
         }
         else if (members.TryGetValue(MessageJson.Properties, out JsonElement byName)
             && byName.ValueKind != JsonValueKind.Null)
         {
-            foreach (JsonProperty pair in Demand(byName, JsonValueKind.Object, MessageJson.Properties).EnumerateObject())
+            Demand(byName, JsonValueKind.Object, MessageJson.Properties);
+            foreach (JsonProperty pair in byName.EnumerateObject())
             {
                 JsonElement[] values = pair.Value.ValueKind == JsonValueKind.Array
                     ? [.. pair.Value.EnumerateArray()] : [pair.Value];
@@ -112,7 +113,8 @@ internal sealed record MessageLine
 
     private static JsonElement Demand(JsonElement value, JsonValueKind kind, string member) => value.ValueKind == kind
         ? value
-        : throw new FormatException($"'{member}' has {Kind(value)} where {kind.ToString().ToLowerInvariant()} belongs.");
+        : throw new FormatException(
+            $"'{member}' has {Kind(value)} where {kind.ToString().ToLowerInvariant()} belongs.");
 
     private static string Kind(JsonElement value) => value.ValueKind.ToString().ToLowerInvariant();
 }

@@ -67,7 +67,8 @@ internal sealed class HelpText(TextWriter output, int width)
     private static (string Label, string Text) Row(Argument argument) =>
         ($"<{argument.HelpName ?? argument.Name}>", argument.Description ?? "");
 
-    private static (string Label, string Text) Row(Command command) => (command.Name, Purpose(command.Description ?? ""));
+    private static (string Label, string Text) Row(Command command) =>
+        (command.Name, Purpose(command.Description ?? ""));
 
     /// <summary>A description without its example, which the verb's own help has.</summary>
     private static string Purpose(string description)
@@ -81,7 +82,8 @@ internal sealed class HelpText(TextWriter output, int width)
         string names = string.Join(
             ", ", option.Aliases.Where(static alias => !alias.StartsWith('/')).Append(option.Name));
         string label = option.HelpName is { } value ? $"{names} <{value}>" : names;
-        string usual = option.HasDefaultValue && Usual(option.GetDefaultValue()) is { } text ? $" [default: {text}]" : "";
+        string usual = option.HasDefaultValue && Usual(option.GetDefaultValue()) is { } text
+            ? $" [default: {text}]" : "";
         string required = option.Required ? " (required)" : "";
         return (label, option.Description + required + usual);
     }
@@ -98,7 +100,8 @@ internal sealed class HelpText(TextWriter output, int width)
     {
         if (rows.Length == 0) return;
         output.WriteLine(title);
-        int column = rows.Max(static row => row.Text.Length == 0 || row.Label.Length > WidestLabel ? 0 : row.Label.Length);
+        int column = rows.Max(
+            static row => row.Text.Length == 0 || row.Label.Length > WidestLabel ? 0 : row.Label.Length);
         foreach ((string label, string text) in rows)
         {
             if (text.Length == 0)

@@ -81,7 +81,7 @@ internal static class MessageJson
         json.WriteEndObject();
     }
 
-    /// <summary>Whether values by name give the pairs back: all are UTF-8, and a name's values stand together.</summary>
+    /// <summary>Whether values by name give the pairs back: all are UTF-8, a name's values stand together.</summary>
     private static bool IsKeptByName(List<KeyValuePair<byte[], byte[]?>> properties)
     {
         var names = new HashSet<string>(StringComparer.Ordinal);

@@ -67,6 +67,9 @@ public sealed record ConsumerOptions : ReaderOptions
     {
         base.Validate();
         var second = TimeSpan.FromSeconds(1);
+        Option.Require(
+            Tags.All(static tag => NameRules.IsText(tag)), nameof(Tags), "not a list of tags",
+            "texts without control characters");
         Option.RequireAtLeast(AutoCommitInterval, TimeSpan.FromMilliseconds(10), nameof(AutoCommitInterval));
         Option.Require(
             SessionTimeout >= second && SessionTimeout <= TimeSpan.FromMinutes(30),

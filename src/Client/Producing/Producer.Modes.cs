@@ -148,6 +148,8 @@ public sealed partial class Producer
     {
         ArgumentNullException.ThrowIfNull(messages);
         var lane = FindTopic(topic, cancellationToken);
+        foreach (var message in messages)
+            TagRules.Check(message.Tag);
         var encoder = new MessageEncoder(messages);
         var runs = new List<(int FirstIndex, Awaitable Awaitable)>();
         var next = 0;

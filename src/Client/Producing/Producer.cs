@@ -321,13 +321,17 @@ public sealed partial class Producer : IAsyncDisposable
     /// <param name="properties">Its properties.</param>
     /// <param name="room">Where key and tag are encoded, as far as they fit.</param>
     private static RecordContent ContentOf(
-        OptionalBytes body, string? key, string? tag, RecordProperties? properties, Span<byte> room) => new()
+        OptionalBytes body, string? key, string? tag, RecordProperties? properties, Span<byte> room)
+    {
+        TagRules.Check(tag);
+        return new RecordContent
         {
             Key = Encode(key, ref room),
             Body = body,
             Tag = Encode(tag, ref room),
             Properties = properties,
         };
+    }
 
     private static OptionalBytes Encode(string? text, scoped ref Span<byte> room)
     {

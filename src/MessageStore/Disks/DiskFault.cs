@@ -1,10 +1,15 @@
 namespace EQueue.MessageStore;
 
-/// <summary>Why a disk refused. The store waits over <see cref="Full"/> and stops at the rest.</summary>
+/// <summary>Why a disk refused. The store waits while it is <see cref="Full"/> or there is a
+/// <see cref="Shortage"/>, and stops at the rest.</summary>
 public enum DiskFault
 {
     /// <summary>No room, or the quota is used up.</summary>
     Full,
+
+    /// <summary>The process or the machine has no descriptor or no memory for the call now. Nothing was done. A failed
+    /// sync never counts as one: what it did is not known.</summary>
+    Shortage,
 
     /// <summary>The volume is read-only.</summary>
     ReadOnly,

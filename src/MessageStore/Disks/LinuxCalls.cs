@@ -18,9 +18,12 @@ internal static partial class LinuxCalls
     public const int Enoent = 2;
     public const int Eintr = 4;
     public const int Eagain = 11;
+    public const int Enomem = 12;
     public const int Eacces = 13;
     public const int Eexist = 17;
     public const int Einval = 22;
+    public const int Enfile = 23;
+    public const int Emfile = 24;
     public const int Enospc = 28;
     public const int Erofs = 30;
     public const int Enosys = 38;
@@ -73,9 +76,19 @@ internal static partial class LinuxCalls
         return new DiskException(FaultOf(error), path, operation, $"{Marshal.GetPInvokeErrorMessage(error)} [{error}]");
     }
 
+    /// <summary>The failure of a sync: what it has done is not known, so no try follows it.</summary>
+    public static DiskException SyncFault(string operation, string path)
+    {
+        DiskException fault = Fault(operation, path);
+        return fault.Fault == DiskFault.Shortage
+            ? new DiskException(DiskFault.Io, path, operation, fault.Message)
+            : fault;
+    }
+
     private static DiskFault FaultOf(int error) => error switch
     {
         Enospc or Edquot => DiskFault.Full,
+        Emfile or Enfile or Enomem => DiskFault.Shortage,
         Erofs => DiskFault.ReadOnly,
         Eperm or Eacces => DiskFault.Denied,
         Enoent => DiskFault.NotFound,

@@ -54,7 +54,7 @@ internal sealed class LinuxDisk : IDisk
             // had.
             if (result != 0 && Marshal.GetLastPInvokeError() != LinuxCalls.Einval)
             {
-                throw LinuxCalls.Fault("fsync", directory);
+                throw LinuxCalls.SyncFault("fsync", directory);
             }
         }
         finally

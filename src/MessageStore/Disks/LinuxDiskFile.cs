@@ -71,7 +71,7 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
         {
             if (Marshal.GetLastPInvokeError() != LinuxCalls.Eintr)
             {
-                throw LinuxCalls.Fault("fdatasync", path);
+                throw LinuxCalls.SyncFault("fdatasync", path);
             }
         }
     }

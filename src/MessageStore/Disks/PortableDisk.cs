@@ -113,6 +113,7 @@ internal sealed class PortableDisk : IDisk
 
     private static DiskFault FaultOf(IOException exception)
     {
+        const int WindowsManyFiles = 4, WindowsNoMemory = 8, WindowsOutOfMemory = 14, WindowsNoResources = 1450;
         const int WindowsExists = 80, WindowsAlreadyExists = 183, WindowsFull = 112, WindowsHandleFull = 39;
         if (exception is FileNotFoundException or DirectoryNotFoundException)
         {
@@ -124,6 +125,7 @@ internal sealed class PortableDisk : IDisk
             return code switch
             {
                 WindowsFull or WindowsHandleFull => DiskFault.Full,
+                WindowsManyFiles or WindowsNoMemory or WindowsOutOfMemory or WindowsNoResources => DiskFault.Shortage,
                 WindowsExists or WindowsAlreadyExists => DiskFault.Exists,
                 _ => DiskFault.Io,
             };
@@ -131,6 +133,7 @@ internal sealed class PortableDisk : IDisk
         return code switch
         {
             LinuxCalls.Enospc or LinuxCalls.Edquot or 69 => DiskFault.Full, // 69: EDQUOT of macOS
+            LinuxCalls.Emfile or LinuxCalls.Enfile or LinuxCalls.Enomem => DiskFault.Shortage,
             LinuxCalls.Eexist => DiskFault.Exists,
             LinuxCalls.Erofs => DiskFault.ReadOnly,
             _ => DiskFault.Io,
@@ -175,11 +178,20 @@ internal sealed class PortableDisk : IDisk
             }
         }
 
-        public void Sync() => Guard(path, "flush", () =>
+        public void Sync()
         {
-            RandomAccess.FlushToDisk(handle);
-            return true;
-        });
+            try
+            {
+                RandomAccess.FlushToDisk(handle);
+            }
+            catch (IOException exception)
+            {
+                // What a failed sync has done is not known: it is no shortage that passes.
+                DiskFault fault = FaultOf(exception);
+                fault = fault == DiskFault.Shortage ? DiskFault.Io : fault;
+                throw new DiskException(fault, path, "flush", exception.Message, exception);
+            }
+        }
 
         public void Preallocate(long fileOffset, long length) => Truncate(Math.Max(Length, fileOffset + length));
 

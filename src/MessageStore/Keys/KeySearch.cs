@@ -11,7 +11,7 @@ namespace EQueue.MessageStore;
 internal sealed class KeySearch(in KeyQuestion question, long from, long to)
 {
     /// <summary>The most bytes of one decompressed batch: a few bytes can claim to be any number of them.</summary>
-    internal const int MaxPlainBytes = 32 << 20;
+    internal const int MaxPlainBytes = 64 << 20;
 
     private readonly ReadOnlyMemory<byte> _key = question.Key;
     private readonly int _maxCount = question.MaxCount;

@@ -179,23 +179,15 @@ internal sealed partial class CommitLog
     }
 
     /// <summary>Syncs the log's folder, for everyone who works in it. A failure is latched before anyone else may sync
-    /// it: names that it lost are told once.</summary>
+    /// it: names that it lost are told once. A folder that cannot be opened for want of a descriptor is not synced yet:
+    /// that waits.</summary>
     public void SyncFolder()
     {
         lock (_folderLock)
         {
-            if (Fault is { } fault)
+            while (!TrySyncFolder())
             {
-                throw fault;
-            }
-            try
-            {
-                _disk.SyncDirectory(_directory);
-            }
-            catch (DiskException exception) when (exception.Fault != DiskFault.Full)
-            {
-                Latch(exception);
-                throw;
+                _stopping.Token.WaitHandle.WaitOne(FullRetryInterval);
             }
         }
     }
@@ -231,6 +223,32 @@ internal sealed partial class CommitLog
         if (hasSealed)
         {
             BackgroundWork?.Invoke();
+        }
+    }
+
+    /// <returns>False when it is to be tried again.</returns>
+    private bool TrySyncFolder()
+    {
+        if (Fault is { } fault)
+        {
+            throw fault;
+        }
+        try
+        {
+            _disk.SyncDirectory(_directory);
+            _shortage.NoteEnd();
+            return true;
+        }
+        catch (Exception exception)
+            when (ShortageWatch.IsShortage(exception) && !_stopping.IsCancellationRequested)
+        {
+            _shortage.Note(exception);
+            return false;
+        }
+        catch (DiskException exception) when (exception.Fault != DiskFault.Full)
+        {
+            Latch(exception);
+            throw;
         }
     }
 }

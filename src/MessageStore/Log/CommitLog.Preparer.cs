@@ -72,16 +72,30 @@ internal sealed partial class CommitLog
 
     private void RunPreparer()
     {
-        CheckSpace();
         while (!_stopping.IsCancellationRequested && Fault is null)
         {
-            if (IsFileWanted() && TryPrepare())
+            try
             {
-                ReleaseRoomWaiters(force: false);
-                continue;
+                PrepareRound();
             }
-            Wait();
+            catch (Exception exception) when (ShortageWatch.IsShortage(exception))
+            {
+                // Appends go on in the active segment; those that need the next one wait for it.
+                _shortage.Note(exception);
+                _preparerSignal.Wait(SpaceCheckInterval);
+            }
         }
+    }
+
+    private void PrepareRound()
+    {
+        if (IsFileWanted() && TryPrepare())
+        {
+            _shortage.NoteEnd();
+            ReleaseRoomWaiters(force: false);
+            return;
+        }
+        Wait();
     }
 
     /// <summary>Until something is to be done. Others fill the disk as well: the reserve is looked after even when no

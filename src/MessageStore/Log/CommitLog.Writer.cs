@@ -203,7 +203,8 @@ internal sealed partial class CommitLog
             Write(piece, _written);
             return true;
         }
-        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        catch (Exception exception)
+            when (exception is DiskException { Fault: DiskFault.Full } || ShortageWatch.IsShortage(exception))
         {
             // The writer meets it again, and waits.
             return false;
@@ -252,7 +253,8 @@ internal sealed partial class CommitLog
         }
         if (_writing.PreparedPath is not null)
         {
-            RetryWhileFull(() => BeginSegment(_writing));
+            RetryWhileRefused(() => BeginSegment(_writing));
+            Log.SegmentBegun(_logger, _writing.Path, _writing.BasePosition);
         }
         long limit = _writing.IsSealed ? Math.Min(end, _writing.EndPosition) : end;
         ReadOnlySpan<byte> piece = _arena.From(position, limit - position);
@@ -262,7 +264,12 @@ internal sealed partial class CommitLog
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.Full)
         {
-            WriteWhenFreed(position, piece.Length, exception);
+            EnterReadOnly(ReadOnlyReason.Write, exception);
+            WriteWhenTaken(position, piece.Length);
+        }
+        catch (Exception exception) when (ShortageWatch.IsShortage(exception))
+        {
+            WriteWhenTaken(position, piece.Length);
         }
         return piece.Length;
     }
@@ -276,15 +283,12 @@ internal sealed partial class CommitLog
         _bytesWritten += piece.Length;
     }
 
-    /// <summary>The disk is full although room was reserved: keep the bytes, refuse messages, write the same range
-    /// until it works.</summary>
-    private void WriteWhenFreed(long position, int length, DiskException first)
-    {
-        EnterReadOnly(ReadOnlyReason.Write, first);
-        RetryWhileFull(() => _writing.File!.Write(_arena.From(position, length), _writing.FileOffsetOf(position)));
-    }
+    /// <summary>The disk is full although room was reserved, or the system has no memory for the call: keeps the
+    /// bytes, writes the same range until it works.</summary>
+    private void WriteWhenTaken(long position, int length) =>
+        RetryWhileRefused(() => _writing.File!.Write(_arena.From(position, length), _writing.FileOffsetOf(position)));
 
-    private void RetryWhileFull(Action write)
+    private void RetryWhileRefused(Action write)
     {
         while (true)
         {
@@ -292,7 +296,14 @@ internal sealed partial class CommitLog
             {
                 write();
                 LeaveReadOnly(ReadOnlyReason.Write);
+                _shortage.NoteEnd();
                 return;
+            }
+            catch (Exception exception)
+                when (ShortageWatch.IsShortage(exception) && !_stopping.IsCancellationRequested)
+            {
+                _shortage.Note(exception);
+                _stopping.Token.WaitHandle.WaitOne(FullRetryInterval);
             }
             catch (DiskException exception)
                 when (exception.Fault == DiskFault.Full && !_stopping.IsCancellationRequested)
@@ -305,13 +316,17 @@ internal sealed partial class CommitLog
 
     /// <summary>Gives a file made ahead its header and its name. It counts once the flusher has synced it and its
     /// folder.</summary>
+    /// <remarks>Called again after a failure anywhere in it.</remarks>
     private void BeginSegment(Segment segment)
     {
+        if (segment.PreparedPath is null)
+        {
+            return;
+        }
         WriteSegmentHeader(segment);
         segment.NeedsDirectorySync = true;
-        _disk.Rename(segment.PreparedPath!, segment.Path);
+        _disk.Rename(segment.PreparedPath, segment.Path);
         segment.PreparedPath = null;
-        Log.SegmentBegun(_logger, segment.Path, segment.BasePosition);
     }
 
     private void WriteSegmentHeader(Segment segment)

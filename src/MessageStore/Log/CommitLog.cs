@@ -27,6 +27,7 @@ internal sealed partial class CommitLog : IDisposable
     private readonly TimeProvider _time;
     private readonly string _directory;
     private readonly LogState _state;
+    private readonly ShortageWatch _shortage;
     private readonly Arena _arena;
     private readonly uint _logSeed;
     private readonly long _maxUnseenBytes;
@@ -61,6 +62,7 @@ internal sealed partial class CommitLog : IDisposable
         _state = state;
         _logger = logger;
         _time = time;
+        _shortage = new ShortageWatch(directory, logger);
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);

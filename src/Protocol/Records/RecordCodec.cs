@@ -6,13 +6,13 @@ public enum RecordCodec
     /// <summary>Not at all.</summary>
     None = 0,
 
-    /// <summary>gzip; the only codec that is decoded here.</summary>
+    /// <summary>gzip.</summary>
     Gzip = 1,
 
-    /// <summary>Snappy in Xerial framing.</summary>
+    /// <summary>Snappy, one raw block or in xerial framing.</summary>
     Snappy = 2,
 
-    /// <summary>LZ4 frames.</summary>
+    /// <summary>One LZ4 frame.</summary>
     Lz4 = 3,
 
     /// <summary>Zstandard.</summary>

@@ -177,8 +177,18 @@ public struct RecordCursor
     /// <summary>Any record; the bytes end with the batch.</summary>
     private bool TryReadAny(ReadOnlySpan<byte> batch, out RecordRange record)
     {
-        record = default;
         int at = _position;
+        return TryFind(batch, ref at, out record) && TryAdvance(at, record.OffsetDelta);
+    }
+
+    /// <summary>Finds the parts of the record at <paramref name="at"/>, whatever form its numbers have.</summary>
+    /// <param name="batch">Ends where the records end.</param>
+    /// <param name="at">Where the record begins; then the place behind it.</param>
+    /// <param name="record">Its parts; its offset delta is not judged.</param>
+    /// <returns>Whether the record holds exactly what its lengths say.</returns>
+    internal static bool TryFind(ReadOnlySpan<byte> batch, ref int at, out RecordRange record)
+    {
+        record = default;
         if (!VarInt.TryRead(batch, ref at, out int size) || size < At.MinRecordSize - 1 || size > batch.Length - at)
             return false;
 
@@ -216,7 +226,7 @@ public struct RecordCursor
             HeadersStart = headersStart,
             HeadersCount = headersCount,
         };
-        return at == bytes.Length && TryAdvance(at, offsetDelta);
+        return at == bytes.Length;
     }
 
     /// <summary>Reads a counted stretch: -1 for null, never longer than what is there.</summary>

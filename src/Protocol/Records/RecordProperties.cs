@@ -19,7 +19,8 @@ public sealed class RecordProperties
     internal ReadOnlySpan<byte> Encoded => _bytes.AsSpan(0, _size);
 
     /// <summary>Adds a text value, stored as UTF-8; null stays null.</summary>
-    /// <exception cref="ArgumentException">The name is empty, reserved or not valid UTF-16.</exception>
+    /// <exception cref="ArgumentException">The name is empty, reserved, has control characters or is not valid
+    /// UTF-16.</exception>
     public void Add(string name, string? value)
     {
         if (value is null)
@@ -29,12 +30,15 @@ public sealed class RecordProperties
     }
 
     /// <summary>Adds bytes; an absent value becomes null.</summary>
-    /// <exception cref="ArgumentException">The name is empty, reserved or not valid UTF-16.</exception>
+    /// <exception cref="ArgumentException">The name is empty, reserved, has control characters or is not valid
+    /// UTF-16.</exception>
     public void Add(string name, OptionalBytes value)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         if (name == RecordContent.TagHeaderName)
             throw new ArgumentException($"The property name {name} is reserved: set the tag instead.", nameof(name));
+        if (!NameRules.IsText(name))
+            throw new ArgumentException("A property name has no control characters.", nameof(name));
 
         int nameSize = Encoding.UTF8.GetByteCount(name);
         EnsureRoom((2 * VarInt.MaxSize32) + nameSize + value.Value.Length);

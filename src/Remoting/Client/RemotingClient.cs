@@ -19,7 +19,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private readonly EndPoint _endPoint;
     private readonly string _name;
     private readonly RemotingClientOptions _options;
-    private readonly ILogger _logger;
+    private readonly GuardedLogger _logger;
     private readonly TimeProvider _time;
     private readonly InFlightRing _ring;
     private readonly Dialer _dialer;
@@ -50,8 +50,8 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _endPoint = endPoint;
         _name = HostPort.Format(endPoint);
         _options = options;
-        _logger = loggerFactory.CreateLogger("EQueue.Remoting.Client");
         _time = timeProvider ?? TimeProvider.System;
+        _logger = new GuardedLogger(loggerFactory.CreateLogger("EQueue.Remoting.Client"), _time);
         _dialer = new Dialer(endPoint, options, _time);
         _ring = new InFlightRing(
             options.MaxInFlight,
@@ -101,6 +101,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _ring.FailAll(null, Failures.Disposed);
         if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
         _stopping.Dispose();
+        _logger.Dispose();
     }
 
     private void EnsureStarted()

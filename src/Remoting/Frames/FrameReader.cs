@@ -7,6 +7,8 @@ namespace EQueue.Remoting;
 /// <summary>Takes whole frames out of a <see cref="PipeReader"/>: many per read, each payload in one piece.</summary>
 /// <remarks>Owned by one receive loop, which calls <see cref="FillAsync"/> and then <see cref="TryRead"/> until it
 /// says no.</remarks>
+/// <param name="input">The bytes.</param>
+/// <param name="maxFrameBytes">The largest frame, until <see cref="MaxFrameBytes"/> is set.</param>
 internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDisposable
 {
     private readonly WireReader? _wireInput = input as WireReader;
@@ -25,6 +27,9 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     /// <summary>Whether there are bytes behind the frame that was read last; when <see cref="TryRead"/> has said no,
     /// they are no whole frame.</summary>
     public bool HasUnread => UnreadBytes > 0;
+
+    /// <summary>The largest frame that is accepted; the receive loop's own.</summary>
+    public int MaxFrameBytes { get; set; } = maxFrameBytes;
 
     private long UnreadBytes => _shownBytes - _readBytes;
 
@@ -137,7 +142,7 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
             start = joined[..bytes];
         }
 
-        if (FrameHeader.TryRead(start, maxFrameBytes, out header, out FrameFault fault)) return true;
+        if (FrameHeader.TryRead(start, MaxFrameBytes, out header, out FrameFault fault)) return true;
         if (fault != FrameFault.Incomplete) throw Violation(fault, header.Length);
         _neededBytes = start.Length < sizeof(uint) ? sizeof(uint) : FrameHeader.Size;
         return false;
@@ -153,5 +158,5 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         RemotingError.ProtocolViolation,
         fault == FrameFault.UnknownFlags
             ? $"A frame of {length} bytes carries flags that must be understood and are not."
-            : $"A frame's length is {length}; {FrameHeader.Size}..{maxFrameBytes} is accepted.");
+            : $"A frame's length is {length}; {FrameHeader.Size}..{MaxFrameBytes} is accepted.");
 }

@@ -8,14 +8,10 @@ namespace EQueue.Remoting;
 public sealed partial class RemotingServer
 {
     private static readonly TimeSpan AcceptBackOff = TimeSpan.FromMilliseconds(100);
-    private static readonly TimeSpan LogInterval = TimeSpan.FromSeconds(1);
 
-    private readonly Lock _logGate = new();
     private long _lastId;
     private int _connectionCount;
-    private int _refusedCount;
     private int _isWatching;
-    private long _lastLogged;
 
     private TimeSpan WatchPeriod
     {
@@ -23,7 +19,9 @@ public sealed partial class RemotingServer
         {
             double sendMs = _options.SendTimeout.TotalMilliseconds;
             double idleMs = _options.IdleTimeout.TotalMilliseconds;
-            return TimeSpan.FromMilliseconds(Math.Clamp(Math.Min(sendMs, idleMs) / 8, 20, 1000));
+            double admissionMs = _options.AdmissionTimeout.TotalMilliseconds;
+            double shortestMs = Math.Min(Math.Min(sendMs, idleMs), admissionMs > 0 ? admissionMs : idleMs);
+            return TimeSpan.FromMilliseconds(Math.Clamp(shortestMs / 8, 20, 1000));
         }
     }
 
@@ -114,7 +112,7 @@ public sealed partial class RemotingServer
             catch (Exception exception)
             {
                 // Out of descriptors, or a connection that died before it was accepted: the next one deserves a try.
-                if (MayLog(out _)) Log.AcceptFailed(_logger, LocalEndPoint, exception);
+                Log.AcceptFailed(_logger, LocalEndPoint, exception);
                 await Task.Delay(AcceptBackOff, _time, CancellationToken.None).ConfigureAwait(false);
             }
         }
@@ -123,35 +121,66 @@ public sealed partial class RemotingServer
     private async Task AcceptAsync(Socket listener)
     {
         while (true)
-        {
-            Socket socket = await listener.AcceptAsync(_stopping.Token).ConfigureAwait(false);
-            if (HasRoom()) Begin(socket, listener);
-            else socket.Dispose();
-        }
+            Begin(await listener.AcceptAsync(_stopping.Token).ConfigureAwait(false), listener);
     }
 
     private async Task AcceptInMemoryAsync(InMemoryEndPoint endPoint, ChannelReader<InMemoryStream> listener)
     {
         await foreach (InMemoryStream memory in listener.ReadAllAsync(_stopping.Token).ConfigureAwait(false))
         {
-            if (HasRoom()) Begin(new Wire(memory), endPoint, null);
+            if (TakePlace(endPoint) is { } share) Begin(new Wire(memory), endPoint, share, null);
             else memory.Abort();
         }
     }
 
-    private bool HasRoom()
+    /// <summary>A place for a new peer. When all are taken, the one that has been here the longest without saying who
+    /// it is makes room.</summary>
+    /// <returns>Its address's share; null when it is refused.</returns>
+    private PeerShare? TakePlace(EndPoint remote)
     {
-        if (ConnectionCount < _options.MaxConnections) return true;
-        Interlocked.Increment(ref _refusedCount);
-        if (MayLog(out int refused)) Log.ConnectionRefused(_logger, _options.MaxConnections, refused);
-        return false;
+        while (true)
+        {
+            ConnectionPlaces.Refusal refusal = _places.TryTake(remote, out PeerShare? share);
+            if (refusal == ConnectionPlaces.Refusal.None) return share;
+            if (refusal == ConnectionPlaces.Refusal.Address)
+            {
+                Log.AddressRefused(_logger, remote, share!.Connections, _options.MaxConnections);
+                return null;
+            }
+
+            if (_lobby.TakeOldest() is not { } oldest)
+            {
+                Log.ConnectionRefused(_logger, _options.MaxConnections, remote);
+                return null;
+            }
+
+            Log.MadeRoom(_logger, oldest.Id, oldest.RemoteEndPoint, _options.MaxConnections);
+            oldest.Close(new RemotingException(
+                RemotingError.Timeout, "All places are taken, and the peer has not said who it is."));
+            GivePlace(oldest);
+        }
+    }
+
+    private void GivePlace(ServerConnection connection)
+    {
+        if (connection.TryLosePlace()) _places.Give(connection.Share);
     }
 
     private void Begin(Socket socket, Socket listener)
     {
+        PeerShare? share = null;
         try
         {
+            // The peers of a Unix socket have no addresses of their own.
             bool isTcp = listener.AddressFamily != AddressFamily.Unix;
+            EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
+            share = TakePlace(remote);
+            if (share is null)
+            {
+                socket.Dispose();
+                return;
+            }
+
             if (isTcp)
             {
                 socket.NoDelay = true;
@@ -159,36 +188,34 @@ public sealed partial class RemotingServer
             }
 
             TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
-
-            // The peers of a Unix socket have no addresses of their own.
-            EndPoint remote = (isTcp ? socket.RemoteEndPoint : null) ?? listener.LocalEndPoint!;
             TlsAcceptor? tls = isTcp ? _tls : null;
-            Begin(new Wire(socket, isForTls: tls is not null), remote, tls);
+            Begin(new Wire(socket, isForTls: tls is not null), remote, share, tls);
         }
-        catch (SocketException)
-        {
-            // The peer is gone again: its own affair, and no reason to accept others later.
-            socket.Dispose();
-        }
-        catch
+        catch (Exception exception)
         {
             socket.Dispose();
-            throw;
+            if (share is not null) _places.Give(share);
+
+            // A peer that is gone again: its own affair, and no reason to accept others later.
+            if (exception is not SocketException) throw;
         }
     }
 
-    private void Begin(Wire wire, EndPoint remote, TlsAcceptor? tls)
+    private void Begin(Wire wire, EndPoint remote, PeerShare share, TlsAcceptor? tls)
     {
         long id = Interlocked.Increment(ref _lastId);
         var connection = new ServerConnection(
-            id, wire, remote, tls, _options, _budget, _sendBudget, _handler, _logger, _time);
+            id, wire, remote, tls, _options, share, _budget, _sendBudget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
+        connection.Enter(_lobby);
         connection.Start(End);
     }
 
     private void End(ServerConnection connection)
     {
+        connection.LeaveLobby();
+        GivePlace(connection);
         if (_connections.TryRemove(connection.Id, out _)) Interlocked.Decrement(ref _connectionCount);
     }
 
@@ -204,19 +231,6 @@ public sealed partial class RemotingServer
         finally
         {
             Volatile.Write(ref _isWatching, 0);
-        }
-    }
-
-    /// <summary>At most one line per second about trouble with accepting.</summary>
-    private bool MayLog(out int refused)
-    {
-        lock (_logGate)
-        {
-            refused = 0;
-            if (_lastLogged != 0 && _time.GetElapsedTime(_lastLogged) < LogInterval) return false;
-            _lastLogged = _time.GetTimestamp();
-            refused = Interlocked.Exchange(ref _refusedCount, 0);
-            return true;
         }
     }
 }

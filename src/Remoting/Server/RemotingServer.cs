@@ -15,11 +15,14 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
     private readonly RemotingServerOptions _options;
     private readonly IConnectionHandler _handler;
-    private readonly ILogger _logger;
+    private readonly GuardedLogger _logger;
     private readonly TimeProvider _time;
     private readonly ConcurrentDictionary<long, ServerConnection> _connections = new();
     private readonly ReceiveBudget _budget;
     private readonly SendBudget _sendBudget;
+    private readonly MemoryRelief? _relief;
+    private readonly ConnectionPlaces _places;
+    private readonly Lobby _lobby = new();
     private readonly TlsAcceptor? _tls;
     private readonly List<Socket> _listeners = [];
     private readonly List<UnixSocketFile> _socketFiles = [];
@@ -48,11 +51,15 @@ public sealed partial class RemotingServer : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(loggerFactory);
         options.Validate();
         _options = options;
-        _budget = new ReceiveBudget(options.ReceiveMemoryBytes);
         _sendBudget = new SendBudget(options.SendMemoryBytes);
+        _places = new ConnectionPlaces(
+            options.MaxConnections, options.LocalConnections, options.MaxConnectionsPerAddress);
         _handler = handler;
-        _logger = loggerFactory.CreateLogger("EQueue.Remoting.Server");
         _time = timeProvider ?? TimeProvider.System;
+        _logger = new GuardedLogger(loggerFactory.CreateLogger("EQueue.Remoting.Server"), _time);
+        _budget = new ReceiveBudget(options.ReceiveMemoryBytes, _time);
+        if (options.MinReceiveRate > 0)
+            _relief = new MemoryRelief(_budget, _connections, options.MinReceiveRate, _logger, _time);
         if (options.Tls is not null) _tls = new TlsAcceptor(options.Tls, _logger, _time);
     }
 
@@ -159,7 +166,9 @@ public sealed partial class RemotingServer : IAsyncDisposable
         await Task.WhenAll(connections.Select(connection => connection.Completion)).ConfigureAwait(false);
         await shutdown.ConfigureAwait(false);
         if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
+        _relief?.Dispose();
         if (_acceptLoops.Count > 0) Log.Stopped(_logger, LocalEndPoint, connections.Length);
+        _logger.Dispose();
     }
 
     private async Task<bool> EndsWithinAsync(Task work, TimeSpan timeout, CancellationToken cancellationToken)

@@ -17,6 +17,27 @@ public sealed record RemotingServerOptions
     /// <summary>Connections at a time, 1 or more; one more is accepted and closed at once.</summary>
     public int MaxConnections { get; init; } = 10_000;
 
+    /// <summary>Of these, places for peers on this machine alone (loopback, Unix sockets, in memory), so that they get
+    /// in when strangers take the rest; 0 or more, at most a quarter of all counts.</summary>
+    public int LocalConnections { get; init; } = 64;
+
+    /// <summary>Connections of one address (of IPv6: of one /64 subnet), 0 or more. 0: an address elsewhere has at most
+    /// as many as it leaves free, and this machine's have no bound of their own.</summary>
+    public int MaxConnectionsPerAddress { get; init; }
+
+    /// <summary>A connection that the handler has not admitted (<see cref="ServerConnection.Admit"/>) so long after it
+    /// was accepted is closed: TLS counts in, pings change nothing. 100 ms or more; zero = all are admitted from the
+    /// beginning.</summary>
+    public TimeSpan AdmissionTimeout { get; init; }
+
+    /// <summary>The largest frame in bytes of a connection that is not admitted, 64 B..1 GiB.</summary>
+    public int MaxUnadmittedFrameBytes { get; init; } = 64 * 1024;
+
+    /// <summary>The least bytes per second that a frame must come in with once it has begun, over 10 s or half the idle
+    /// timeout; a slower one closes its connection. When frames wait for receive memory, connections whose frames have
+    /// stalled are closed for them. 0 or more; 0 = neither.</summary>
+    public int MinReceiveRate { get; init; } = 16 * 1024;
+
     /// <summary>The largest frame in bytes, header included, 64 B..1 GiB; a longer one closes its
     /// connection.</summary>
     public int MaxFrameBytes { get; init; } = 16 * 1024 * 1024;
@@ -56,6 +77,13 @@ public sealed record RemotingServerOptions
         if (InMemory is null || Listen is not []) OptionCheck.Addresses(nameof(Listen), Listen);
         Tls?.Validate();
         OptionCheck.InRange(nameof(MaxConnections), MaxConnections, 1, int.MaxValue);
+        OptionCheck.InRange(nameof(LocalConnections), LocalConnections, 0, int.MaxValue);
+        OptionCheck.InRange(nameof(MaxConnectionsPerAddress), MaxConnectionsPerAddress, 0, int.MaxValue);
+        if (AdmissionTimeout != TimeSpan.Zero)
+            OptionCheck.AtLeast(nameof(AdmissionTimeout), AdmissionTimeout, OptionCheck.ShortestTimeout);
+        OptionCheck.InRange(
+            nameof(MaxUnadmittedFrameBytes), MaxUnadmittedFrameBytes, 64, OptionCheck.LargestFrameBytes);
+        OptionCheck.InRange(nameof(MinReceiveRate), MinReceiveRate, 0, int.MaxValue);
         OptionCheck.InRange(nameof(MaxFrameBytes), MaxFrameBytes, 64, OptionCheck.LargestFrameBytes);
         OptionCheck.AtLeast(nameof(IdleTimeout), IdleTimeout, OptionCheck.ShortestTimeout);
         OptionCheck.AtLeast(nameof(SendTimeout), SendTimeout, OptionCheck.ShortestTimeout);

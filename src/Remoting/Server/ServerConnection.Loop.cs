@@ -88,7 +88,7 @@ public sealed partial class ServerConnection
                 await PauseAsync(handling).ConfigureAwait(false);
             }
 
-            NotePartialFrame(hasFrame);
+            _partial.Note(_reader.HasUnread, hasFrame);
         }
         finally
         {
@@ -100,13 +100,6 @@ public sealed partial class ServerConnection
         // threads see to that themselves.
         if (++_receives % ReceivesPerTurn == 0 && !PollerThread.IsCurrent && ThreadPool.PendingWorkItemCount > 0)
             await Task.Yield();
-    }
-
-    /// <summary>Notes since when a frame is there in part: nobody may hold the memory of one for ever.</summary>
-    private void NotePartialFrame(bool hasFrame)
-    {
-        if (!_reader.HasUnread) Volatile.Write(ref _partialSince, 0);
-        else if (hasFrame || _partialSince == 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
     }
 
     private ValueTask DispatchAsync(FrameHeader header, ReadOnlyMemory<byte> payload)

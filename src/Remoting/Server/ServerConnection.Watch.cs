@@ -11,16 +11,23 @@ public sealed partial class ServerConnection
     private static readonly TimeSpan PressedSendTimeout = TimeSpan.FromSeconds(1);
 
     private readonly TaskCompletionSource _drained = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private long _watchedAt;
     private long _lastReceived;
     private long _lastPing;
     private long _pausedSince;
-    private long _partialSince;
     private int _requests;
     private int _answeredByLoop;
     private int _answeredByOthers;
     private int _isHandling;
     private int _isDraining;
     private Task? _farewell;
+
+    /// <summary>A window of the least rate, unless the idle timeout is short.</summary>
+    private static readonly TimeSpan LongestWindow = TimeSpan.FromSeconds(10);
+
+    /// <summary>Whether this end keeps the connection from being read.</summary>
+    private bool IsHeldUp =>
+        Volatile.Read(ref _pausedSince) != 0 || Volatile.Read(ref _isHandling) != 0 || _input.IsWaitingForMemory;
 
     private bool IsDraining => Volatile.Read(ref _isDraining) != 0;
 
@@ -43,7 +50,9 @@ public sealed partial class ServerConnection
     /// nothing has less time.</param>
     internal void Watch(bool isPressed)
     {
-        if (Volatile.Read(ref _isClosed) != 0 || !Volatile.Read(ref _isSecured)) return;
+        if (Volatile.Read(ref _isClosed) != 0 || EndUnadmitted() || !Volatile.Read(ref _isSecured)) return;
+        long ticks = _time.GetTimestamp() - _watchedAt;
+        _watchedAt += ticks;
         TimeSpan stalled = _sender.StalledFor;
         bool isCut = isPressed && stalled >= PressedSendTimeout && QueuedBytes >= SendBudget.UnitBytes;
         if (isCut || stalled >= _options.SendTimeout)
@@ -53,8 +62,9 @@ public sealed partial class ServerConnection
         }
         else if (Volatile.Read(ref _pausedSince) != 0 || _input.IsWaitingForMemory)
         {
-            if (Volatile.Read(ref _partialSince) != 0) Volatile.Write(ref _partialSince, _time.GetTimestamp());
-            if (_input.IsWaitingForMemory) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+            // What the peer has sent is not received meanwhile: its clocks stand still.
+            _partial.StandStill(ticks);
+            if (_input.IsWaitingForMemory) Volatile.Write(ref _lastReceived, Volatile.Read(ref _lastReceived) + ticks);
             // The peer cannot know that its ping waits behind a paused handler: a sign of life tells it.
             PingEvery(PausedPingInterval);
         }
@@ -99,8 +109,15 @@ public sealed partial class ServerConnection
     private void WatchSilence()
     {
         TimeSpan silent = _time.GetElapsedTime(Volatile.Read(ref _lastReceived));
-        long partialSince = Volatile.Read(ref _partialSince);
-        if (partialSince != 0 && _time.GetElapsedTime(partialSince) >= _options.IdleTimeout)
+        TimeSpan window = _options.IdleTimeout / 2 < LongestWindow ? _options.IdleTimeout / 2 : LongestWindow;
+        if (_partial.TakesTooLong(_options.MinReceiveRate, window, out long came))
+        {
+            Log.FrameBelowRate(_logger, Id, RemoteEndPoint, came, window, _options.MinReceiveRate);
+            Close(new RemotingException(
+                RemotingError.Timeout,
+                $"{came} bytes of a frame came within {window}; {_options.MinReceiveRate} a second is the least."));
+        }
+        else if (_partial.Age >= _options.IdleTimeout)
         {
             Log.FrameTooSlow(_logger, Id, RemoteEndPoint, _options.IdleTimeout);
             Close(new RemotingException(

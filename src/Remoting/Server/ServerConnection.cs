@@ -17,6 +17,7 @@ public sealed partial class ServerConnection
     private readonly FrameSender _sender;
     private readonly WireReader _input;
     private readonly FrameReader _reader;
+    private readonly PartialFrame _partial;
     private readonly CancellationTokenSource _closed = new();
     private Task _loop = Task.CompletedTask;
     private Exception? _cause;
@@ -28,6 +29,7 @@ public sealed partial class ServerConnection
         EndPoint remote,
         TlsAcceptor? tls,
         RemotingServerOptions options,
+        PeerShare share,
         ReceiveBudget budget,
         SendBudget sendBudget,
         IConnectionHandler handler,
@@ -42,13 +44,19 @@ public sealed partial class ServerConnection
         _logger = logger;
         _time = time;
         RemoteEndPoint = remote;
+        Share = share;
         Closed = _closed.Token;
         SendBudget = sendBudget;
         _sender = new FrameSender(
             wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Gate(), sendBudget);
-        _input = new WireReader(wire, options.ReceiveBufferBytes, budget, Closed);
-        _reader = new FrameReader(_input, options.MaxFrameBytes);
-        _lastReceived = time.GetTimestamp();
+        _input = new WireReader(wire, options.ReceiveBufferBytes, budget, share, Closed);
+        _isAdmitted = options.AdmissionTimeout == TimeSpan.Zero;
+        int maxFrameBytes = _isAdmitted
+            ? options.MaxFrameBytes
+            : Math.Min(options.MaxUnadmittedFrameBytes, options.MaxFrameBytes);
+        _reader = new FrameReader(_input, maxFrameBytes);
+        _partial = new PartialFrame(_input, time);
+        _began = _lastReceived = _watchedAt = time.GetTimestamp();
     }
 
     /// <summary>The connection's number in its server, from 1, never reused.</summary>

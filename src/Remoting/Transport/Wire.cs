@@ -43,6 +43,22 @@ internal sealed class Wire : IDisposable
     /// <summary>Bytes that can be read at once, as far as that is known.</summary>
     public int Available => IsBare ? _socket!.Available : 0;
 
+    /// <summary>Whether bytes have come that were not received yet, as far as that is known. Any thread.</summary>
+    public bool HasArrived
+    {
+        get
+        {
+            try
+            {
+                return _socket is { Available: > 0 };
+            }
+            catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+            {
+                return false;
+            }
+        }
+    }
+
     /// <summary>Blocks this thread until something can be read, or the end, or for so long; a bare socket's
     /// only.</summary>
     public bool Wait(TimeSpan atMost) => _socket!.Poll(atMost, SelectMode.SelectRead);

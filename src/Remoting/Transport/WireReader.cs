@@ -23,10 +23,13 @@ internal sealed class WireReader : PipeReader
     private readonly Wire _wire;
     private readonly int _blockBytes;
     private readonly ReceiveBudget? _budget;
+    private readonly PeerShare? _share;
     private readonly CancellationToken _closed;
     private ReceiveBlock? _block;
     private int _takenBytes;
+    private bool _isTakenSmall;
     private bool _isBeyond;
+    private long _receivedBytes;
     private bool _isWaitingForMemory;
     private int _recentLargestBytes;
     private int _start;
@@ -39,17 +42,36 @@ internal sealed class WireReader : PipeReader
     /// <param name="wire">Connected; aborted by its owner, which ends a pending read with an exception.</param>
     /// <param name="blockBytes">The size of a large block; a single larger frame gets a larger one.</param>
     /// <param name="budget">Of the memory beyond the small block; null = none.</param>
+    /// <param name="share">Of the peer's address, in the budget.</param>
     /// <param name="closed">Ends a wait for that memory.</param>
-    public WireReader(Wire wire, int blockBytes, ReceiveBudget? budget = null, CancellationToken closed = default)
+    public WireReader(
+        Wire wire,
+        int blockBytes,
+        ReceiveBudget? budget = null,
+        PeerShare? share = null,
+        CancellationToken closed = default)
     {
         _wire = wire;
         _blockBytes = blockBytes;
         _budget = budget;
+        _share = share;
         _closed = closed;
     }
 
     /// <summary>Whether a frame waits for memory to come into.</summary>
     public bool IsWaitingForMemory => Volatile.Read(ref _isWaitingForMemory);
+
+    /// <summary>Memory of the budget that it holds. Any thread.</summary>
+    public int HeldBytes => Volatile.Read(ref _takenBytes);
+
+    /// <summary>Bytes that have come over the wire. Any thread.</summary>
+    public long ReceivedBytes => Volatile.Read(ref _receivedBytes);
+
+    /// <summary>Bytes that were received and not read, roughly, for any thread.</summary>
+    public int UnreadBytes => Math.Max(0, Volatile.Read(ref _end) - Volatile.Read(ref _start));
+
+    /// <summary>Whether bytes wait in the system for this end to receive them. Any thread.</summary>
+    public bool HasArrived => _wire.HasArrived;
 
     /// <summary>Leases a frame that was shown by the last read and is not yet consumed.</summary>
     /// <param name="at">Where it begins in what was shown.</param>
@@ -172,6 +194,7 @@ internal sealed class WireReader : PipeReader
         _isBusy = received >= SmallBlockBytes;
         _isAtEnd = received == 0;
         _end += received;
+        Volatile.Write(ref _receivedBytes, _receivedBytes + received);
     }
 
     /// <summary>Nothing is unread: takes a block for what comes next.</summary>
@@ -213,7 +236,8 @@ internal sealed class WireReader : PipeReader
             return true;
         }
 
-        if (TryMoveToNextBlock(Math.Max(wanted, _recentLargestBytes))) return true;
+        bool isSmall = minimumSize <= ReceiveBudget.SmallFrameBytes;
+        if (TryMoveToNextBlock(Math.Max(wanted, _recentLargestBytes), isSmall)) return true;
         if (!_block.IsUnshared || minimumSize > held) return false;
         MoveToFront();
         return true;
@@ -223,25 +247,27 @@ internal sealed class WireReader : PipeReader
     {
         Volatile.Write(ref _isWaitingForMemory, true);
         int bytes = ReceiveBlock.CapacityOf(frameBytes);
-        bool isBeyond = await _budget!.TakeAsync(bytes, _closed).ConfigureAwait(false);
+        bool isSmall = frameBytes <= ReceiveBudget.SmallFrameBytes;
+        bool isBeyond = await _budget!.TakeAsync(_share!, bytes, isSmall, _closed).ConfigureAwait(false);
         Volatile.Write(ref _isWaitingForMemory, false);
-        MoveTo(ReceiveBlock.Rent(frameBytes), bytes, isBeyond);
+        MoveTo(ReceiveBlock.Rent(frameBytes), bytes, isSmall, isBeyond);
     }
 
-    private bool TryMoveToNextBlock(int bytes)
+    private bool TryMoveToNextBlock(int bytes, bool isSmall)
     {
         int capacity = ReceiveBlock.CapacityOf(bytes);
-        if (_budget is not null && !_budget.TryTake(capacity)) return false;
-        MoveTo(ReceiveBlock.Rent(bytes), capacity, isBeyond: false);
+        isSmall &= capacity <= ReceiveBudget.SmallFrameBytes;
+        if (_budget is not null && !_budget.TryTake(_share!, capacity, isSmall)) return false;
+        MoveTo(ReceiveBlock.Rent(bytes), capacity, isSmall, isBeyond: false);
         return true;
     }
 
-    private void MoveTo(ReceiveBlock next, int takenBytes, bool isBeyond)
+    private void MoveTo(ReceiveBlock next, int takenBytes, bool isSmall, bool isBeyond)
     {
         int unread = _end - _start;
         _block!.Array.AsSpan(_start, unread).CopyTo(next.Array);
         ReleaseBlock();
-        (_block, _takenBytes, _isBeyond) = (next, takenBytes, isBeyond);
+        (_block, _takenBytes, _isTakenSmall, _isBeyond) = (next, takenBytes, isSmall, isBeyond);
         _recentLargestBytes /= 2;
         Rebase(unread);
     }
@@ -264,9 +290,9 @@ internal sealed class WireReader : PipeReader
     private bool TryTakeBlock(int bytes)
     {
         int taken = bytes > SmallBlockBytes ? ReceiveBlock.CapacityOf(bytes) : 0;
-        if (taken > 0 && _budget is not null && !_budget.TryTake(taken)) return false;
+        if (taken > 0 && _budget is not null && !_budget.TryTake(_share!, taken, isSmall: false)) return false;
         _block = ReceiveBlock.Rent(bytes);
-        _takenBytes = taken;
+        (_takenBytes, _isTakenSmall) = (taken, false);
         return true;
     }
 
@@ -274,7 +300,7 @@ internal sealed class WireReader : PipeReader
     {
         _block?.Release();
         _block = null;
-        if (_takenBytes > 0) _budget?.Give(_takenBytes, _isBeyond);
+        if (_takenBytes > 0) _budget?.Give(_share!, _takenBytes, _isTakenSmall, _isBeyond);
         _takenBytes = 0;
         _isBeyond = false;
     }

@@ -60,7 +60,8 @@ internal static class ConfigurationReference
     {
         var usual = new ServerOptions();
         var text = new StringBuilder(Head);
-        text.Append("\n<!-- appsettings -->\n```json\n").Append(WriteFile(usual)).Append("\n```\n\n").Append(Explanation);
+        text.Append("\n<!-- appsettings -->\n```json\n").Append(WriteFile(usual)).Append("\n```\n\n");
+        text.Append(Explanation);
         foreach (IGrouping<string, Setting> section in Settings.All.GroupBy(static one => one.Key.Split(':')[0]))
         {
             text.Append($"\n## {section.Key}\n\n");

@@ -6,7 +6,7 @@ internal static class KeyFiles
 {
     private const UnixFileMode OthersWrite = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
 
-    /// <exception cref="ConfigurationException">Others than its owner may write one; names it and what to do.</exception>
+    /// <exception cref="ConfigurationException">Others than its owner may write one; names it.</exception>
     public static void Check(ServerOptions options)
     {
         foreach ((string setting, string path, UnixFileMode mode) in Find(options))
@@ -14,8 +14,8 @@ internal static class KeyFiles
             if ((mode & OthersWrite) == UnixFileMode.None)
                 continue;
             string who = mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : "its group";
-            throw new ConfigurationException($"{setting} is '{path}', which {who} can write ({Octal(mode)}): allowed is "
-                + $"a file that its owner alone can write. chmod 600 {path}");
+            throw new ConfigurationException($"{setting} is '{path}', which {who} can write ({Octal(mode)}): allowed "
+                + $"is a file that its owner alone can write. chmod 600 {path}");
         }
     }
 
@@ -25,8 +25,9 @@ internal static class KeyFiles
     {
         foreach ((string setting, string path, UnixFileMode mode) in Find(options))
         {
+            string narrower = mode.HasFlag(UnixFileMode.OtherRead | UnixFileMode.GroupRead) ? "640" : "600";
             if (mode.HasFlag(UnixFileMode.OtherRead))
-                yield return (setting, path, "everybody on this machine", mode.HasFlag(UnixFileMode.GroupRead) ? "640" : "600");
+                yield return (setting, path, "everybody on this machine", narrower);
             else if (mode.HasFlag(UnixFileMode.GroupRead))
                 yield return (setting, path, "every member of its group", "600");
         }

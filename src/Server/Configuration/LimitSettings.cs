@@ -14,6 +14,16 @@ internal static class LimitSettings
             Unit = "bytes",
             AtLimit = "MessageTooLarge",
         },
+        SettingKinds.Size("Limits:MaxDecompressedBytes",
+            "largest compressed batch when it is uncompressed, for the broker looks into each; 0 refuses compressed "
+            + "batches",
+            0, 64 << 20,
+            (options, value) => options.WithLimits(limits => limits with { MaxDecompressedBytes = (int)value }),
+            options => options.Broker.Limits.MaxDecompressedBytes) with
+        {
+            Unit = "bytes",
+            AtLimit = "the batch is refused",
+        },
         SettingKinds.Number("Limits:MaxConnections",
             "connections beyond are closed at once",
             1, 1_000_000,
@@ -23,6 +33,43 @@ internal static class LimitSettings
             Unit = "connections",
             AtLimit = "the next one is closed at once",
             FollowsMemory = true,
+        },
+        SettingKinds.Number("Limits:LocalConnections",
+            "of these, places for peers on this machine alone; at most a quarter of all counts",
+            0, 100_000,
+            (options, value) => options.WithLimits(limits => limits with { LocalConnections = (int)value }),
+            options => options.Broker.Limits.LocalConnections) with
+        {
+            Unit = "connections",
+            AtLimit = "they are kept free of others",
+        },
+        SettingKinds.Number("Limits:MaxConnectionsPerAddress",
+            "of one address, of IPv6 one /64 subnet; 0: an address elsewhere has at most as many as it leaves free",
+            0, 1_000_000,
+            (options, value) => options.WithLimits(limits => limits with { MaxConnectionsPerAddress = (int)value }),
+            options => options.Broker.Limits.MaxConnectionsPerAddress) with
+        {
+            Unit = "connections",
+            AtLimit = "the next one is closed at once",
+        },
+        SettingKinds.Duration("Limits:HelloTimeout",
+            "a connection that has not said Hello so long after it was accepted is closed; TLS counts in",
+            TimeSpan.FromMilliseconds(100), TimeSpan.FromMinutes(10),
+            (options, value) => options.WithLimits(limits => limits with { HelloTimeout = value }),
+            options => options.Broker.Limits.HelloTimeout) with
+        {
+            Unit = "time",
+            AtLimit = "the connection is closed",
+        },
+        SettingKinds.Size("Limits:MinReceiveRate",
+            "a request must come in with so much a second over 10 s, and without a pause when others wait for "
+            + "receive memory, or its connection is closed; 0: any",
+            0, 1 << 30,
+            (options, value) => options.WithLimits(limits => limits with { MinReceiveRate = (int)value }),
+            options => options.Broker.Limits.MinReceiveRate) with
+        {
+            Unit = "bytes a second",
+            AtLimit = "the connection is closed",
         },
         SettingKinds.Size("Limits:ReceiveBytes",
             "requests that are being received, beside 4 KiB of each connection; beyond it large "

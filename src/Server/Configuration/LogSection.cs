@@ -55,7 +55,8 @@ internal static class LogSection
         string? name = call.Value ?? call["Name"];
         if (string.IsNullOrEmpty(name))
             throw new ConfigurationException($"{call.Path}:Name is missing: allowed is {List(NamesOf(methods))}.");
-        MethodInfo[] called = [.. methods.Where(method => method.Name.Equals(name, StringComparison.OrdinalIgnoreCase))];
+        MethodInfo[] called =
+            [.. methods.Where(method => method.Name.Equals(name, StringComparison.OrdinalIgnoreCase))];
         if (called.Length == 0)
             throw Refuse($"{call.Path} is '{name}'", name, NamesOf(methods));
         string[] given = [.. call.GetSection("Args").GetChildren().Select(static argument => argument.Key)];
@@ -113,7 +114,8 @@ internal static class LogSection
         catch (Exception exception) when (exception is IOException or BadImageFormatException)
         {
             throw new ConfigurationException(
-                $"{Name}:Using names '{name}': allowed is an assembly beside the program. {exception.Message}", exception);
+                $"{Name}:Using names '{name}': allowed is an assembly beside the program. {exception.Message}",
+                exception);
         }
     }
 

@@ -101,7 +101,10 @@ internal static class SettingKinds
         (string suffix, long bytes) = SizeUnits.First(
             unit => text.EndsWith(unit.Suffix, StringComparison.OrdinalIgnoreCase));
         bool isNumber = long.TryParse(
-            text.AsSpan(0, text.Length - suffix.Length), NumberStyles.None, CultureInfo.InvariantCulture, out long count);
+            text.AsSpan(0, text.Length - suffix.Length),
+            NumberStyles.None,
+            CultureInfo.InvariantCulture,
+            out long count);
         bool isSize = isNumber && count <= long.MaxValue / bytes;
         value = isSize ? count * bytes : 0;
         return isSize;

@@ -21,7 +21,8 @@ internal static class SettingsRoots
                 continue;
             string path = file.Source.FileProvider?.GetFileInfo(file.Source.Path!).PhysicalPath ?? file.Source.Path!;
             throw new ConfigurationException($"{path} has a section \"{wrong}\", which nothing reads: allowed is "
-                + $"\"{SettingsSource.Section}\", which holds all settings, and \"{LogSection.Name}\".{Explain(wrong)}");
+                + $"\"{SettingsSource.Section}\", which holds all settings, and \"{LogSection.Name}\"."
+                + Explain(wrong));
         }
     }
 

@@ -108,7 +108,8 @@ internal static class SettingsSource
     {
         string message = exception.Message.Split(" (Parameter '")[0];
         string ending = $":{exception.ParamName}";
-        bool beginsSo = exception.ParamName is { Length: > 0 } name && message.StartsWith(name, StringComparison.Ordinal);
+        bool beginsSo = exception.ParamName is { Length: > 0 } name
+            && message.StartsWith(name, StringComparison.Ordinal);
         if (beginsSo && Settings.All.Where(setting => setting.Key.EndsWith(ending, StringComparison.Ordinal)).ToArray()
             is [{ } only])
         {

@@ -75,11 +75,12 @@ internal sealed class BrokerService(
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.Full)
         {
-            throw new VolumeFullException($"{exception.Message} {VolumeRoom.FindShortage(options)}".TrimEnd(), exception);
+            string shortage = $"{exception.Message} {VolumeRoom.FindShortage(options)}";
+            throw new VolumeFullException(shortage.TrimEnd(), exception);
         }
 
-        if (VolumeRoom.FindShortage(options) is { } shortage)
-            Log.NoRoom(logger, shortage);
+        if (VolumeRoom.FindShortage(options) is { } missing)
+            Log.NoRoom(logger, missing);
         _broker = broker;
         _watch = WatchAsync(broker);
     }

@@ -5,9 +5,9 @@ namespace EQueue.Server.Http;
 
 /// <summary>The connections of the admin port: so many at once, and each new one gets a place.</summary>
 /// <remarks>
-/// Thread-safe. When all places are taken, the connection that has asked for nothing for the longest goes, of the address
-/// that has the most; so silent or slow peers, however many, never keep a probe out. Requests that are counted hold their
-/// places; they are fewer than the places.
+/// Thread-safe. When all places are taken, the connection that has asked for nothing for the longest goes, of the
+/// address that has the most; so silent or slow peers, however many, never keep a probe out. Requests that are counted
+/// hold their places; they are fewer than the places.
 /// </remarks>
 /// <param name="most">More than requests are counted at once.</param>
 internal sealed class AdminPlaces(int most)
@@ -40,7 +40,7 @@ internal sealed class AdminPlaces(int most)
             _places.AddLast(place.Node);
         }
 
-        leaving?.Connection.Abort(new ConnectionAbortedException("Another connection takes the place of a silent one."));
+        leaving?.Connection.Abort(new ConnectionAbortedException("Another connection takes this silent one's place."));
         connection.Features.Set(place);
         try
         {

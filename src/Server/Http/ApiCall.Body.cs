@@ -99,7 +99,8 @@ internal sealed partial class ApiCall
         switch (value)
         {
             case JsonObject members when schema is JsonObject rules && rules["properties"] is JsonObject known:
-                string? unknown = members.Select(static one => one.Key).FirstOrDefault(name => !known.ContainsKey(name));
+                string? unknown = members.Select(static one => one.Key)
+                    .FirstOrDefault(name => !known.ContainsKey(name));
                 return unknown is not null
                     ? ($"{path}.{unknown}", [.. known.Select(static one => one.Key)])
                     : members.Select(one => FindUnknown(one.Value, known[one.Key], $"{path}.{one.Key}"))

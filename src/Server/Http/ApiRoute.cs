@@ -42,7 +42,7 @@ internal sealed partial record ApiRoute
     /// broker's answer.</summary>
     public Func<ApiCall, long> Memory { get; init; } = static call => OwnBytes + (BodyFactor * call.BodyBytes);
 
-    /// <summary>Whether it answers under any name of this machine, as probes need it; it tells nothing but a word.</summary>
+    /// <summary>Whether it answers under any name of this machine, as probes need it; it tells one word.</summary>
     public bool IsProbe { get; init; }
 
     /// <summary>Whether it lasts: counted with the streams.</summary>

@@ -22,6 +22,22 @@ internal static class Messages
         return buffer[..builder.Complete(producer, sequence)];
     }
 
+    /// <summary>Messages with a tag of their own each; null: without one.</summary>
+    public static byte[] Tagged(params (string? Tag, string Body)[] messages)
+    {
+        var builder = new RecordBatchBuilder();
+        byte[][] bodies = [.. messages.Select(message => Encoding.UTF8.GetBytes(message.Body))];
+        var buffer = new byte[RecordBatchLayout.HeaderSize + bodies.Sum(body => body.Length + 64)];
+        builder.Reset(buffer, 1_000);
+        for (int i = 0; i < messages.Length; i++)
+        {
+            byte[]? tag = messages[i].Tag is { } text ? Encoding.UTF8.GetBytes(text) : null;
+            Assert.True(builder.TryAppend(new RecordContent { Body = bodies[i], Tag = tag }, 1_000));
+        }
+
+        return buffer[..builder.Complete(ProducerSession.None, -1)];
+    }
+
     /// <summary>A message for each key, a null one for none.</summary>
     public static byte[] Keyed(params string?[] keys)
     {
@@ -41,14 +57,17 @@ internal static class Messages
     public static FrameBuffer Produce(Durability durability, params (QueueId Queue, byte[] Batch)[] batches) =>
         Produce(new ProduceRequestHeader(durability, 0, 0, batches.Length), batches);
 
-    public static FrameBuffer Produce(ProduceRequestHeader head, params (QueueId Queue, byte[] Batch)[] batches)
+    public static FrameBuffer Produce(ProduceRequestHeader head, params (QueueId Queue, byte[] Batch)[] batches) =>
+        Produce(head, [.. batches.Select(one => (one.Queue, TagBits.Unknown, one.Batch))]);
+
+    public static FrameBuffer Produce(
+        ProduceRequestHeader head, params (QueueId Queue, uint TagBits, byte[] Batch)[] batches)
     {
         FrameBuffer body = FrameBuffer.Rent();
         head.Write(body.Reserve(ProduceRequestHeader.Size));
-        foreach ((QueueId queue, byte[] batch) in batches)
+        foreach ((QueueId queue, uint tagBits, byte[] batch) in batches)
         {
-            new ProduceBatchHeader(
-                queue, 0, -1, uint.MaxValue, batch.Length).Write(body.Reserve(ProduceBatchHeader.Size));
+            new ProduceBatchHeader(queue, 0, -1, tagBits, batch.Length).Write(body.Reserve(ProduceBatchHeader.Size));
             batch.CopyTo(body.Reserve(batch.Length));
         }
 

@@ -12,12 +12,15 @@ public static class DotnetStart
     /// </summary>
     /// <param name="arguments">The program's assembly, then its arguments.</param>
     /// <param name="ignoredSignal">A signal that it ignores, without <c>SIG</c>.</param>
-    public static ProcessStartInfo Of(IEnumerable<string> arguments, string? ignoredSignal = null)
+    /// <param name="descriptors">Descriptors that it may have; null = as many as the tests.</param>
+    public static ProcessStartInfo Of(
+        IEnumerable<string> arguments, string? ignoredSignal = null, int? descriptors = null)
     {
+        string[] limited = descriptors is null ? [] : ["prlimit", $"--nofile={descriptors}:{descriptors}"];
         string[] ignored = ignoredSignal is null ? [] : [$"--ignore-signal={ignoredSignal}"];
         string[] program = OperatingSystem.IsWindows()
             ? ["dotnet", .. arguments]
-            : ["env", "--default-signal=INT", .. ignored, "dotnet", .. arguments];
+            : ["env", "--default-signal=INT", .. ignored, .. limited, "dotnet", .. arguments];
         return new ProcessStartInfo(program[0], program[1..])
         {
             RedirectStandardOutput = true,

@@ -44,9 +44,11 @@ public sealed class ProgramRun : IAsyncDisposable
         IEnumerable<string> arguments,
         string? workingDirectory = null,
         IReadOnlyDictionary<string, string>? environment = null,
-        string? ignoredSignal = null)
+        string? ignoredSignal = null,
+        int? descriptors = null)
     {
-        ProcessStartInfo start = DotnetStart.Of([ProgramFiles.AssemblyOf(project), .. arguments], ignoredSignal);
+        ProcessStartInfo start = DotnetStart.Of(
+            [ProgramFiles.AssemblyOf(project), .. arguments], ignoredSignal, descriptors);
         start.RedirectStandardInput = true;
         start.StandardOutputEncoding = Encoding.UTF8;
         start.StandardErrorEncoding = Encoding.UTF8;

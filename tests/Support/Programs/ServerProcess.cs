@@ -61,6 +61,15 @@ public sealed partial class ServerProcess : IAsyncDisposable
         return new ServerProcess(run, ready, all);
     }
 
+    /// <summary>Starts a server that may have no more than so many descriptors (<c>ulimit -n</c>).</summary>
+    public static async Task<ServerProcess> StartWithDescriptorsAsync(
+        string dataDirectory, int descriptors, params string[] arguments)
+    {
+        string[] all = ["--data", dataDirectory, "--listen", "127.0.0.1:0", "--admin", "none", .. arguments];
+        (ProgramRun run, Match ready) = await StartOnceAsync(all, descriptors: descriptors);
+        return new ServerProcess(run, ready, all);
+    }
+
     /// <summary>Ends the server as <c>kill -9</c> does.</summary>
     public Task KillAsync() => _run.KillAsync();
 
@@ -93,18 +102,20 @@ public sealed partial class ServerProcess : IAsyncDisposable
     private static async Task<(ProgramRun Run, Match Ready)> StartOnceAsync(
         string[] arguments,
         string? ignoredSignal = null,
-        IReadOnlyDictionary<string, string>? environment = null) =>
-        await TryStartAsync(arguments, ignoredSignal, environment)
+        IReadOnlyDictionary<string, string>? environment = null,
+        int? descriptors = null) =>
+        await TryStartAsync(arguments, ignoredSignal, environment, descriptors)
             ?? throw new InvalidOperationException($"The port is taken: {string.Join(' ', arguments)}.");
 
     /// <returns>Null when somebody else has the port.</returns>
     private static async Task<(ProgramRun Run, Match Ready)?> TryStartAsync(
         string[] arguments,
         string? ignoredSignal = null,
-        IReadOnlyDictionary<string, string>? environment = null)
+        IReadOnlyDictionary<string, string>? environment = null,
+        int? descriptors = null)
     {
         ProgramRun run = ProgramRun.Start(
-            "Server", arguments, environment: environment, ignoredSignal: ignoredSignal);
+            "Server", arguments, environment: environment, ignoredSignal: ignoredSignal, descriptors: descriptors);
         string? line = await run.OutputReader.ReadLineAsync();
         Match ready = ReadyPattern().Match(line ?? "");
         if (ready.Success) return (run, ready);

@@ -20,6 +20,8 @@ internal sealed class OutgoingRecord
         Index = index;
         Key = BytesOf(message.Key, message.KeyBase64, $"messages[{index}].key");
         _body = BytesOf(message.Body, message.BodyBase64, $"messages[{index}].body");
+        if (message.Tag is { } tag && !NameRules.IsText(tag))
+            throw ApiException.OfValue($"messages[{index}].tag", tag, "a text without control characters");
         _tag = message.Tag is null ? null : Encoding.UTF8.GetBytes(message.Tag);
         _properties = PropertiesOf(message.Properties ?? [], $"messages[{index}].properties");
     }
@@ -54,11 +56,11 @@ internal sealed class OutgoingRecord
         {
             PropertyBody pair = pairs[i] ?? throw ApiException.OfValue($"{what}[{i}]", "null", "an object");
             byte[]? value = BytesOf(pair.Value, pair.ValueBase64, $"{what}[{i}].value");
-            if (pair.Name is "" or RecordContent.TagHeaderName)
+            if (pair.Name is "" or RecordContent.TagHeaderName || !NameRules.IsText(pair.Name))
             {
                 throw ApiException.OfValue(
                     $"{what}[{i}].name", pair.Name,
-                    $"a text that is neither empty nor {RecordContent.TagHeaderName}");
+                    $"a text without control characters, neither empty nor {RecordContent.TagHeaderName}");
             }
 
             properties.Add(pair.Name, OptionalBytes.FromArray(value));

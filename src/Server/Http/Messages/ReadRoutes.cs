@@ -76,7 +76,7 @@ internal static class ReadRoutes
         long from = await FindStartAsync(call, queue);
         (int limit, int maxBytes) = ((int)call.QueryNumber("limit")!, (int)call.QueryNumber("maxBytes")!);
         MessagePage page = await queue.ReadAsync(from, limit, maxBytes);
-        if (page.Messages.Count > 0 || wait == TimeSpan.Zero)
+        if (page.Messages.Count > 0 || page.Unreadable.Count > 0 || wait == TimeSpan.Zero)
             return page;
         await call.WaitAsync(queue.WaitAsync(page.NextOffset, wait));
         return await queue.ReadAsync(page.NextOffset, limit, maxBytes);
@@ -89,6 +89,8 @@ internal static class ReadRoutes
         (long start, long end) = await queue.FindEndsAsync();
         MessagePage? page = offset >= start && offset < end
             ? await queue.ReadAsync(offset, limit: 1, OneBatch) : null;
+        if (page?.Unreadable.FirstOrDefault(range => range.From <= offset && offset < range.To) is { } unreadable)
+            throw new EQueueException(ErrorCode.DamagedData, $"Message {offset} cannot be read: {unreadable.Message}.");
         return page?.Messages is [{ } found] && found.Offset == offset
             ? found
             : throw new ApiException(ApiProblem.Of(
@@ -106,13 +108,14 @@ internal static class ReadRoutes
         if (queues.Count > MostQueues)
             throw ApiException.OfValue("queue", null, $"one of the topic's {queues.Count}: of more than {MostQueues}");
         List<MessageBody> found = [];
+        var unreadable = new List<UnreadableBody>();
         foreach (QueueRoute route in queues)
         {
-            found.AddRange(await ReadTailAsync(Open(call, route, tag: null), count));
+            found.AddRange(await ReadTailAsync(Open(call, route, tag: null), count, unreadable));
             found = KeepLatest(found, count);
         }
 
-        return new LatestBody(found);
+        return new LatestBody(found, unreadable);
     }
 
     /// <summary>The latest messages, as many as may be, oldest first.</summary>
@@ -134,7 +137,8 @@ internal static class ReadRoutes
         1 + (message.Body?.Length ?? 0) + (message.BodyBase64?.Length ?? 0);
 
     /// <summary>The last messages of one queue.</summary>
-    private static async Task<List<MessageBody>> ReadTailAsync(QueueRead queue, int count)
+    private static async Task<List<MessageBody>> ReadTailAsync(
+        QueueRead queue, int count, List<UnreadableBody> unreadable)
     {
         (long start, long end) = await queue.FindEndsAsync();
         var found = new List<MessageBody>();
@@ -144,6 +148,7 @@ internal static class ReadRoutes
             MessagePage page = await queue.ReadAsync(next, count, PieceBytes);
             found.AddRange(page.Messages.Where(message => message.Offset < end));
             found = KeepLatest(found, count);
+            unreadable.AddRange(page.Unreadable);
             if (page.NextOffset <= next)
                 break;
             next = page.NextOffset;
