@@ -42,8 +42,9 @@ public sealed record BrokerOptions
     /// <summary>How long a stop waits for answers that are under way; 0 to 10 min.</summary>
     public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
-    /// <summary>The store's settings with the broker's folder.</summary>
-    internal StoreOptions EffectiveStore => Store with { DataDirectory = DataDirectory };
+    /// <summary>The store's settings with the broker's folder and limits.</summary>
+    internal StoreOptions EffectiveStore =>
+        Store with { DataDirectory = DataDirectory, MaxProducerBytes = Limits.ProducerBytes };
 
     /// <summary>Longest frame the broker takes: a batch and its heads, and never less than 8 MiB.</summary>
     internal int MaxFrameBytes => Math.Max(8 << 20, Store.MaxBatchBytes + (64 << 10));

@@ -19,11 +19,18 @@ internal sealed class Dispatcher(
     StatsHandler stats,
     QuotaHandler quotaAdmin,
     QuotaTable quotas,
+    MemoryLedger ledger,
     BrokerCounters counters,
     FailureAnswers failures,
     BrokerOptions options,
     ILogger logger) : IConnectionHandler
 {
+    /// <summary>Requests below it are handled at once, whatever memory there is.</summary>
+    private const int LongRequestBytes = 16 << 10;
+
+    /// <summary>What a long request takes when it is read into objects, at most: so many times its bytes.</summary>
+    private const int ObjectFactor = 12;
+
     /// <inheritdoc/>
     public void OnConnected(ServerConnection connection)
     {
@@ -64,15 +71,38 @@ internal sealed class Dispatcher(
             case Opcode.Produce:
                 return produce.HandleAsync(peer, header, payload);
             case Opcode.Fetch:
-                return fetch.HandleAsync(peer, header, payload);
+                return payload.Length < LongRequestBytes
+                    ? fetch.HandleAsync(peer, header, payload)
+                    : HandleLongAsync(peer, header, payload, fetch.HandleAsync);
             case Opcode.Hello:
                 return GreetAsync(peer, header, payload);
             default:
-                ValueTask handling = HandleOtherAsync(peer, header, payload);
+                ValueTask handling = payload.Length < LongRequestBytes
+                    ? HandleOtherAsync(peer, header, payload)
+                    : HandleLongAsync(peer, header, payload, HandleOtherAsync);
                 TimeSpan debt = quotas.OfClient(peer)?.ChargeRequest() ?? TimeSpan.Zero;
                 return debt < QuotaTable.ShortestWait
                     ? handling
                     : quotas.Throttle.PauseAsync(peer, handling, QuotaTable.Cut(debt));
+        }
+    }
+
+    /// <summary>A request that may take much when it is read: it waits until there is memory for that.</summary>
+    private async ValueTask HandleLongAsync(
+        BrokerConnection peer,
+        FrameHeader header,
+        ReadOnlyMemory<byte> payload,
+        Func<BrokerConnection, FrameHeader, ReadOnlyMemory<byte>, ValueTask> handle)
+    {
+        long bytes = (long)payload.Length * ObjectFactor;
+        await ledger.Requests.TakeAsync(bytes, peer.Closed);
+        try
+        {
+            await handle(peer, header, payload);
+        }
+        finally
+        {
+            ledger.Requests.Give(bytes);
         }
     }
 

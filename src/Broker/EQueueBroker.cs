@@ -19,6 +19,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly TopicCatalogue _catalogue;
     private readonly FetchHandler _fetch;
     private readonly HeartbeatHandler _heartbeats;
+    private readonly MemoryLedger _ledger;
     private readonly QuotaTable _quotas;
     private readonly StatsHandler _stats;
     private readonly BrokerMeter _meter;
@@ -38,6 +39,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         TopicCatalogue catalogue,
         FetchHandler fetch,
         HeartbeatHandler heartbeats,
+        MemoryLedger ledger,
         QuotaTable quotas,
         StatsHandler stats,
         BrokerMeter meter,
@@ -52,6 +54,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _catalogue = catalogue;
         _fetch = fetch;
         _heartbeats = heartbeats;
+        _ledger = ledger;
         _quotas = quotas;
         _stats = stats;
         _meter = meter;
@@ -98,6 +101,17 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect());
 
+    /// <summary>Takes memory for a request that came by another way than a connection, such as HTTP; waits until there
+    /// is some (<see cref="LimitOptions.AdminBytes"/>). More than there is at all is given to one that is
+    /// alone.</summary>
+    /// <param name="bytes">What it may take, to be given back with <see cref="GiveAdminMemory"/>.</param>
+    /// <param name="cancellationToken">Ends the wait; nothing is taken.</param>
+    public ValueTask TakeAdminMemoryAsync(long bytes, CancellationToken cancellationToken) =>
+        _ledger.Admin.TakeAsync(bytes, cancellationToken);
+
+    /// <summary>Gives back what <see cref="TakeAdminMemoryAsync"/> took.</summary>
+    public void GiveAdminMemory(long bytes) => _ledger.Admin.Give(bytes);
+
     /// <summary>Whether messages are refused at the moment because the volume is full, or nearly; readers are
     /// served. The broker looks anew every second.</summary>
     public bool IsReadOnly => _store.Figures.IsReadOnly;
@@ -143,6 +157,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
+        options = options with { Limits = options.Limits.ForMemory(MemoryFacts.Read().UsableBytes, options.Store) };
         var logger = new GuardedLogger(loggers.CreateLogger("EQueue.Broker"), time);
         var state = new BrokerState();
         QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
@@ -155,40 +170,38 @@ public sealed class EQueueBroker : IAsyncDisposable
         try
         {
             var counters = new BrokerCounters();
+            var ledger = new MemoryLedger(options.Limits, store, state);
+            var rules = new ProgressRules(state, ledger, options.Limits);
             var failures = new FailureAnswers(counters, logger);
             var generations = new GroupGenerations(store.Epoch);
-            var groups = new GroupTable(state, options.Limits, options.Groups, generations, store.StoreId);
+            var groups = new GroupTable(state, options.Limits, options.Groups, generations, ledger, store.StoreId);
             backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
+            ledger.Include(backlogs);
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
             await LoadAsync(store, state, catalogue, groups, backlogs, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             quotas.Load();
-            fetch = new FetchHandler(store, catalogue, counters, failures, quotas, options.Limits, time, logger);
+            fetch = new FetchHandler(
+                store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
             heartbeats = new HeartbeatHandler(
-                store, catalogue, groups, generations, options, counters, failures, time, logger);
-            var stats = new StatsHandler(store, catalogue, groups, backlogs, counters, time);
+                store, catalogue, groups, generations, backlogs, ledger.Members, options, counters, failures, time,
+                logger);
+            var stats = new StatsHandler(store, catalogue, groups, backlogs, ledger, counters, time);
             var progress = new ProgressWriter(store, heartbeats, backlogs);
             var remover = new GroupRemover(progress);
+            var commits = new CommitHandler(
+                store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures);
+            var admin = new GroupAdminHandler(
+                store, state, catalogue, groups, generations, heartbeats, progress, remover, rules, ledger.Requests,
+                logger);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
-                fetch,
-                new OffsetHandler(store, catalogue),
-                new HistoryHandler(store, catalogue),
-                new CommitHandler(store, state, catalogue, groups, heartbeats, backlogs, counters, failures),
-                heartbeats,
-                new GroupAdminHandler(
-                    store, state, catalogue, groups, generations, heartbeats, progress, remover, logger),
-                stats,
-                new QuotaHandler(quotas),
-                quotas,
-                counters,
-                failures,
-                options,
-                logger);
+                fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits,
+                heartbeats, admin, stats, new QuotaHandler(quotas), quotas, ledger, counters, failures, options, logger);
             server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
-            stats.Server = server;
+            ledger.Include(server);
             await server.StartAsync(cancellationToken);
             heartbeats.Start();
             LogStart(logger, options, store, catalogue, groups, server);
@@ -197,10 +210,10 @@ public sealed class EQueueBroker : IAsyncDisposable
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
             var parts = new BrokerParts(
-                store, catalogue, groups, backlogs, fetch, counters, server, options, time, logger);
+                store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
             return new EQueueBroker(
-                options, logger, store, backlogs, catalogue, fetch, heartbeats, quotas, stats, new BrokerMeter(parts),
-                retention, expiry, server);
+                options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, stats,
+                new BrokerMeter(parts), retention, expiry, server);
         }
         catch
         {
@@ -265,6 +278,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         MaxFrameBytes = options.MaxFrameBytes,
         MaxQueuedSendBytes = options.MaxFrameBytes,
         ReceiveMemoryBytes = options.Limits.ReceiveBytes,
+        SendMemoryBytes = options.Limits.MemoryBytes,
     };
 
     private async Task StopOnceAsync(CancellationToken cancellationToken)

@@ -1,3 +1,5 @@
+using EQueue.MessageStore;
+
 namespace EQueue.Broker;
 
 /// <summary>
@@ -7,6 +9,20 @@ public sealed record LimitOptions
 {
     /// <summary>Room in a batch beside the body of a single message.</summary>
     internal const int BatchOverheadBytes = 64 << 10;
+
+    // Null: not set; the default then is at most what MemoryPlan allows.
+    private readonly int? _maxConnections;
+    private readonly int? _maxQueues;
+    private readonly int? _maxTopics;
+    private readonly long? _memoryBytes;
+    private readonly long? _parkedBytes;
+    private readonly long? _receiveBytes;
+    private readonly long? _requestBytes;
+    private readonly long? _fetchSessionBytes;
+    private readonly long? _memberBytes;
+    private readonly long? _adminBytes;
+    private readonly long? _producerBytes;
+    private readonly long? _progressBytes;
 
     /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less.</summary>
     public int MaxMessageBytes { get; init; } = 4 << 20;
@@ -18,7 +34,11 @@ public sealed record LimitOptions
     public int MaxDecompressedBytes { get; init; } = 32 << 20;
 
     /// <summary>Connections at once; 1 to 1,000,000.</summary>
-    public int MaxConnections { get; init; } = 18_000;
+    public int MaxConnections
+    {
+        get => _maxConnections ?? 18_000;
+        init => _maxConnections = value;
+    }
 
     /// <summary>
     /// Of these, places for peers on this machine alone (loopback, Unix sockets, the admin port); 0 to 100,000. At most
@@ -45,16 +65,29 @@ public sealed record LimitOptions
     public int MinReceiveRate { get; init; } = 16 << 10;
 
     /// <summary>
-    /// Memory for fetch answers that their readers have not taken yet, over all connections; 16 MiB or more. Beyond it
-    /// answers carry 64 KiB or a single entry.
+    /// Memory for answers that their peers have not taken yet, over all connections, beside 16 KiB of each; 16 MiB or
+    /// more. Beyond it fetch answers are small or wait, others are refused with LimitReached, connections with untaken
+    /// answers are not read, and a peer that takes nothing for a second is closed.
     /// </summary>
-    public long MemoryBytes { get; init; } = 512L << 20;
+    public long MemoryBytes
+    {
+        get => _memoryBytes ?? 512L << 20;
+        init => _memoryBytes = value;
+    }
 
     /// <summary>Topics that may exist at once; 1 to 1,000,000.</summary>
-    public int MaxTopics { get; init; } = 50_000;
+    public int MaxTopics
+    {
+        get => _maxTopics ?? 50_000;
+        init => _maxTopics = value;
+    }
 
     /// <summary>Queues of all topics; 1 to 10,000,000.</summary>
-    public int MaxQueues { get; init; } = 200_000;
+    public int MaxQueues
+    {
+        get => _maxQueues ?? 200_000;
+        init => _maxQueues = value;
+    }
 
     /// <summary>Queues of one topic; 1 to 20,000.</summary>
     public int MaxQueuesPerTopic { get; init; } = 10_000;
@@ -102,13 +135,113 @@ public sealed record LimitOptions
     /// Memory for batches that wait for room in a backlog, over all topics; 1 MiB or more. Beyond it the connections
     /// that bring more of them are not read.
     /// </summary>
-    public long ParkedBytes { get; init; } = 256L << 20;
+    public long ParkedBytes
+    {
+        get => _parkedBytes ?? 256L << 20;
+        init => _parkedBytes = value;
+    }
 
     /// <summary>
     /// Memory for requests that are being received, over all connections, beside 4 KiB of each; 16 MiB or more. At the
     /// bound connections are read in small pieces, and large requests wait for their turn.
     /// </summary>
-    public long ReceiveBytes { get; init; } = 1L << 30;
+    public long ReceiveBytes
+    {
+        get => _receiveBytes ?? 1L << 30;
+        init => _receiveBytes = value;
+    }
+
+    /// <summary>
+    /// Memory for long requests (16 KiB and more) that are being handled, other than messages, over all connections;
+    /// 4 MiB or more. Beyond it they wait for their turn.
+    /// </summary>
+    public long RequestBytes
+    {
+        get => _requestBytes ?? 256L << 20;
+        init => _requestBytes = value;
+    }
+
+    /// <summary>
+    /// Memory for requests over HTTP that are being answered, read into objects; 4 MiB or more. Beyond it they wait for
+    /// their turn.
+    /// </summary>
+    public long AdminBytes
+    {
+        get => _adminBytes ?? 256L << 20;
+        init => _adminBytes = value;
+    }
+
+    /// <summary>
+    /// Memory for fetch sessions with their queues, over all connections; 1 MiB or more; one connection has at most a
+    /// quarter of it. Beyond it a session that would grow gets LimitReached.
+    /// </summary>
+    public long FetchSessionBytes
+    {
+        get => _fetchSessionBytes ?? 256L << 20;
+        init => _fetchSessionBytes = value;
+    }
+
+    /// <summary>
+    /// Memory for members of groups: their subscriptions, and the queues that their groups read; 1 MiB or more. Beyond
+    /// it who joins or subscribes to more gets LimitReached.
+    /// </summary>
+    public long MemberBytes
+    {
+        get => _memberBytes ?? 256L << 20;
+        init => _memberBytes = value;
+    }
+
+    /// <summary>
+    /// Memory for producers, each with the queues that it sends to, for duplicate detection; 64 KiB or more. Beyond it
+    /// a producer that begins in another queue begins anew, and the one that is silent for longest is forgotten.
+    /// </summary>
+    public long ProducerBytes
+    {
+        get => _producerBytes ?? 256L << 20;
+        init => _producerBytes = value;
+    }
+
+    /// <summary>Memory for the subscriptions of one member; 4 KiB to 64 MiB. Beyond it the member gets LimitReached.
+    /// </summary>
+    public int MaxSubscriptionBytes { get; init; } = 1 << 20;
+
+    /// <summary>
+    /// Memory for what groups have committed, with its metadata, over all groups; 1 MiB or more. It is kept over
+    /// restarts. Beyond it a commit that would take more gets LimitReached.
+    /// </summary>
+    public long ProgressBytes
+    {
+        get => _progressBytes ?? 512L << 20;
+        init => _progressBytes = value;
+    }
+
+    /// <summary>The same of one group; 64 KiB or more.</summary>
+    public long MaxProgressBytesPerGroup { get; init; } = 64L << 20;
+
+    /// <summary>The limits that hold where the heap may grow to so many bytes: defaults are at most their share of
+    /// them, what was set stays.</summary>
+    /// <param name="usableBytes">DOTNET_GCHeapHardLimit, or three quarters of the container or the machine.</param>
+    /// <param name="store">What the store takes of it.</param>
+    public LimitOptions ForMemory(long usableBytes, StoreOptions store) =>
+        MemoryPlan.Apply(this, store, usableBytes);
+
+    /// <summary>The limits with what was not set cut to what the memory allows.</summary>
+    /// <param name="most">By the limit's name.</param>
+    internal LimitOptions CutDefaults(IReadOnlyDictionary<string, long> most) => this with
+    {
+        MaxConnections = _maxConnections ?? (int)Cut(MaxConnections, most[nameof(MaxConnections)]),
+        MaxTopics = _maxTopics ?? (int)Cut(MaxTopics, most[nameof(MaxTopics)]),
+        MaxQueues = _maxQueues ?? (int)Cut(MaxQueues, most[nameof(MaxQueues)]),
+        MemoryBytes = _memoryBytes ?? Cut(MemoryBytes, most[nameof(MemoryBytes)]),
+        ParkedBytes = _parkedBytes ?? Cut(ParkedBytes, most[nameof(ParkedBytes)]),
+        ReceiveBytes = _receiveBytes ?? Cut(ReceiveBytes, most[nameof(ReceiveBytes)]),
+        RequestBytes = _requestBytes ?? Cut(RequestBytes, most[nameof(RequestBytes)]),
+        FetchSessionBytes = _fetchSessionBytes ?? Cut(FetchSessionBytes, most[nameof(FetchSessionBytes)]),
+        AdminBytes = _adminBytes ?? Cut(AdminBytes, most[nameof(AdminBytes)]),
+        ProducerBytes = _producerBytes ?? Cut(ProducerBytes, most[nameof(ProducerBytes)]),
+        MemberBytes = _memberBytes ?? Cut(MemberBytes, most[nameof(MemberBytes)]),
+        ProgressBytes = _progressBytes ?? Cut(ProgressBytes, most[nameof(ProgressBytes)]),
+    };
 
     internal void Validate()
     {
@@ -121,6 +254,14 @@ public sealed record LimitOptions
         Range(MinReceiveRate, nameof(MinReceiveRate), 0, 1 << 30);
         Range(MemoryBytes, nameof(MemoryBytes), 16 << 20, long.MaxValue);
         Range(ReceiveBytes, nameof(ReceiveBytes), 16 << 20, long.MaxValue);
+        Range(RequestBytes, nameof(RequestBytes), 4 << 20, long.MaxValue);
+        Range(AdminBytes, nameof(AdminBytes), 4 << 20, long.MaxValue);
+        Range(FetchSessionBytes, nameof(FetchSessionBytes), 1 << 20, long.MaxValue);
+        Range(ProducerBytes, nameof(ProducerBytes), 64 << 10, long.MaxValue);
+        Range(MemberBytes, nameof(MemberBytes), 1 << 20, long.MaxValue);
+        Range(MaxSubscriptionBytes, nameof(MaxSubscriptionBytes), 4 << 10, 64 << 20);
+        Range(ProgressBytes, nameof(ProgressBytes), 1 << 20, long.MaxValue);
+        Range(MaxProgressBytesPerGroup, nameof(MaxProgressBytesPerGroup), 64 << 10, long.MaxValue);
         Range(MaxTopics, nameof(MaxTopics), 1, 1_000_000);
         Range(MaxQueues, nameof(MaxQueues), 1, 10_000_000);
         Range(MaxQueuesPerTopic, nameof(MaxQueuesPerTopic), 1, 20_000);
@@ -137,6 +278,8 @@ public sealed record LimitOptions
         Range(MaxBacklogWait, nameof(MaxBacklogWait), TimeSpan.FromMilliseconds(1), TimeSpan.FromDays(1));
         Range(MaxProduceWait, nameof(MaxProduceWait), TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1));
     }
+
+    private static long Cut(long usual, long most) => Math.Max(1, Math.Min(usual, most));
 
     private static void Range<T>(T value, string setting, T from, T to)
         where T : IComparable<T> =>

@@ -1,6 +1,5 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
-using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
@@ -10,13 +9,14 @@ internal sealed class StatsHandler(
     TopicCatalogue catalogue,
     GroupTable groups,
     BacklogTable backlogs,
+    MemoryLedger ledger,
     BrokerCounters counters,
     TimeProvider time)
 {
-    private readonly long _started = time.GetTimestamp();
+    /// <summary>Topics with a bound that are told of, the first by name: the answer must fit into a frame.</summary>
+    private const int MaxTopics = 1_000;
 
-    /// <summary>Tells its memory once it is there.</summary>
-    public RemotingServer? Server { get; set; }
+    private readonly long _started = time.GetTimestamp();
 
     public ValueTask<StatsResponse> HandleAsync(
         BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
@@ -81,12 +81,25 @@ internal sealed class StatsHandler(
             new("broker.fencedCommits", Volatile.Read(ref counters.FencedCommits)),
             new("broker.groupsExpired", Volatile.Read(ref counters.GroupsExpired)),
             new("broker.parkedBytes", backlogs.ParkedBytes),
-            new("broker.receiveBytes", Server?.ReceiveBytes ?? 0),
+            new("broker.receiveBytes", ledger.Receive.UsedBytes),
             new("broker.throttledRequests", Volatile.Read(ref counters.ThrottledRequests)),
             new("broker.throttledMilliseconds", Volatile.Read(ref counters.ThrottledMilliseconds)),
         ];
-        return [.. fixedFigures, .. backlogs.BoundedTopics.SelectMany(CollectBacklog)];
+        return
+        [
+            .. fixedFigures,
+            .. ledger.Pools.SelectMany(CollectPool),
+            .. backlogs.BoundedTopics
+                .OrderBy(backlog => backlog.Topic, StringComparer.Ordinal).Take(MaxTopics).SelectMany(CollectBacklog),
+        ];
     }
+
+    private static StatsFigure[] CollectPool(MemoryPool pool) =>
+    [
+        new($"memory.usedBytes{{{pool.Name}}}", pool.UsedBytes),
+        new($"memory.maxBytes{{{pool.Name}}}", pool.MaxBytes),
+        new($"memory.refusals{{{pool.Name}}}", pool.Refusals),
+    ];
 
     private static StatsFigure[] CollectBacklog(TopicBacklog backlog)
     {

@@ -185,18 +185,18 @@ public sealed partial class QueueStore
         if (producer is not null && producer.Epoch < short.MaxValue)
         {
             waiter.Session = new ProducerSession(producer.Id, (short)(producer.Epoch + 1));
-            return [LogState.SetProducer(waiter.Session, nowMs)];
+            return [LogState.SetProducer(waiter.Session, nowMs), .. Forget(int.MaxValue, producer)];
         }
         waiter.Session = new ProducerSession(producers.NewId(), 0);
-        var entries = new List<StateEntry> { LogState.SetProducer(waiter.Session, nowMs) };
-        if (producers.Count >= _options.MaxProducers)
-        {
-            int count = Math.Min(
-                ProducersForgottenAtOnce, producers.Count - _options.MaxProducers + 1 + (_options.MaxProducers / 100));
-            IEnumerable<ProducerState> forgotten = producers.All.OrderBy(one => one.LastSeenMs).Take(count);
-            entries.AddRange(forgotten.Select(one => LogState.RemoveProducer(one.Id)));
-        }
-        return [.. entries];
+        return
+        [
+            LogState.SetProducer(waiter.Session, nowMs),
+            .. Forget(_options.MaxProducers, null),
+        ];
+
+        IEnumerable<StateEntry> Forget(int maxCount, ProducerState? except) =>
+            producers.FindForgotten(maxCount, ProducersForgottenAtOnce, except)
+                .Select(one => LogState.RemoveProducer(one.Id));
     }
 
     private async Task AppendAnyStateAsync(

@@ -116,6 +116,9 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <summary>Bytes of the memory that stages appends and serves readers of the newest ones.</summary>
     public long TailMemoryBytes => _log.Arena.Size;
 
+    /// <summary>What producers take in memory, for duplicate detection.</summary>
+    public long ProducerBytes => _log.State.Producers.Bytes;
+
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
     public int MaxRequestBytes => _log.MaxRequestBytes;
 
@@ -293,7 +296,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
-            var state = new LogState(new QueueTable(), new ProducerTable(options.ProducerIds), machine);
+            var producers = new ProducerTable(options.ProducerIds) { MaxBytes = options.MaxProducerBytes };
+            var state = new LogState(new QueueTable(), producers, machine);
             RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, cancellationToken);
             return new QueueStore(options, disk, directoryLock, recovered, state, logger, time);
         }

@@ -74,6 +74,11 @@ public sealed record StoreOptions
     /// more.</summary>
     public int MaxProducers { get; init; } = 100_000;
 
+    /// <summary>Memory for the producers that are remembered, each with the queues it sends to; 64 KiB or more. Beyond
+    /// it a producer that begins in another queue gets UnknownProducer, and one that begins anew has the longest silent
+    /// forgotten.</summary>
+    public long MaxProducerBytes { get; init; } = 256L << 20;
+
     /// <summary>Where the ids of producers come from, for a test that has to know them; null = random ones.</summary>
     internal Func<long>? ProducerIds { get; init; }
 
@@ -172,6 +177,7 @@ public sealed record StoreOptions
         {
             Require(MemoryFull == MemoryFull.Reject, nameof(MemoryFull), "Reject without a MemoryDisk", MemoryFull);
         }
+        Require(MaxProducerBytes >= 64 << 10, nameof(MaxProducerBytes), "64 KiB or more", MaxProducerBytes);
         Require(MaxProducers >= 1, nameof(MaxProducers), "1 or more", MaxProducers);
         Require(MaxQueues >= 1, nameof(MaxQueues), "1 or more", MaxQueues);
         Require(

@@ -189,6 +189,7 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Limits:MaxParkedFetches")]
     public async Task GivenTheLimitOfParkedFetches_WhenOneMoreWouldWait_ThenLimitReachedIsAnswered()
     {
         TestPeer[] peers = await Task.WhenAll(Enumerable.Range(0, 4).Select(i => _broker.ConnectAsync($"reader{i}")));
@@ -225,6 +226,7 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Limits:MaxFetchSessionsPerConnection")]
     public async Task GivenTheLimitOfSessions_WhenOneMoreBegins_ThenTheOneThatRestedLongestEnds()
     {
         Fetched first = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)));

@@ -229,6 +229,7 @@ public sealed class GroupTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Limits:MaxGroups")]
     public async Task GivenTheLimitOfGroups_WhenReached_ThenLimitReachedIsAnsweredUntilMembersAreGone()
     {
         for (int i = 0; i < 5; i++)

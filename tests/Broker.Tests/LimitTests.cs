@@ -7,6 +7,7 @@ namespace EQueue.Broker.Tests;
 public sealed class LimitTests
 {
     [Fact]
+    [EffectOf("Limits:MaxRequestsInFlight")]
     public async Task GivenTheLimitOfUnansweredRequests_WhenMoreAreSent_ThenTheyAreReadWhenTheOthersAreAnswered()
     {
         const int Sent = 40;
@@ -83,6 +84,7 @@ public sealed class LimitTests
     }
 
     [Fact]
+    [EffectOf("Limits:MaxFetchWait")]
     public async Task GivenAWaitBeyondTheLimit_WhenNothingComes_ThenTheFetchIsAnsweredAtTheLimit()
     {
         BrokerOptions options = TestBroker.SmallOptions();

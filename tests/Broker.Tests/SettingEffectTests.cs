@@ -34,6 +34,92 @@ public sealed class SettingEffectTests
     }
 
     [Fact]
+    [EffectOf("Limits:ProducerBytes")]
+    public async Task GivenTheMemoryOfProducers_WhenOneSendsToManyQueues_ThenItBeginsAnewBeyond()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { ProducerBytes = 64 << 10 } });
+        await using TestPeer peer = await broker.ConnectAsync();
+        TopicDescription topic = await peer.CreateTopicAsync("orders", 100);
+        ProducerSession producer =
+            (await peer.InvokeAsync(new InitProducerRequest(null, ProducerSession.None))).Session;
+        ProduceResult[] results = await peer.ProduceAsync(
+            Durability.Policy,
+            [.. topic.Queues.Take(70).Select(queue => (queue.Id, Messages.Batch(producer, 0, "a")))]);
+        Assert.All(results, result => Assert.Equal(ErrorCode.None, result.Error));
+        results = await peer.ProduceAsync(
+            Durability.Policy,
+            [.. topic.Queues.Skip(70).Select(queue => (queue.Id, Messages.Batch(producer, 0, "a")))]);
+        Assert.Equal(ErrorCode.UnknownProducer, results[^1].Error);
+        Assert.InRange(await peer.FigureAsync("memory.usedBytes{producers}"), 60_000, 66_000);
+    }
+
+    [Fact]
+    [EffectOf("Limits:AdminBytes")]
+    public async Task GivenTheMemoryOfTheAdminPort_WhenItIsTaken_ThenTheNextWaitsAndTheLargestIsAlone()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { AdminBytes = 4 << 20 } });
+        await broker.Broker.TakeAdminMemoryAsync(3 << 20, CancellationToken.None);
+        Task large = broker.Broker.TakeAdminMemoryAsync(100 << 20, CancellationToken.None).AsTask();
+        Task small = broker.Broker.TakeAdminMemoryAsync(1 << 20, CancellationToken.None).AsTask();
+        Assert.False(large.IsCompleted || small.IsCompleted);
+        broker.Broker.GiveAdminMemory(3 << 20);
+        await large;
+        Assert.False(small.IsCompleted);
+        broker.Broker.GiveAdminMemory(100 << 20);
+        await small;
+        broker.Broker.GiveAdminMemory(1 << 20);
+    }
+
+    [Fact]
+    [EffectOf("Limits:MaxFetchBytes")]
+    public async Task GivenTheMostOfAFetchAnswer_WhenMoreIsAskedFor_ThenTheAnswerEndsThere()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { MaxFetchBytes = 64 << 10 } });
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+        for (int i = 0; i < 10; i++)
+            await peer.ProduceAsync(queue, new string('x', 20_000));
+        FetchRequest all = Messages.Open(0, Messages.From(queue, 0, 8 << 20)) with { MaxBytes = 8 << 20 };
+        Assert.Equal(3, (await peer.FetchAsync(all)).Bodies.Count());
+    }
+
+    [Fact]
+    [EffectOf("Limits:MaxProduceWait")]
+    public async Task GivenNoRoomInTheStore_WhenTheLongestWaitOfARequestPasses_ThenTimeoutIsAnswered()
+    {
+        var disk = new FaultyDisk();
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(options with
+        {
+            Store = options.Store with { Disk = disk },
+            Limits = options.Limits with { MaxProduceWait = TimeSpan.FromMilliseconds(200) },
+        });
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+        byte[] batch = Messages.Batch(ProducerSession.None, -1, new byte[1 << 20]);
+        disk.HoldWrites();
+        List<Task<ProduceResult[]>> sends =
+            [.. Enumerable.Range(0, 20).Select(_ => peer.ProduceAsync(Durability.Policy, (queue, batch)))];
+        try
+        {
+            await Eventually.TrueAsync(() => Task.FromResult(sends.Exists(send => send.IsCompleted)));
+            Assert.Equal(ErrorCode.Timeout, Assert.Single(await sends.First(send => send.IsCompleted)).Error);
+        }
+        finally
+        {
+            disk.ReleaseWrites();
+        }
+
+        await Task.WhenAll(sends);
+    }
+
+    [Fact]
     [EffectOf("Topics:QueueCount", "Topics:RetentionAge", "Topics:RetentionBytes")]
     public async Task GivenWhatTopicsAreMadeOf_WhenOneIsMade_ThenItHasThatUnlessItsMakerSays()
     {

@@ -144,6 +144,7 @@ public sealed class TopicTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Limits:MaxQueuesPerTopic")]
     public async Task GivenSettingsOutOfRange_WhenATopicIsMade_ThenTheyAreRefusedWithTheirRange()
     {
         Assert.Equal(ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { QueueCount = 0 }));
@@ -153,10 +154,14 @@ public sealed class TopicTests : IAsyncLifetime
             ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { MaxMessageBytes = (4 << 20) + 1 }));
         Assert.Equal(
             ErrorCode.InvalidArgument, await RefusalOfAsync(new TopicSettings { BacklogPolicy = (BacklogPolicy)9 }));
+        Assert.Equal(
+            ErrorCode.InvalidArgument,
+            await RefusalOfAsync(new TopicSettings { BacklogGroups = string.Join(',', Enumerable.Repeat("g", 513)) }));
         Assert.Empty((await _peer.InvokeAsync(new ListTopicsRequest(null, 10))).Topics);
     }
 
     [Fact]
+    [EffectOf("Limits:MaxTopics", "Limits:MaxQueues")]
     public async Task GivenTheLimitsOfTopicsAndQueues_WhenReached_ThenTooManyQueuesIsAnsweredUntilSomeGo()
     {
         await _peer.CreateTopicAsync("first", 30);

@@ -184,6 +184,7 @@ public sealed class LimitTests : StoreTest
         { "ReserveBytes", options => options with { ReserveBytes = -1 } },
         { "SnapshotInterval", options => options with { SnapshotInterval = TimeSpan.Zero } },
         { "SnapshotStateBytes", options => options with { SnapshotStateBytes = 1 } },
+        { "MaxProducerBytes", options => options with { MaxProducerBytes = 1 } },
         { "MaxProducers", options => options with { MaxProducers = 0 } },
         { "MaxQueues", options => options with { MaxQueues = 0 } },
         { "ReaderThreads", options => options with { ReaderThreads = 0 } },

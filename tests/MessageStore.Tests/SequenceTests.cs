@@ -234,6 +234,39 @@ public sealed class SequenceTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenTheMemoryOfProducers_WhenOneSendsToMoreQueues_ThenItBeginsAnewAndTheLongestSilentIsForgotten()
+    {
+        Time = new ManualTime(1_000);
+        await using QueueStore store = await OpenAsync(Small with { MaxProducerBytes = 64 << 10 });
+        var queues = new List<QueueId>();
+        for (int i = 0; i < 100; i++)
+            queues.Add(await OpenQueueAsync(store));
+        ProducerSession silent = await store.InitProducerAsync(ProducerSession.None, Cancel);
+        for (int i = 0; i < 50; i++)
+            await SendAsync(store, queues[i], silent, 0, "a");
+        ((ManualTime)Time).UnixMs += 10;
+        ProducerSession busy = await store.InitProducerAsync(ProducerSession.None, Cancel);
+        int sent = 0;
+        Exception? refusal = null;
+        while (refusal is null && sent < 100)
+        {
+            refusal = await Record.ExceptionAsync(() => SendAsync(store, queues[sent], busy, 0, "b"));
+            sent += refusal is null ? 1 : 0;
+        }
+
+        Assert.InRange(sent, 20, 40);
+        Assert.InRange(store.ProducerBytes, 60_000, 66_000);
+        await FailsAsync(ErrorCode.UnknownProducer, SendAsync(store, queues[99], busy, 0, "c"));
+        await SendAsync(store, queues[0], busy, 1, "in a queue that it has");
+        ((ManualTime)Time).UnixMs += 10;
+        ProducerSession again = await store.InitProducerAsync(busy, Cancel);
+        for (int i = 0; i < 60; i++)
+            await SendAsync(store, queues[i], again, 0, "d");
+        await FailsAsync(ErrorCode.UnknownProducer, SendAsync(store, queues[0], silent, 1, "e"));
+        Assert.InRange(store.ProducerBytes, 50_000, 60_000);
+    }
+
+    [Fact]
     public void GivenTheLastSequence_WhenTheNextBatchFollows_ThenSequencesStartOverAtZero()
     {
         var window = new SequenceWindow();

@@ -19,6 +19,7 @@ public sealed class OptionsTests
         { Server with { MaxQueuedSendBytes = 0 }, "MaxQueuedSendBytes" },
         { Server with { ReceiveBufferBytes = 100 }, "ReceiveBufferBytes" },
         { Server with { ReceiveMemoryBytes = 1000 }, "ReceiveMemoryBytes" },
+        { Server with { SendMemoryBytes = 1000 }, "SendMemoryBytes" },
         { Server with { SocketBufferBytes = -1 }, "SocketBufferBytes" },
         { Server with { Backlog = 0 }, "Backlog" },
     };

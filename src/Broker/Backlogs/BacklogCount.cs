@@ -26,7 +26,8 @@ internal sealed class BacklogCount
     private long _ahead;
     private long _aheadBytes;
 
-    /// <param name="named">Groups that count; empty = every shared group that has progress.</param>
+    /// <param name="named">Groups that count; empty = every shared group that has progress and members, or had some;
+    /// without one, every shared group that has progress.</param>
     /// <param name="countsBytes">Whether bytes are asked for.</param>
     public BacklogCount(IReadOnlyList<string> named, bool countsBytes)
     {
@@ -121,18 +122,29 @@ internal sealed class BacklogCount
 
     /// <summary>A group goes on at an offset.</summary>
     /// <param name="name">As progress is kept: the group, or group/instance.</param>
+    /// <param name="hasMembers">Whether the group has members, or had some.</param>
     /// <param name="id">The queue.</param>
     /// <param name="next">The first message not processed; may be before what it was.</param>
-    public void Commit(string name, QueueId id, long next)
+    public void Commit(string name, bool hasMembers, QueueId id, long next)
     {
         if (!Counts(name))
             return;
         if (!_places.TryGetValue(name, out Place? place))
             _places.Add(name, place = new Place());
+        place.HasMembers |= hasMembers;
         QueueCount queue = Find(id);
         queue.Reach(next);
         _held += queue.Take();
         place.Set(id, next, queue);
+        FindSlowest();
+    }
+
+    /// <summary>A group has its first member.</summary>
+    public void NoteMembers(string group)
+    {
+        if (!_places.TryGetValue(group, out Place? place) || place.HasMembers)
+            return;
+        place.HasMembers = true;
         FindSlowest();
     }
 
@@ -256,6 +268,9 @@ internal sealed class BacklogCount
     /// <summary>The places that count: of every group, and the starts for those that have none yet.</summary>
     private IEnumerable<Place> Counted()
     {
+        // A commit is anybody's; whoever joined reads.
+        if (_named.Count == 0 && _places.Values.Any(place => place.HasMembers))
+            return _places.Values.Where(place => place.HasMembers);
         bool isSomebodyMissing = _named.Count == 0
             ? _places.Count == 0
             : !_named.All(name => _places.Keys.Any(one => GroupTable.Split(one).Group == name));
@@ -316,6 +331,9 @@ internal sealed class BacklogCount
         private readonly Dictionary<QueueId, (long Next, long Ahead, long AheadBytes)> _next = [];
 
         public int Count => _next.Count;
+
+        /// <summary>Whether its group has members, or had some.</summary>
+        public bool HasMembers { get; set; }
 
         /// <summary>Messages, over all queues, between their starts and what it has committed.</summary>
         public long Ahead { get; private set; }

@@ -109,15 +109,17 @@ internal sealed class BacklogTable : IDisposable
             backlog.Close(ErrorCode.UnknownQueue);
     }
 
-    /// <summary>A batch may wait so long from now on.</summary>
-    public void BeginWait(WaitingBatch batch, TimeSpan wait) =>
+    /// <summary>A batch may wait so long from now on; its bytes count.</summary>
+    public void BeginWait(WaitingBatch batch, TimeSpan wait)
+    {
+        Interlocked.Add(ref _parkedBytes, batch.ParkedBytes);
         batch.DueAt = _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency);
+    }
 
     /// <summary>Puts a batch in line.</summary>
     /// <param name="batch">Not in any line; its wait has begun.</param>
     public void Park(WaitingBatch batch)
     {
-        Interlocked.Add(ref _parkedBytes, batch.ParkedBytes);
         Interlocked.Increment(ref _counters.ParkedProduces);
         BrokerConnection peer = batch.Peer;
         lock (peer.WaitingBatches)
@@ -199,13 +201,21 @@ internal sealed class BacklogTable : IDisposable
 
     /// <summary>A group's progress in a queue has its place in the log. The caller holds the group's gate.</summary>
     /// <param name="name">As progress is kept: the group, or group/instance.</param>
+    /// <param name="hasMembers">Whether the group has members, or had some.</param>
     /// <param name="queue">Where.</param>
     /// <param name="next">The first message not processed; null = the progress is gone.</param>
-    public void OnProgress(string name, QueueId queue, QueueOffset? next)
+    public void OnProgress(string name, bool hasMembers, QueueId queue, QueueOffset? next)
     {
         if (!_backlogs.IsEmpty && Store.TryGetQueue(queue, out QueueView view)
             && _backlogs.TryGetValue(view.TopicId, out TopicBacklog? backlog))
-            backlog.Commit(name, queue, next);
+            backlog.Commit(name, hasMembers, queue, next);
+    }
+
+    /// <summary>A group without members has its first one. The caller holds the group's gate.</summary>
+    public void OnFirstMember(string group)
+    {
+        foreach (TopicBacklog backlog in _backlogs.Values)
+            backlog.NoteMembers(group);
     }
 
     /// <summary>Takes over where queues begin, after retention has moved starts.</summary>
@@ -288,7 +298,7 @@ internal sealed class BacklogTable : IDisposable
         lock (group.Gate)
         {
             if (_state.FindOffset(key) is { } offset)
-                backlog.Commit(key.Group, key.Queue.Id, offset.Next);
+                backlog.Commit(key.Group, group.Recorded is not null, key.Queue.Id, offset.Next);
         }
     }
 

@@ -121,6 +121,16 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
         }
     }
 
+    /// <summary>Whether a batch would wait now.</summary>
+    public bool MustWait(QueueId queue, int messages, int bytes)
+    {
+        lock (_gate)
+        {
+            return _isMeasuring || _isLettingIn || _line.Count > 0
+                || Look(new BacklogTicket(queue, messages, bytes)) == BacklogVerdict.Waits;
+        }
+    }
+
     /// <summary>Counts a batch that is refused.</summary>
     /// <returns>What it is told.</returns>
     public ErrorCode Refuse(BacklogVerdict verdict)
@@ -185,16 +195,27 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
 
     /// <summary>A group's progress has its place in the log.</summary>
     /// <param name="name">As progress is kept: the group, or group/instance.</param>
+    /// <param name="hasMembers">Whether the group has members, or had some.</param>
     /// <param name="queue">A queue of the topic.</param>
     /// <param name="next">The first message not processed; null = the progress is gone.</param>
-    public void Commit(string name, QueueId queue, QueueOffset? next)
+    public void Commit(string name, bool hasMembers, QueueId queue, QueueOffset? next)
     {
         lock (_gate)
         {
             if (next is { } offset)
-                _count.Commit(name, queue, offset.Value);
+                _count.Commit(name, hasMembers, queue, offset.Value);
             else
                 _count.Forget(name, queue);
+            OnChanged();
+        }
+    }
+
+    /// <summary>A group has its first member.</summary>
+    public void NoteMembers(string group)
+    {
+        lock (_gate)
+        {
+            _count.NoteMembers(group);
             OnChanged();
         }
     }

@@ -10,6 +10,8 @@ namespace EQueue.Broker;
 /// <remarks>Frames come on the connection's receive loop alone; answers leave from any thread.</remarks>
 internal sealed class BrokerConnection(ServerConnection transport, int maxRequestsInFlight)
 {
+    private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
+
     private readonly Lock _gate = new();
     private TaskCompletionSource? _room;
     private int _inFlight;
@@ -32,6 +34,9 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public HashSet<WaitingBatch> WaitingBatches { get; } = [];
 
     public uint LastFetchSessionId { get; set; }
+
+    /// <summary>Memory of its fetch sessions.</summary>
+    public long SessionBytes;
 
     public bool IsClosed => Transport.Closed.IsCancellationRequested;
 
@@ -92,7 +97,8 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
             maySendHere);
 
     /// <summary>
-    /// Answers a request with an encoded value, or with LimitReached when it does not fit into a frame.
+    /// Answers a request with an encoded value, or with LimitReached when it does not fit into a frame or into the
+    /// memory for unsent answers: writing it ends there.
     /// </summary>
     public void Answer<T>(in FrameHeader request, T value)
         where T : IPayload<T>
@@ -100,7 +106,14 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
         FrameBuffer body = FrameBuffer.Rent();
         try
         {
+            body.Bound(MaxFrameBytes, Transport.SendBudget);
             value.Write(new PayloadWriter(body));
+        }
+        catch (SendMemoryException exception)
+        {
+            body.Dispose();
+            RefuseForMemory(request, exception);
+            return;
         }
         catch
         {
@@ -108,18 +121,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
             throw;
         }
 
-        int frameBytes = FrameHeader.Size + body.WrittenCount;
-        if (frameBytes <= MaxFrameBytes)
-        {
-            Answer(request, body, maySendHere: false);
-            return;
-        }
-
-        body.Dispose();
-        Refuse(
-            request,
-            ErrorCode.LimitReached,
-            $"The answer of {frameBytes} bytes is longer than a frame of {MaxFrameBytes}: ask for less.");
+        Answer(request, body, maySendHere: false);
     }
 
     /// <summary>Answers a request with an error; a oneway request gets none.</summary>
@@ -131,5 +133,24 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
         new ErrorDetail(message, retryAfter).Write(new PayloadWriter(body));
         Transport.Send(
             body, request.Opcode, request.Version, FrameFlags.Response, request.CorrelationId, (ushort)error);
+    }
+
+    private void RefuseForMemory(in FrameHeader request, SendMemoryException exception)
+    {
+        if (exception.IsTooLong)
+        {
+            Refuse(
+                request,
+                ErrorCode.LimitReached,
+                $"The answer is longer than a frame of {MaxFrameBytes} bytes: ask for less.");
+        }
+        else
+        {
+            Refuse(
+                request,
+                ErrorCode.LimitReached,
+                $"The memory for answers that were not taken is spent: {exception.Message} (Limits:MemoryBytes).",
+                RetryAfter);
+        }
     }
 }

@@ -31,13 +31,19 @@ internal sealed class FetchAnswer
 
     public bool HasErrors { get; set; }
 
+    /// <summary>Whether the memory for answers is spent: a large entry waits.</summary>
+    public bool IsTight { get; set; }
+
+    /// <summary>Whether something was left out of it for want of memory.</summary>
+    public bool LacksMemory { get; set; }
+
     /// <summary>Begins another one.</summary>
     public void Begin(FrameBuffer frame, int limit)
     {
         Frame = frame;
         Limit = limit;
         EntryBytes = QueueCount = DiskReads = ColdBytes = LongPasses = 0;
-        IsBounded = IsCut = HasErrors = false;
+        IsBounded = IsCut = HasErrors = IsTight = LacksMemory = false;
     }
 
     /// <summary>Lets go of a frame that was not sent.</summary>

@@ -20,10 +20,7 @@ internal sealed partial class FetchHandler
         if (debt < QuotaTable.ShortestWait)
             return false;
         _quotas.Throttle.Count(debt);
-        session.BeginHold();
-        _holds.Add(session, debt);
-        if (_isStopping)
-            EndHold(session);
+        PutOff(session, debt);
         return true;
     }
 

@@ -52,7 +52,8 @@ internal sealed partial class FetchHandler
     /// <returns>False when something came while it parked: serve again.</returns>
     private async ValueTask<bool> TryServeAsync(FetchSession session, bool maySendHere)
     {
-        if (TryHold(session))
+        SendBudget budget = session.Peer.Transport.SendBudget;
+        if (TryHold(session) || TryWaitForMemory(session, budget))
             return true;
         session.TakeNotes();
         session.WakeResting();
@@ -60,15 +61,22 @@ internal sealed partial class FetchHandler
         int size = Math.Clamp(
             session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
         FetchAnswer answer = session.TakeAnswer();
-        answer.Begin(FrameBuffer.Rent(size), Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
+        int limit = Grant(budget, Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
+        answer.Begin(FrameBuffer.Rent(Math.Min(size, limit + FrameMargin)), limit);
+        answer.IsTight = budget.IsSpent;
         try
         {
-            answer.Limit = _budget.Grant(answer.Limit);
             if (_quotas.OfClient(session.Peer) is { } accounts)
                 answer.Limit = ShareOf(accounts, answer.Limit);
             ValueTask gathering = GatherAsync(session, answer);
             maySendHere &= gathering.IsCompleted;
             await gathering;
+            if (answer.LacksMemory && answer.QueueCount == 0 && !_isStopping && session.Phase != FetchPhase.Ended)
+            {
+                PutOff(session, MemoryWait);
+                return true;
+            }
+
             if (session.IsDue || _isStopping || IsEnough(session, answer) || IsToBeTold(session))
             {
                 Send(session, answer, maySendHere);
@@ -104,6 +112,7 @@ internal sealed partial class FetchHandler
         int skipped = 0;
         int longest = session.Peer.MaxFrameBytes - FrameHeader.Size;
         int mostCold = (int)Math.Clamp(_store.ColdReadBudget / ColdAnswersPerSecond, LeastColdBytes, MostColdBytes);
+        SendBudget budget = session.Peer.Transport.SendBudget;
         while (turns-- > 0
             && answer.EntryBytes < answer.Limit
             && answer.Frame.WrittenCount + FrameMargin < longest
@@ -127,7 +136,8 @@ internal sealed partial class FetchHandler
             ReadResult read = Read(session, queue, maxBytes, answer.Frame);
             if (read.NeedsDisk)
             {
-                if (!HasColdRoom(answer, mostCold))
+                long taken = ColdReadBytes(budget);
+                if (!HasColdRoom(answer, mostCold) || !TryTakeCold(answer, budget, taken))
                 {
                     answer.Frame.Truncate(start);
                     session.Cold.Enqueue(queue);
@@ -137,13 +147,21 @@ internal sealed partial class FetchHandler
                 }
 
                 answer.DiskReads++;
-                read = await _store.ReadFromDiskAsync(
-                    queue.Key.Id,
-                    queue.Next,
-                    Math.Min(maxBytes, mostCold - answer.ColdBytes),
-                    queue.TagMask,
-                    answer.Frame,
-                    session.Peer.Closed);
+                try
+                {
+                    read = await _store.ReadFromDiskAsync(
+                        queue.Key.Id,
+                        queue.Next,
+                        Math.Min(maxBytes, mostCold - answer.ColdBytes),
+                        queue.TagMask,
+                        answer.Frame,
+                        session.Peer.Closed);
+                }
+                finally
+                {
+                    budget.Give(taken);
+                }
+
                 PassOver(session, queue, read);
                 answer.ColdBytes += read.Size;
             }
@@ -159,7 +177,14 @@ internal sealed partial class FetchHandler
 
     /// <summary>Whether another queue may be read from disk: not for the little that is left of an answer.</summary>
     private static bool HasColdRoom(FetchAnswer answer, int mostCold) =>
-        answer.ColdBytes < mostCold / 2 && answer.DiskReads < DiskReadsPerAnswer;
+        !answer.LacksMemory && answer.ColdBytes < mostCold / 2 && answer.DiskReads < DiskReadsPerAnswer;
+
+    /// <summary>Takes memory for a read from disk; without it the answer reads from disk no more.</summary>
+    private static bool TryTakeCold(FetchAnswer answer, SendBudget budget, long bytes)
+    {
+        answer.LacksMemory |= !budget.TryTake(bytes);
+        return !answer.LacksMemory;
+    }
 
     /// <summary>
     /// Reads from memory; a queue with nothing to give leaves the ready list and is watched from then on.
@@ -206,10 +231,12 @@ internal sealed partial class FetchHandler
             return true;
         }
 
-        if (frame.WrittenCount > longest)
+        bool isTooMuch = answer.IsTight && read.Size > SmallAnswerBytes && !_isStopping;
+        if (isTooMuch || frame.WrittenCount > longest)
         {
             frame.Truncate(start);
-            if (answer.QueueCount > 0)
+            answer.LacksMemory |= isTooMuch;
+            if (answer.QueueCount > 0 || isTooMuch)
             {
                 session.HeldBack = queue;
                 return false;
@@ -257,7 +284,6 @@ internal sealed partial class FetchHandler
         new FetchResponseHeader(session.Id, session.Request.Sequence, 0, answer.QueueCount)
             .Write(frame.Slice(0, FetchResponseHeader.Size));
         session.LastAnswerBytes = frame.WrittenCount;
-        _budget.Charge(session, frame.WrittenCount);
         Interlocked.Add(ref _counters.FetchedBytes, answer.EntryBytes);
         BrokerConnection peer = session.Peer;
         FrameHeader header = session.Header;
@@ -296,7 +322,7 @@ internal sealed partial class FetchHandler
         {
             Interlocked.Decrement(ref _counters.ParkedFetches);
             Fail(session, new EQueueException(
-                ErrorCode.LimitReached, $"{_limits.MaxParkedFetches} fetches wait (Limits.MaxParkedFetches).")
+                ErrorCode.LimitReached, $"{_limits.MaxParkedFetches} fetches wait (Limits:MaxParkedFetches).")
             {
                 RetryAfter = RetryAfter,
             });

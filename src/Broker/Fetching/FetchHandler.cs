@@ -33,13 +33,14 @@ internal sealed partial class FetchHandler : IDisposable
     private readonly ILogger _logger;
     private readonly DeadlineWheel<FetchSession> _wheel;
     private readonly DeadlineWheel<FetchSession> _holds;
-    private readonly AnswerBudget _budget;
+    private readonly MemoryPool _memory;
     private readonly ConcurrentDictionary<FetchSession, bool> _sessions = new();
     private volatile bool _isStopping;
 
     public FetchHandler(
         QueueStore store,
         TopicCatalogue catalogue,
+        MemoryPool memory,
         BrokerCounters counters,
         FailureAnswers failures,
         QuotaTable quotas,
@@ -50,6 +51,7 @@ internal sealed partial class FetchHandler : IDisposable
         _store = store;
         _opening = store.History.Opening;
         _catalogue = catalogue;
+        _memory = memory;
         _counters = counters;
         _failures = failures;
         _quotas = quotas;
@@ -58,11 +60,7 @@ internal sealed partial class FetchHandler : IDisposable
         _logger = logger;
         _wheel = new DeadlineWheel<FetchSession>(time, OnDue);
         _holds = new DeadlineWheel<FetchSession>(time, EndHold);
-        _budget = new AnswerBudget(limits.MemoryBytes, _sessions, time);
     }
-
-    /// <summary>Bytes of answers that their readers have not taken yet.</summary>
-    public long UntakenBytes => _budget.UntakenBytes;
 
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
@@ -92,14 +90,10 @@ internal sealed partial class FetchHandler : IDisposable
         FetchSession? session = request.SessionId == 0 ? Open(peer, header, request) : Find(peer, header, request);
         if (session is null)
             return ValueTask.CompletedTask;
-        int most = _catalogue.QueueCount + SpareQueues;
-        if (IsBeyond(most, session, request))
+        if (request.Queues.Count > 0 && FindLimit(session, request) is { } limit)
         {
             End(session);
-            peer.Refuse(
-                header,
-                ErrorCode.LimitReached,
-                $"A session holds at most {most} queues: this broker has {_catalogue.QueueCount}.");
+            peer.Refuse(header, limit.Code, limit.Message, limit.RetryAfter);
             return ValueTask.CompletedTask;
         }
 
@@ -159,7 +153,7 @@ internal sealed partial class FetchHandler : IDisposable
                 header,
                 ErrorCode.LimitReached,
                 $"The connection has {peer.FetchSessions.Count} fetch sessions with a request under way "
-                + "(Limits.MaxFetchSessionsPerConnection).",
+                + "(Limits:MaxFetchSessionsPerConnection).",
                 RetryAfter);
             return null;
         }
@@ -167,6 +161,14 @@ internal sealed partial class FetchHandler : IDisposable
         uint id = ++peer.LastFetchSessionId;
         if (id == 0)
             id = ++peer.LastFetchSessionId;
+        if (!TryTake(peer, FetchSession.OwnBytes)
+            && !(EndRestingSession(peer) && TryTake(peer, FetchSession.OwnBytes)))
+        {
+            EQueueException full = _memory.Full("A fetch session cannot be opened");
+            peer.Refuse(header, full.Code, full.Message, full.RetryAfter);
+            return null;
+        }
+
         var session = new FetchSession(peer, id, this);
         peer.FetchSessions[id] = session;
         _sessions[session] = true;
@@ -174,15 +176,50 @@ internal sealed partial class FetchHandler : IDisposable
         return session;
     }
 
-    /// <summary>Whether the session would hold more queues than it may.</summary>
-    private static bool IsBeyond(int most, FetchSession session, FetchRequest request)
+    /// <summary>Takes the memory of the queues that a request adds to a session.</summary>
+    /// <returns>Null when it is taken; else why not.</returns>
+    private EQueueException? FindLimit(FetchSession session, FetchRequest request)
     {
-        if (session.Queues.Count + (long)request.Queues.Count <= most)
-            return false;
         int added = 0;
         foreach (FetchQueue one in request.Queues)
             added += session.Queues.ContainsKey(one.Queue) ? 0 : 1;
-        return added > most - session.Queues.Count;
+        int most = _catalogue.QueueCount + SpareQueues;
+        if (added > most - session.Queues.Count)
+        {
+            return new EQueueException(
+                ErrorCode.LimitReached,
+                $"A session holds at most {most} queues: this broker has {_catalogue.QueueCount}.");
+        }
+
+        BrokerConnection peer = session.Peer;
+        long bytes = (long)added * FetchSession.QueueBytes;
+        while (!TryTake(peer, bytes))
+        {
+            if (!EndRestingSession(peer, except: session))
+                return _memory.Full($"{added} queues do not fit into a fetch session of the connection");
+        }
+
+        session.TakenQueues += added;
+        return null;
+    }
+
+    /// <summary>Takes memory for a session of a connection, which has a share of all.</summary>
+    private bool TryTake(BrokerConnection peer, long bytes)
+    {
+        long most = _memory.MaxBytesPerConnection;
+        if (Interlocked.Add(ref peer.SessionBytes, bytes) <= most && _memory.TryTake(bytes))
+            return true;
+        Interlocked.Add(ref peer.SessionBytes, -bytes);
+        return false;
+    }
+
+    /// <summary>Counts queues that a session has more, or fewer.</summary>
+    private void Count(FetchSession session, int queues)
+    {
+        long bytes = (long)queues * FetchSession.QueueBytes;
+        session.TakenQueues += queues;
+        Interlocked.Add(ref session.Peer.SessionBytes, bytes);
+        _memory.Count(bytes);
     }
 
     private static bool IsExpected(FetchSession session, FetchRequest request) =>
@@ -204,12 +241,13 @@ internal sealed partial class FetchHandler : IDisposable
         return null;
     }
 
-    private bool EndRestingSession(BrokerConnection peer)
+    private bool EndRestingSession(BrokerConnection peer, FetchSession? except = null)
     {
         FetchSession? longest = null;
         foreach (FetchSession session in peer.FetchSessions.Values)
         {
-            if (session.Phase == FetchPhase.Idle && (longest is null || session.LastUsed < longest.LastUsed))
+            if (session != except && session.Phase == FetchPhase.Idle
+                && (longest is null || session.LastUsed < longest.LastUsed))
                 longest = session;
         }
 
@@ -225,7 +263,6 @@ internal sealed partial class FetchHandler : IDisposable
     /// </summary>
     private void Begin(FetchSession session, in FrameHeader header, FetchRequest request)
     {
-        _budget.Release(session);
         session.LastUsed = _time.GetTimestamp();
         session.NextSequence = request.Sequence + 1;
         session.IsDue = request.MaxWaitMs == 0 || request.MinBytes == 0;
@@ -256,6 +293,11 @@ internal sealed partial class FetchHandler : IDisposable
             queue.Refusal = Judge(wanted);
             session.MakeReady(queue);
         }
+
+        // One that was removed and is wanted again was not counted as new.
+        int uncounted = session.Queues.Count - session.TakenQueues;
+        if (uncounted != 0)
+            Count(session, uncounted);
     }
 
     private ErrorCode Judge(in FetchQueue wanted)
@@ -277,7 +319,8 @@ internal sealed partial class FetchHandler : IDisposable
     private void Leave(FetchSession session, SessionQueue queue)
     {
         queue.IsGone = true;
-        session.Queues.Remove(queue.Key);
+        if (session.Queues.Remove(queue.Key))
+            Count(session, -1);
         if (queue.IsWatched)
             _store.Unwatch(queue.Key.Id, session);
     }
@@ -312,7 +355,9 @@ internal sealed partial class FetchHandler : IDisposable
                 _store.Unwatch(queue.Key.Id, session);
         }
 
-        _budget.Release(session);
+        Count(session, -session.TakenQueues);
+        Interlocked.Add(ref session.Peer.SessionBytes, -FetchSession.OwnBytes);
+        _memory.Give(FetchSession.OwnBytes);
         _sessions.TryRemove(session, out _);
         Interlocked.Decrement(ref _counters.FetchSessions);
     }

@@ -29,6 +29,12 @@ internal enum FetchPhase
 internal sealed class FetchSession(
     BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem, IDeadline
 {
+    /// <summary>What a session takes in memory without its queues.</summary>
+    public const int OwnBytes = 2_000;
+
+    /// <summary>What a queue of a session takes, with its places in lists and with those who watch it.</summary>
+    public const int QueueBytes = 260;
+
     private const int LittleBytes = 32 << 10;
 
     private readonly ConcurrentQueue<QueueId> _woken = new();
@@ -89,8 +95,8 @@ internal sealed class FetchSession(
     /// <summary>Bytes of the last answer: the reader will want about as many again.</summary>
     public int LastAnswerBytes { get; set; }
 
-    /// <summary>Bytes of the last answer that count as not taken by the reader yet.</summary>
-    public long UntakenBytes;
+    /// <summary>Queues whose memory is taken.</summary>
+    public int TakenQueues { get; set; }
 
     /// <summary>Set by the wheel: the request has waited long enough.</summary>
     public bool IsDue

@@ -13,6 +13,7 @@ internal sealed class CommitHandler(
     GroupTable groups,
     HeartbeatHandler heartbeats,
     BacklogTable backlogs,
+    ProgressRules rules,
     BrokerCounters counters,
     FailureAnswers failures)
 {
@@ -27,16 +28,17 @@ internal sealed class CommitHandler(
         TopicRules.CheckName(name, "group");
         if (instance is not null)
             TopicRules.CheckName(instance, "instance");
+        if (request.Queues is { } asked)
+            RepeatRules.Check(asked, "Queue");
         Group? group = groups.Find(name);
-        IEnumerable<FetchQueueKey> queues = request.Queues
-            ?? group?.CommittedQueues(instance).Where(queue => catalogue.TryFindByQueue(queue.Id, out _))
+        IReadOnlyList<FetchQueueKey> queues = request.Queues
+            ?? group?.CommittedQueues(instance).Where(queue => catalogue.TryFindByQueue(queue.Id, out _)).ToArray()
             ?? [];
-        return ValueTask.FromResult(new ReadOffsetsResponse(
-        [
-            .. queues.Select(queue => group?.Find(instance, queue) is { } offset
-                ? new CommittedOffset(queue, offset.Next, offset.RecordEpoch, offset.Metadata)
-                : new CommittedOffset(queue, new QueueOffset(-1), -1, null)),
-        ]));
+        return ValueTask.FromResult(new ReadOffsetsResponse(new LazyList<CommittedOffset>(
+            queues.Count,
+            i => group?.Find(instance, queues[i]) is { } offset
+                ? new CommittedOffset(queues[i], offset.Next, offset.RecordEpoch, offset.Metadata)
+                : new CommittedOffset(queues[i], new QueueOffset(-1), -1, null))));
     }
 
     /// <summary>
@@ -134,6 +136,7 @@ internal sealed class CommitHandler(
             string? instance = FindInstance(group, member);
             var results = new ErrorCode[request.Offsets.Count];
             (CommitWaiter.Change[] changes, StateEntry[] entries) = Prepare(group, member, instance, request, results);
+            CheckRoom(group, instance, changes);
             var waiter = new CommitWaiter(peer, header, group, instance, results, changes, heartbeats)
             {
                 Commit = group.LastCommit + 1,
@@ -151,10 +154,11 @@ internal sealed class CommitHandler(
             {
                 group.LastCommit++;
                 string name = GroupTable.NameOf(group.Name, instance);
+                bool hasMembers = member is not null || group.Recorded is not null;
                 foreach (CommitWaiter.Change change in changes)
                 {
                     group.Roster.BeginCommit(change.Queue);
-                    backlogs.OnProgress(name, change.Queue.Id, change.Offset.Next);
+                    backlogs.OnProgress(name, hasMembers, change.Queue.Id, change.Offset.Next);
                 }
             }
             else if (status == AppendStatus.Nothing)
@@ -163,6 +167,23 @@ internal sealed class CommitHandler(
             }
 
             return status == AppendStatus.NoRoom ? AppendStatus.NoRoom : AppendStatus.Accepted;
+        }
+    }
+
+    private void CheckRoom(Group group, string? instance, CommitWaiter.Change[] changes)
+    {
+        string name = GroupTable.NameOf(group.Name, instance);
+        long growth = 0;
+        foreach (CommitWaiter.Change change in changes)
+            growth += rules.GrowthOf(new GroupOffsetKey(name, change.Queue), change.Offset);
+        try
+        {
+            rules.CheckRoom(group.Name, growth);
+        }
+        catch
+        {
+            groups.DropIfEmpty(group);
+            throw;
         }
     }
 

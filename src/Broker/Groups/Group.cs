@@ -30,6 +30,9 @@ internal sealed class Group(string name, GroupRoster roster) : IDeadline
     /// <summary>Members that the broker's count includes.</summary>
     public int CountedMembers { get; set; }
 
+    /// <summary>Bytes of members that the memory of all includes.</summary>
+    public long CountedBytes { get; set; }
+
     /// <summary>Moves that the broker's figure includes.</summary>
     public long CountedMoves { get; set; }
 
@@ -43,6 +46,9 @@ internal sealed class Group(string name, GroupRoster roster) : IDeadline
     public DeadlinePlace Place { get; } = new();
 
     public bool HasProgress => !_offsets.IsEmpty;
+
+    /// <summary>Queues with progress, each instance's for itself.</summary>
+    public int ProgressCount => _offsets.Count;
 
     /// <summary>Whether nothing speaks for keeping the group; asked under the gate.</summary>
     public bool IsEmpty =>

@@ -18,6 +18,23 @@ internal sealed partial class GroupAdminHandler
         if (request.Numbers is not null && request.Topic is null)
             throw TopicRules.Invalid("Numbers name queues of a topic, and none is named.");
         new OffsetReset(request.To, request.Value).Check();
+        long bytes = (long)RowBytes * Math.Min(MaxResetQueues, request.Topic is { } topic
+            ? request.Numbers?.Count ?? catalogue.Find(topic).Queues.Length
+            : Find(request.Group).ProgressCount);
+        await memory.TakeAsync(bytes, cancellationToken);
+        try
+        {
+            return await ResetNowAsync(peer, request, cancellationToken);
+        }
+        finally
+        {
+            memory.Give(bytes);
+        }
+    }
+
+    private async ValueTask<ResetOffsetsResponse> ResetNowAsync(
+        BrokerConnection peer, ResetOffsetsRequest request, CancellationToken cancellationToken)
+    {
         ResetGoal[] goals = await FindGoalsAsync(request, cancellationToken);
         bool mustExist = request.Topic is null || request.To == ResetTarget.ShiftBy;
         if (request.IsPreview || goals.Length == 0)
@@ -143,15 +160,28 @@ internal sealed partial class GroupAdminHandler
             CommitHandler.CheckInstance(group, instance);
         long nowMs = store.NowMs;
         GroupGeneration generation = generations.Next();
+        string name = GroupTable.NameOf(request.Group, request.InstanceId);
         var changes = new List<ProgressChange>(queues.Length);
+        long growth = 0;
         for (int i = 0; i < queues.Length; i++)
         {
             if (queues[i].Error == ErrorCode.None)
             {
-                changes.Add(new ProgressChange(
-                    new ProgressKey(request.InstanceId, new FetchQueueKey(0, goals[i].Queue)),
-                    new GroupOffset(queues[i].To, -1, nowMs, generation, null)));
+                var queue = new FetchQueueKey(0, goals[i].Queue);
+                var offset = new GroupOffset(queues[i].To, -1, nowMs, generation, null);
+                changes.Add(new ProgressChange(new ProgressKey(request.InstanceId, queue), offset));
+                growth += rules.GrowthOf(new GroupOffsetKey(name, queue), offset);
             }
+        }
+
+        try
+        {
+            rules.CheckRoom(request.Group, growth);
+        }
+        catch
+        {
+            groups.DropIfEmpty(group);
+            throw;
         }
 
         if (changes.Count > 0)

@@ -14,9 +14,19 @@ internal sealed partial class GroupAdminHandler(
     HeartbeatHandler heartbeats,
     ProgressWriter progress,
     GroupRemover remover,
+    ProgressRules rules,
+    MemoryPool memory,
     ILogger logger)
 {
     private const int MaxListed = 1_000;
+
+    /// <summary>What a queue of a group takes in memory while it is described or reset.</summary>
+    private const int RowBytes = 300;
+
+    /// <summary>The fewest bytes of a queue, and of a subscription, in a description.</summary>
+    private const int LeastQueueBytes = 72;
+
+    private const int LeastSubscriptionBytes = 6;
 
     public ValueTask<ListGroupsResponse> ListAsync(
         BrokerConnection peer, ListGroupsRequest request, CancellationToken cancellationToken)
@@ -41,9 +51,24 @@ internal sealed partial class GroupAdminHandler(
         Group group = Find(request.Group);
         if (request.Topic is { } topic)
             catalogue.Find(topic);
+        long bytes = RowBytes * CountRows(group, request, peer.MaxFrameBytes);
+        await memory.TakeAsync(bytes, cancellationToken);
+        try
+        {
+            return await DescribeAsync(request, group, cancellationToken);
+        }
+        finally
+        {
+            memory.Give(bytes);
+        }
+    }
+
+    private async ValueTask<GroupDescription> DescribeAsync(
+        DescribeGroupRequest request, Group group, CancellationToken cancellationToken)
+    {
         (GroupDescription description, QueueRow[] rows) = Describe(group);
         long nowMs = store.NowMs;
-        var queues = new List<GroupQueueDescription>(rows.Length);
+        var queues = new List<GroupQueueDescription>();
         foreach (QueueRow row in rows)
         {
             if (!catalogue.TryFindByQueue(row.Progress.Queue.Id, out Topic? found)
@@ -145,6 +170,27 @@ internal sealed partial class GroupAdminHandler(
                 [.. members.Zip(CountOwned(roster, members), Describe)],
                 []);
             return (description, RowsOf(group, members));
+        }
+    }
+
+    /// <summary>Queues that a description looks at.</summary>
+    /// <exception cref="EQueueException">LimitReached: it could not fit into a frame.</exception>
+    private static long CountRows(Group group, DescribeGroupRequest request, int maxFrameBytes)
+    {
+        lock (group.Gate)
+        {
+            long rows = group.Roster.Queues.Count + (long)group.ProgressCount;
+            long subscriptions = group.Roster.Members.Sum(member => (long)member.Subscriptions.Count);
+
+            // A queue that is read may be one of those with progress; of one topic there are fewer.
+            long queues = request.Topic is null ? Math.Max(group.Roster.Queues.Count, group.ProgressCount) : 0;
+            long least = (LeastQueueBytes * queues) + (LeastSubscriptionBytes * subscriptions);
+            if (least <= maxFrameBytes)
+                return rows;
+            throw new EQueueException(
+                ErrorCode.LimitReached,
+                $"A description of group '{group.Name}' is longer than {least} bytes; a frame has {maxFrameBytes}: ask "
+                + "for one topic.");
         }
     }
 

@@ -34,6 +34,9 @@ internal sealed class GroupMember
 
     public TimeSpan ReleaseTimeout { get; set; }
 
+    /// <summary>What it takes in memory beside what it shares with its group.</summary>
+    public long Bytes { get; set; }
+
     /// <summary>Tags by topic, sorted and distinct.</summary>
     public IReadOnlyDictionary<string, string[]> Subscriptions { get; set; } = new Dictionary<string, string[]>();
 

@@ -198,8 +198,7 @@ internal sealed partial class GroupRoster
             }
         }
 
-        foreach (string topic in member.Subscriptions.Keys)
-            Unread(topic);
+        Unread(member);
         Ended.Add((member, cause));
         MarkStale();
     }
@@ -230,6 +229,7 @@ internal sealed partial class GroupRoster
         if (Kind == GroupKind.Shared)
             CheckTags(wanted, member);
         IReadOnlyDictionary<string, string[]> before = member.Subscriptions;
+        _bytes -= member.Bytes;
         Subscribe(member, wanted);
         foreach (string topic in before.Keys)
             Unread(topic);
@@ -239,18 +239,47 @@ internal sealed partial class GroupRoster
 
     private void Subscribe(GroupMember member, Dictionary<string, string[]> wanted)
     {
-        member.Subscriptions = wanted;
+        // Members of a group mostly read the same: they share names and tags.
+        var shared = new Dictionary<string, string[]>(wanted.Count);
+        member.Bytes = RosterSize.Member + RosterSize.OfText(member.InstanceId) + RosterSize.OfText(member.Client);
         foreach ((string topic, string[] tags) in wanted)
         {
             if (!_topics.TryGetValue(topic, out RosterTopic? read))
             {
                 _topics.Add(topic, read = new RosterTopic(topic));
+                _bytes += RosterSize.Topic + RosterSize.OfText(topic);
                 ChangedTopics.Add(topic);
             }
 
-            read.Tags = tags;
+            string[] own = read.Tags;
+            if (!own.AsSpan().SequenceEqual(tags))
+            {
+                own = tags;
+                if (Kind == GroupKind.Broadcast && read.ReaderCount > 0)
+                {
+                    member.Bytes += RosterSize.Of(tags);
+                }
+                else
+                {
+                    _bytes += RosterSize.Of(tags) - RosterSize.Of(read.Tags);
+                    read.Tags = tags;
+                }
+            }
+
             read.ReaderCount++;
+            shared.Add(read.Name, own);
+            member.Bytes += RosterSize.Subscription;
         }
+
+        member.Subscriptions = shared;
+        _bytes += member.Bytes;
+    }
+
+    private void Unread(GroupMember member)
+    {
+        _bytes -= member.Bytes;
+        foreach (string topic in member.Subscriptions.Keys)
+            Unread(topic);
     }
 
     private void Unread(string topic)
@@ -260,6 +289,8 @@ internal sealed partial class GroupRoster
             return;
         foreach (RosterQueue queue in read.Queues)
             Drop(queue);
+        _bytes -= RosterSize.Topic + RosterSize.OfText(topic) + RosterSize.Of(read.Tags)
+            + ((long)RosterSize.Queue * read.Queues.Length);
         _topics.Remove(topic);
         ChangedTopics.Add(topic);
     }

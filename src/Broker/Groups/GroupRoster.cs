@@ -19,10 +19,14 @@ internal sealed partial class GroupRoster(
     private readonly Dictionary<FetchQueueKey, RosterQueue> _queues = [];
     private readonly Dictionary<FetchQueueKey, int> _pendingCommits = [];
     private TimeSpan? _settlesUntil;
+    private long _bytes;
     private bool _isStale;
     private bool _isChanged;
 
     public GroupKind Kind { get; private set; }
+
+    /// <summary>What the members and the queues that they read take in memory.</summary>
+    public long Bytes => _bytes + (_members.Count > 0 ? RosterSize.Group : 0);
 
     public IReadOnlyCollection<GroupMember> Members => _members.Values;
 
@@ -81,6 +85,7 @@ internal sealed partial class GroupRoster(
                 && read.Queues.All(queue => queue.IsReadable == IsReadable(queue))))
             return;
         var left = read.Queues.ToDictionary(queue => queue.Key);
+        _bytes += (long)RosterSize.Queue * (queues.Count - left.Count);
         read.Queues =
         [
             .. queues.Select((id, number) => left.Remove(new FetchQueueKey(0, id), out RosterQueue? kept)

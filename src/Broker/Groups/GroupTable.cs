@@ -5,7 +5,12 @@ namespace EQueue.Broker;
 
 /// <summary>The consumer groups that have members or progress, and which of them read a topic.</summary>
 internal sealed class GroupTable(
-    BrokerState state, LimitOptions limits, GroupOptions options, GroupGenerations generations, Guid brokerId)
+    BrokerState state,
+    LimitOptions limits,
+    GroupOptions options,
+    GroupGenerations generations,
+    MemoryLedger ledger,
+    Guid brokerId)
 {
     private readonly ConcurrentDictionary<string, Group> _groups = new();
     private readonly Lock _readersGate = new();
@@ -65,18 +70,20 @@ internal sealed class GroupTable(
         if (_groups.Count >= limits.MaxGroups)
         {
             throw new EQueueException(
-                ErrorCode.LimitReached, $"The broker has {_groups.Count} groups, its limit (Limits.MaxGroups).");
+                ErrorCode.LimitReached, $"The broker has {_groups.Count} groups, its limit (Limits:MaxGroups).");
         }
 
         return _groups.GetOrAdd(name, NewGroup);
     }
 
-    /// <summary>Counts the members that came or went. The caller holds the group's gate.</summary>
+    /// <summary>Counts the members that came or went, and their memory. The caller holds the group's gate.</summary>
     public void CountMembers(Group group)
     {
         int members = group.Roster.Members.Count;
         Interlocked.Add(ref _memberCount, members - group.CountedMembers);
         group.CountedMembers = members;
+        ledger.Members.Count(group.Roster.Bytes - group.CountedBytes);
+        group.CountedBytes = group.Roster.Bytes;
     }
 
     /// <summary>Drops a group without members and without progress. The caller holds its gate.</summary>

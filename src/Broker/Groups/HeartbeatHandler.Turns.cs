@@ -187,7 +187,13 @@ internal sealed partial class HeartbeatHandler
             AppendStatus status = _store.AppendState(
                 [record?.ToEntry() ?? GroupRecord.Removed(group.Name)], new RecordWaiter());
             if (status == AppendStatus.Accepted)
+            {
+                bool isFirst = group.Recorded is null && record is not null;
                 group.Recorded = record;
+                if (isFirst)
+                    _backlogs.OnFirstMember(group.Name);
+            }
+
             return status != AppendStatus.NoRoom;
         }
         catch (Exception exception) when (exception is EQueueException or DiskException)

@@ -16,6 +16,8 @@ internal sealed partial class HeartbeatHandler : IDisposable
     private readonly TopicCatalogue _catalogue;
     private readonly GroupTable _groups;
     private readonly GroupGenerations _generations;
+    private readonly BacklogTable _backlogs;
+    private readonly MemoryPool _memory;
     private readonly BrokerOptions _options;
     private readonly BrokerCounters _counters;
     private readonly FailureAnswers _failures;
@@ -29,6 +31,8 @@ internal sealed partial class HeartbeatHandler : IDisposable
         TopicCatalogue catalogue,
         GroupTable groups,
         GroupGenerations generations,
+        BacklogTable backlogs,
+        MemoryPool memory,
         BrokerOptions options,
         BrokerCounters counters,
         FailureAnswers failures,
@@ -39,6 +43,8 @@ internal sealed partial class HeartbeatHandler : IDisposable
         _catalogue = catalogue;
         _groups = groups;
         _generations = generations;
+        _backlogs = backlogs;
+        _memory = memory;
         _options = options;
         _counters = counters;
         _failures = failures;
@@ -132,6 +138,15 @@ internal sealed partial class HeartbeatHandler : IDisposable
             TryTurn(group, (_, _) => SetTopic(group, topic));
     }
 
+    /// <summary>Whether the groups that read a topic have memory for more queues of it.</summary>
+    /// <exception cref="EQueueException">LimitReached.</exception>
+    public void CheckQueues(string topic, int added)
+    {
+        long bytes = added <= 0 ? 0 : (long)added * RosterSize.Queue * _groups.ReadersOf(topic).Length;
+        if (!_memory.HasRoom(bytes))
+            throw _memory.Full($"{added} more queues of topic '{topic}' do not fit into the groups that read it");
+    }
+
     /// <summary>The progress in queues that are gone is gone too.</summary>
     public void Forget(IReadOnlyCollection<QueueId> queues)
     {
@@ -191,6 +206,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
         TimeSpan now,
         List<HeartbeatReply> replies)
     {
+        CheckMemory(group, request, isJoin);
         (GroupMember member, bool isWhole) = isJoin
             ? (Join(peer, request, group, now), true)
             : group.Roster.Beat(request, peer, peer.Peer, now);
@@ -236,6 +252,41 @@ internal sealed partial class HeartbeatHandler : IDisposable
         return member;
     }
 
+    /// <summary>Whether there is memory for what a call wants more than there was.</summary>
+    private void CheckMemory(Group group, GroupHeartbeatRequest request, bool isJoin)
+    {
+        if (request.Subscriptions is not { } wanted)
+            return;
+        long own = RosterSize.Of(wanted);
+        if (own > _options.Limits.MaxSubscriptionBytes)
+        {
+            throw new EQueueException(
+                ErrorCode.LimitReached,
+                $"The subscriptions of {request.Member} take {own} bytes of memory; a member may have "
+                + $"{_options.Limits.MaxSubscriptionBytes} (Limits:MaxSubscriptionBytes).")
+            {
+                RetryAfter = MemoryPool.RetryAfter,
+            };
+        }
+
+        GroupRoster roster = group.Roster;
+        GroupMember? before = isJoin ? roster.FindPredecessor(request) : roster.Find(request.Member);
+        long bytes = RosterSize.Member + RosterSize.Names + own - (before?.Bytes ?? 0);
+        if (roster.Members.Count == 0)
+            bytes += RosterSize.Group;
+        foreach (TopicSubscription one in wanted)
+        {
+            if (roster.Reads(one.Topic))
+                continue;
+            bytes += RosterSize.Topic;
+            if (_catalogue.TryFind(one.Topic, out Topic? topic))
+                bytes += (long)topic.Queues.Length * RosterSize.Queue;
+        }
+
+        if (!_memory.HasRoom(bytes))
+            throw _memory.Full($"Member {request.Member} of group '{group.Name}' cannot be taken");
+    }
+
     private void CheckRoom(Group group)
     {
         LimitOptions limits = _options.Limits;
@@ -244,14 +295,14 @@ internal sealed partial class HeartbeatHandler : IDisposable
             throw new EQueueException(
                 ErrorCode.LimitReached,
                 $"Group '{group.Name}' has {group.Roster.Members.Count} members, the limit "
-                + "(Limits.MaxMembersPerGroup).");
+                + "(Limits:MaxMembersPerGroup).");
         }
 
         if (_groups.MemberCount >= limits.MaxMembers)
         {
             throw new EQueueException(
                 ErrorCode.LimitReached,
-                $"The groups of this broker have {_groups.MemberCount} members, the limit (Limits.MaxMembers).");
+                $"The groups of this broker have {_groups.MemberCount} members, the limit (Limits:MaxMembers).");
         }
     }
 }

@@ -82,7 +82,7 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
                 {
                     group.Roster.BeginCommit(key.Queue);
                     string name = GroupTable.NameOf(group.Name, key.Instance);
-                    backlogs.OnProgress(name, key.Queue.Id, change.Offset?.Next);
+                    backlogs.OnProgress(name, group.Recorded is not null, key.Queue.Id, change.Offset?.Next);
                 }
                 else
                 {

@@ -53,6 +53,15 @@ internal sealed class ProduceHandler(
                 $"The batches do not fill the {payload.Length} bytes exactly.");
         }
 
+        return backlogs.IsFull && MustWait(batches.Span, head.BatchCount)
+            ? WaitForParkedAsync(peer, header, head, payload)
+            : Handle(peer, header, head, payload);
+    }
+
+    private ValueTask Handle(
+        BrokerConnection peer, FrameHeader header, in ProduceRequestHeader head, ReadOnlyMemory<byte> payload)
+    {
+        ReadOnlyMemory<byte> batches = payload[ProduceRequestHeader.Size..];
         ValueTask room = peer.BeginRequestAsync();
         ProduceWaiter waiter = _pool.Rent();
         Durability level = head.Durability == Durability.Policy ? _policyLevel : head.Durability;
@@ -182,6 +191,32 @@ internal sealed class ProduceHandler(
         WaitingBatch one = waiter.AddWaiting(backlogs, backlog, header, batch, messages, ticket);
         backlogs.BeginWait(one, wait);
         (waiting ??= []).Add(one);
+    }
+
+    /// <summary>Whether a batch would wait for room in its backlog: then it needs memory for that.</summary>
+    private bool MustWait(ReadOnlySpan<byte> rest, int batchCount)
+    {
+        for (int i = 0; i < batchCount; i++)
+        {
+            ProduceBatchHeader.TryRead(rest, out ProduceBatchHeader header);
+            ReadOnlySpan<byte> batch = rest.Slice(ProduceBatchHeader.Size, header.BatchSize);
+            rest = rest[(ProduceBatchHeader.Size + header.BatchSize)..];
+            if (header.Log == 0
+                && catalogue.TryFindByQueue(header.Queue, out Topic? topic)
+                && topic.Backlog is { } backlog
+                && RecordBatch.Check(batch, out RecordBatchHeader records) == ErrorCode.None
+                && backlog.MustWait(header.Queue, records.RecordsCount, EntryOverheadBytes + batch.Length))
+                return true;
+        }
+
+        return false;
+    }
+
+    private async ValueTask WaitForParkedAsync(
+        BrokerConnection peer, FrameHeader header, ProduceRequestHeader head, ReadOnlyMemory<byte> payload)
+    {
+        await backlogs.WaitForRoomAsync(peer.Closed);
+        await Handle(peer, header, head, payload);
     }
 
     private ValueTask WaitInLineAsync(BrokerConnection peer, List<WaitingBatch> waiting, ValueTask room)

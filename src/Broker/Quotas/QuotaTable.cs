@@ -64,7 +64,7 @@ internal sealed class QuotaTable(
             if (!isKnown && _quotas.Count >= limits.MaxQuotas)
             {
                 throw new EQueueException(
-                    ErrorCode.LimitReached, $"The broker has {_quotas.Count} quotas, its limit (Limits.MaxQuotas).");
+                    ErrorCode.LimitReached, $"The broker has {_quotas.Count} quotas, its limit (Limits:MaxQuotas).");
             }
 
             await store.AppendStateAsync([QuotaRecord.ToEntry(quota)], CancellationToken.None);

@@ -25,6 +25,9 @@ internal sealed class BrokerState : IStateMachine
 
     public IEnumerable<Quota> Quotas => _quotas.Values;
 
+    /// <summary>What the progress takes in memory.</summary>
+    public ProgressUse ProgressUse { get; } = new();
+
     /// <summary>The progress as the log has it, visible or not.</summary>
     public GroupOffset? FindOffset(in GroupOffsetKey key) => _offsets.GetValueOrDefault(key);
 
@@ -41,10 +44,10 @@ internal sealed class BrokerState : IStateMachine
                 _topics[topic.Name] = topic;
                 break;
             case GroupOffset.Kind when record.IsDeleted:
-                _offsets.TryRemove(GroupOffset.ReadKey(record), out _);
+                Set(GroupOffset.ReadKey(record), null);
                 break;
             case GroupOffset.Kind:
-                _offsets[GroupOffset.ReadKey(record)] = GroupOffset.Read(record);
+                Set(GroupOffset.ReadKey(record), GroupOffset.Read(record));
                 break;
             case GroupRecord.Kind when record.IsDeleted:
                 _groups.TryRemove(GroupRecord.ReadKey(record), out _);
@@ -88,10 +91,24 @@ internal sealed class BrokerState : IStateMachine
         int forgotten = 0;
         foreach (GroupOffsetKey key in _offsets.Keys)
         {
-            if (isGone(key.Queue) && _offsets.TryRemove(key, out _))
-                forgotten++;
+            if (!isGone(key.Queue))
+                continue;
+            Set(key, null);
+            forgotten++;
         }
 
         return forgotten;
+    }
+
+    private void Set(in GroupOffsetKey key, GroupOffset? offset)
+    {
+        _offsets.TryGetValue(key, out GroupOffset? before);
+        if (offset is null)
+            _offsets.TryRemove(key, out _);
+        else if (before is null)
+            _offsets[ProgressUse.Share(key)] = offset;
+        else
+            _offsets[key] = offset;
+        ProgressUse.Change(key, before, offset);
     }
 }

@@ -127,19 +127,14 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
     private void AddMemory()
     {
         _meter.CreateObservableUpDownCounter(
-            "equeue.broker.memory.usage",
-            () => MeasurePools(
-                _parts.Server.ReceiveBytes, _parts.Fetch.UntakenBytes, _parts.Backlogs.ParkedBytes,
-                Store.TailMemoryBytes),
-            "By",
-            "Memory by pool: requests being received, answers not taken, batches that wait, the newest messages.");
+            "equeue.broker.memory.usage", () => MeasurePools(pool => pool.UsedBytes), "By",
+            "Memory that is kept for peers, by pool; docs/operating.md says what each holds.");
         _meter.CreateObservableUpDownCounter(
-            "equeue.broker.memory.limit",
-            () => MeasurePools(
-                _parts.Options.Limits.ReceiveBytes, _parts.Options.Limits.MemoryBytes,
-                _parts.Options.Limits.ParkedBytes, Store.TailMemoryBytes),
-            "By",
+            "equeue.broker.memory.limit", () => MeasurePools(pool => pool.MaxBytes), "By",
             "What each pool may take.");
+        _meter.CreateObservableCounter(
+            "equeue.broker.memory.refusals", () => MeasurePools(pool => pool.Refusals), "{request}",
+            "Requests that found no room in a pool: refused, or made to wait.");
     }
 
     private Measurement<long>[] MeasureParked() =>
@@ -149,13 +144,8 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
         Of(Counters.ParkedHeartbeats, "messaging.operation.name", "heartbeat"),
     ];
 
-    private static Measurement<long>[] MeasurePools(long receive, long send, long parked, long tail) =>
-    [
-        Of(receive, "equeue.memory.pool", "receive"),
-        Of(send, "equeue.memory.pool", "send"),
-        Of(parked, "equeue.memory.pool", "parked"),
-        Of(tail, "equeue.memory.pool", "tail"),
-    ];
+    private Measurement<long>[] MeasurePools(Func<MemoryPool, long> read) =>
+        [.. _parts.Ledger.Pools.Select(pool => Of(read(pool), "equeue.memory.pool", pool.Name))];
 
     private void Count(string name, string unit, string description, Func<long> read) =>
         _meter.CreateObservableCounter(name, read, unit, description);

@@ -1,5 +1,4 @@
 using EQueue.MessageStore;
-using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
@@ -10,9 +9,8 @@ internal sealed record BrokerParts(
     TopicCatalogue Catalogue,
     GroupTable Groups,
     BacklogTable Backlogs,
-    FetchHandler Fetch,
+    MemoryLedger Ledger,
     BrokerCounters Counters,
-    RemotingServer Server,
     BrokerOptions Options,
     TimeProvider Time,
     ILogger Logger);

@@ -197,7 +197,7 @@ internal sealed partial class TopicCatalogue(
         if (_topics.Count >= options.Limits.MaxTopics)
         {
             throw new EQueueException(
-                ErrorCode.TooManyQueues, $"The broker has {_topics.Count} topics, its limit (Limits.MaxTopics).");
+                ErrorCode.TooManyQueues, $"The broker has {_topics.Count} topics, its limit (Limits:MaxTopics).");
         }
 
         TopicSettings whole = settings.Or(Defaults.ToSettings(options.Limits));
@@ -215,7 +215,7 @@ internal sealed partial class TopicCatalogue(
             throw new EQueueException(
                 ErrorCode.TooManyQueues,
                 $"The broker has {QueueCount} queues; {added} more are beyond its limit of "
-                + $"{options.Limits.MaxQueues} (Limits.MaxQueues).");
+                + $"{options.Limits.MaxQueues} (Limits:MaxQueues).");
         }
 
         if (added == 0)

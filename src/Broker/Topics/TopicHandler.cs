@@ -16,6 +16,7 @@ internal sealed class TopicHandler(
     public async ValueTask<TopicDescription> CreateAsync(
         BrokerConnection peer, CreateTopicRequest request, CancellationToken cancellationToken)
     {
+        heartbeats.CheckQueues(request.Topic, request.Settings.QueueCount ?? catalogue.Defaults.QueueCount);
         Topic topic = await catalogue.CreateAsync(request.Topic, request.Settings, cancellationToken);
         heartbeats.OnTopicChanged(topic.Name);
         return Describe(topic);
@@ -24,6 +25,8 @@ internal sealed class TopicHandler(
     public async ValueTask<TopicDescription> AlterAsync(
         BrokerConnection peer, AlterTopicRequest request, CancellationToken cancellationToken)
     {
+        if (request.Settings.QueueCount is { } count && catalogue.TryFind(request.Topic, out Topic? before))
+            heartbeats.CheckQueues(request.Topic, count - before.Queues.Length);
         Topic topic = await catalogue.AlterAsync(request.Topic, request.Settings, cancellationToken);
         heartbeats.OnTopicChanged(topic.Name);
         return Describe(topic);
@@ -77,6 +80,7 @@ internal sealed class TopicHandler(
         if (request.Topics.Count > MaxRouted)
             throw TopicRules.Invalid(
                 $"At most {MaxRouted} topics are routed at once; asked for {request.Topics.Count}.");
+        RepeatRules.Check(request.Topics, "Topic");
         var routes = new TopicRoute[request.Topics.Count];
         for (int i = 0; i < routes.Length; i++)
             routes[i] = await RouteAsync(request.Topics[i], request.AutoCreate, cancellationToken);
@@ -93,6 +97,7 @@ internal sealed class TopicHandler(
                 return new TopicRoute(ErrorCode.UnknownTopic, name, default, 0, []);
             try
             {
+                heartbeats.CheckQueues(name, catalogue.Defaults.QueueCount);
                 topic = await catalogue.FindOrCreateAsync(name, cancellationToken);
                 heartbeats.OnTopicChanged(name);
             }
@@ -104,9 +109,11 @@ internal sealed class TopicHandler(
 
         int epoch = store.Epoch;
         QueueId[] queues = topic.Queues;
-        var routes = new QueueRoute[queues.Length];
-        for (int number = 0; number < queues.Length; number++)
-            routes[number] = new QueueRoute(number, 0, topic.StateOf(number), queues[number], epoch, 0);
+
+        // Each is made when it is written: a thousand topics may have very many.
+        var routes = new LazyList<QueueRoute>(
+            queues.Length,
+            number => new QueueRoute(number, 0, topic.StateOf(number), queues[number], epoch, 0));
         return new TopicRoute(ErrorCode.None, name, topic.Id, (uint)topic.MaxMessageBytes, routes);
     }
 

@@ -5,6 +5,8 @@ namespace EQueue.Broker;
 /// <summary>Which names and settings a topic may have.</summary>
 internal static class TopicRules
 {
+    private const int MaxBacklogGroupsLength = 1_024;
+
     /// <exception cref="EQueueException">InvalidName.</exception>
     public static void CheckName(string name, string what)
     {
@@ -49,6 +51,13 @@ internal static class TopicRules
             throw Invalid($"There is no backlog policy {(int)policy}.");
         if (settings.BacklogGroups is { } groups)
         {
+            if (groups.Length > MaxBacklogGroupsLength)
+            {
+                throw Invalid(
+                    $"The backlog groups of a topic take at most {MaxBacklogGroupsLength} characters; "
+                    + $"asked for {groups.Length}.");
+            }
+
             foreach (string group in groups.Split(',', StringSplitOptions.RemoveEmptyEntries))
                 CheckName(group, "backlog group");
         }

@@ -9,8 +9,14 @@ namespace EQueue.Cli.Watching;
 /// <param name="Requests">Requests since their start.</param>
 /// <param name="Ends">Of each topic, what was ever stored in it: the sum of its queues' ends.</param>
 /// <param name="TopicCount">Topics there are; more than <paramref name="Ends"/> has when they are very many.</param>
+/// <param name="Memory">Pools of memory: of each the fullest that a broker has.</param>
 internal sealed record Load(
-    long Time, long Connections, long Requests, IReadOnlyDictionary<string, long> Ends, int TopicCount)
+    long Time,
+    long Connections,
+    long Requests,
+    IReadOnlyDictionary<string, long> Ends,
+    int TopicCount,
+    IReadOnlyList<MemoryLevel> Memory)
 {
     /// <summary>Topics that are looked into; the rest is counted alone.</summary>
     public const int MostTopics = 5_000;
@@ -27,11 +33,13 @@ internal sealed record Load(
     {
         long connections = 0;
         long requests = 0;
+        var levels = new List<MemoryLevel>();
         foreach (EQueueAdmin one in each)
         {
             StatsResponse stats = await one.StatsAsync(cancellationToken);
             connections += stats.Find("broker.connections") ?? 0;
             requests += stats.Find("broker.requests") ?? 0;
+            levels.AddRange(MemoryLevel.Read(stats));
         }
 
         var names = new List<string>();
@@ -53,7 +61,7 @@ internal sealed record Load(
             }
         }
 
-        return new Load(at, connections, requests, ends, count);
+        return new Load(at, connections, requests, ends, count, MemoryLevel.Fullest(levels));
     }
 
     /// <returns>Null when the topic has gone meanwhile.</returns>

@@ -11,14 +11,19 @@ namespace EQueue.Cli.Watching;
 /// <param name="TopicCount">Topics there are.</param>
 /// <param name="Topics">Those with the highest rates.</param>
 /// <param name="Groups">Those furthest behind.</param>
+/// <param name="Memory">Pools of memory, the fullest first.</param>
 internal sealed record TopReport(
     long Connections,
     double RequestsPerSecond,
     double MessagesPerSecond,
     int TopicCount,
     IReadOnlyList<(string Topic, double PerSecond, long Messages)> Topics,
-    IReadOnlyList<GroupLagLine> Groups)
+    IReadOnlyList<GroupLagLine> Groups,
+    IReadOnlyList<MemoryLevel> Memory)
 {
+    /// <summary>Pools in the line of text.</summary>
+    private const int ShownPools = 3;
+
     /// <param name="before">The earlier look.</param>
     /// <param name="now">The later one.</param>
     /// <param name="groups">All groups, the furthest behind first.</param>
@@ -45,7 +50,8 @@ internal sealed record TopReport(
                 .. rates.OrderByDescending(topic => topic.PerSecond)
                     .ThenBy(topic => topic.Topic, StringComparer.Ordinal).Take(rows),
             ],
-            [.. groups.Take(rows)]);
+            [.. groups.Take(rows)],
+            now.Memory);
     }
 
     public void Write(CliStreams streams, DateTimeOffset time, bool isJson)
@@ -59,7 +65,9 @@ internal sealed record TopReport(
         streams.Output.Write(Encoding.UTF8.GetBytes(
             $"{JsonText.Time(time)} connections {Connections} requests/s {Text(RequestsPerSecond)} "
             + $"messages/s {Text(MessagesPerSecond)} topics {TopicCount}"
-            + $"{(TopicCount > Load.MostTopics ? $" (the first {Load.MostTopics} by name are looked into)" : "")}\n"));
+            + $"{(TopicCount > Load.MostTopics ? $" (the first {Load.MostTopics} by name are looked into)" : "")}"
+            + $"{string.Concat(Memory.Take(ShownPools).Select(static (pool, i) =>
+                $"{(i == 0 ? " memory" : ",")} {pool.Pool} {pool.Percent} %"))}\n"));
         TableWriter.Write(
             streams,
             ["topic", "messages/s", "messages ever"],
@@ -97,6 +105,17 @@ internal sealed record TopReport(
         {
             json.WriteStartObject();
             LagWriter.WriteFields(json, line);
+            json.WriteEndObject();
+        }
+
+        json.WriteEndArray();
+        json.WriteStartArray("memory");
+        foreach (MemoryLevel level in Memory)
+        {
+            json.WriteStartObject();
+            json.WriteString("pool", level.Pool);
+            json.WriteNumber("usedBytes", level.UsedBytes);
+            json.WriteNumber("maxBytes", level.MaxBytes);
             json.WriteEndObject();
         }
 

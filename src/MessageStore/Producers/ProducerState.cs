@@ -3,7 +3,7 @@ using EQueue.Protocol;
 namespace EQueue.MessageStore;
 
 /// <summary>One producer: its epoch and what it stored last in each queue. Under the log's lock.</summary>
-internal sealed class ProducerState(long id, short epoch)
+internal sealed class ProducerState(long id, short epoch, ProducerTable? table = null)
 {
     // A producer mostly sends to the queue it sent to before.
     private uint _lastQueue;
@@ -26,6 +26,7 @@ internal sealed class ProducerState(long id, short epoch)
         if (epoch > Epoch)
         {
             Epoch = epoch;
+            table?.CountWindows(-Windows.Count);
             Windows.Clear();
             _lastWindow = null;
         }
@@ -53,6 +54,7 @@ internal sealed class ProducerState(long id, short epoch)
         if (window is null)
         {
             window = new SequenceWindow();
+            table?.CountWindows(1);
             Windows.Add(queue.Value, window);
         }
         return window;
@@ -66,6 +68,7 @@ internal sealed class ProducerState(long id, short epoch)
             if (queues.Find(new QueueId(queue)) is null)
             {
                 Windows.Remove(queue);
+                table?.CountWindows(-1);
                 _lastWindow = null;
             }
         }

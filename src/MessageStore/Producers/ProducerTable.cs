@@ -8,8 +8,21 @@ namespace EQueue.MessageStore;
 /// <param name="ids">Where new ids come from; null = random ones.</param>
 internal sealed class ProducerTable(Func<long>? ids = null)
 {
+    /// <summary>What a producer takes in memory without its queues.</summary>
+    public const int ProducerBytes = 300;
+
+    /// <summary>What a queue of a producer takes: its last batches.</summary>
+    public const int WindowBytes = 850;
+
     private readonly Dictionary<long, ProducerState> _producers = [];
     private ProducerState? _last;
+    private long _windowCount;
+
+    /// <summary>Memory of all producers, beyond which none begins in another queue.</summary>
+    public long MaxBytes { get; set; } = long.MaxValue;
+
+    /// <summary>What all producers take in memory; may be read without the lock.</summary>
+    public long Bytes => (ProducerBytes * (long)_producers.Count) + (WindowBytes * Volatile.Read(ref _windowCount));
 
     /// <summary>Ids below were given out one after another by older versions; only rises.</summary>
     public long NextId { get; private set; }
@@ -57,7 +70,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
         ProducerState? producer = Find(session.Id);
         if (producer is null)
         {
-            producer = new ProducerState(session.Id, session.Epoch);
+            producer = new ProducerState(session.Id, session.Epoch, this);
             _producers.Add(session.Id, producer);
         }
         producer.Raise(session.Epoch);
@@ -66,8 +79,43 @@ internal sealed class ProducerTable(Func<long>? ids = null)
 
     public void Remove(long id)
     {
-        _producers.Remove(id);
+        if (_producers.Remove(id, out ProducerState? producer))
+        {
+            CountWindows(-producer.Windows.Count);
+        }
         _last = null;
+    }
+
+    /// <summary>Counts queues that a producer has more, or fewer.</summary>
+    public void CountWindows(int count) => Volatile.Write(ref _windowCount, _windowCount + count);
+
+    /// <summary>The producers that are silent for longest, whose end makes room for another.</summary>
+    /// <param name="maxCount">Producers that may be.</param>
+    /// <param name="most">To be forgotten at once.</param>
+    /// <param name="except">One that stays.</param>
+    public IEnumerable<ProducerState> FindForgotten(int maxCount, int most, ProducerState? except)
+    {
+        int count = _producers.Count >= maxCount ? _producers.Count - maxCount + 1 + (maxCount / 100) : 0;
+        bool isFull = Bytes >= MaxBytes;
+        if (count == 0 && !isFull)
+        {
+            yield break;
+        }
+        long left = isFull ? Bytes - (MaxBytes / 10 * 9) : 0;
+        foreach (ProducerState one in _producers.Values.OrderBy(one => one.LastSeenMs))
+        {
+            if (one == except)
+            {
+                continue;
+            }
+            if ((count <= 0 && left <= 0) || most-- <= 0)
+            {
+                yield break;
+            }
+            count--;
+            left -= ProducerBytes + (WindowBytes * (long)one.Windows.Count);
+            yield return one;
+        }
     }
 
     /// <summary>Checks a batch that is about to be stored.</summary>
@@ -98,7 +146,10 @@ internal sealed class ProducerTable(Func<long>? ids = null)
         }
         if (producer.Find(queue) is not { } window)
         {
-            return baseSequence == 0 ? ErrorCode.None : ErrorCode.OutOfOrderSequence;
+            // At the bound it begins anew: then there is room, or the longest silent makes some.
+            return Bytes >= MaxBytes ? ErrorCode.UnknownProducer
+                : baseSequence == 0 ? ErrorCode.None
+                : ErrorCode.OutOfOrderSequence;
         }
         if (baseSequence == window.NextSequence)
         {

@@ -17,6 +17,9 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     private byte[] _array;
     private int _end;
     private int _rented;
+    private int _maxEnd = int.MaxValue;
+    private SendBudget? _budget;
+    private long _takenBytes;
 
     private FrameBuffer(int bytes) => _array = PinnedMemory.Allocate(bytes);
 
@@ -44,6 +47,29 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         buffer._end = FrameHeader.Size;
         Volatile.Write(ref buffer._rented, 1);
         return buffer;
+    }
+
+    /// <summary>Bounds what is written from now on, and takes what it grows by from a budget until it is queued or let
+    /// go.</summary>
+    /// <param name="maxFrameBytes">Header and payload.</param>
+    /// <param name="budget">Of all unsent frames; null = none.</param>
+    /// <remarks>Beyond either a write throws <see cref="SendMemoryException"/>; the owner still disposes the buffer.
+    /// What fits into a unit of the budget is not counted.</remarks>
+    public void Bound(int maxFrameBytes, SendBudget? budget)
+    {
+        _maxEnd = maxFrameBytes;
+        _budget = budget;
+    }
+
+    /// <summary>Takes memory of the budget of <see cref="Bound"/> ahead of growing into it.</summary>
+    /// <returns>False when there is none.</returns>
+    public bool TryTake(int bytes)
+    {
+        long more = bytes - _takenBytes;
+        if (_budget is null || bytes <= SendBudget.UnitBytes || more <= 0) return true;
+        if (!_budget.TryTake(more)) return false;
+        _takenBytes += more;
+        return true;
     }
 
     /// <summary>A copy of a payload.</summary>
@@ -147,24 +173,49 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         }
 
         if (owners != 1) return;
+        GiveBack();
         PinnedMemory.Poison(_array);
         Pool.Return(this, _array.Length);
     }
 
     /// <summary>Writes the header; the buffer is ready to leave.</summary>
-    internal void Seal(byte opcode, byte version, FrameFlags flags, uint correlationId, ushort error) =>
+    internal void Seal(byte opcode, byte version, FrameFlags flags, uint correlationId, ushort error)
+    {
+        GiveBack();
         new FrameHeader((uint)_end, opcode, version, flags, correlationId, error).Write(_array);
+    }
+
+    /// <summary>From here on it counts where it is queued, or not at all.</summary>
+    private void GiveBack()
+    {
+        if (_takenBytes > 0) _budget!.Give(_takenBytes);
+        _takenBytes = 0;
+        _budget = null;
+        _maxEnd = int.MaxValue;
+    }
 
     private void EnsureRoom(int sizeHint)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         int needed = Math.Max(sizeHint, 1);
-        if (needed > _array.Length - _end) Grow(needed);
+        if (needed > _array.Length - _end || _end > _maxEnd - needed) Grow(needed);
     }
 
     private void Grow(int needed)
     {
+        if (_end > _maxEnd - needed)
+        {
+            throw new SendMemoryException(
+                $"A frame of {(long)_end + needed} bytes or more exceeds the maximum of {_maxEnd}.", isTooLong: true);
+        }
+
         long wanted = Math.Max((long)_array.Length * 2, (long)_end + needed);
+        if (!TryTake((int)Math.Min(wanted, Array.MaxLength)))
+        {
+            throw new SendMemoryException(
+                $"{_budget!.UsedBytes} of {_budget.MaxBytes} bytes for unsent frames are taken.", isTooLong: false);
+        }
+
         FrameBuffer larger = Pool.Rent((int)Math.Min(Math.Max(wanted, _end + (long)needed), Array.MaxLength));
         if (larger._array.Length - _end < needed)
             throw new InvalidOperationException($"A frame of {_end + (long)needed} bytes does not fit into one array.");

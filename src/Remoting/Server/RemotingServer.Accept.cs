@@ -205,7 +205,7 @@ public sealed partial class RemotingServer
     {
         long id = Interlocked.Increment(ref _lastId);
         var connection = new ServerConnection(
-            id, wire, remote, tls, _options, share, _budget, _handler, _logger, _time);
+            id, wire, remote, tls, _options, share, _budget, _sendBudget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
         connection.Enter(_lobby);
@@ -225,7 +225,8 @@ public sealed partial class RemotingServer
         if (Interlocked.Exchange(ref _isWatching, 1) != 0) return;
         try
         {
-            foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch();
+            bool isPressed = _sendBudget.TakePressure();
+            foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch(isPressed);
         }
         finally
         {

@@ -19,6 +19,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly ConcurrentDictionary<long, ServerConnection> _connections = new();
     private readonly ReceiveBudget _budget;
+    private readonly SendBudget _sendBudget;
     private readonly MemoryRelief? _relief;
     private readonly ConnectionPlaces _places;
     private readonly Lobby _lobby = new();
@@ -50,6 +51,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(loggerFactory);
         options.Validate();
         _options = options;
+        _sendBudget = new SendBudget(options.SendMemoryBytes);
         _places = new ConnectionPlaces(
             options.MaxConnections, options.LocalConnections, options.MaxConnectionsPerAddress);
         _handler = handler;
@@ -70,6 +72,10 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
     /// <summary>Memory of receive blocks now, beyond the small one of each connection.</summary>
     public long ReceiveBytes => _budget.UsedBytes;
+
+    /// <summary>Memory of frames that peers have not taken, and of those being written, beyond a unit of each
+    /// connection.</summary>
+    public long SendBytes => _sendBudget.UsedBytes;
 
     /// <summary>Listens and begins to accept.</summary>
     /// <exception cref="SocketException">An address cannot be listened on (in use, not this machine's, no such

@@ -61,6 +61,11 @@ public sealed record RemotingServerOptions
     /// connections are read in small pieces, and frames that do not fit into one wait for their turn.</summary>
     public long ReceiveMemoryBytes { get; init; } = 1L << 30;
 
+    /// <summary>Memory of frames that peers have not taken, beyond 16 KiB of each connection, 1 MiB or more. While it
+    /// is spent, connections with more than that are not read on, and a peer that takes nothing for a second is closed.
+    /// </summary>
+    public long SendMemoryBytes { get; init; } = 512L << 20;
+
     /// <summary>The kernel's send and receive buffer of each socket in bytes; 0 leaves them to the system.</summary>
     public int SocketBufferBytes { get; init; }
 
@@ -85,6 +90,7 @@ public sealed record RemotingServerOptions
         OptionCheck.InRange(nameof(MaxQueuedSendBytes), MaxQueuedSendBytes, 1024, int.MaxValue);
         OptionCheck.InRange(nameof(ReceiveBufferBytes), ReceiveBufferBytes, 4096, 16 * 1024 * 1024);
         OptionCheck.InRange(nameof(ReceiveMemoryBytes), ReceiveMemoryBytes, 1 << 20, long.MaxValue);
+        OptionCheck.InRange(nameof(SendMemoryBytes), SendMemoryBytes, 1 << 20, long.MaxValue);
         OptionCheck.InRange(nameof(SocketBufferBytes), SocketBufferBytes, 0, int.MaxValue);
         OptionCheck.InRange(nameof(Backlog), Backlog, 1, int.MaxValue);
     }

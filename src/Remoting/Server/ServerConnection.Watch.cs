@@ -7,6 +7,9 @@ public sealed partial class ServerConnection
 {
     private static readonly TimeSpan PausedPingInterval = TimeSpan.FromSeconds(5);
 
+    /// <summary>How long a peer may take nothing while the memory for unsent frames is spent.</summary>
+    private static readonly TimeSpan PressedSendTimeout = TimeSpan.FromSeconds(1);
+
     private readonly TaskCompletionSource _drained = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private long _watchedAt;
     private long _lastReceived;
@@ -43,13 +46,16 @@ public sealed partial class ServerConnection
 
     /// <summary>Called by the server's timer: closes a peer that is gone or takes nothing, pings one that is
     /// silent.</summary>
-    internal void Watch()
+    /// <param name="isPressed">Whether others have no memory for what they are to be sent: then a peer that takes
+    /// nothing has less time.</param>
+    internal void Watch(bool isPressed)
     {
         if (Volatile.Read(ref _isClosed) != 0 || EndUnadmitted() || !Volatile.Read(ref _isSecured)) return;
         long ticks = _time.GetTimestamp() - _watchedAt;
         _watchedAt += ticks;
         TimeSpan stalled = _sender.StalledFor;
-        if (stalled >= _options.SendTimeout)
+        bool isCut = isPressed && stalled >= PressedSendTimeout && QueuedBytes >= SendBudget.UnitBytes;
+        if (isCut || stalled >= _options.SendTimeout)
         {
             Log.PeerStalled(_logger, Id, RemoteEndPoint, stalled, QueuedBytes);
             Close(new RemotingException(RemotingError.Timeout, $"The peer took nothing for {stalled}."));

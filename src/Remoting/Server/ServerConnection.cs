@@ -31,6 +31,7 @@ public sealed partial class ServerConnection
         RemotingServerOptions options,
         PeerShare share,
         ReceiveBudget budget,
+        SendBudget sendBudget,
         IConnectionHandler handler,
         ILogger logger,
         TimeProvider time)
@@ -45,7 +46,9 @@ public sealed partial class ServerConnection
         RemoteEndPoint = remote;
         Share = share;
         Closed = _closed.Token;
-        _sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Gate());
+        SendBudget = sendBudget;
+        _sender = new FrameSender(
+            wire, options.MaxQueuedSendBytes, time, Close, callersHelp: false, new Gate(), sendBudget);
         _input = new WireReader(wire, options.ReceiveBufferBytes, budget, share, Closed);
         _isAdmitted = options.AdmissionTimeout == TimeSpan.Zero;
         int maxFrameBytes = _isAdmitted
@@ -61,6 +64,9 @@ public sealed partial class ServerConnection
 
     /// <summary>The peer's address.</summary>
     public EndPoint RemoteEndPoint { get; }
+
+    /// <summary>Bounds what all connections of the server have not taken.</summary>
+    public SendBudget SendBudget { get; }
 
     /// <summary>Whatever the handler wants to keep with the connection.</summary>
     public object? State { get; set; }

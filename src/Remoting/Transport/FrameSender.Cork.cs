@@ -35,7 +35,7 @@ internal sealed partial class FrameSender
         {
             QueueHeld();
             _corkedBy = 0;
-            if (_isClosed) _queuedBytes -= _queue.Drop();
+            if (_isClosed) DropQueued();
             if (_queue.IsEmpty || !MustStart(inline: true)) return;
         }
 
@@ -50,6 +50,7 @@ internal sealed partial class FrameSender
         foreach (FrameBuffer frame in _uncorked) _queue.Add(frame);
         _uncorked.Clear();
         _queuedBytes += _heldBytes;
+        _account.Count(_queuedBytes);
         Volatile.Write(ref _heldBytes, 0);
     }
 }

@@ -25,6 +25,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private readonly bool _callersHelp;
     private readonly Gate _gate;
     private readonly FrameQueue _queue = new();
+    private SendAccount _account;
     private List<FrameBuffer> _batch = [];
     private TaskCompletionSource? _writable;
     private TaskCompletionSource? _idle;
@@ -42,9 +43,12 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <param name="callersHelp">Whether whoever has queued much meanwhile sends in the place of a thread that does not
     /// come to it: the pool's, whose drain is taken over, or the attendant's.</param>
     /// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
+    /// <param name="budget">Bounds what all senders of a server have queued; null = nothing does.</param>
     public FrameSender(
-        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Gate gate)
+        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Gate gate,
+        SendBudget? budget = null)
     {
+        _account = new SendAccount(budget);
         _callersHelp = callersHelp;
         _gate = gate;
         _wire = wire;
@@ -57,7 +61,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public long QueuedBytes => Volatile.Read(ref _queuedBytes) + Volatile.Read(ref _heldBytes);
 
     /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
-    public bool IsWritable => QueuedBytes <= _maxQueuedBytes || Volatile.Read(ref _isClosed);
+    public bool IsWritable => QueuedBytes <= AllowedBytes || Volatile.Read(ref _isClosed);
 
     /// <summary>The same for calls, of which there are so many at most as wait for answers at a time: they may fill
     /// twice as much, so that they neither wait as soon as they are many nor behind requests that nothing else
@@ -73,6 +77,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
             return since == 0 ? TimeSpan.Zero : _time.GetElapsedTime(since);
         }
     }
+
+    private int AllowedBytes => _account.Allow(_maxQueuedBytes);
 
     /// <summary>Takes over a sealed frame.</summary>
     /// <param name="frame">Owned by the sender from here on, also when it is closed.</param>
@@ -136,7 +142,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         Task writable = Task.CompletedTask;
         using (_gate.Enter())
         {
-            if (!_isClosed && _queuedBytes > _maxQueuedBytes)
+            if (!_isClosed && _queuedBytes > AllowedBytes)
             {
                 _writable ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
                 writable = _writable.Task;
@@ -168,7 +174,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         using (_gate.Enter())
         {
             _isClosed = true;
-            _queuedBytes -= _queue.Drop();
+            DropQueued();
             SignalWritable();
             if (_drain == DrainState.None) EndDrain();
         }
@@ -194,6 +200,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private Queued Accept(int bytes, bool inline)
     {
         _queuedBytes += bytes;
+        _account.Count(_queuedBytes);
         if (_isAttended) return MustRelieve(bytes) ? Queued.ToRelieve : Queued.Accepted;
         inline |= MustHelp(bytes);
         if (!MustStart(inline)) return Queued.Accepted;
@@ -302,7 +309,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
             _isClosed = true;
             _batch.Clear();
             _queuedBytes -= unsentBytes;
-            _queuedBytes -= _queue.Drop();
+            DropQueued();
             SignalWritable();
             EndDrain();
         }
@@ -337,7 +344,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         using (_gate.Enter())
         {
             _queuedBytes -= bytes;
-            if (_queuedBytes <= _maxQueuedBytes / 2) SignalWritable();
+            _account.Count(_queuedBytes);
+            if (_queuedBytes <= AllowedBytes / 2) SignalWritable();
         }
     }
 
@@ -358,6 +366,12 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
 
             Volatile.Write(ref _stalledSince, 0);
         }
+    }
+
+    private void DropQueued()
+    {
+        _queuedBytes -= _queue.Drop();
+        _account.Count(_queuedBytes);
     }
 
     private void SignalWritable()

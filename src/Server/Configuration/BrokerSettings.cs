@@ -1,69 +1,10 @@
 namespace EQueue.Server.Configuration;
 
-/// <summary>What the broker allows, makes topics of, keeps of groups and tells of itself.</summary>
+/// <summary>What the broker makes topics of, keeps of groups and tells of itself.</summary>
 internal static class BrokerSettings
 {
     public static Setting[] All { get; } =
     [
-        SettingKinds.Size("Limits:MaxMessageBytes",
-            "largest body; at most three eighths of the tail memory and less than a segment",
-            1 << 10, 256 << 20,
-            (options, value) => options.WithLimits(limits => limits with { MaxMessageBytes = (int)value }),
-            options => options.Broker.Limits.MaxMessageBytes),
-        SettingKinds.Size("Limits:MaxDecompressedBytes",
-            "largest compressed batch when it is uncompressed, for the broker looks into each; 0 refuses compressed "
-            + "batches",
-            0, 64 << 20,
-            (options, value) => options.WithLimits(limits => limits with { MaxDecompressedBytes = (int)value }),
-            options => options.Broker.Limits.MaxDecompressedBytes),
-        SettingKinds.Number("Limits:MaxConnections",
-            "connections beyond are closed at once",
-            1, 1_000_000,
-            (options, value) => options.WithLimits(limits => limits with { MaxConnections = (int)value }),
-            options => options.Broker.Limits.MaxConnections),
-        SettingKinds.Number("Limits:LocalConnections",
-            "of these, places for peers on this machine alone; at most a quarter of all counts",
-            0, 100_000,
-            (options, value) => options.WithLimits(limits => limits with { LocalConnections = (int)value }),
-            options => options.Broker.Limits.LocalConnections),
-        SettingKinds.Number("Limits:MaxConnectionsPerAddress",
-            "of one address, of IPv6 one /64 subnet; 0: an address elsewhere has at most as many as it leaves free",
-            0, 1_000_000,
-            (options, value) => options.WithLimits(limits => limits with { MaxConnectionsPerAddress = (int)value }),
-            options => options.Broker.Limits.MaxConnectionsPerAddress),
-        SettingKinds.Duration("Limits:HelloTimeout",
-            "a connection that has not said Hello so long after it was accepted is closed; TLS counts in",
-            TimeSpan.FromMilliseconds(100), TimeSpan.FromMinutes(10),
-            (options, value) => options.WithLimits(limits => limits with { HelloTimeout = value }),
-            options => options.Broker.Limits.HelloTimeout),
-        SettingKinds.Size("Limits:MinReceiveRate",
-            "a request must come in with so much a second over 10 s, and without a pause when others wait for "
-            + "receive memory, or its connection is closed; 0: any",
-            0, 1 << 30,
-            (options, value) => options.WithLimits(limits => limits with { MinReceiveRate = (int)value }),
-            options => options.Broker.Limits.MinReceiveRate),
-        SettingKinds.Size("Limits:MemoryBytes",
-            "answers that their readers have not taken yet",
-            16 << 20, long.MaxValue,
-            (options, value) => options.WithLimits(limits => limits with { MemoryBytes = value }),
-            options => options.Broker.Limits.MemoryBytes),
-        SettingKinds.Size("Limits:ReceiveBytes",
-            "requests that are being received, beside 4 KiB of each connection; beyond it large requests wait "
-            + "for their turn",
-            16 << 20, long.MaxValue,
-            (options, value) => options.WithLimits(limits => limits with { ReceiveBytes = value }),
-            options => options.Broker.Limits.ReceiveBytes),
-        SettingKinds.Size("Limits:ParkedBytes",
-            "batches that wait for room in the backlog of their topic",
-            1 << 20, long.MaxValue,
-            (options, value) => options.WithLimits(limits => limits with { ParkedBytes = value }),
-            options => options.Broker.Limits.ParkedBytes),
-        SettingKinds.Duration("Limits:MaxBacklogWait",
-            "longest time that one of them waits",
-            TimeSpan.FromMilliseconds(1), TimeSpan.FromDays(1),
-            (options, value) => options.WithLimits(limits => limits with { MaxBacklogWait = value }),
-            options => options.Broker.Limits.MaxBacklogWait),
-
         SettingKinds.Flag("Topics:AutoCreate",
             "whether sending to an unknown topic makes it",
             (options, on) => options.WithTopics(topics => topics with { AutoCreate = on }),
@@ -116,7 +57,11 @@ internal static class BrokerSettings
             "pairs of group and topic, and topics, that have metrics of their own; the rest is summed",
             0, 10_000,
             (options, value) => options.WithTelemetry(telemetry => telemetry with { MaxSeries = (int)value }),
-            options => options.Broker.Telemetry.MaxSeries),
+            options => options.Broker.Telemetry.MaxSeries) with
+        {
+            Unit = "series",
+            AtLimit = "the rest is summed",
+        },
         new("Telemetry:OtlpEndpoint",
             "an OpenTelemetry collector that gets the metrics",
             $"{ServerOptions.NoOtlp}, or an http:// or https:// address",

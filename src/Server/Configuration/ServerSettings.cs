@@ -58,22 +58,38 @@ internal static class ServerSettings
             "body of a request to the admin port",
             1 << 10, 1 << 30,
             (options, value) => options.WithAdmin(admin => admin with { MaxBodyBytes = value }),
-            options => options.Admin.MaxBodyBytes),
+            options => options.Admin.MaxBodyBytes) with
+        {
+            Unit = "bytes",
+            AtLimit = "413",
+        },
         SettingKinds.Number("Admin:MaxRequests",
             "requests of its API at once",
             1, 10_000,
             (options, value) => options.WithAdmin(admin => admin with { MaxRequests = (int)value }),
-            options => options.Admin.MaxRequests),
+            options => options.Admin.MaxRequests) with
+        {
+            Unit = "requests",
+            AtLimit = "503 with Retry-After",
+        },
         SettingKinds.Number("Admin:MaxStreams",
             "streams of live figures at once",
             0, 1_000,
             (options, value) => options.WithAdmin(admin => admin with { MaxStreams = (int)value }),
-            options => options.Admin.MaxStreams),
+            options => options.Admin.MaxStreams) with
+        {
+            Unit = "streams",
+            AtLimit = "503 with Retry-After",
+        },
         SettingKinds.Duration("Admin:RequestTimeout",
             "the longest that one of its requests may wait",
             TimeSpan.FromSeconds(1), TimeSpan.FromMinutes(10),
             (options, value) => options.WithAdmin(admin => admin with { RequestTimeout = value }),
-            options => options.Admin.RequestTimeout),
+            options => options.Admin.RequestTimeout) with
+        {
+            Unit = "time",
+            AtLimit = "504: what was asked may be done all the same",
+        },
     ];
 
     private static ClientCertificates? ReadClientCertificates(string text) => text.ToUpperInvariant() switch

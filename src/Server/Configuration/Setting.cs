@@ -16,6 +16,15 @@ internal sealed record Setting(
     /// <summary>Whether a change in a file takes effect while the server runs.</summary>
     public bool IsReloadable { get; init; }
 
+    /// <summary>Of a limit: what it counts. Null = it is none.</summary>
+    public string? Unit { get; init; }
+
+    /// <summary>Of a limit: what happens at it.</summary>
+    public string AtLimit { get; init; } = "";
+
+    /// <summary>Whether its default is less where there is little memory.</summary>
+    public bool FollowsMemory { get; init; }
+
     /// <summary>The value as people write it in a file, such as <c>4MiB</c> or <c>7d</c>; <see cref="Read"/> takes it.
     /// </summary>
     public Func<ServerOptions, string> Write { get; init; } = Show;

@@ -30,7 +30,11 @@ internal static class StoreSettings
             "memory that serves readers who keep up",
             32 << 10, 1 << 30,
             (options, value) => options.WithStore(store => store with { TailMemoryBytes = value }),
-            options => options.Broker.Store.TailMemoryBytes),
+            options => options.Broker.Store.TailMemoryBytes) with
+        {
+            Unit = "bytes",
+            AtLimit = "older messages are read from disk; senders wait while it is not written",
+        },
         SettingKinds.Size("Store:PageCacheBytes",
             "newest bytes of the log that stay in the system's page cache; readers further behind read from "
             + "disk",
@@ -42,7 +46,11 @@ internal static class StoreSettings
             + "which files of others that come later do not lessen",
             0, long.MaxValue,
             (options, value) => options.WithStore(store => store with { MaxLogBytes = value == 0 ? null : value }),
-            options => options.Broker.Store.MaxLogBytes ?? 0),
+            options => options.Broker.Store.MaxLogBytes ?? 0) with
+        {
+            Unit = "bytes",
+            AtLimit = "the oldest messages of all topics go",
+        },
         SettingKinds.Flag("Store:AcceptClock",
             "for one start: the system's clock is right although stored times are ahead of it; they go back to the "
             + "clock's",

@@ -194,6 +194,8 @@ internal sealed class AdminApi : IAsyncDisposable
                 call.CheckQuery();
             }
 
+            if (!route.IsPage && !route.IsStream && _broker.Serving is { } serving)
+                await call.TakeMemoryAsync(serving);
             await route.Run(call);
         }
         catch (ApiException exception)

@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text.Json;
+using EQueue.Broker;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Server.Configuration;
@@ -18,6 +19,8 @@ internal sealed partial class ApiCall(
     private const int PieceBytes = 64 << 10;
 
     private BrokerLink? _link;
+    private EQueueBroker? _lender;
+    private long _takenBytes;
     private volatile bool _isLeftOpen;
     private int _status;
 
@@ -40,6 +43,28 @@ internal sealed partial class ApiCall(
 
     /// <summary>The link to the broker, of this request alone.</summary>
     public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent();
+
+    /// <summary>Waits for the memory that the request may take.</summary>
+    /// <param name="broker">Whose memory.</param>
+    public async Task TakeMemoryAsync(EQueueBroker broker)
+    {
+        long bytes = Route.Memory(this);
+        await broker.TakeAdminMemoryAsync(bytes, Token);
+        (_lender, _takenBytes) = (broker, bytes);
+    }
+
+    /// <summary>Runs something that waits, without the memory of the request.</summary>
+    public async Task WaitAsync(Task waiting)
+    {
+        EQueueBroker? lender = _lender;
+        GiveMemory();
+        await waiting;
+        if (lender is not null)
+            await TakeMemoryAsync(lender);
+    }
+
+    /// <summary>Bytes of the body: those that are announced, or as many as may be.</summary>
+    public long BodyBytes => Route.RequestType is null ? 0 : Http.Request.ContentLength ?? options.MaxBodyBytes;
 
     /// <summary>Asks the broker.</summary>
     public Task<TResponse> InvokeAsync<TRequest, TResponse>(IRequest<TRequest, TResponse> request)
@@ -88,6 +113,7 @@ internal sealed partial class ApiCall(
     /// <summary>A link whose last request was answered is kept for others.</summary>
     public async ValueTask DisposeAsync()
     {
+        GiveMemory();
         if (_link is { } link && links is not null)
             await links.ReturnAsync(link, isAtRest: !_isLeftOpen);
     }
@@ -148,6 +174,12 @@ internal sealed partial class ApiCall(
                 });
             }
         }
+    }
+
+    private void GiveMemory()
+    {
+        _lender?.GiveAdminMemory(_takenBytes);
+        _lender = null;
     }
 
     /// <summary>Notes when an answer did not come: the link is not at rest then.</summary>

@@ -5,6 +5,9 @@ namespace EQueue.Server.Http;
 /// <summary>One route of the admin port: what serves it, and what its description says.</summary>
 internal sealed partial record ApiRoute
 {
+    private const long OwnBytes = 2 << 20;
+    private const long BodyFactor = 8;
+
     public required string Method { get; init; }
 
     /// <summary>Its path, with names in braces.</summary>
@@ -34,6 +37,10 @@ internal sealed partial record ApiRoute
 
     /// <summary>Whether it stands outside the API: not counted, and never refused for a limit.</summary>
     public bool IsPage { get; init; }
+
+    /// <summary>What a request may take in memory while it is answered: its body is read into objects, and so is the
+    /// broker's answer.</summary>
+    public Func<ApiCall, long> Memory { get; init; } = static call => OwnBytes + (BodyFactor * call.BodyBytes);
 
     /// <summary>Whether it answers under any name of this machine, as probes need it; it tells one word.</summary>
     public bool IsProbe { get; init; }

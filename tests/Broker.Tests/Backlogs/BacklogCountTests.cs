@@ -41,7 +41,7 @@ public sealed class BacklogCountTests
         long[] ends = [100, 10, 40, 60];
         for (uint id = 1; id <= 4; id++)
             count.Measure(new QueueId(id), 0, ends[id - 1], [], 4);
-        count.Commit("billing", new QueueId(1), 30);
+        count.Commit("billing", hasMembers: true, new QueueId(1), 30);
         Assert.Equal(180, count.Messages);
         Dictionary<uint, long> starts = count.Cut(100, long.MaxValue).ToDictionary(
             one => one.Queue.Value, one => one.Start.Value);
@@ -55,9 +55,9 @@ public sealed class BacklogCountTests
         var count = new BacklogCount([], countsBytes: true);
         var queue = new QueueId(1);
         count.Measure(queue, 0, 20, [(10, 100), (20, 300)], 1);
-        count.Commit("billing", queue, 9);
+        count.Commit("billing", hasMembers: true, queue, 9);
         Assert.Equal((11L, 400L), (count.Messages, count.Bytes));
-        count.Commit("billing", queue, 10);
+        count.Commit("billing", hasMembers: true, queue, 10);
         Assert.Equal((10L, 300L), (count.Messages, count.Bytes));
     }
 
@@ -68,7 +68,7 @@ public sealed class BacklogCountTests
         var queue = new QueueId(1);
         count.Measure(queue, 0, 10, [(10, 100)], 1);
         count.Reserve(queue, 2, 20);
-        count.Commit("billing", queue, 15);
+        count.Commit("billing", hasMembers: true, queue, 15);
         Assert.Equal(0, count.Messages);
         count.MoveStart(queue, 18);
         Assert.Equal((0L, 20L), (count.Messages, count.Bytes));
@@ -98,7 +98,7 @@ public sealed class BacklogCountTests
         count.Settle(queue, 9, 90, -1);
         Assert.Equal((11L, 110L), (count.Messages, count.Bytes));
         count.Settle(queue, 1, 10, 11);
-        count.Commit("billing", queue, 9);
+        count.Commit("billing", hasMembers: true, queue, 9);
         Assert.Equal((2L, 30L), (count.Messages, count.Bytes));
     }
 

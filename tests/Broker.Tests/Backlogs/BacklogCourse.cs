@@ -138,7 +138,7 @@ internal sealed class BacklogCourse
     {
         string name = Names[_random.Next(Names.Length)];
         _next[(name, queue)] = _random.NextInt64(EndOf(queue) + 1);
-        _count.Commit(name, IdOf(queue), _next[(name, queue)]);
+        _count.Commit(name, hasMembers: true, IdOf(queue), _next[(name, queue)]);
     }
 
     private void Forget()
@@ -167,7 +167,7 @@ internal sealed class BacklogCourse
         count.TakeOver(_count);
         MeasureAll(count);
         foreach (((string name, int queue), long next) in _next)
-            count.Commit(name, IdOf(queue), next);
+            count.Commit(name, hasMembers: true, IdOf(queue), next);
         _count = count;
     }
 

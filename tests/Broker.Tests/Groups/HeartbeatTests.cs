@@ -119,6 +119,7 @@ public sealed class HeartbeatTests : IAsyncLifetime
     }
 
     [Fact]
+    [EffectOf("Limits:MaxMembersPerGroup", "Limits:MaxMembers")]
     public async Task GivenTheLimitsOfMembers_WhenReached_ThenLimitReachedIsAnsweredAndRejoinsAreTaken()
     {
         await _peer.InvokeAsync(_one.Join("orders"));
@@ -132,7 +133,7 @@ public sealed class HeartbeatTests : IAsyncLifetime
         await _peer.InvokeAsync(new GroupCalls().Join("orders") with { Group = "other" });
         EQueueException refusal = await _peer.RefusalAsync(new GroupCalls().Join("orders") with { Group = "other" });
         Assert.Equal(ErrorCode.LimitReached, refusal.Code);
-        Assert.Contains("Limits.MaxMembers)", refusal.Message, StringComparison.Ordinal);
+        Assert.Contains("Limits:MaxMembers)", refusal.Message, StringComparison.Ordinal);
         await _peer.InvokeAsync(third.Leave());
         await _peer.InvokeAsync(new GroupCalls().Join("orders"));
     }

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests.Quotas;
 
@@ -42,6 +43,7 @@ public sealed class QuotaSettingTests : QuotaTest
     }
 
     [Fact]
+    [EffectOf("Limits:MaxQuotas")]
     public async Task GivenAsManyAsThereMayBe_WhenAnotherIsSet_ThenItIsRefusedAndAKnownOneIsNot()
     {
         for (int i = 0; i < 5; i++)

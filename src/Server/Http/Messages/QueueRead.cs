@@ -30,21 +30,13 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
     /// <param name="from">The first offset wanted.</param>
     /// <param name="limit">Messages at most.</param>
     /// <param name="maxBytes">Bytes of the log at most; one batch is read even if it is larger.</param>
-    /// <param name="wait">How long to wait for the first message.</param>
     /// <exception cref="EQueueException">OffsetOutOfRange, QueueNotReadable.</exception>
-    public async Task<MessagePage> ReadAsync(long from, int limit, int maxBytes, TimeSpan wait)
+    public async Task<MessagePage> ReadAsync(long from, int limit, int maxBytes)
     {
         _messages.Clear();
         _unreadable.Clear();
-        uint mask = Tag is null ? TagBits.Unknown : TagBits.Of(Encoding.UTF8.GetBytes(Tag));
-        var request = new FetchRequest
-        {
-            MinBytes = wait > TimeSpan.Zero ? 1 : 0,
-            MaxBytes = maxBytes,
-            MaxWaitMs = (int)wait.TotalMilliseconds,
-            Queues = [new FetchQueue(Key, new QueueOffset(from), -1, maxBytes, mask, new QueueOffset(-1))],
-        };
-        using ResponseFrame response = await call.SendAsync(Opcode.Fetch, BrokerLink.Encode(request));
+        using ResponseFrame response = await call.SendAsync(
+            Opcode.Fetch, BrokerLink.Encode(RequestOf(from, maxBytes, TimeSpan.Zero)));
         ReadOnlyMemory<byte> rest = response.Payload;
         if (!FetchResponseHeader.TryRead(rest.Span, out FetchResponseHeader head))
             throw BrokerLink.Malformed(Opcode.Fetch);
@@ -75,6 +67,14 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
         return new MessagePage([.. _messages], next, start, end, [.. _unreadable]);
     }
 
+    /// <summary>Waits until there is a message to read, or no longer than that.</summary>
+    /// <param name="from">The first offset wanted.</param>
+    /// <param name="wait">How long.</param>
+    public async Task WaitAsync(long from, TimeSpan wait)
+    {
+        using ResponseFrame response = await call.SendAsync(Opcode.Fetch, BrokerLink.Encode(RequestOf(from, 1, wait)));
+    }
+
     /// <summary>The queue's first offset, and the one after its last visible message.</summary>
     public async Task<(long Start, long End)> FindEndsAsync()
     {
@@ -94,6 +94,18 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
             .. found.Answers.Select(static answer => answer.Error == ErrorCode.None
                 ? answer.Offset.Value : throw new EQueueException(answer.Error)),
         ];
+    }
+
+    private FetchRequest RequestOf(long from, int maxBytes, TimeSpan wait)
+    {
+        uint mask = Tag is null ? TagBits.Unknown : TagBits.Of(Encoding.UTF8.GetBytes(Tag));
+        return new FetchRequest
+        {
+            MinBytes = wait > TimeSpan.Zero ? 1 : 0,
+            MaxBytes = maxBytes,
+            MaxWaitMs = (int)wait.TotalMilliseconds,
+            Queues = [new FetchQueue(Key, new QueueOffset(from), -1, maxBytes, mask, new QueueOffset(-1))],
+        };
     }
 
     private EQueueException Explain(in FetchedQueueHeader found, long from)

@@ -9,6 +9,12 @@ internal static class ReadRoutes
     private const int MostQueues = 64;
     private const int OneBatch = 1;
     private const int PieceBytes = 1 << 20;
+
+    /// <summary>Bytes of bodies in one answer; a single larger message is given whole.</summary>
+    private const int MostBodyBytes = 8 << 20;
+
+    /// <summary>What bytes of the log take when they are read into objects and written as JSON.</summary>
+    private const long ReadFactor = 6;
     private const string Messages = "/api/v1/topics/{topic}/messages";
     private const string QueueMessages = "/api/v1/topics/{topic}/queues/{queue}/messages";
 
@@ -25,6 +31,7 @@ internal static class ReadRoutes
     [
         ApiRoute.Of("GET", QueueMessages, "readMessages", "Reads messages of a queue", ReadAsync) with
         {
+            Memory = static call => ReadFactor * (call.QueryNumber("maxBytes") ?? PieceBytes),
             Query =
             [
                 From,
@@ -37,14 +44,17 @@ internal static class ReadRoutes
         },
         ApiRoute.Of("GET", $"{QueueMessages}/{{offset}}", "readMessage", "Reads one message", ReadOneAsync) with
         {
+            Memory = static _ => ReadFactor * MostBodyBytes,
             Query = [Encoding],
         },
         ApiRoute.Of("GET", $"{Messages}/latest", "readLatest", "Reads the latest messages", ReadLatestAsync) with
         {
+            Memory = static _ => ReadFactor * MostBodyBytes,
             Query = [ApiParameter.Number("count", "Messages at most", 1, 100, 20), OneQueue, Encoding],
         },
         ApiRoute.Of("GET", $"{Messages}/by-key", "findByKey", "Finds messages with a key", FindByKeyAsync) with
         {
+            Memory = static _ => ReadFactor * MostBodyBytes,
             Query =
             [
                 ApiParameter.Text("key", "The key as text; it or keyBase64"),
@@ -64,8 +74,12 @@ internal static class ReadRoutes
             throw ApiException.OfValue("waitMs", call.Query("waitMs"), $"0 to {call.Timeout.TotalMilliseconds}");
         QueueRead queue = await OpenAsync(call, call.PathNumber("queue", int.MaxValue), call.Query("tag"));
         long from = await FindStartAsync(call, queue);
-        return await queue.ReadAsync(
-            from, (int)call.QueryNumber("limit")!, (int)call.QueryNumber("maxBytes")!, wait);
+        (int limit, int maxBytes) = ((int)call.QueryNumber("limit")!, (int)call.QueryNumber("maxBytes")!);
+        MessagePage page = await queue.ReadAsync(from, limit, maxBytes);
+        if (page.Messages.Count > 0 || page.Unreadable.Count > 0 || wait == TimeSpan.Zero)
+            return page;
+        await call.WaitAsync(queue.WaitAsync(page.NextOffset, wait));
+        return await queue.ReadAsync(page.NextOffset, limit, maxBytes);
     }
 
     private static async Task<MessageBody> ReadOneAsync(ApiCall call)
@@ -74,7 +88,7 @@ internal static class ReadRoutes
         long offset = call.PathNumber("offset", long.MaxValue);
         (long start, long end) = await queue.FindEndsAsync();
         MessagePage? page = offset >= start && offset < end
-            ? await queue.ReadAsync(offset, limit: 1, OneBatch, TimeSpan.Zero) : null;
+            ? await queue.ReadAsync(offset, limit: 1, OneBatch) : null;
         if (page?.Unreadable.FirstOrDefault(range => range.From <= offset && offset < range.To) is { } unreadable)
             throw new EQueueException(ErrorCode.DamagedData, $"Message {offset} cannot be read: {unreadable.Message}.");
         return page?.Messages is [{ } found] && found.Offset == offset
@@ -93,17 +107,34 @@ internal static class ReadRoutes
             queues = [At(queues, number)];
         if (queues.Count > MostQueues)
             throw ApiException.OfValue("queue", null, $"one of the topic's {queues.Count}: of more than {MostQueues}");
-        var found = new List<MessageBody>();
+        List<MessageBody> found = [];
         var unreadable = new List<UnreadableBody>();
         foreach (QueueRoute route in queues)
+        {
             found.AddRange(await ReadTailAsync(Open(call, route, tag: null), count, unreadable));
-        return new LatestBody(
-            [
-                .. found.OrderBy(static message => message.StoredTime).ThenBy(static message => message.Queue)
-                    .ThenBy(static message => message.Offset).TakeLast(count),
-            ],
-            unreadable);
+            found = KeepLatest(found, count);
+        }
+
+        return new LatestBody(found, unreadable);
     }
+
+    /// <summary>The latest messages, as many as may be, oldest first.</summary>
+    private static List<MessageBody> KeepLatest(List<MessageBody> found, int count)
+    {
+        MessageBody[] latest =
+        [
+            .. found.OrderBy(static message => message.StoredTime).ThenBy(static message => message.Queue)
+                .ThenBy(static message => message.Offset).TakeLast(count),
+        ];
+        long bytes = 0;
+        int first = latest.Length;
+        while (first > 0 && (bytes == 0 || bytes + BytesOf(latest[first - 1]) <= MostBodyBytes))
+            bytes += BytesOf(latest[--first]);
+        return [.. latest.Skip(first)];
+    }
+
+    private static int BytesOf(MessageBody message) =>
+        1 + (message.Body?.Length ?? 0) + (message.BodyBase64?.Length ?? 0);
 
     /// <summary>The last messages of one queue.</summary>
     private static async Task<List<MessageBody>> ReadTailAsync(
@@ -114,8 +145,9 @@ internal static class ReadRoutes
         long next = Math.Max(start, end - count);
         while (next < end)
         {
-            MessagePage page = await queue.ReadAsync(next, count, PieceBytes, TimeSpan.Zero);
+            MessagePage page = await queue.ReadAsync(next, count, PieceBytes);
             found.AddRange(page.Messages.Where(message => message.Offset < end));
+            found = KeepLatest(found, count);
             unreadable.AddRange(page.Unreadable);
             if (page.NextOffset <= next)
                 break;
@@ -140,14 +172,23 @@ internal static class ReadRoutes
             MaxCount = limit,
         });
         var messages = new List<MessageBody>();
+        long next = found.NextOffset.Value;
+        long bytes = 0;
         foreach (QueueOffset offset in found.Offsets)
-            messages.AddRange((await queue.ReadAsync(offset.Value, limit: 1, OneBatch, TimeSpan.Zero)).Messages);
+        {
+            if (bytes >= MostBodyBytes)
+            {
+                next = offset.Value;
+                break;
+            }
+
+            IReadOnlyList<MessageBody> one = (await queue.ReadAsync(offset.Value, limit: 1, OneBatch)).Messages;
+            bytes += one.Sum(BytesOf);
+            messages.AddRange(one);
+        }
+
         return new KeyPage(
-            route.Number,
-            messages,
-            found.NextOffset.Value,
-            found.NextOffset.Value >= found.VisibleEnd.Value,
-            found.UnreadableCount);
+            route.Number, messages, next, next >= found.VisibleEnd.Value, found.UnreadableCount);
     }
 
     private static byte[] ReadKey(ApiCall call)

@@ -1,0 +1,123 @@
+using System.Globalization;
+using System.Text.Json;
+using System.Text.Json.Nodes;
+using EQueue.Client;
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.System.Tests.Bounds;
+
+/// <summary>A server with a heap of 256 MiB, and 200 connections that drive each operation and each route to its longest
+/// answer and to the most that is kept, beside a producer and a consumer that go on. EQUEUE_BOUND_SECONDS has it take
+/// longer than the minute.</summary>
+public sealed class BoundTests
+{
+    private const int Connections = 200;
+    private const long HeapBytes = 0x10000000;
+
+    private static readonly string[] Pages = ["/", "/health/live", "/health/ready", "/stats", "/metrics"];
+
+    private static readonly Dictionary<string, string> SmallHeap = new(StringComparer.Ordinal)
+    {
+        ["DOTNET_GCHeapHardLimit"] = HeapBytes.ToString("X", CultureInfo.InvariantCulture),
+    };
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenASmallHeap_WhenEveryOperationAndRouteIsDrivenToItsMost_ThenTheServerLivesAndOthersGoOn()
+    {
+        int seconds = int.Parse(
+            Environment.GetEnvironmentVariable("EQUEUE_BOUND_SECONDS") ?? "60", CultureInfo.InvariantCulture);
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], SmallHeap, "--flush", "async", "--admin", "127.0.0.1:0");
+        using var http = new HttpClient { BaseAddress = new Uri($"http://{server.Admin}") };
+        BoundPlant plant;
+        await using (var client = new EQueueClient(server.Address))
+            plant = await BoundPlant.MakeAsync(client, Token);
+        await CheckRoutesAsync(http);
+        long before = await ResidentAsync(http);
+
+        await using var honest = new HonestPair(server.Address);
+        await Eventually.TrueAsync(() => honest.Received > 10, "The honest pair should have begun.");
+        using (var ending = CancellationTokenSource.CreateLinkedTokenSource(Token))
+        {
+            ending.CancelAfter(TimeSpan.FromSeconds(seconds));
+            await DriveAsync(server, new BoundCases(plant), ending.Token);
+        }
+
+        await honest.StopSendingAsync();
+        await Eventually.TrueAsync(() => honest.Received == honest.Sent, "Everything that was sent should come.");
+        Assert.Null(honest.Fault);
+        Assert.True(
+            honest.PercentileMs(0.99) < 2_000,
+            $"p50 {honest.PercentileMs(0.5)}, p99 {honest.PercentileMs(0.99)}, most {honest.PercentileMs(1)} ms; "
+            + await http.GetStringAsync("/stats", Token));
+        Assert.DoesNotContain("OutOfMemory", server.Error, StringComparison.Ordinal);
+        long after = 0;
+        await Eventually.TrueAsync(
+            async () => (after = await ResidentAsync(http)) - before < 100 << 20,
+            "The memory should be back.");
+        TestContext.Current.TestOutputHelper?.WriteLine(
+            $"{honest.Sent} sent, p50 {honest.PercentileMs(0.5):F1}, p99 {honest.PercentileMs(0.99):F1}, most "
+            + $"{honest.PercentileMs(1):F1} ms, resident {before >> 20} before, {after >> 20} MiB after");
+        Assert.Equal(0, await server.StopAsync());
+    }
+
+    [Fact]
+    public void GivenTheOperations_WhenHeldAgainstTheCases_ThenEachIsDriven() =>
+        Assert.Equal(Enum.GetValues<Opcode>().Order(), new BoundCases(null!).All.Keys.Order());
+
+    /// <summary>Connections that come and go, each with the next case; nobody takes an answer.</summary>
+    private static async Task DriveAsync(ServerProcess server, BoundCases cases, CancellationToken ending)
+    {
+        Func<byte[][]>[] operations = [.. cases.All.Values];
+        string[] routes = [.. BoundRoutes.All.Keys];
+        int turn = 0;
+        async Task RunAsync(int number)
+        {
+            while (!ending.IsCancellationRequested)
+            {
+                int next = Interlocked.Increment(ref turn);
+                using var peer = new BoundPeer();
+                var hold = TimeSpan.FromMilliseconds(3_000 + (number * 13 % 1_000));
+                if (number % 8 == 0)
+                {
+                    await peer.RunAsync(
+                        server.Admin, [BoundRoutes.Of(routes[next % routes.Length], server.Admin)], hold, ending);
+                }
+                else
+                {
+                    byte[][] frames = operations[next % operations.Length]();
+                    await peer.RunAsync(
+                        server.Address, frames.Prepend(BoundPeer.Hello($"peer{number}")), hold, ending);
+                }
+            }
+        }
+
+        await Task.WhenAll(Enumerable.Range(0, Connections).Select(number => Task.Run(() => RunAsync(number), Token)));
+    }
+
+    /// <summary>Every route has a case, and every case is of a route that is.</summary>
+    private static async Task CheckRoutesAsync(HttpClient http)
+    {
+        JsonNode description = JsonNode.Parse(await http.GetStringAsync("/api/v1/openapi.json", Token))!;
+        string[] known =
+        [
+            .. description["paths"]!.AsObject().SelectMany(path => path.Value!.AsObject()
+                .Where(one => one.Key is "get" or "put" or "post" or "patch" or "delete")
+                .Select(one => $"{one.Key.ToUpperInvariant()} {path.Key}")),
+        ];
+        Assert.True(known.Length > 20);
+        Assert.Equal(
+            known.Union(Pages.Select(page => $"GET {page}")).Order(StringComparer.Ordinal),
+            BoundRoutes.All.Keys.Order(StringComparer.Ordinal));
+    }
+
+    private static async Task<long> ResidentAsync(HttpClient http)
+    {
+        using JsonDocument stats = JsonDocument.Parse(await http.GetStringAsync("/stats", Token));
+        return stats.RootElement.GetProperty("process.residentBytes").GetInt64();
+    }
+}
