@@ -30,10 +30,11 @@ internal sealed class AdminCalls(BrokerDirectory directory)
     /// <inheritdoc cref="BrokerDirectory.ListEachAsync"/>
     public IAsyncEnumerable<T> ListEachAsync<T>(
         Func<Seed, T?, CancellationToken, ValueTask<(IReadOnlyList<T> Items, bool HasMore)>> pageOf,
+        Func<T, string> nameOf,
         Func<IEnumerable<T>, IEnumerable<T>> unite,
         CancellationToken cancellationToken)
         where T : class => PublicCall.RunAsync(
-        Owner, directory.ListEachAsync(pageOf, unite, cancellationToken), cancellationToken);
+        Owner, directory.ListEachAsync(pageOf, nameOf, unite, cancellationToken), cancellationToken);
 
     /// <summary>Waits for a broker's greeting.</summary>
     public ValueTask<HelloResponse> GreetAsync(CancellationToken cancellationToken) => PublicCall.RunAsync(
