@@ -199,7 +199,8 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits,
-                heartbeats, admin, stats, new QuotaHandler(quotas), quotas, ledger, counters, failures, options, logger);
+                heartbeats, admin, stats, new QuotaHandler(quotas), quotas, ledger, counters, failures, options,
+                logger);
             server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
             ledger.Include(server);
             await server.StartAsync(cancellationToken);

@@ -40,8 +40,8 @@ internal static partial class Log
     [LoggerMessage(
         3200,
         LogLevel.Warning,
-        "Group {Group} had committed up to {From} in queue {Queue}, which ends at {End}: damage took the messages before "
-        + "it. The group goes on at the end")]
+        "Group {Group} had committed up to {From} in queue {Queue}, which ends at {End}: damage took the messages "
+        + "before it. The group goes on at the end")]
     public static partial void ProgressPutBack(this ILogger logger, string group, uint queue, long from, long end);
 
     [LoggerMessage(3010, LogLevel.Debug, "Connection {Connection} from {Peer} opened")]

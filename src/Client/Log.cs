@@ -130,8 +130,8 @@ internal static partial class Log
     [LoggerMessage(
         5140,
         LogLevel.Warning,
-        "{Topic}/{Queue} has another history than the one that was read up to {From} (a backup restored, or its end lost "
-        + "with the power): reading goes on at {To}, where they part.")]
+        "{Topic}/{Queue} has another history than the one that was read up to {From} (a backup restored, or its end "
+        + "lost with the power): reading goes on at {To}, where they part.")]
     public static partial void HistoryDiverged(ILogger logger, string topic, int queue, long from, long to);
 
     [LoggerMessage(

@@ -7,7 +7,8 @@ public sealed partial class QueueStore
     /// believed.</summary>
     public long NowMs => _clock.NowMs();
 
-    /// <summary>What ages are counted from (Unix ms): never ahead of <see cref="NowMs"/> or of the wall clock.</summary>
+    /// <summary>What ages are counted from (Unix ms): never ahead of <see cref="NowMs"/> or of the wall
+    /// clock.</summary>
     public long ExpiryNowMs => _clock.ExpiryNowMs();
 
     /// <summary>Whether something may go for its age now: not for an hour after the wall clock was set by more than a

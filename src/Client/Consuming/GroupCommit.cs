@@ -8,7 +8,8 @@ internal static class GroupCommit
     /// <summary>Queues in one request: their state stays below what a broker takes at once.</summary>
     private const int MaxQueues = 1000;
 
-    /// <summary>A commit is tried under so many openings of the log, should it be opened anew again and again.</summary>
+    /// <summary>A commit is tried under so many openings of the log, should it be opened anew again and
+    /// again.</summary>
     private const int MaxOpenings = 4;
 
     /// <summary>Commits the processed offsets of queues that lie beyond what is committed: never back.</summary>

@@ -123,7 +123,8 @@ internal sealed class SnapshotWriter : IDisposable
         _file.EndSection(MachineSection, count);
     }
 
-    /// <summary>Fifth part, behind the others, which older versions read without it: the CRCs of the producers' batches.
+    /// <summary>Fifth part, behind the others, which older versions read without it: the CRCs of the producers'
+    /// batches.
     /// Taken later than the third, it may lack batches that left their windows meanwhile: the entries that replaced
     /// them are replayed.</summary>
     public void WriteChecks(IEnumerable<SnapshotProducer> producers)

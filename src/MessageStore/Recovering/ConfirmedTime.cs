@@ -1,6 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>The latest time at which a log was used with a clock that was not in doubt: read back from the log.</summary>
+/// <summary>The latest time at which a log was used with a clock that was not in doubt: read back from the
+/// log.</summary>
 /// <remarks>An epoch that begins far behind what was stored before is in doubt until it has lasted for
 /// <see cref="WallClock.Pause"/>: a restart does not make a wrong clock right.</remarks>
 /// <param name="timeMs">What the snapshot says, Unix ms.</param>

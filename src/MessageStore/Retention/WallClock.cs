@@ -83,7 +83,8 @@ internal sealed class WallClock
             : Judge(wallMs);
     }
 
-    /// <summary>What ages are counted from (Unix ms): the earlier of the wall clock and of what is stamped now.</summary>
+    /// <summary>What ages are counted from (Unix ms): the earlier of the wall clock and of what is stamped
+    /// now.</summary>
     public long ExpiryNowMs() => Math.Min(WallMs, NowMs());
 
     /// <summary>Looks at the clock: whether it was set within the last <see cref="Pause"/>.</summary>

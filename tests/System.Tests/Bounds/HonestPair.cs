@@ -62,6 +62,7 @@ internal sealed class HonestPair : IAsyncDisposable
     private async Task SendAsync()
     {
         await using Producer producer = _client.CreateProducer();
+        using var pace = new PeriodicTimer(TimeSpan.FromMilliseconds(10));
         try
         {
             while (!_stopping.IsCancellationRequested)
@@ -69,7 +70,7 @@ internal sealed class HonestPair : IAsyncDisposable
                 string body = string.Create(CultureInfo.InvariantCulture, $"{_sent} {Stopwatch.GetTimestamp()}");
                 await producer.SendAsync(Topic, Encoding.ASCII.GetBytes(body), Key, cancellationToken: CancellationToken.None);
                 Interlocked.Increment(ref _sent);
-                await Task.Delay(10);
+                await pace.WaitForNextTickAsync(CancellationToken.None);
             }
         }
         catch (Exception exception)
