@@ -254,7 +254,8 @@ internal sealed class BrokerLink : IAsyncDisposable
         hello.Operations.Any(static one => one.Opcode == Opcode.CheckHistory)
         && hello.Operations.Any(static one =>
                 one is { Opcode: Opcode.Fetch, Max: >= OperationVersions.Marked })
-        && hello.Operations.Any(static one => one is { Opcode: Opcode.CommitOffsets, Max: >= OperationVersions.Marked });
+        && hello.Operations.Any(static one =>
+            one is { Opcode: Opcode.CommitOffsets, Max: >= OperationVersions.Marked });
 
     private async ValueTask<LogHistory> ReadHistoryAsync(
         IHandshakeChannel channel, CancellationToken cancellationToken)
