@@ -1,3 +1,5 @@
+using EQueue.Remoting;
+
 namespace EQueue.Client;
 
 /// <summary>The way to EQueue's brokers: makes producers, consumers and readers, and administers topics.</summary>
@@ -21,7 +23,8 @@ public sealed class EQueueClient : IAsyncDisposable, IDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        _directory = new BrokerDirectory(options);
+        var loggers = new PrintableLoggerFactory(options.LoggerFactory, options.TimeProvider);
+        _directory = new BrokerDirectory(options with { LoggerFactory = loggers });
         Admin = new EQueueAdmin(_directory);
     }
 
