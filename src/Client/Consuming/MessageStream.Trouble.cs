@@ -130,14 +130,14 @@ internal sealed partial class MessageStream
         OnDamaged(cursor, offset, next, "its checksum does not match", ErrorCode.CorruptBatch);
     }
 
-    /// <summary>Goes on behind messages that another fetch would not bring either.</summary>
+    /// <summary>Continues behind messages that another fetch would not bring either.</summary>
     private void OnDamaged(QueueCursor cursor, long offset, long next, string cause, ErrorCode reason)
     {
         Report(cursor, offset, next, cause, reason);
         Seek(cursor, new QueueOffset(next));
     }
 
-    /// <summary>Messages came as they are stored, and nobody can read them; the rest of the answer can be.</summary>
+    /// <summary>Messages came as they are stored and cannot be read; the rest of the answer can.</summary>
     private void OnBroken(QueueCursor cursor, long offset, long next, ErrorCode reason) =>
         Report(cursor, offset, next, ErrorCodes.Describe(reason), reason);
 

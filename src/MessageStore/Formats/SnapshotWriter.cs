@@ -124,9 +124,8 @@ internal sealed class SnapshotWriter : IDisposable
     }
 
     /// <summary>Fifth part, behind the others, which older versions read without it: the CRCs of the producers'
-    /// batches.
-    /// Taken later than the third, it may lack batches that left their windows meanwhile: the entries that replaced
-    /// them are replayed.</summary>
+    /// batches. Taken later than the third, it may lack batches that left their windows meanwhile: the entries that
+    /// replaced them are replayed.</summary>
     public void WriteChecks(IEnumerable<SnapshotProducer> producers)
     {
         Span<byte> row = stackalloc byte[CheckSize];
