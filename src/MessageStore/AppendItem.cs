@@ -19,7 +19,7 @@ public struct AppendItem
     /// <summary>Answer: None and DuplicateSequence mean stored.</summary>
     public ErrorCode Error { get; set; }
 
-    /// <summary>Answer: the first record's offset; of a duplicate that left the window long ago: -1.</summary>
+    /// <summary>Answer: the first record's offset; of a duplicate: the original's.</summary>
     public QueueOffset FirstOffset { get; set; }
 
     /// <summary>Answer: Unix milliseconds.</summary>

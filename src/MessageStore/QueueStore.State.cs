@@ -187,12 +187,8 @@ public sealed partial class QueueStore
             waiter.Session = new ProducerSession(producer.Id, (short)(producer.Epoch + 1));
             return [LogState.SetProducer(waiter.Session, nowMs)];
         }
-        waiter.Session = new ProducerSession(producers.NextId, 0);
-        var entries = new List<StateEntry>
-        {
-            LogState.ReserveProducerIds(waiter.Session.Id + 1),
-            LogState.SetProducer(waiter.Session, nowMs),
-        };
+        waiter.Session = new ProducerSession(producers.NewId(), 0);
+        var entries = new List<StateEntry> { LogState.SetProducer(waiter.Session, nowMs) };
         if (producers.Count >= _options.MaxProducers)
         {
             int count = Math.Min(

@@ -290,7 +290,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
-            var state = new LogState(new QueueTable(), new ProducerTable(), machine);
+            var state = new LogState(new QueueTable(), new ProducerTable(options.ProducerIds), machine);
             RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, cancellationToken);
             return new QueueStore(options, disk, directoryLock, recovered, state, logger, time);
         }

@@ -70,6 +70,9 @@ public sealed record StoreOptions
     /// more.</summary>
     public int MaxProducers { get; init; } = 100_000;
 
+    /// <summary>Where the ids of producers come from, for a test that has to know them; null = random ones.</summary>
+    internal Func<long>? ProducerIds { get; init; }
+
     /// <summary>Queues that may exist at once; 1 or more.</summary>
     public int MaxQueues { get; init; } = 1_000_000;
 

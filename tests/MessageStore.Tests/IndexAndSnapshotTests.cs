@@ -59,13 +59,15 @@ public sealed class IndexAndSnapshotTests
     {
         string path = Folder + "/00000000000000000777.state";
         var topic = TopicId.NewId();
-        SequencedBatch[] batches = [new(0, 4, 10, 500, 1_000), new(5, 5, 15, 600, 1_001)];
+        SequencedBatch[] batches = [new(0, 4, 10, 500, 1_000), new(5, 5, 15, 600, 1_001, Crc: 0xFEDC_BA98)];
         using (var writer = new SnapshotWriter(_disk, path))
         {
             writer.WriteMarks(nextQueueId: 9, nextProducerId: 44, lastStoredTimeMs: 123_456);
             writer.WriteQueues([new SnapshotQueue(new QueueId(3), topic, 2, 5, 16, 600, 1_001, 4_242, 1_212)]);
             writer.WriteProducers([new SnapshotProducer(7, 2, 1_001, [(3, batches)])]);
             writer.WriteMachine([MemoryState.Entry("big", new string('x', 200_000)), MemoryState.Entry("small", "")]);
+            writer.WriteChecks(
+                [new SnapshotProducer(7, 2, 1_001, [(3, [batches[1], new(9, 9, 16, 700, 1_002, Crc: 1)])])]);
             writer.Complete(Guid.NewGuid(), LogId, new LogPosition(777), new LogPosition(800), epoch: 3, createdMs: 99);
         }
 
@@ -90,8 +92,13 @@ public sealed class IndexAndSnapshotTests
         Assert.Equal(44, state.Producers.NextId);
         Assert.Equal(
             ErrorCode.DuplicateSequence,
-            state.Producers.Check(new ProducerSession(7, 2), queue.Id, 5, 1, out SequencedBatch original));
+            state.Producers.Check(new ProducerSession(7, 2), queue.Id, 5, 1, 0xFEDC_BA98, out SequencedBatch original));
         Assert.Equal(batches[1], original);
+        Assert.Equal(
+            ErrorCode.OutOfOrderSequence,
+            state.Producers.Check(new ProducerSession(7, 2), queue.Id, 5, 1, 0xFEDC_BA99, out _));
+        Assert.Equal(
+            ErrorCode.DuplicateSequence, state.Producers.Check(new ProducerSession(7, 2), queue.Id, 0, 5, 4_711, out _));
         Assert.Equal(new string('x', 200_000), machine["big"]);
         Assert.Equal("", machine["small"]);
     }

@@ -49,6 +49,7 @@ internal sealed class SnapshotReader : IDisposable
         LoadQueues(state.Queues);
         LoadProducers(state.Producers);
         LoadMachine(state);
+        LoadChecks(state.Producers);
         return lastStoredTimeMs;
     }
 
@@ -125,6 +126,21 @@ internal sealed class SnapshotReader : IDisposable
             uint valueSize = BinaryPrimitives.ReadUInt32LittleEndian(head[8..]);
             ReadOnlySpan<byte> bytes = Take(cursor, (long)keySize + valueSize);
             state.Apply(new StateRecord(kind, bytes[..(int)keySize], bytes[(int)keySize..], isDeleted: false));
+        }
+    }
+
+    /// <summary>An older snapshot has none: what it remembers counts as stored, whatever its bytes.</summary>
+    private void LoadChecks(ProducerTable producers)
+    {
+        if (!_file.TryFind(SnapshotWriter.ChecksSection, out FileSection section))
+            return;
+        using var cursor = new SectionCursor(_file, section);
+        for (long i = 0; i < section.ItemCount; i++)
+        {
+            ReadOnlySpan<byte> row = Take(cursor, SnapshotWriter.CheckSize);
+            ProducerState? producer = producers.Find(BinaryPrimitives.ReadInt64LittleEndian(row));
+            producer?.Find(new QueueId(BinaryPrimitives.ReadUInt32LittleEndian(row[8..])))?.SetCrc(
+                BinaryPrimitives.ReadInt64LittleEndian(row[16..]), BinaryPrimitives.ReadUInt32LittleEndian(row[12..]));
         }
     }
 

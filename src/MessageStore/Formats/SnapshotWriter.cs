@@ -6,7 +6,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>Writes a snapshot: the log's state in absolute values, from which replay starts at a position.</summary>
 /// <remarks>
-/// One thread, not the owner's. Write the four parts in this order, then wait until the log is durable up to the end
+/// One thread, not the owner's. Write the parts in this order, then wait until the log is durable up to the end
 /// position, then <see cref="Complete"/>: a snapshot never knows more than the log. Layout: a
 /// <see cref="SectionFileHeader"/> and
 /// <code>
@@ -16,6 +16,7 @@ namespace EQueue.MessageStore;
 ///                      queue id u32, batch count u32; then each batch, oldest first:
 ///                      base sequence i32, last sequence i32, first offset i64, end position u64, stored time i64
 /// section 4 machine    kind u8, reserved 3 B, key length u32, value length u32, key, value
+/// section 8 checks     each remembered batch: producer id i64, queue id u32, CRC u32, end position u64; may be missing
 /// </code>
 /// Little-endian.
 /// </remarks>
@@ -25,11 +26,13 @@ internal sealed class SnapshotWriter : IDisposable
     internal const ushort QueuesSection = 2;
     internal const ushort ProducersSection = 3;
     internal const ushort MachineSection = 4;
+    internal const ushort ChecksSection = 8;
     internal const int MarksSize = 24;
     internal const int ProducerSize = 24;
     internal const int WindowSize = 8;
     internal const int BatchSize = 32;
     internal const int RecordSize = 12;
+    internal const int CheckSize = 24;
 
     private readonly SectionFileWriter _file;
 
@@ -108,6 +111,35 @@ internal sealed class SnapshotWriter : IDisposable
         }
 
         _file.EndSection(MachineSection, count);
+    }
+
+    /// <summary>Fifth part, behind the others, which older versions read without it: the CRCs of the producers'
+    /// batches. Taken later than the third, it may lack batches that left their windows meanwhile: the entries that
+    /// replaced them are replayed.</summary>
+    public void WriteChecks(IEnumerable<SnapshotProducer> producers)
+    {
+        Span<byte> row = stackalloc byte[CheckSize];
+        long count = 0;
+        _file.BeginSection();
+        foreach (SnapshotProducer producer in producers)
+        {
+            foreach ((uint queue, SequencedBatch[] batches) in producer.Windows)
+            {
+                foreach (SequencedBatch batch in batches)
+                {
+                    if (batch.Crc is not { } crc)
+                        continue;
+                    BinaryPrimitives.WriteInt64LittleEndian(row, producer.Id);
+                    BinaryPrimitives.WriteUInt32LittleEndian(row[8..], queue);
+                    BinaryPrimitives.WriteUInt32LittleEndian(row[12..], crc);
+                    BinaryPrimitives.WriteInt64LittleEndian(row[16..], batch.EndPosition);
+                    _file.Write(row);
+                    count++;
+                }
+            }
+        }
+
+        _file.EndSection(ChecksSection, count);
     }
 
     /// <summary>Makes the snapshot durable under its name; the log must be durable up to

@@ -208,7 +208,8 @@ internal sealed partial class CommitLog
         long end = Stage(queue, EntryKind.Messages, batch, count, item.TagBits, nowMs);
         if (producer.IsIdempotent)
         {
-            _state.Producers.Stored(producer, queue.Id, header.BaseSequence, count, firstOffset, end, nowMs);
+            _state.Producers.Stored(
+                producer, queue.Id, header.BaseSequence, count, header.Crc, firstOffset, end, nowMs);
         }
         _batches++;
         _messageBytes += batch.Length;
@@ -226,7 +227,7 @@ internal sealed partial class CommitLog
         original = default;
         ErrorCode error = header.Producer.IsIdempotent
             ? _state.Producers.Check(
-                header.Producer, queue.Id, header.BaseSequence, header.LastOffsetDelta + 1, out original)
+                header.Producer, queue.Id, header.BaseSequence, header.LastOffsetDelta + 1, header.Crc, out original)
             : ErrorCode.None;
         return !queue.IsWritable && error is ErrorCode.None or ErrorCode.OutOfOrderSequence
             ? ErrorCode.QueueNotWritable

@@ -61,6 +61,7 @@ internal sealed partial class LogKeeper
         long[] producers = _log.Locked(() => state.Producers.All.Select(producer => producer.Id).ToArray());
         snapshot.WriteProducers(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         snapshot.WriteMachine(state.Machine.Capture());
+        snapshot.WriteChecks(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         var end = new LogPosition(_log.Staged);
         if (!_log.TryMakeDurable(LogCleaner.DurableWait))
         {

@@ -1,14 +1,17 @@
+using System.Buffers.Binary;
+using System.Security.Cryptography;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
 /// <summary>All producers that may send with sequences. Under the log's lock, or by recovery.</summary>
-internal sealed class ProducerTable
+/// <param name="ids">Where new ids come from; null = random ones.</param>
+internal sealed class ProducerTable(Func<long>? ids = null)
 {
     private readonly Dictionary<long, ProducerState> _producers = [];
     private ProducerState? _last;
 
-    /// <summary>The id that the next producer gets; only rises.</summary>
+    /// <summary>Ids below were given out one after another by older versions; only rises.</summary>
     public long NextId { get; private set; }
 
     public int Count => _producers.Count;
@@ -27,10 +30,30 @@ internal sealed class ProducerTable
         return _producers.TryGetValue(id, out ProducerState? producer) ? _last = producer : null;
     }
 
+    /// <summary>An id that no producer has or had, and that none can guess: who knows one can send in its
+    /// name.</summary>
+    public long NewId()
+    {
+        while (true)
+        {
+            long id = ids?.Invoke() ?? RandomId();
+            if (id >= NextId && !_producers.ContainsKey(id))
+            {
+                return id;
+            }
+        }
+    }
+
+    private static long RandomId()
+    {
+        Span<byte> bytes = stackalloc byte[sizeof(long)];
+        RandomNumberGenerator.Fill(bytes);
+        return BinaryPrimitives.ReadInt64LittleEndian(bytes) & long.MaxValue;
+    }
+
     /// <summary>A producer has (at least) this epoch now.</summary>
     public ProducerState SetEpoch(ProducerSession session)
     {
-        Reserve(session.Id + 1);
         ProducerState? producer = Find(session.Id);
         if (producer is null)
         {
@@ -52,11 +75,13 @@ internal sealed class ProducerTable
     /// <param name="queue">Where it goes.</param>
     /// <param name="baseSequence">Sequence of its first record.</param>
     /// <param name="count">Its records.</param>
-    /// <param name="original">With DuplicateSequence: the batch as it was stored; FirstOffset -1 when that is no
-    /// longer known.</param>
-    /// <returns>None, DuplicateSequence, OutOfOrderSequence, ProducerFenced, UnknownProducer, InvalidBatch.</returns>
+    /// <param name="crc">Its own.</param>
+    /// <param name="original">With DuplicateSequence: the batch as it was stored.</param>
+    /// <returns>None; DuplicateSequence: these bytes are stored; OutOfOrderSequence: a batch before it is missing, or
+    /// its sequences are taken by other bytes, or by ones that are not known any more; ProducerFenced, UnknownProducer,
+    /// InvalidBatch.</returns>
     public ErrorCode Check(
-        ProducerSession session, QueueId queue, int baseSequence, int count, out SequencedBatch original)
+        ProducerSession session, QueueId queue, int baseSequence, int count, uint crc, out SequencedBatch original)
     {
         original = default;
         if (baseSequence < 0)
@@ -79,15 +104,9 @@ internal sealed class ProducerTable
         {
             return ErrorCode.None;
         }
-        if (window.TryFind(baseSequence, SequenceWindow.Follow(baseSequence, count - 1), out original))
-        {
-            return ErrorCode.DuplicateSequence;
-        }
-        // Where it is stored is not known any more, only that it is no later than the newest.
-        original = new SequencedBatch(baseSequence, baseSequence, -1, window.AppliedPosition, 0);
-        int lastSequence = SequenceWindow.Follow(baseSequence, count - 1);
-        bool isBehind = window.IsBehind(baseSequence) && window.IsBehind(lastSequence);
-        return isBehind ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
+        bool isStored = window.TryFind(baseSequence, SequenceWindow.Follow(baseSequence, count - 1), out original)
+            && (original.Crc is not { } stored || stored == crc);
+        return isStored ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
     }
 
     /// <summary>A batch is stored: live after <see cref="Check"/>, or read back from the log, where its producer may
@@ -97,6 +116,7 @@ internal sealed class ProducerTable
         QueueId queue,
         int baseSequence,
         int count,
+        uint crc,
         long firstOffset,
         long endPosition,
         long storedTimeMs)
@@ -111,7 +131,7 @@ internal sealed class ProducerTable
             return; // a snapshot brought it
         }
         int lastSequence = SequenceWindow.Follow(baseSequence, count - 1);
-        window.Add(new SequencedBatch(baseSequence, lastSequence, firstOffset, endPosition, storedTimeMs));
+        window.Add(new SequencedBatch(baseSequence, lastSequence, firstOffset, endPosition, storedTimeMs, crc));
         producer.LastSeenMs = Math.Max(producer.LastSeenMs, storedTimeMs);
     }
 }

@@ -8,9 +8,11 @@ namespace EQueue.MessageStore;
 /// <param name="FirstOffset">Offset of its first record.</param>
 /// <param name="EndPosition">Position after its entry.</param>
 /// <param name="StoredTimeMs">Unix milliseconds.</param>
+/// <param name="Crc">The batch's own CRC: the same sequences with other bytes are another batch. Null: of a snapshot
+/// that did not say.</param>
 [StructLayout(LayoutKind.Auto)]
 internal readonly record struct SequencedBatch(
-    int BaseSequence, int LastSequence, long FirstOffset, long EndPosition, long StoredTimeMs);
+    int BaseSequence, int LastSequence, long FirstOffset, long EndPosition, long StoredTimeMs, uint? Crc = null);
 
 /// <summary>The last 16 batches of one producer in one queue. Sequences run from 0 to 2^31-1 and start over.</summary>
 internal sealed class SequenceWindow
@@ -63,7 +65,16 @@ internal sealed class SequenceWindow
         return false;
     }
 
-    /// <summary>Whether a sequence that is not the next one lies behind (it was stored before) rather than ahead
-    /// (something is missing).</summary>
-    public bool IsBehind(int sequence) => ((sequence - NextSequence) & int.MaxValue) > int.MaxValue / 2;
+    /// <summary>Says what the bytes of a batch in the window are; nothing when it is not there any more.</summary>
+    public void SetCrc(long endPosition, uint crc)
+    {
+        for (int i = 0; i < _count; i++)
+        {
+            ref SequencedBatch batch = ref _batches[(_newest - i + Size) % Size];
+            if (batch.EndPosition == endPosition)
+            {
+                batch = batch with { Crc = crc };
+            }
+        }
+    }
 }

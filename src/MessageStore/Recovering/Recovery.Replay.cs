@@ -72,8 +72,8 @@ internal sealed partial class Recovery
             if (isReplayed && batch.Producer.IsIdempotent)
             {
                 _state.Producers.Stored(
-                    batch.Producer, header.Queue, batch.BaseSequence, batch.RecordsCount, batch.BaseOffset.Value,
-                    scanner.Position, header.StoredTimeMs);
+                    batch.Producer, header.Queue, batch.BaseSequence, batch.RecordsCount, batch.Crc,
+                    batch.BaseOffset.Value, scanner.Position, header.StoredTimeMs);
             }
 
             AddToQueue(queue, scanner, batch, isReplayed);

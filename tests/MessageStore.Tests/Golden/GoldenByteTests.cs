@@ -189,6 +189,25 @@ public sealed class GoldenByteTests
     }
 
     [Fact]
+    public void GivenASnapshotWithChecks_WhenWritten_ThenItsBytesAreThose()
+    {
+        SnapshotProducer[] producers =
+            [new SnapshotProducer(7, 2, 1_001, [(3, [new SequencedBatch(0, 4, 10, 500, 1_000, Crc: 0x0102_0304)])])];
+        using (var writer = new SnapshotWriter(_disk, "/g/s"))
+        {
+            writer.WriteMarks(nextQueueId: 9, nextProducerId: 1_000, lastStoredTimeMs: 1_700_000_000_000);
+            writer.WriteQueues([new SnapshotQueue(new QueueId(3), new TopicId(LogId), 2, 5, 16, 600, 1_001, 4_242, 1_212)]);
+            writer.WriteProducers(producers);
+            writer.WriteMachine([MemoryState.Entry("key", "value")]);
+            writer.WriteChecks(producers);
+            writer.Complete(
+                StoreId, LogId, new LogPosition(400), new LogPosition(800), epoch: 3, createdMs: 1_700_000_000_900);
+        }
+
+        GoldenFile.Check("snapshot-checks-v1.bin", _disk.ReadAll("/g/s"));
+    }
+
+    [Fact]
     public void GivenALaterVersionOrAnUnknownFlag_WhenRead_ThenItIsRefused()
     {
         byte[] bytes = new byte[SegmentHeader.Length];

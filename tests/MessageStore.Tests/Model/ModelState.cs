@@ -113,13 +113,12 @@ internal sealed class ModelState
             return (ErrorCode.None, null);
         foreach (MessagesEvent one in stored.TakeLast(Window))
         {
-            if (one.BaseSequence == header.BaseSequence && one.Count == header.RecordsCount)
+            RecordBatch.TryReadHeader(one.Batch, out RecordBatchHeader known, out _);
+            if (one.BaseSequence == header.BaseSequence && one.Count == header.RecordsCount && known.Crc == header.Crc)
                 return (ErrorCode.DuplicateSequence, one);
         }
 
-        // The model's sequences stay far below their wrap.
-        bool isBehind = header.BaseSequence + header.RecordsCount <= next;
-        return (isBehind ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence, null);
+        return (ErrorCode.OutOfOrderSequence, null);
     }
 
     public static int NextSequence(List<MessagesEvent> stored) => stored.Count == 0 ? 0 : stored[^1].LastSequence + 1;

@@ -157,9 +157,9 @@ internal sealed partial class ModelWorld
         _histogram.Count($"answer: {item.Error}");
         if (expected == ErrorCode.DuplicateSequence)
         {
-            Assert.Equal(original?.FirstOffset ?? -1, item.FirstOffset.Value);
-            Assert.Equal(original?.StoredMs ?? 0, item.StoredTimeMs);
-            return original is null ? 0 : original.Index + 1;
+            Assert.Equal(original!.FirstOffset, item.FirstOffset.Value);
+            Assert.Equal(original.StoredMs, item.StoredTimeMs);
+            return original.Index + 1;
         }
 
         if (expected != ErrorCode.None)
@@ -365,7 +365,7 @@ internal sealed partial class ModelWorld
 
         Assert.False(isFenced, "an epoch that is over was given the next one");
         long nowMs = _time.UnixMs;
-        Add(new StateEvent((isNew ? 2 : 1) + (forgotten >= 0 ? 1 : 0), state => state.SetProducer(expected, nowMs, forgotten))
+        Add(new StateEvent(1 + (forgotten >= 0 ? 1 : 0), state => state.SetProducer(expected, nowMs, forgotten))
         {
             Epoch = Store.Epoch,
         });

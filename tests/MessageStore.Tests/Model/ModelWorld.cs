@@ -148,6 +148,7 @@ internal sealed partial class ModelWorld : IAsyncDisposable
         ReaderThreads = 1,
         // With a clock that steps back nobody can say which producer was silent longest.
         MaxProducers = _clockStepsBack ? 1_000 : MaxProducers,
+        ProducerIds = () => _model.NextProducer,
         Disk = _disk,
     };
 
