@@ -54,6 +54,7 @@ internal static class SendCommand
             {
                 Durability = sendOptions.Durability(parsed),
                 DeliveryTimeout = sendOptions.DeliveryTimeout(parsed),
+                Compression = request.Compression,
             });
             if (lines is null)
             {

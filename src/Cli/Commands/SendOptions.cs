@@ -79,6 +79,12 @@ internal sealed class SendOptions
         CustomParser = DurationText.Parse,
     };
 
+    private readonly Option<string?> _compress = new("--compress")
+    {
+        Description = "Compresses what is sent: gzip, lz4, zstd or snappy.",
+        HelpName = "CODEC",
+    };
+
     private readonly Option<bool> _receipts = new("--receipts") { Description = "Prints where each message is." };
 
     public SendOptions() => _format.AcceptOnlyFromAmong("raw", "json");
@@ -88,7 +94,10 @@ internal sealed class SendOptions
         command.Arguments.Add(_topic);
         command.Arguments.Add(_body);
         foreach (Option option in new Option[]
-            { _lines, _format, _file, _key, _keySeparator, _tag, _properties, _rate, _durability, _deliveryTimeout, _receipts })
+            {
+                _lines, _format, _file, _key, _keySeparator, _tag, _properties, _rate, _durability, _deliveryTimeout,
+                _compress, _receipts,
+            })
         {
             command.Options.Add(option);
         }
@@ -144,12 +153,23 @@ internal sealed class SendOptions
             Properties = ReadProperties(parsed.GetValue(_properties) ?? []),
             IsJson = isJson,
             Rate = parsed.GetValue(_rate),
+            Compression = Compression(parsed),
         };
     }
 
     private int Sources(ParseResult parsed) =>
         new[] { parsed.GetValue(_body), parsed.GetValue(_lines), parsed.GetValue(_file) }
             .Count(source => source is not null);
+
+    private RecordCodec Compression(ParseResult parsed) => parsed.GetValue(_compress) switch
+    {
+        null => RecordCodec.None,
+        "gzip" => RecordCodec.Gzip,
+        "lz4" => RecordCodec.Lz4,
+        "zstd" => RecordCodec.Zstd,
+        "snappy" => RecordCodec.Snappy,
+        string other => throw new UsageException($"--compress must be gzip, lz4, zstd or snappy; found '{other}'."),
+    };
 
     private static RecordProperties? ReadProperties(string[] pairs)
     {

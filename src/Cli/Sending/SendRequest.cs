@@ -20,6 +20,9 @@ internal sealed record SendRequest
     /// <summary>Whether lines are messages as JSON, with keys, tags and properties of their own.</summary>
     public bool IsJson { get; init; }
 
+    /// <summary>How batches are compressed.</summary>
+    public RecordCodec Compression { get; init; }
+
     /// <summary>Messages per second; 0 for as fast as it goes.</summary>
     public int Rate { get; init; }
 }

@@ -133,7 +133,7 @@ internal sealed partial class BrokerLane
         var header = new ProduceRequestHeader(
             _options.Durability, deadlineMs, TransactionId: 0, request.Batches.Count);
         foreach (var batch in request.Batches)
-            batch.Encode();
+            batch.Encode(_packer);
         var frame = request.Batches.Count == 1 ? request.Batches[0].ToRequest(header) : Gather(request.Batches, header);
         request.Generation = _link.Remoting.ConnectionGeneration;
         ObserveLeaving(request);

@@ -147,7 +147,7 @@ internal sealed partial class BrokerLane
             return Lost(batch, new RemotingException(RemotingError.Unreachable, "The broker was away for too long."));
         try
         {
-            batch.Encode();
+            batch.Encode(_packer);
             batch.Attempts = 1;
             ObserveLeaving(batch);
             var frame = batch.ToRequest(

@@ -42,6 +42,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly LaneGate _gate = new();
     private readonly Producer _producer;
     private readonly ProducerOptions _options;
+    private readonly BatchPacker? _packer;
     private readonly BrokerLink _link;
     private readonly TimeProvider _time;
     private readonly ILogger _logger;
@@ -72,6 +73,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         _producer = producer;
         _options = producer.Options;
         _link = link;
+        _packer = _options.Compression == RecordCodec.None ? null : new BatchPacker(_options.Compression);
         _time = producer.Time;
         _logger = producer.Logger;
         _lingerTicks = ToTicks(_options.Linger);
@@ -165,6 +167,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         await session.ConfigureAwait(false);
         await oneway.ConfigureAwait(false);
         await _link.DisposeAsync().ConfigureAwait(false);
+        _packer?.Dispose();
         _closing.Dispose();
     }
 

@@ -24,6 +24,13 @@ public sealed record ProducerOptions
     public int BatchBytes { get; init; } = 128 * 1024;
 
     /// <summary>
+    /// How batches are compressed, each at its codec's usual level; those that would not shrink are sent as they are.
+    /// The broker looks into them, which costs it their decompression; it may refuse them with <see
+    /// cref="ErrorCode.UnsupportedCodec"/>.
+    /// </summary>
+    public RecordCodec Compression { get; init; }
+
+    /// <summary>
     /// How long a batch that is not full waits for more although nothing is in flight; zero sends at once.
     /// </summary>
     public TimeSpan Linger { get; init; }
@@ -74,6 +81,8 @@ public sealed record ProducerOptions
         Option.Require(Enum.IsDefined(OnewayWhenFull), nameof(OnewayWhenFull), OnewayWhenFull, "Wait or Throw");
         Option.Require(
             BatchBytes is >= 1024 and <= 8 * 1024 * 1024, nameof(BatchBytes), BatchBytes, "1 KiB to 8 MiB");
+        Option.Require(
+            Enum.IsDefined(Compression), nameof(Compression), Compression, "None, Gzip, Snappy, Lz4 or Zstd");
         Option.RequireAtLeast(Linger, TimeSpan.Zero, nameof(Linger));
         Option.Require(MaxInFlight is >= 1 and <= 64, nameof(MaxInFlight), MaxInFlight, "1 to 64");
         Option.Require(

@@ -46,6 +46,7 @@ internal sealed partial class SendBatch
     private int _maxPlainRecords;
     private List<ActivityContext>? _contexts;
     private bool _isEncoded;
+    private int _encodedSize;
     private ProducerSession _encodedSession;
     private int _encodedSequence;
 
@@ -107,8 +108,8 @@ internal sealed partial class SendBatch
 
     public int RecordCount => _builder.RecordCount;
 
-    /// <summary>Bytes of the batch.</summary>
-    public int Size => _builder.Size;
+    /// <summary>Bytes of the batch: as it leaves, once it is encoded.</summary>
+    public int Size => _isEncoded ? _encodedSize : _builder.Size;
 
     /// <summary>Starts taking messages.</summary>
     /// <param name="queue">Where it goes.</param>
@@ -212,11 +213,16 @@ internal sealed partial class SendBatch
     }
 
     /// <summary>Writes header and CRC for its present session and sequence, if they are not there already.</summary>
-    public void Encode()
+    /// <param name="packer">Compresses it, the first time; null: nothing does.</param>
+    public void Encode(BatchPacker? packer)
     {
         if (!_isEncoded)
         {
-            Frame!.Advance(_builder.Complete(Session, Sequence));
+            var size = _builder.Complete(Session, Sequence);
+            if (packer is not null)
+                size = packer.Pack(Frame!.GetSpan(size)[..size]);
+            Frame!.Advance(size);
+            _encodedSize = size;
             _isEncoded = true;
         }
         else if (_encodedSession != Session || _encodedSequence != Sequence)

@@ -12,5 +12,5 @@ public readonly record struct SendReceipt(
     string Topic, int Queue, QueueOffset Offset, long StoredTimeMs, Durability Durability)
 {
     /// <summary>When the broker stored the message.</summary>
-    public DateTimeOffset StoredTime => DateTimeOffset.FromUnixTimeMilliseconds(StoredTimeMs);
+    public DateTimeOffset StoredTime => RecordTime.ToInstant(StoredTimeMs);
 }
