@@ -1,7 +1,9 @@
 using EQueue.Broker;
 using EQueue.Client;
 using EQueue.MessageStore;
+using EQueue.Protocol;
 using EQueue.Support;
+using EQueue.Support.Stores;
 
 namespace EQueue.Cli.Tests;
 
@@ -35,19 +37,26 @@ internal sealed class CliBroker : IAsyncDisposable
         _broker = null;
     }
 
+    /// <summary>Stores batches that the broker would refuse in a queue of a topic, while it is stopped.</summary>
+    public async Task StoreBelowAsync(string topic, int queue, params byte[][] batches)
+    {
+        QueueId id = (await Client.Admin.DescribeTopicAsync(topic)).Queues[queue].Id;
+        await StopAsync();
+        await BelowTheBroker.AppendAsync(
+            Store, batches.Select(batch => (id, TagBits.Unknown, batch)), TestContext.Current.CancellationToken);
+        await RestartAsync();
+    }
+
+    private StoreOptions Store => new()
+    {
+        DataDirectory = _directory["data"],
+        FlushPolicy = FlushPolicy.Async,
+        SegmentSizeBytes = 16 << 20,
+    };
+
     public async Task RestartAsync()
     {
-        var options = new BrokerOptions
-        {
-            Listen = Address,
-            DataDirectory = _directory["data"],
-            Store = new StoreOptions
-            {
-                DataDirectory = _directory["data"],
-                FlushPolicy = FlushPolicy.Async,
-                SegmentSizeBytes = 16 << 20,
-            },
-        };
+        var options = new BrokerOptions { Listen = Address, DataDirectory = _directory["data"], Store = Store };
         _broker = await Eventually.StartedAsync(() => EQueueBroker.StartAsync(options));
         Address = $"{_broker.EndPoint}";
     }

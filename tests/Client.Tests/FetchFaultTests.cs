@@ -64,7 +64,8 @@ public sealed class FetchFaultTests
     }
 
     [Theory]
-    [InlineData(RecordCodec.Zstd, ErrorCode.UnsupportedCodec)]
+    [InlineData((RecordCodec)7, ErrorCode.UnsupportedCodec)]
+    [InlineData(RecordCodec.Zstd, ErrorCode.InvalidBatch)]
     [InlineData(RecordCodec.Gzip, ErrorCode.InvalidBatch)]
     public async Task GivenBatchThatCannotBeDecoded_WhenTheLoopIsStartedAgain_ThenItIsNotPassedOver(
         RecordCodec codec, ErrorCode expected)
@@ -77,8 +78,8 @@ public sealed class FetchFaultTests
 
         for (var loop = 0; loop < 3; loop++)
         {
-            var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await ReadAsync(reader, read));
-            Assert.Equal(expected, refusal.Code);
+            var refusal = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
+            Assert.Equal((expected, 20, 30), (refusal.Reason, refusal.Offset.Value, refusal.Next.Value));
         }
 
         Assert.Equal(Enumerable.Range(0, 20), read);

@@ -18,7 +18,8 @@ internal static class ConsumeCommand
         command.SetAction(async (parsed, cancellationToken) =>
         {
             ConsumeRequest request = consume.Read(parsed, options.IsJson(parsed));
-            await using EQueueClient client = options.CreateClient(parsed);
+            using var skipped = new SkipRemarks(streams.Error);
+            await using EQueueClient client = options.CreateClient(parsed, skipped);
             await client.Admin.DescribeTopicAsync(request.Topic, cancellationToken);
             if (request.Group is not null && streams.IsTerminal && !request.TakesPart)
                 await GroupCheck.DemandAsync(client.Admin, request, cancellationToken);
@@ -26,9 +27,11 @@ internal static class ConsumeCommand
             {
                 IsReaderGone = streams.IsReaderGone,
             };
-            return request.Group is null
+            int exitCode = request.Group is null
                 ? await ReadQueueAsync(client, request, printer, cancellationToken)
                 : await ReadGroupAsync(client, request, printer, cancellationToken);
+            if (exitCode == ExitCode.Done) skipped.Conclude();
+            return exitCode;
         });
         return command;
     }
@@ -41,6 +44,7 @@ internal static class ConsumeCommand
             StartAt = request.From,
             Tags = request.Tags,
             StopAtEnd = !request.Follow,
+            WhenDamaged = DamagedDataPolicy.Skip,
             AutoCommit = false,
             AutoCreateTopics = false,
         });
@@ -56,6 +60,7 @@ internal static class ConsumeCommand
         {
             Tags = request.Tags,
             StopAtEnd = !request.Follow,
+            WhenDamaged = DamagedDataPolicy.Skip,
         });
         await reader.AssignAsync(request.Topic, request.Queue, request.From, cancellationToken);
         return await printer.RunAsync(reader.ReadAllAsync, cancellationToken);

@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Diagnostics;
 using System.Globalization;
+using EQueue.Cli.Consuming;
 using EQueue.Cli.Forwarding;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
@@ -51,6 +52,7 @@ internal static class ForwardCommand
                 Report(forwarder, request, Stopwatch.GetElapsedTime(started), streams, options.IsJson(parsed));
             }
 
+            SkipRemarks.Conclude(remarks.SkippedCount);
             return ExitCode.Done;
         });
         return command;

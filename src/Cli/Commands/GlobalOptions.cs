@@ -89,6 +89,11 @@ internal sealed partial class GlobalOptions(Func<string, string?> variable)
     public EQueueClient CreateClient(ParseResult parsed) =>
         CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance);
 
+    /// <summary>A client of the servers that were named, with its log.</summary>
+    /// <exception cref="UsageException">An address cannot be read.</exception>
+    public EQueueClient CreateClient(ParseResult parsed, ILoggerFactory loggers) =>
+        CreateClient(parsed, Servers(parsed), ReadTls(parsed), loggers);
+
     /// <summary>A client of one of the servers that were named.</summary>
     public EQueueClient CreateClient(ParseResult parsed, string address) =>
         CreateClient(parsed, address, ReadTls(parsed), NullLoggerFactory.Instance);

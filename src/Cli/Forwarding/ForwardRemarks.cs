@@ -1,3 +1,4 @@
+using EQueue.Cli.Consuming;
 using EQueue.Cli.Output;
 using Microsoft.Extensions.Logging;
 
@@ -27,6 +28,10 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
     private readonly Lock _gate = new();
     private readonly Dictionary<string, long> _warnedAt = new(StringComparer.Ordinal);
     private bool _hasProgress;
+    private int _skippedCount;
+
+    /// <summary>Stretches of messages that could not be read and were passed over.</summary>
+    public int SkippedCount => Volatile.Read(ref _skippedCount);
 
     /// <summary>Whether progress is shown.</summary>
     public bool ShowsProgress => isTerminal;
@@ -68,6 +73,7 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
         Func<TState, Exception?, string> formatter)
     {
         if (!IsEnabled(logLevel) || eventId.Name == BatchFailed) return;
+        if (eventId.Name == SkipRemarks.EventName) Interlocked.Increment(ref _skippedCount);
         string text = formatter(state, exception);
         if (IsNew(text)) Write(text);
     }

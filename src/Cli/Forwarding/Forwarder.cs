@@ -58,6 +58,7 @@ internal sealed partial class Forwarder : IDisposable
         {
             StartAt = request.Start,
             StopAtEnd = !request.Follow,
+            WhenDamaged = DamagedDataPolicy.Skip,
             AutoCommit = false,
             AutoCreateTopics = false,
             Revoking = _progress.ReleaseAsync,

@@ -2,10 +2,12 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Stored messages cannot be read: their bytes are damaged on the broker's disk.</summary>
+/// <summary>Stored messages cannot be read: their bytes are damaged on the broker's disk, or no records that this
+/// reader understands.</summary>
 public sealed class DamagedDataException : EQueueException
 {
-    internal DamagedDataException(string topic, int queue, QueueOffset offset, QueueOffset next, string cause)
+    internal DamagedDataException(
+        string topic, int queue, QueueOffset offset, QueueOffset next, string cause, ErrorCode reason)
         : base(
             ErrorCode.DamagedData,
             $"Messages {offset} to {next.Value - 1} of {topic}/{queue} are damaged ({cause}); "
@@ -15,6 +17,7 @@ public sealed class DamagedDataException : EQueueException
         Queue = queue;
         Offset = offset;
         Next = next;
+        Reason = reason;
     }
 
     /// <summary>The topic.</summary>
@@ -28,4 +31,9 @@ public sealed class DamagedDataException : EQueueException
 
     /// <summary>The first message behind the damage.</summary>
     public QueueOffset Next { get; }
+
+    /// <summary>What is wrong with them: DamagedData, on the broker's disk; CorruptBatch, their checksum; InvalidBatch,
+    /// no records; UnsupportedCodec; MessageTooLarge, more than <see cref="ClientOptions.MaxFrameBytes"/> when
+    /// uncompressed.</summary>
+    public ErrorCode Reason { get; }
 }

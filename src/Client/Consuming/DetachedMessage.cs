@@ -40,7 +40,8 @@ public sealed record DetachedMessage
     /// <summary>The tag's bytes, which need not be UTF-8; null for none.</summary>
     public byte[]? TagBytes => ExactTag ?? (Tag is null ? null : Encoding.UTF8.GetBytes(Tag));
 
-    /// <summary>When the sender made it.</summary>
+    /// <summary>When the sender made it; at the nearest end of the years 1 to 9999 if it claims a time beyond
+    /// them.</summary>
     public DateTimeOffset CreateTime { get; init; }
 
     /// <summary>When the broker stored it.</summary>
@@ -87,8 +88,8 @@ public sealed record DetachedMessage
             Body = record.HasBody ? record.Body.ToArray() : null,
             Tag = record.HasTag ? Encoding.UTF8.GetString(record.Tag) : null,
             Properties = (IReadOnlyList<KeyValuePair<string, byte[]?>>?)properties ?? [],
-            CreateTime = DateTimeOffset.FromUnixTimeMilliseconds(record.TimestampMs),
-            StoredTime = DateTimeOffset.FromUnixTimeMilliseconds(storedTimeMs),
+            CreateTime = RecordTime.ToInstant(record.TimestampMs),
+            StoredTime = RecordTime.ToInstant(storedTimeMs),
             ExactTag = record.HasTag && !Utf8.IsValid(record.Tag) ? record.Tag.ToArray() : null,
             ExactProperties = exact,
         };

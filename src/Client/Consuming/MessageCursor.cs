@@ -8,7 +8,9 @@ namespace EQueue.Client;
 /// Owned by one enumeration and moved on its thread alone. Every step raises <see cref="Generation"/>, by which
 /// messages that were handed out earlier know that they are over.
 /// </remarks>
-internal sealed class MessageCursor(TagFilter filter)
+/// <param name="filter">Which messages are wanted.</param>
+/// <param name="broken">What becomes of messages that cannot be read.</param>
+internal sealed class MessageCursor(TagFilter filter, BrokenRecords broken)
 {
     private RecordCursor _records;
     private RecordRange _record;
@@ -52,8 +54,9 @@ internal sealed class MessageCursor(TagFilter filter)
         _records = new RecordCursor(batch.Span);
     }
 
-    /// <summary>Goes to the next wanted record; false at the end of the batch.</summary>
-    /// <exception cref="EQueueException">InvalidBatch: the records are not what the header says.</exception>
+    /// <summary>Goes to the next wanted record; false at the end of the batch, and where the rest of it cannot be
+    /// read and the reader passes over that.</summary>
+    /// <exception cref="DamagedDataException">The records are not what the header says.</exception>
     public bool MoveNext()
     {
         var batch = Batch.Span;
@@ -65,12 +68,20 @@ internal sealed class MessageCursor(TagFilter filter)
         }
 
         if (_records.Error != ErrorCode.None)
-        {
-            throw new EQueueException(
-                _records.Error, $"The batch at offset {BaseOffset} of {Queue.Topic}/{Queue.Number} cannot be read.");
-        }
-
+            OnBroken(_records.Error);
         return false;
+    }
+
+    /// <summary>The records of the batch are not what its header says: from the first bad one on nothing can be
+    /// read.</summary>
+    /// <exception cref="DamagedDataException">The reader's policy is to stop there.</exception>
+    public void OnBroken(ErrorCode reason)
+    {
+        var next = 0L;
+        var records = new RecordCursor(Batch.Span);
+        while (records.TryRead(Batch.Span, out var record))
+            next = record.OffsetDelta + 1L;
+        broken(Queue, Math.Max(FirstWanted.Value, BaseOffset.Value + next), BatchEnd.Value, reason);
     }
 
     /// <summary>The different trace contexts of the batch's wanted messages; null for none.</summary>
@@ -132,3 +143,8 @@ internal sealed class MessageCursor(TagFilter filter)
 
     public ReadOnlyMemory<byte> Part(int start, int length) => length > 0 ? Batch.Slice(start, length) : default;
 }
+
+/// <summary>Decides about messages from <paramref name="offset"/> to before <paramref name="next"/> that cannot be
+/// read.</summary>
+/// <exception cref="DamagedDataException">The reader is to stop there.</exception>
+internal delegate void BrokenRecords(QueueCursor queue, long offset, long next, ErrorCode reason);

@@ -157,13 +157,13 @@ internal sealed partial class MessageStream
     }
 
     /// <summary>Takes one entry off the queue's share and opens it if it has anything to say.</summary>
-    /// <exception cref="EQueueException">It cannot be decoded. It stays: the next loop meets it again.</exception>
+    /// <exception cref="DamagedDataException">It cannot be decoded. It stays: the next loop meets it again.</exception>
     private bool TryOpenEntry()
     {
         var cursor = _queue.Cursor;
         if (!EntryView.TryRead(_entries.Span, out var entry))
         {
-            OnCorrupt(cursor, cursor.Delivered, cursor.Delivered + 1);
+            OnCorrupt(cursor, cursor.Delivered, EndOfUnknown(default));
             return false;
         }
 
@@ -177,7 +177,7 @@ internal sealed partial class MessageStream
 
         if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length)
         {
-            OnCorrupt(cursor, cursor.Delivered, cursor.Delivered + 1);
+            OnCorrupt(cursor, cursor.Delivered, EndOfUnknown(rest.Span));
             return false;
         }
 
@@ -207,9 +207,10 @@ internal sealed partial class MessageStream
             var error = RecordBatch.Decompress(batch, _directory.Options.MaxFrameBytes, out batch);
             if (error != ErrorCode.None)
             {
-                throw new EQueueException(
-                    error,
-                    $"The batch at offset {baseOffset} of {cursor.Topic}/{cursor.Number} cannot be decompressed.");
+                OnBroken(cursor, Math.Max(cursor.Delivered, baseOffset.Value), end.Value, error);
+                _entries = rest;
+                Pass(cursor, end.Value);
+                return false;
             }
         }
 
@@ -220,6 +221,18 @@ internal sealed partial class MessageStream
         _observedTo = _cursor.FirstWanted.Value;
         _isInBatch = true;
         return true;
+    }
+
+    /// <summary>Where messages go on behind an entry that does not say how many it has.</summary>
+    /// <param name="rest">The entries behind it.</param>
+    private long EndOfUnknown(ReadOnlySpan<byte> rest)
+    {
+        var delivered = _queue.Cursor.Delivered;
+        var end = EntryView.TryRead(rest, out var entry) && entry.Kind == EntryView.MessagesKind
+            && RecordBatch.TryReadHeader(rest[entry.HeaderSize..entry.Size], out var header, out _)
+            ? header.BaseOffset.Value
+            : _queue.Next;
+        return Math.Max(end, delivered + 1);
     }
 
     private void LeaveBatch()

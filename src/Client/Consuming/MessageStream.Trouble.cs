@@ -31,7 +31,12 @@ internal sealed partial class MessageStream
                 throw new EQueueException(
                     queue.Error, $"{cursor.Topic}/{cursor.Number} has no offset {queue.From}.");
             case ErrorCode.DamagedData:
-                OnDamaged(cursor, queue.From, Math.Max(queue.Next, queue.From + 1), "on the broker's disk");
+                OnDamaged(
+                    cursor,
+                    queue.From,
+                    Math.Max(queue.Next, queue.From + 1),
+                    "on the broker's disk",
+                    ErrorCode.DamagedData);
                 break;
             case ErrorCode.QueueNotReadable when _options.StopAtEnd && IsSettled is null:
                 // It has an end that cannot be reached; a group's member is about to lose it.
@@ -94,18 +99,29 @@ internal sealed partial class MessageStream
         cursor.CorruptCount = 0;
         if (_options.WhenDamaged == DamagedDataPolicy.Throw)
             Seek(cursor, new QueueOffset(cursor.Delivered));
-        OnDamaged(cursor, offset, next, "its checksum does not match");
+        OnDamaged(cursor, offset, next, "its checksum does not match", ErrorCode.CorruptBatch);
     }
 
-    private void OnDamaged(QueueCursor cursor, long offset, long next, string cause)
+    /// <summary>Continues behind messages that another fetch would not bring either.</summary>
+    private void OnDamaged(QueueCursor cursor, long offset, long next, string cause, ErrorCode reason)
+    {
+        Report(cursor, offset, next, cause, reason);
+        Seek(cursor, new QueueOffset(next));
+    }
+
+    /// <summary>Messages came as they are stored and cannot be read; the rest of the answer can.</summary>
+    private void OnBroken(QueueCursor cursor, long offset, long next, ErrorCode reason) =>
+        Report(cursor, offset, next, ErrorCodes.Describe(reason), reason);
+
+    /// <exception cref="DamagedDataException">The options say so.</exception>
+    private void Report(QueueCursor cursor, long offset, long next, string cause, ErrorCode reason)
     {
         if (_options.WhenDamaged == DamagedDataPolicy.Throw)
         {
             throw new DamagedDataException(
-                cursor.Topic, cursor.Number, new QueueOffset(offset), new QueueOffset(next), cause);
+                cursor.Topic, cursor.Number, new QueueOffset(offset), new QueueOffset(next), cause, reason);
         }
 
         Log.DamageSkipped(_logger, offset, next, cursor.Topic, cursor.Number, cause);
-        Seek(cursor, new QueueOffset(next));
     }
 }

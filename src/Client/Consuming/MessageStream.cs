@@ -42,7 +42,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         _options = options;
         _logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         Filter = new TagFilter(options.Tags);
-        _cursor = new MessageCursor(Filter);
+        _cursor = new MessageCursor(Filter, OnBroken);
         ClientGauges.Add(this);
     }
 

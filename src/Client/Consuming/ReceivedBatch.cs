@@ -36,7 +36,7 @@ public readonly struct ReceivedBatch
     public QueueOffset NextOffset => Current.BatchEnd;
 
     /// <summary>When the broker stored the batch.</summary>
-    public DateTimeOffset StoredTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.StoredTimeMs);
+    public DateTimeOffset StoredTime => RecordTime.ToInstant(Current.StoredTimeMs);
 
     /// <summary>
     /// The batch as it is stored, uncompressed; layout: <see cref="RecordBatchLayout"/>. May hold messages that are not
@@ -62,6 +62,7 @@ public readonly struct ReceivedBatch
     /// <summary>Goes over the wanted messages of a batch.</summary>
     public ref struct Enumerator
     {
+        private readonly MessageCursor _cursor;
         private readonly TagFilter _filter;
         private readonly long _firstWanted;
         private readonly long _baseOffset;
@@ -70,6 +71,7 @@ public readonly struct ReceivedBatch
 
         internal Enumerator(MessageCursor cursor)
         {
+            _cursor = cursor;
             _filter = cursor.Filter;
             _firstWanted = cursor.FirstWanted.Value;
             _baseOffset = cursor.BaseOffset.Value;
@@ -79,8 +81,9 @@ public readonly struct ReceivedBatch
         /// <summary>The message that <see cref="MoveNext"/> found.</summary>
         public readonly RecordView Current => _current;
 
-        /// <summary>Goes to the next message; false at the end.</summary>
-        /// <exception cref="EQueueException">InvalidBatch: the records are not what the header says.</exception>
+        /// <summary>Goes to the next message; false at the end, and with <see cref="DamagedDataPolicy.Skip"/> where
+        /// the rest of the batch cannot be read.</summary>
+        /// <exception cref="DamagedDataException">The records are not what the header says.</exception>
         public bool MoveNext()
         {
             while (_records.TryRead(out _current))
@@ -90,7 +93,7 @@ public readonly struct ReceivedBatch
             }
 
             if (_records.Error != ErrorCode.None)
-                throw new EQueueException(_records.Error);
+                _cursor.OnBroken(_records.Error);
             return false;
         }
     }

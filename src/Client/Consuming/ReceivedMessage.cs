@@ -91,11 +91,12 @@ public readonly struct ReceivedMessage
     /// none.</summary>
     public string? TraceState => MessageTrace.Find(Current.View.Properties, "tracestate"u8);
 
-    /// <summary>When the sender made it.</summary>
-    public DateTimeOffset CreateTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.View.TimestampMs);
+    /// <summary>When the sender made it; at the nearest end of the years 1 to 9999 if it claims a time beyond
+    /// them.</summary>
+    public DateTimeOffset CreateTime => RecordTime.ToInstant(Current.View.TimestampMs);
 
     /// <summary>When the broker stored it.</summary>
-    public DateTimeOffset StoredTime => DateTimeOffset.FromUnixTimeMilliseconds(Current.StoredTimeMs);
+    public DateTimeOffset StoredTime => RecordTime.ToInstant(Current.StoredTimeMs);
 
     private MessageCursor Current
     {

@@ -63,7 +63,8 @@ internal sealed class MessageFinder : IAsyncDisposable
         if (found is not null || result.Error is ErrorCode.None or ErrorCode.OffsetOutOfRange)
             return found;
         throw new EQueueException(
-            result.Error, $"{ErrorCodes.Describe(result.Error)}: offset {offset} of queue {queue}.");
+            result.Error == ErrorCode.UnsupportedCodec ? result.Error : ErrorCode.DamagedData,
+            $"{ErrorCodes.Describe(result.Error)}: offset {offset} of queue {queue}.");
 
         bool Visit(QueueOffset at, long storedTimeMs, RecordView record)
         {

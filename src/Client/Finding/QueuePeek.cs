@@ -65,7 +65,10 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
         return queue.Error switch
         {
             ErrorCode.None => Show(
-                payload.Slice(FetchResponseHeader.Size + FetchedQueueHeader.Size, queue.EntriesSize), from, visit),
+                payload.Slice(FetchResponseHeader.Size + FetchedQueueHeader.Size, queue.EntriesSize),
+                from,
+                next,
+                visit),
             ErrorCode.DamagedData => new PeekResult(next, next - from, queue.Error),
             ErrorCode.OffsetOutOfRange => new PeekResult(
                 from < queue.Start.Value ? queue.Start.Value : long.MaxValue, 0, queue.Error),
@@ -78,7 +81,7 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     public DetachedMessage Detach(QueueOffset offset, long storedTimeMs, RecordView record) =>
         DetachedMessage.Copy(topic, number, offset, storedTimeMs, record);
 
-    private PeekResult Show(ReadOnlyMemory<byte> entries, long from, RecordVisitor visit)
+    private PeekResult Show(ReadOnlyMemory<byte> entries, long from, long next, RecordVisitor visit)
     {
         var result = new PeekResult(from, 0, ErrorCode.None);
         var goesOn = true;
@@ -88,16 +91,19 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
             entries = entries[entry.Size..];
             if (entry.Kind != EntryView.MessagesKind)
                 continue;
-            if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length
-                || !RecordBatch.HasValidCrc(batch.Span))
+            if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length)
             {
-                throw new EQueueException(
-                    ErrorCode.CorruptBatch, $"A batch of {topic}/{number} at {result.Next} came damaged.");
+                // How many it has is not known: what the answer covers is passed over.
+                next = Math.Max(next, result.Next + 1);
+                return new PeekResult(next, result.UnreadableCount + next - result.Next, ErrorCode.CorruptBatch);
             }
 
             var (first, end) = (header.BaseOffset.Value, header.NextOffset.Value);
             var reached = Math.Max(first, from);
-            var error = RecordBatch.Decompress(batch, options.MaxFrameBytes, out var plain);
+            ReadOnlyMemory<byte> plain = default;
+            var error = RecordBatch.HasValidCrc(batch.Span)
+                ? RecordBatch.Decompress(batch, options.MaxFrameBytes, out plain)
+                : ErrorCode.CorruptBatch;
             if (error == ErrorCode.None)
                 goesOn = TryShow(plain, first, entry.StoredTimeMs, visit, ref reached, out error);
             result = error == ErrorCode.None

@@ -1,4 +1,5 @@
 using System.Globalization;
+using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 
@@ -8,10 +9,7 @@ internal static class ApiTime
     /// <summary>What a time in a request may look like.</summary>
     public const string Allowed = "a time in ISO 8601, such as 2026-01-31T10:00:00Z";
 
-    private static readonly long LatestMs = DateTimeOffset.MaxValue.ToUnixTimeMilliseconds();
-
-    public static DateTime Of(long unixMs) =>
-        DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(unixMs, 0, LatestMs)).UtcDateTime;
+    public static DateTime Of(long unixMs) => RecordTime.ToInstant(unixMs).UtcDateTime;
 
     /// <summary>Reads a time; without a zone it is UTC.</summary>
     public static bool TryReadMs(string text, out long unixMs)

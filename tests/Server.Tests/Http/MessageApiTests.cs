@@ -2,6 +2,7 @@ using System.Net;
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
 using EQueue.Support;
+using EQueue.Support.Stores;
 
 namespace EQueue.Server.Tests.Http;
 
@@ -43,6 +44,43 @@ public sealed class MessageApiTests
         JsonObject page = await server.AskAsync("GET", QueueOf(0) + "?encoding=base64&limit=1");
         Assert.Equal("Z3LDvMOfZQ==", (string?)page["messages"]![0]!["bodyBase64"]);
         Assert.Equal((1, 0, 4), ((int)page["nextOffset"]!, (int)page["start"]!, (int)page["end"]!));
+    }
+
+    [Fact]
+    public async Task GivenBatchesThatCannotBeRead_WhenAPageIsAsked_ThenTheOthersAreOnItAndThoseAreNamed()
+    {
+        using var directory = new TempDirectory();
+        (string, string)[] settings =
+        [
+            ("Store:Memory", "false"), ("Server:DataDirectory", directory["data"]), ("Store:FlushPolicy", "async"),
+            ("Store:SegmentSizeBytes", "16777216"),
+        ];
+        await using (AdminServer server = await AdminServer.StartAsync(settings: settings))
+            await CreateAsync(server, queues: 1);
+        var store = new MessageStore.StoreOptions
+        {
+            DataDirectory = directory["data"],
+            FlushPolicy = MessageStore.FlushPolicy.Async,
+            SegmentSizeBytes = 16 << 20,
+            ReserveBytes = 0,
+        };
+        await BelowTheBroker.AppendAsync(
+            store,
+            BrokenBatches.Unreadable.Values.SelectMany(batch => new[] { BrokenBatches.Good("good"), batch })
+                .Append(BrokenBatches.Good("last")).Select(batch => (new QueueId(1), TagBits.Unknown, batch)),
+            Token);
+
+        await using AdminServer again = await AdminServer.StartAsync(settings: settings);
+        JsonObject page = await again.AskAsync("GET", QueueOf(0) + "?limit=100&from=0");
+
+        Assert.Equal(BrokenBatches.Unreadable.Count + 1, page["messages"]!.AsArray().Count);
+        JsonArray unreadable = page["unreadable"]!.AsArray();
+        Assert.Equal(BrokenBatches.Unreadable.Count, unreadable.Count);
+        Assert.All(unreadable, range => Assert.True((long)range!["to"]! > (long)range["from"]!));
+        Assert.Equal((long)page["end"]!, (long)page["nextOffset"]!);
+        await again.AskAsync("GET", QueueOf(0) + "/1", status: HttpStatusCode.InternalServerError);
+        JsonObject latest = await again.AskAsync("GET", "/api/v1/topics/t/messages/latest?count=3");
+        Assert.Equal("last", (string?)latest["messages"]!.AsArray()[^1]!["body"]);
     }
 
     [Fact]

@@ -69,9 +69,22 @@ internal sealed record MessagePage(
     IReadOnlyList<MessageBody> Messages,
     [property: Description("Where to read on")] long NextOffset,
     [property: Description("The queue's first offset")] long Start,
-    [property: Description("The offset after its last visible message")] long End);
+    [property: Description("The offset after its last visible message")] long End,
+    [property: Description("What was passed over before nextOffset because it cannot be read")]
+    IReadOnlyList<UnreadableBody> Unreadable);
 
-internal sealed record LatestBody([property: Description("Oldest first")] IReadOnlyList<MessageBody> Messages);
+/// <summary>Messages that cannot be read.</summary>
+internal sealed record UnreadableBody(
+    int Queue,
+    long From,
+    [property: Description("The offset behind the last of them")] long To,
+    [property: Description("Why: DamagedData, CorruptBatch, InvalidBatch, UnsupportedCodec, MessageTooLarge")]
+    string Code,
+    string Message);
+
+internal sealed record LatestBody(
+    [property: Description("Oldest first")] IReadOnlyList<MessageBody> Messages,
+    [property: Description("What of the latest cannot be read")] IReadOnlyList<UnreadableBody> Unreadable);
 
 /// <summary>Messages with a key.</summary>
 internal sealed record KeyPage(

@@ -5,7 +5,8 @@ using EQueue.Remoting;
 namespace EQueue.Server.Http;
 
 /// <summary>Reads messages of one queue: single fetches, decoded for people.</summary>
-/// <remarks>The CRC of each batch is checked here.</remarks>
+/// <remarks>The CRC of each batch is checked here. What cannot be read is passed over and told beside the
+/// others.</remarks>
 /// <param name="call">The request.</param>
 /// <param name="queue">Which queue.</param>
 internal sealed class QueueRead(ApiCall call, QueueRoute queue)
@@ -13,6 +14,7 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
     private const int MostPlainBytes = 64 << 20;
 
     private readonly List<MessageBody> _messages = [];
+    private readonly List<UnreadableBody> _unreadable = [];
 
     public required string Topic { get; init; }
 
@@ -29,10 +31,11 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
     /// <param name="limit">Messages at most.</param>
     /// <param name="maxBytes">Bytes of the log at most; one batch is read even if it is larger.</param>
     /// <param name="wait">How long to wait for the first message.</param>
-    /// <exception cref="EQueueException">OffsetOutOfRange, DamagedData, QueueNotReadable, UnsupportedCodec.</exception>
+    /// <exception cref="EQueueException">OffsetOutOfRange, QueueNotReadable.</exception>
     public async Task<MessagePage> ReadAsync(long from, int limit, int maxBytes, TimeSpan wait)
     {
         _messages.Clear();
+        _unreadable.Clear();
         uint mask = Tag is null ? TagBits.Unknown : TagBits.Of(Encoding.UTF8.GetBytes(Tag));
         var request = new FetchRequest
         {
@@ -54,11 +57,13 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
                 throw BrokerLink.Malformed(Opcode.Fetch);
             (start, end) = (found.Start.Value, found.VisibleEnd.Value);
             bool isFirst = _messages.Count == 0 && next == from;
-            if (found.Error != ErrorCode.None && isFirst)
+            if (found.Error is not (ErrorCode.None or ErrorCode.DamagedData) && isFirst)
                 throw Explain(found, from);
+            if (found.Error == ErrorCode.DamagedData && isFirst)
+                PassOver(from, Math.Max(found.Next.Value, from + 1), found.Error);
             ReadOnlyMemory<byte> entries = rest.Slice(FetchedQueueHeader.Size, found.EntriesSize);
-            long reached = ReadEntries(entries, from, limit);
-            if (found.Error == ErrorCode.None && _messages.Count < limit)
+            long reached = ReadEntries(entries, from, Math.Max(found.Next.Value, from + 1), limit);
+            if (found.Error is ErrorCode.None or ErrorCode.DamagedData && _messages.Count < limit)
                 next = Math.Max(found.Next.Value, reached);
             else
                 next = Math.Max(next, reached);
@@ -67,7 +72,7 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
 
         if (start < 0)
             (start, end) = await FindEndsAsync();
-        return new MessagePage([.. _messages], next, start, end);
+        return new MessagePage([.. _messages], next, start, end, [.. _unreadable]);
     }
 
     /// <summary>The queue's first offset, and the one after its last visible message.</summary>
@@ -98,13 +103,16 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
         {
             ErrorCode.OffsetOutOfRange =>
                 $"from is {from}: {where} has offsets {found.Start.Value} to {found.VisibleEnd.Value}.",
-            ErrorCode.DamagedData => $"{where} is damaged at {from}; what can be read goes on at {found.Next.Value}.",
             _ => $"{ErrorCodes.Describe(found.Error)}: {where}.",
         });
     }
 
+    /// <param name="entries">Of the answer.</param>
+    /// <param name="from">The first offset wanted.</param>
+    /// <param name="answerEnd">The offset behind all of them.</param>
+    /// <param name="limit">Messages at most.</param>
     /// <returns>The offset behind what was shown or passed over.</returns>
-    private long ReadEntries(ReadOnlyMemory<byte> entries, long from, int limit)
+    private long ReadEntries(ReadOnlyMemory<byte> entries, long from, long answerEnd, int limit)
     {
         long reached = from;
         while (!entries.IsEmpty && _messages.Count < limit)
@@ -112,26 +120,35 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
             if (!EntryView.TryRead(entries.Span, out EntryView entry))
                 throw BrokerLink.Malformed(Opcode.Fetch);
             if (entry.Kind == EntryView.MessagesKind)
-                reached = ReadBatch(entries[entry.HeaderSize..entry.Size], entry.StoredTimeMs, reached, limit);
+            {
+                ReadOnlyMemory<byte> batch = entries[entry.HeaderSize..entry.Size];
+                if (!RecordBatch.TryReadHeader(batch.Span, out RecordBatchHeader header, out _)
+                    || header.TotalSize != batch.Length)
+                {
+                    // How many it has is not known: what the answer covers is passed over.
+                    return PassOver(reached, answerEnd, ErrorCode.CorruptBatch);
+                }
+
+                reached = ReadBatch(batch, header, entry.StoredTimeMs, reached, limit);
+            }
+
             entries = entries[entry.Size..];
         }
 
         return reached;
     }
 
-    private long ReadBatch(ReadOnlyMemory<byte> batch, long storedMs, long from, int limit)
+    private long ReadBatch(
+        ReadOnlyMemory<byte> batch, in RecordBatchHeader header, long storedMs, long from, int limit)
     {
-        if (!RecordBatch.TryReadHeader(batch.Span, out RecordBatchHeader header, out _)
-            || header.TotalSize != batch.Length || !RecordBatch.HasValidCrc(batch.Span))
-        {
-            throw new EQueueException(
-                ErrorCode.CorruptBatch, $"A batch of queue {queue.Number} of '{Topic}' at {from} came damaged.");
-        }
-
         (long first, long end) = (header.BaseOffset.Value, header.NextOffset.Value);
-        ErrorCode error = RecordBatch.Decompress(batch, MostPlainBytes, out ReadOnlyMemory<byte> plain);
+        ReadOnlyMemory<byte> plain = default;
+        ErrorCode error = RecordBatch.HasValidCrc(batch.Span)
+            ? RecordBatch.Decompress(batch, MostPlainBytes, out plain)
+            : ErrorCode.CorruptBatch;
+        long next = Math.Max(first, from);
         if (error != ErrorCode.None)
-            throw Unreadable(error, first, end);
+            return PassOver(next, end, error);
         var records = new RecordReader(plain.Span);
         while (records.TryRead(out RecordView record))
         {
@@ -144,13 +161,20 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
                     return offset;
                 _messages.Add(MessageText.ToBody(Topic, queue.Number, offset, storedMs, record, IsBase64));
             }
+
+            next = offset + 1;
         }
 
-        return records.Error == ErrorCode.None ? end : throw Unreadable(records.Error, first, end);
+        return records.Error == ErrorCode.None ? end : PassOver(next, end, records.Error);
     }
 
-    private EQueueException Unreadable(ErrorCode error, long first, long end) => new(
-        error,
-        $"{ErrorCodes.Describe(error)}: offsets {first} to {end - 1} of queue {queue.Number} of '{Topic}'; read on at "
-        + $"{end}.");
+    /// <summary>Tells of messages that cannot be read.</summary>
+    /// <returns>Where to go on.</returns>
+    private long PassOver(long from, long to, ErrorCode error)
+    {
+        if (to <= from)
+            return from;
+        _unreadable.Add(new UnreadableBody(queue.Number, from, to, error.ToString(), ErrorCodes.Describe(error)));
+        return to;
+    }
 }

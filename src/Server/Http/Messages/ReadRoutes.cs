@@ -75,6 +75,8 @@ internal static class ReadRoutes
         (long start, long end) = await queue.FindEndsAsync();
         MessagePage? page = offset >= start && offset < end
             ? await queue.ReadAsync(offset, limit: 1, OneBatch, TimeSpan.Zero) : null;
+        if (page?.Unreadable.FirstOrDefault(range => range.From <= offset && offset < range.To) is { } unreadable)
+            throw new EQueueException(ErrorCode.DamagedData, $"Message {offset} cannot be read: {unreadable.Message}.");
         return page?.Messages is [{ } found] && found.Offset == offset
             ? found
             : throw new ApiException(ApiProblem.Of(
@@ -92,17 +94,20 @@ internal static class ReadRoutes
         if (queues.Count > MostQueues)
             throw ApiException.OfValue("queue", null, $"one of the topic's {queues.Count}: of more than {MostQueues}");
         var found = new List<MessageBody>();
+        var unreadable = new List<UnreadableBody>();
         foreach (QueueRoute route in queues)
-            found.AddRange(await ReadTailAsync(Open(call, route, tag: null), count));
+            found.AddRange(await ReadTailAsync(Open(call, route, tag: null), count, unreadable));
         return new LatestBody(
-        [
-            .. found.OrderBy(static message => message.StoredTime).ThenBy(static message => message.Queue)
-                .ThenBy(static message => message.Offset).TakeLast(count),
-        ]);
+            [
+                .. found.OrderBy(static message => message.StoredTime).ThenBy(static message => message.Queue)
+                    .ThenBy(static message => message.Offset).TakeLast(count),
+            ],
+            unreadable);
     }
 
     /// <summary>The last messages of one queue.</summary>
-    private static async Task<List<MessageBody>> ReadTailAsync(QueueRead queue, int count)
+    private static async Task<List<MessageBody>> ReadTailAsync(
+        QueueRead queue, int count, List<UnreadableBody> unreadable)
     {
         (long start, long end) = await queue.FindEndsAsync();
         var found = new List<MessageBody>();
@@ -111,6 +116,7 @@ internal static class ReadRoutes
         {
             MessagePage page = await queue.ReadAsync(next, count, PieceBytes, TimeSpan.Zero);
             found.AddRange(page.Messages.Where(message => message.Offset < end));
+            unreadable.AddRange(page.Unreadable);
             if (page.NextOffset <= next)
                 break;
             next = page.NextOffset;
