@@ -104,8 +104,8 @@ internal sealed partial class CommitLog
     private void Wait()
     {
         _preparerSignal.Wait(SpaceCheckInterval);
-        CheckSpace();
         CheckPlace();
+        CheckSpace();
         CheckClock();
         if (IsReadOnly)
         {
@@ -256,17 +256,17 @@ internal sealed partial class CommitLog
     /// directory under a running store ends it.</summary>
     private void CheckPlace()
     {
-        Segment writing = Volatile.Read(ref _writing);
-        if (Fault is null && writing.PreparedPath is null && !writing.IsSealed
-            && (!_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true }))
+        if (Fault is null && IsPlaceGone())
         {
-            throw new DiskException(
-                DiskFault.NotFound,
-                writing.Path,
-                "stat",
-                "the file into which messages are written is gone: the data directory was removed or moved while the "
-                + "store was running");
+            throw new DiskException(DiskFault.NotFound, _writing.Path, "stat", "the file that takes messages is gone");
         }
+    }
+
+    private bool IsPlaceGone()
+    {
+        Segment writing = Volatile.Read(ref _writing);
+        return writing.PreparedPath is null && !writing.IsSealed
+            && (!_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true });
     }
 
     /// <summary>Takes a wrong time back. Without room the next look tries again.</summary>

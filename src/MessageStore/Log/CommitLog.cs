@@ -291,9 +291,11 @@ internal sealed partial class CommitLog : IDisposable
     /// visible go on.</summary>
     private void Latch(Exception exception)
     {
+        // Whichever call met it first.
+        string place = IsPlaceGone() ? "the data directory was removed or moved while the store was running; " : "";
         var fault = new EQueueException(
             ErrorCode.StoreFaulted,
-            $"The store in {_directory} failed and takes no more: {exception.Message}", exception);
+            $"The store in {_directory} failed and takes no more: {place}{exception.Message}", exception);
         WaiterQueue waiters = default;
         lock (_lock)
         {
