@@ -149,7 +149,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             var generations = new GroupGenerations(store.Epoch);
             var groups = new GroupTable(state, options.Limits, options.Groups, generations, store.StoreId);
             backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
-            catalogue = new TopicCatalogue(store, state, backlogs, options, time, logger);
+            catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
             await LoadAsync(catalogue, groups, backlogs, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             quotas.Load();
@@ -165,10 +165,10 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch,
                 new OffsetHandler(store, catalogue),
-                new CommitHandler(store, state, catalogue, groups, heartbeats, backlogs, counters, failures, time),
+                new CommitHandler(store, state, catalogue, groups, heartbeats, backlogs, counters, failures),
                 heartbeats,
                 new GroupAdminHandler(
-                    store, state, catalogue, groups, generations, heartbeats, progress, remover, time, logger),
+                    store, state, catalogue, groups, generations, heartbeats, progress, remover, logger),
                 stats,
                 new QuotaHandler(quotas),
                 quotas,
@@ -182,7 +182,8 @@ public sealed class EQueueBroker : IAsyncDisposable
             heartbeats.Start();
             LogStart(logger, options, store, catalogue, groups, server);
             var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
-            var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
+            store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
+            var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
             var parts = new BrokerParts(
                 store, catalogue, groups, backlogs, fetch, counters, server, options, time, logger);

@@ -29,6 +29,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly OpenSegments _openSegments;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
+    private readonly WallClock _clock;
     private readonly Lock _closeLock = new();
     private readonly Lock _rebuildLock = new();
     private readonly OldestOut? _oldestOut;
@@ -49,7 +50,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         _logger = logger;
         _time = time;
         string directory = LogFiles.LogDirectory(options.DataDirectory);
-        _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
+        _clock = new WallClock(time, logger, recovered.LastStoredTimeMs, recovered.ConfirmedMs);
+        _log = new CommitLog(options, disk, directory, recovered, state, logger, time, _clock);
         _folder = new LogFolderDisk(disk, _log);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
@@ -65,7 +67,10 @@ public sealed partial class QueueStore : IAsyncDisposable
         try
         {
             _log.Start();
+            SetTime();
             _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, RebuildIndex, logger, time);
+            if (recovered.HasLostState)
+                _keeper.WantSnapshot();
             _cleaner = new LogCleaner(
                 _log, options, _folder, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
@@ -384,6 +389,20 @@ public sealed partial class QueueStore : IAsyncDisposable
         }
     }
 
+    /// <summary>At the start, before anything can be appended.</summary>
+    private void SetTime()
+    {
+        if (_options.AcceptClock)
+        {
+            Log.ClockAccepted(_logger);
+            _clock.Accept();
+        }
+        if (_clock.TryTakeReset(out long timeMs))
+        {
+            _log.TryResetTime(timeMs);
+        }
+    }
+
     private QueueView ViewOf(Queue queue) => new(
         queue.Id,
         queue.TopicId,
@@ -391,7 +410,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         new QueueOffset(queue.Start),
         new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
         new QueueOffset(queue.NextOffset),
-        queue.LastStoredTimeMs,
+        _log.State.TimeResets.Correct(queue.AppliedPosition - 1, queue.LastStoredTimeMs),
         queue.Bytes - queue.StartBytes)
     {
         TakenBytes = queue.Bytes,

@@ -90,9 +90,13 @@ public sealed record StoreOptions
     /// <summary>A pass of the scrub over all sealed segments starts at most this often; 1 s to 30 days.</summary>
     public TimeSpan ScrubInterval { get; init; } = TimeSpan.FromHours(24);
 
-    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that
-    /// state.</summary>
+    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that state.
+    /// For one start.</summary>
     public bool AcceptLostState { get; init; }
+
+    /// <summary>Takes the wall clock for right although the log's stored times are ahead of it: they go back to the
+    /// clock's. For one start.</summary>
+    public bool AcceptClock { get; init; }
 
     /// <summary>The files; <see langword="null"/>: those of this system. Over a <see cref="MemoryDisk"/> segments and
     /// reserve follow its limit, and there is no scrub.</summary>

@@ -14,8 +14,7 @@ internal sealed class CommitHandler(
     HeartbeatHandler heartbeats,
     BacklogTable backlogs,
     BrokerCounters counters,
-    FailureAnswers failures,
-    TimeProvider time)
+    FailureAnswers failures)
 {
     private const int MaxCommittedQueues = 10_000;
     private const int MaxCommitBytes = 1 << 20;
@@ -193,7 +192,7 @@ internal sealed class CommitHandler(
     private (CommitWaiter.Change[] Changes, StateEntry[] Entries) Prepare(
         Group group, GroupMember? member, string? instance, CommitOffsetsRequest request, ErrorCode[] results)
     {
-        long now = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long now = store.NowMs;
         string name = GroupTable.NameOf(group.Name, instance);
         var changes = new List<CommitWaiter.Change>(results.Length);
         var entries = new List<StateEntry>(results.Length);

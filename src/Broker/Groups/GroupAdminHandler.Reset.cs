@@ -141,7 +141,7 @@ internal sealed partial class GroupAdminHandler
     {
         if (request.InstanceId is { } instance)
             CommitHandler.CheckInstance(group, instance);
-        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = store.NowMs;
         GroupGeneration generation = generations.Next();
         var changes = new List<ProgressChange>(queues.Length);
         for (int i = 0; i < queues.Length; i++)

@@ -14,7 +14,6 @@ internal sealed partial class GroupAdminHandler(
     HeartbeatHandler heartbeats,
     ProgressWriter progress,
     GroupRemover remover,
-    TimeProvider time,
     ILogger logger)
 {
     private const int MaxListed = 1_000;
@@ -43,7 +42,7 @@ internal sealed partial class GroupAdminHandler(
         if (request.Topic is { } topic)
             catalogue.Find(topic);
         (GroupDescription description, QueueRow[] rows) = Describe(group);
-        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = store.NowMs;
         var queues = new List<GroupQueueDescription>(rows.Length);
         foreach (QueueRow row in rows)
         {

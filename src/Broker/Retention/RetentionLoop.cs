@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// <summary>Every <see cref="TopicOptions.RetentionInterval"/> asks the store to let go of what topics no longer
 /// keep.</summary>
 /// <remarks>
-/// Age and count hold for each queue. The bytes of a topic are shared out among its queues by what each holds, so all
+/// A round takes a bounded share of each queue by age; the store takes none while its clock is in doubt. Age and count hold for each queue. The bytes of a topic are shared out among its queues by what each holds, so all
 /// give up the same part. One round at a time; one that fails is logged and the next one tries again.
 /// </remarks>
 internal sealed class RetentionLoop(
@@ -35,6 +35,10 @@ internal sealed class RetentionLoop(
         }
     }
 
+    /// <summary>What is too old goes in no fewer rounds than about so many: one wrong look at anything does not take it
+    /// all.</summary>
+    private const int AgeRounds = 16;
+
     /// <summary>A broker that never lives for an interval must not keep everything for ever.</summary>
     private static TimeSpan Soon(TimeSpan interval) =>
         interval < TimeSpan.FromSeconds(1) ? interval : TimeSpan.FromSeconds(1);
@@ -60,9 +64,13 @@ internal sealed class RetentionLoop(
             bytes = (long)((double)queue.Bytes / all * most);
         }
 
+        TimeSpan? age = settings.RetentionAge is { } set && set > TimeSpan.Zero ? set : null;
         return new RetentionLimits(
-            settings.RetentionAge is { } age && age > TimeSpan.Zero ? age : null,
+            age,
             bytes,
-            settings.RetentionCount is > 0 ? settings.RetentionCount : null);
+            settings.RetentionCount is > 0 ? settings.RetentionCount : null,
+            AgeShare: age is null
+                ? null
+                : Math.Clamp(2 * (options.RetentionInterval / age.Value), 1.0 / AgeRounds, 1));
     }
 }

@@ -50,7 +50,20 @@ internal sealed class SnapshotReader : IDisposable
         LoadProducers(state.Producers);
         LoadMachine(state);
         LoadChecks(state.Producers);
+        LoadTimeResets(state.TimeResets);
         return lastStoredTimeMs;
+    }
+
+    /// <summary>The latest time at which the log was used with a clock that was not in doubt (Unix ms), and the best
+    /// bound of its bytes; versions that did not write them had no doubt, and no bound to keep.</summary>
+    public (long ConfirmedMs, long BoundBytes) LoadTrust()
+    {
+        if (!_file.TryFind(SnapshotWriter.TrustSection, out FileSection section))
+            return (Header.CreatedMs, 0);
+        using var cursor = new SectionCursor(_file, section);
+        ReadOnlySpan<byte> bytes = Take(cursor, SnapshotWriter.TrustSize);
+        return (
+            BinaryPrimitives.ReadInt64LittleEndian(bytes), BinaryPrimitives.ReadInt64LittleEndian(bytes[8..]));
     }
 
     /// <inheritdoc/>
@@ -125,7 +138,20 @@ internal sealed class SnapshotReader : IDisposable
             uint keySize = BinaryPrimitives.ReadUInt32LittleEndian(head[4..]);
             uint valueSize = BinaryPrimitives.ReadUInt32LittleEndian(head[8..]);
             ReadOnlySpan<byte> bytes = Take(cursor, (long)keySize + valueSize);
-            state.Apply(new StateRecord(kind, bytes[..(int)keySize], bytes[(int)keySize..], isDeleted: false));
+            state.Apply(new StateRecord(kind, bytes[..(int)keySize], bytes[(int)keySize..], isDeleted: false), 0);
+        }
+    }
+
+    private void LoadTimeResets(TimeResets resets)
+    {
+        if (!_file.TryFind(SnapshotWriter.TimeResetsSection, out FileSection section))
+            return;
+        using var cursor = new SectionCursor(_file, section);
+        for (long i = 0; i < section.ItemCount; i++)
+        {
+            ReadOnlySpan<byte> row = Take(cursor, SnapshotWriter.TimeResetSize);
+            resets.Add(
+                BinaryPrimitives.ReadInt64LittleEndian(row), BinaryPrimitives.ReadInt64LittleEndian(row[8..]));
         }
     }
 

@@ -17,6 +17,9 @@ namespace EQueue.MessageStore;
 ///                      base sequence i32, last sequence i32, first offset i64, end position u64, stored time i64
 /// section 4 machine    kind u8, reserved 3 B, key length u32, value length u32, key, value
 /// section 8 checks     each remembered batch: producer id i64, queue id u32, CRC u32, end position u64; may be missing
+/// section 15 resets    only when there are some: position u64, stored time from there on i64
+/// section 16 trust     latest time at which the log was used with a clock that was not in doubt i64, the best bound
+///                      of the log's bytes i64
 /// </code>
 /// Little-endian.
 /// </remarks>
@@ -27,12 +30,16 @@ internal sealed class SnapshotWriter : IDisposable
     internal const ushort ProducersSection = 3;
     internal const ushort MachineSection = 4;
     internal const ushort ChecksSection = 8;
+    internal const ushort TimeResetsSection = 15;
+    internal const ushort TrustSection = 16;
     internal const int MarksSize = 24;
     internal const int ProducerSize = 24;
     internal const int WindowSize = 8;
     internal const int BatchSize = 32;
     internal const int RecordSize = 12;
     internal const int CheckSize = 24;
+    internal const int TimeResetSize = 16;
+    internal const int TrustSize = 16;
 
     private readonly SectionFileWriter _file;
 
@@ -140,6 +147,34 @@ internal sealed class SnapshotWriter : IDisposable
         }
 
         _file.EndSection(ChecksSection, count);
+    }
+
+    /// <summary>Where stored times went back; no section when they never did.</summary>
+    public void WriteTimeResets(TimeResets resets)
+    {
+        if (resets.All.IsEmpty)
+            return;
+        Span<byte> row = stackalloc byte[TimeResetSize];
+        _file.BeginSection();
+        foreach ((long position, long timeMs) in resets.All)
+        {
+            BinaryPrimitives.WriteInt64LittleEndian(row, position);
+            BinaryPrimitives.WriteInt64LittleEndian(row[8..], timeMs);
+            _file.Write(row);
+        }
+
+        _file.EndSection(TimeResetsSection, resets.All.Length);
+    }
+
+    /// <summary>The time that is not in doubt (Unix ms), and the best bound of the log's bytes.</summary>
+    public void WriteTrust(long confirmedMs, long boundBytes)
+    {
+        Span<byte> bytes = stackalloc byte[TrustSize];
+        BinaryPrimitives.WriteInt64LittleEndian(bytes, confirmedMs);
+        BinaryPrimitives.WriteInt64LittleEndian(bytes[8..], boundBytes);
+        _file.BeginSection();
+        _file.Write(bytes);
+        _file.EndSection(TrustSection, itemCount: 1);
     }
 
     /// <summary>Makes the snapshot durable under its name; the log must be durable up to

@@ -11,7 +11,7 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
+            long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
             if (Refusal(isReadOnly: false) != ErrorCode.None || !TryMakeRoom([], EntryHeaderSize, nowMs))
             {
                 return false;
@@ -22,11 +22,42 @@ internal sealed partial class CommitLog
         return true;
     }
 
+    /// <summary>Has stored times go on from an earlier time than they have come to.</summary>
+    /// <returns>False when there is no room now, or the log takes no more.</returns>
+    public bool TryResetTime(long timeMs)
+    {
+        long lastMs = Locked(() => _lastStoredTimeMs);
+        if (timeMs >= lastMs)
+        {
+            return true;
+        }
+        StateEntry[] reset = [LogState.ResetTime(timeMs)];
+        ReadOnlySpan<byte> batch = new StateBatchEncoder().Encode(reset, timeMs).Span;
+        try
+        {
+            // Not disposed: nobody waits for it.
+            if (AppendState(batch, reset.Length, reset, Durability.Policy, new BlockingWaiter()) == AppendStatus.NoRoom)
+            {
+                return false;
+            }
+        }
+        catch (EQueueException)
+        {
+            return false;
+        }
+        Log.StoredTimeReset(
+            _logger,
+            _directory,
+            TimeSpan.FromMilliseconds(lastMs - timeMs),
+            DateTimeOffset.FromUnixTimeMilliseconds(timeMs));
+        return true;
+    }
+
     private void StageEpochStart(AppendWaiter waiter)
     {
         lock (_lock)
         {
-            long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
+            long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
             if (!FitsActive(EntryHeaderSize))
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));

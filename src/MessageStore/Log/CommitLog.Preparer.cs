@@ -46,6 +46,7 @@ internal sealed partial class CommitLog
     private long _freeBytes;
     private int _readOnly;
     private bool _isFileMissing;
+    private long _wantedResetMs;
 
     /// <summary>Whether messages are refused because the disk is (nearly) full.</summary>
     public bool IsReadOnly => Volatile.Read(ref _readOnly) != 0;
@@ -104,6 +105,7 @@ internal sealed partial class CommitLog
     {
         _preparerSignal.Wait(SpaceCheckInterval);
         CheckSpace();
+        CheckClock();
         if (IsReadOnly)
         {
             // Those who wait for room try again: messages are refused now, state waits on.
@@ -235,7 +237,7 @@ internal sealed partial class CommitLog
     private Segment MakeFirstSegment(long position)
     {
         PreparedFile prepared = Prepare(FirstCapacity(), isPaced: false);
-        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = _clock.NowMs();
         var segment = new Segment(SegmentPath(position), position, prepared.Capacity, nowMs)
         {
             File = prepared.File,
@@ -247,6 +249,19 @@ internal sealed partial class CommitLog
         }
         _segments = [.. _segments, segment];
         return segment;
+    }
+
+    /// <summary>Takes a wrong time back. Without room the next look tries again.</summary>
+    private void CheckClock()
+    {
+        if (_wantedResetMs == 0 && _clock.TryTakeReset(out long timeMs))
+        {
+            _wantedResetMs = timeMs;
+        }
+        if (_wantedResetMs > 0 && Fault is null && TryResetTime(_wantedResetMs))
+        {
+            _wantedResetMs = 0;
+        }
     }
 
     private void CheckSpace()

@@ -24,7 +24,7 @@ internal sealed partial class CommitLog : IDisposable
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
     private readonly ILogger _logger;
-    private readonly TimeProvider _time;
+    private readonly WallClock _clock;
     private readonly string _directory;
     private readonly LogState _state;
     private readonly ShortageWatch _shortage;
@@ -54,15 +54,16 @@ internal sealed partial class CommitLog : IDisposable
         RecoveredLog recovered,
         LogState state,
         ILogger logger,
-        TimeProvider time)
+        TimeProvider time,
+        WallClock clock)
     {
         _options = options;
         _disk = disk;
         _directory = directory;
         _state = state;
         _logger = logger;
-        _time = time;
         _shortage = new ShortageWatch(directory, logger);
+        _clock = clock;
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);
@@ -79,6 +80,7 @@ internal sealed partial class CommitLog : IDisposable
             ? _segments[^1]
             : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
+        Bound = new LogBound(options, disk, directory, () => TotalBytes, recovered.BoundBytes);
         _cache = new CacheTrimmer(disk, time, options.PageCacheBytes, _active, recovered.EndPosition);
         _preparerDueAt = PrepareAt(_active);
     }
@@ -107,6 +109,15 @@ internal sealed partial class CommitLog : IDisposable
 
     /// <summary>The stored time of the newest entry; under the lock.</summary>
     public long LastStoredTimeMs => _lastStoredTimeMs;
+
+    /// <summary>The bytes that it may take.</summary>
+    public LogBound Bound { get; }
+
+    /// <summary>Bytes of all segments.</summary>
+    public long TotalBytes => Segments.Sum(segment => segment.FileBytes);
+
+    /// <inheritdoc cref="WallClock.ConfirmedMs"/>
+    public long ConfirmedMs => _clock.ConfirmedMs;
 
     public long Staged => Volatile.Read(ref _staged);
 

@@ -77,7 +77,8 @@ internal sealed class DiskReader(
             && run.IndexOf(from, count) is var index
             && index < count)
         {
-            return ValueTask.FromResult<long?>(run.TimeOf(index));
+            return ValueTask.FromResult<long?>(
+                log.State.TimeResets.Correct(run.PositionOf(index), run.TimeOf(index)));
         }
         var work = new Work<long?>(
             () => WithWholeIndexes(() => finder.FindStoredTime(queue, offset.Value, visible)), cancellationToken)

@@ -47,6 +47,9 @@ internal sealed partial class Recovery
             EndPosition = end,
             LastEpoch = Math.Max(walk.Epoch, _snapshotEpoch),
             LastStoredTimeMs = _lastStoredTimeMs,
+            ConfirmedMs = _confirmed.TimeMs,
+            BoundBytes = _boundBytes,
+            HasLostState = _isLostStateAccepted,
             StateBytesSinceSnapshot = _stateBytes,
         };
     }
