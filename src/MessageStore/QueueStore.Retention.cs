@@ -49,6 +49,22 @@ public sealed partial class QueueStore
         return DecideAsync(() => DecideStarts(limits), cancellationToken);
     }
 
+    /// <summary>Moves the starts of queues past the oldest messages when the log takes more than it may, and nothing
+    /// else: cheap enough for every second.</summary>
+    /// <param name="cancellationToken">Gives up between batches of 1,000 queues.</param>
+    /// <returns>How many queues moved.</returns>
+    /// <exception cref="EQueueException">StoreFaulted or ShuttingDown.</exception>
+    /// <exception cref="DiskException">An index file cannot be read.</exception>
+    public Task<int> ApplyBoundAsync(CancellationToken cancellationToken) =>
+        _log.TotalBytes <= _log.Bound.Find()
+            ? Task.FromResult(0)
+            : DecideAsync(
+                () => WithWholeIndexes(_cleaner.FindOverflow)
+                    .Select(one => (Queue: _log.State.Queues.Find(one.Key), Start: one.Value))
+                    .Where(one => one.Queue is not null)
+                    .Select(one => new Move(one.Queue!, one.Start, DeletionCause.LogSize)),
+                cancellationToken);
+
     /// <summary>Bytes of a queue's entries that end in a range of offsets, their headers included: an entry counts
     /// in the range that holds its last message.</summary>
     /// <param name="queue">The queue; 0 bytes if it does not exist.</param>

@@ -230,8 +230,7 @@ internal sealed partial class Recovery
 
             if (hasRoom)
             {
-                file.Preallocate(0, length);
-                file.Sync();
+                Reserve(file, length);
                 last.File = file;
                 return;
             }
@@ -243,6 +242,20 @@ internal sealed partial class Recovery
         {
             file.Dispose();
             throw;
+        }
+    }
+
+    /// <summary>Without room nothing is reserved: the log takes no messages until there is some.</summary>
+    private static void Reserve(IDiskFile file, long length)
+    {
+        try
+        {
+            file.Preallocate(0, length);
+            file.Sync();
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        {
+            // A passing shortage is no reason not to open.
         }
     }
 

@@ -1,7 +1,7 @@
 namespace EQueue.MessageStore;
 
-/// <summary>The bytes that a log may take before its oldest messages go, when nothing is set: a share of what its
-/// volume gives it.</summary>
+/// <summary>The bytes that a log may take before its oldest messages go, a share of what its volume
+/// gives it when nothing is set.</summary>
 /// <remarks>
 /// Files of others that come later take nothing from it: messages are refused when the volume is full, not destroyed
 /// to make room for others. It is what the volume gave at the best look, the ones of earlier openings included, and no
@@ -28,23 +28,34 @@ internal sealed class LogBound
     {
         (_options, _disk, _directory, _stored) = (options, disk, directory, stored);
         _best = Math.Max(best, stored());
+        Note(disk.FreeBytes(directory));
     }
 
     /// <summary>The best bound so far: to be kept for the next opening.</summary>
     public long Best => Volatile.Read(ref _best);
 
+    /// <summary>The volume has so many bytes free now.</summary>
+    public void Note(long freeBytes)
+    {
+        long room = ShareOf(_stored() + freeBytes);
+        if (room > Best)
+            Volatile.Write(ref _best, room);
+    }
+
     /// <summary>The bound now.</summary>
     public long Find()
     {
+        long most = ShareOf(_disk.CapacityBytes(_directory));
         if (_options.MaxLogBytes is { } set)
-            return set;
-        long room = ShareOf(_stored() + _disk.FreeBytes(_directory));
-        if (room > Best)
-            Volatile.Write(ref _best, room);
-        return Math.Min(Best, ShareOf(_disk.CapacityBytes(_directory)));
+            return Math.Min(set, most);
+        Note(_disk.FreeBytes(_directory));
+        return Math.Min(Best, most);
     }
 
     /// <summary>Beside the log there is room for the reserve, the next file, and one that is about to go.</summary>
-    private long ShareOf(long bytes) => Math.Max(
-        0, Math.Min((long)(DiskShare * bytes), bytes - _options.EffectiveReserveBytes - (2 * _options.SegmentSizeBytes)));
+    private long ShareOf(long bytes)
+    {
+        long beside = _options.EffectiveReserveBytes + (2 * _options.SegmentSizeBytes);
+        return Math.Max(0, Math.Min((long)(DiskShare * bytes), bytes - beside));
+    }
 }
