@@ -102,6 +102,16 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// served. The broker looks anew every second.</summary>
     public bool IsReadOnly => _store.Figures.IsReadOnly;
 
+    /// <summary>For how long a write of the store has not ended, when that is so long that the disk must be taken to
+    /// hang; zero while it does not.</summary>
+    public TimeSpan StalledFor => _store.Figures is { IsStalled: true } figures
+        ? TimeSpan.FromMilliseconds(figures.OldestDiskCallMs)
+        : TimeSpan.Zero;
+
+    /// <summary>Segments of the log that have gone or cannot be read since the start: their messages are lost for
+    /// readers, the rest is served.</summary>
+    public int LostSegments => _store.Figures.SegmentsLost;
+
     /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>
     /// <param name="topics">How often retention runs is not taken up.</param>
     /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>

@@ -108,6 +108,20 @@ internal static partial class Log
         "The setting AcceptClock is on: take it away, or the next start with a wrong clock is believed")]
     public static partial void ClockAccepted(ILogger logger);
 
+    [LoggerMessage(
+        2220, LogLevel.Error,
+        "The segment {Path} (positions {From} to {To}) is gone or cannot be read: its messages are lost, their readers "
+        + "are told which, the rest is served")]
+    public static partial void SegmentLost(ILogger logger, Exception exception, string path, long from, long to);
+
+    [LoggerMessage(
+        2221, LogLevel.Warning,
+        "A {Call} of the log in {Directory} has not ended for {Age}: the disk hangs, and nothing is acknowledged")]
+    public static partial void DiskStalled(ILogger logger, string call, string directory, TimeSpan age);
+
+    [LoggerMessage(2222, LogLevel.Warning, "The disk of the log in {Directory} goes on after {Age}")]
+    public static partial void DiskGoesOn(ILogger logger, string directory, TimeSpan age);
+
     [LoggerMessage(2100, LogLevel.Information, "Made a new store {StoreId} in {Directory}")]
     public static partial void StoreMade(ILogger logger, string directory, Guid storeId);
 

@@ -13,8 +13,6 @@ namespace EQueue.MessageStore;
 /// </remarks>
 public sealed partial class QueueStore : IAsyncDisposable
 {
-    private const int MaxRebuildTries = 3;
-
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
     private readonly LogFolderDisk _folder;
@@ -31,7 +29,6 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly WallClock _clock;
     private readonly Lock _closeLock = new();
-    private readonly Lock _rebuildLock = new();
     private readonly OldestOut? _oldestOut;
     private Task? _closing;
 
@@ -290,8 +287,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken)
     {
         IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
-        options = options.FitToDisk() with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
+        options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
         disk.CreateDirectory(options.DataDirectory);
+        options = VolumeFit.Fit(options, disk);
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
@@ -303,50 +301,6 @@ public sealed partial class QueueStore : IAsyncDisposable
         {
             directoryLock.Dispose();
             throw;
-        }
-    }
-
-    /// <summary>Makes the index of a sealed segment again from the segment, and before it those it goes on from that
-    /// cannot be used. On the thread of a reader or of background work; one at a time.</summary>
-    private void RebuildIndex(string path)
-    {
-        lock (_rebuildLock)
-        {
-            for (int tries = 1; ; tries++)
-            {
-                Segment[] segments = _log.Segments;
-                try
-                {
-                    RebuildIndex(path, [.. segments.TakeWhile(segment => segment.HasIndex)]);
-                    return;
-                }
-                catch (IOException) when (segments != _log.Segments && tries < MaxRebuildTries)
-                {
-                    // The cleaner may have taken a file that was needed: what stands there now is looked at.
-                }
-            }
-        }
-    }
-
-    private void RebuildIndex(string path, Segment[] chain)
-    {
-        int at = Array.FindIndex(chain, segment => segment.IndexPath == path);
-        if (at < 0)
-        {
-            return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
-        }
-        for (int i = SealedIndexRebuilder.FirstToRebuild(_disk, _log.LogId, chain, at); i <= at; i++)
-        {
-            Segment segment = chain[i];
-            SealedIndexRebuilder.Rebuild(
-                _folder,
-                (_log.StoreId, _log.LogId),
-                chain,
-                i,
-                _time.GetUtcNow().ToUnixTimeMilliseconds());
-            _openSegments.Forget(segment);
-            _keyFilters?.Forget(segment);
-            Log.IndexRebuilt(_logger, segment.Path);
         }
     }
 
@@ -386,20 +340,6 @@ public sealed partial class QueueStore : IAsyncDisposable
             _retention.Dispose();
             _log.Dispose();
             _directoryLock.Dispose();
-        }
-    }
-
-    /// <summary>At the start, before anything can be appended.</summary>
-    private void SetTime()
-    {
-        if (_options.AcceptClock)
-        {
-            Log.ClockAccepted(_logger);
-            _clock.Accept();
-        }
-        if (_clock.TryTakeReset(out long timeMs))
-        {
-            _log.TryResetTime(timeMs);
         }
     }
 

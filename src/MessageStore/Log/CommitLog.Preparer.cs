@@ -104,6 +104,7 @@ internal sealed partial class CommitLog
     private void Wait()
     {
         _preparerSignal.Wait(SpaceCheckInterval);
+        CheckPlace();
         CheckSpace();
         CheckClock();
         if (IsReadOnly)
@@ -251,6 +252,23 @@ internal sealed partial class CommitLog
         return segment;
     }
 
+    /// <summary>Bytes written into a file without a name are acknowledged and lost: who removes or moves the data
+    /// directory under a running store ends it.</summary>
+    private void CheckPlace()
+    {
+        if (Fault is null && IsPlaceGone())
+        {
+            throw new DiskException(DiskFault.NotFound, _writing.Path, "stat", "the file that takes messages is gone");
+        }
+    }
+
+    private bool IsPlaceGone()
+    {
+        Segment writing = Volatile.Read(ref _writing);
+        return writing.PreparedPath is null && !writing.IsSealed
+            && (!_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true });
+    }
+
     /// <summary>Takes a wrong time back. Without room the next look tries again.</summary>
     private void CheckClock()
     {
@@ -268,6 +286,7 @@ internal sealed partial class CommitLog
     {
         long free = _disk.FreeBytes(_directory);
         Volatile.Write(ref _freeBytes, free);
+        Bound.Note(free);
         // What was wanted may have been made needless by the file that was there.
         _isFileMissing &= IsFileWanted();
         if (_isFileMissing || free < _options.EffectiveReserveBytes)

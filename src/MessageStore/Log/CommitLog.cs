@@ -25,6 +25,7 @@ internal sealed partial class CommitLog : IDisposable
     private readonly IDisk _disk;
     private readonly ILogger _logger;
     private readonly WallClock _clock;
+    private readonly StallWatch _stalls;
     private readonly string _directory;
     private readonly LogState _state;
     private readonly ShortageWatch _shortage;
@@ -64,6 +65,7 @@ internal sealed partial class CommitLog : IDisposable
         _logger = logger;
         _shortage = new ShortageWatch(directory, logger);
         _clock = clock;
+        _stalls = new StallWatch(directory, time, logger);
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);
@@ -143,6 +145,9 @@ internal sealed partial class CommitLog : IDisposable
         Queues = _state.Queues.Count,
         FreeBytes = FreeBytes,
         IsReadOnly = IsReadOnly,
+        SegmentsLost = Segments.Count(segment => segment.IsLost),
+        OldestDiskCallMs = (long)_stalls.OldestAge.TotalMilliseconds,
+        IsStalled = _stalls.IsStalled,
     };
 
     /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be
@@ -251,6 +256,7 @@ internal sealed partial class CommitLog : IDisposable
             prepared.File.Dispose();
         }
         _stopping.Dispose();
+        _stalls.Dispose();
         if (Fault is null)
         {
             _completion.TrySetResult();
@@ -280,9 +286,11 @@ internal sealed partial class CommitLog : IDisposable
     /// visible go on.</summary>
     private void Latch(Exception exception)
     {
+        // Whichever call met it first.
+        string place = IsPlaceGone() ? "the data directory was removed or moved while the store was running; " : "";
         var fault = new EQueueException(
             ErrorCode.StoreFaulted,
-            $"The store in {_directory} failed and takes no more: {exception.Message}", exception);
+            $"The store in {_directory} failed and takes no more: {place}{exception.Message}", exception);
         WaiterQueue waiters = default;
         lock (_lock)
         {

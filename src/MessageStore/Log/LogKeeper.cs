@@ -256,7 +256,7 @@ internal sealed partial class LogKeeper : IDisposable
 
     private long LastTimeIn(Segment? previous, QueueId queue)
     {
-        if (previous is null)
+        if (previous is null or { IsLost: true })
         {
             return 0;
         }

@@ -219,7 +219,7 @@ internal sealed class LogCleaner : IDisposable
     }
 
     private bool IsLittleKept(Segment segment) =>
-        segment.LiveBytes >= 0 && !_damaged.Contains(segment)
+        segment is { LiveBytes: >= 0, IsLost: false } && !_damaged.Contains(segment)
         && (segment.LiveBytes * 2 < segment.FileBytes
             || (segment.IsPacked && segment.FileBytes < _options.SegmentSizeBytes / SmallPacks));
 

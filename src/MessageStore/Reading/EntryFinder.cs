@@ -96,7 +96,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     private void CollectSealed(Queue queue, long offset, FoundEntries found)
     {
         Segment[] sealedOnes = IndexedSegments();
-        for (int i = FirstSegment(sealedOnes, queue.Id, (_, row) => row.NextOffset > offset); i < sealedOnes.Length; i++)
+        for (int i = FirstSegmentOf(sealedOnes, queue.Id, offset); i < sealedOnes.Length; i++)
         {
             OpenSegment open = segments.Acquire(sealedOnes[i]);
             try
@@ -219,7 +219,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         FirstSegment(sealedOnes, queue, (_, row) => row.NextOffset > offset);
 
     /// <summary>Segments whose index files answer, oldest first.</summary>
-    public Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
+    public Segment[] IndexedSegments() =>
+        Array.FindAll(log.Segments, segment => segment is { HasIndex: true, IsLost: false });
 
     /// <summary>The first segment whose directory says yes; a queue that is not in it came later, so the answer is
     /// no.</summary>

@@ -76,7 +76,12 @@ internal sealed partial class Recovery
         if (header.Kind == EntryKind.Messages)
         {
             if (_state.Queues.Find(header.Queue) is not { } queue)
+            {
+                // Removed, or its record is lost: the next queue must not be given its messages.
+                _state.Queues.NextId = Math.Max(_state.Queues.NextId, header.Queue.Value + 1);
                 return;
+            }
+
             if (isReplayed && batch.Producer.IsIdempotent)
             {
                 _state.Producers.Stored(

@@ -60,6 +60,8 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     // Opened for this look alone: the files that readers have open are those that readers need.
     private IEnumerable<SealedQueue> RowsOf(Segment segment)
     {
+        if (segment.IsLost)
+            yield break;
         using SealedIndex index = SealedIndex.Open(disk, log.LogId, segment);
         foreach (SealedQueue row in index.ReadQueues())
             yield return row;
