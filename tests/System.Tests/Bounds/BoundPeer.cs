@@ -48,7 +48,7 @@ internal sealed class BoundPeer : IDisposable
                     sent += await _socket.SendAsync(piece.AsMemory(sent), end.Token);
             }
 
-            await Task.Delay(Timeout.InfiniteTimeSpan, end.Token);
+            await new TaskCompletionSource().Task.WaitAsync(end.Token);
         }
         catch (Exception exception) when (exception is OperationCanceledException or SocketException)
         {

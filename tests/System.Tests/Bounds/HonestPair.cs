@@ -62,14 +62,16 @@ internal sealed class HonestPair : IAsyncDisposable
     private async Task SendAsync()
     {
         await using Producer producer = _client.CreateProducer();
+        using var pace = new PeriodicTimer(TimeSpan.FromMilliseconds(10));
         try
         {
             while (!_stopping.IsCancellationRequested)
             {
                 string body = string.Create(CultureInfo.InvariantCulture, $"{_sent} {Stopwatch.GetTimestamp()}");
-                await producer.SendAsync(Topic, Encoding.ASCII.GetBytes(body), Key, cancellationToken: CancellationToken.None);
+                await producer.SendAsync(
+                    Topic, Encoding.ASCII.GetBytes(body), Key, cancellationToken: CancellationToken.None);
                 Interlocked.Increment(ref _sent);
-                await Task.Delay(10);
+                await pace.WaitForNextTickAsync(CancellationToken.None);
             }
         }
         catch (Exception exception)
