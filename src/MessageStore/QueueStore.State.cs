@@ -7,6 +7,9 @@ public sealed partial class QueueStore
 {
     private const int ProducersForgottenAtOnce = 64;
 
+    /// <summary>What producers take in memory, for duplicate detection.</summary>
+    public long ProducerBytes => _log.State.Producers.Bytes;
+
     // State appends come one after the other: the encoder's buffer is theirs, and so is the order of what they decide.
     private readonly Lock _stateLock = new();
     private readonly StateBatchEncoder _stateEncoder = new();

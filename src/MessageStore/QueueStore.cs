@@ -116,9 +116,6 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <summary>Bytes of the memory that stages appends and serves readers of the newest ones.</summary>
     public long TailMemoryBytes => _log.Arena.Size;
 
-    /// <summary>What producers take in memory, for duplicate detection.</summary>
-    public long ProducerBytes => _log.State.Producers.Bytes;
-
     /// <summary>The bytes that one append request may hold, 48 for each batch included.</summary>
     public int MaxRequestBytes => _log.MaxRequestBytes;
 

@@ -68,7 +68,8 @@ internal sealed class HonestPair : IAsyncDisposable
             while (!_stopping.IsCancellationRequested)
             {
                 string body = string.Create(CultureInfo.InvariantCulture, $"{_sent} {Stopwatch.GetTimestamp()}");
-                await producer.SendAsync(Topic, Encoding.ASCII.GetBytes(body), Key, cancellationToken: CancellationToken.None);
+                await producer.SendAsync(
+                    Topic, Encoding.ASCII.GetBytes(body), Key, cancellationToken: CancellationToken.None);
                 Interlocked.Increment(ref _sent);
                 await pace.WaitForNextTickAsync(CancellationToken.None);
             }
