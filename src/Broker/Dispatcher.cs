@@ -12,6 +12,7 @@ internal sealed class Dispatcher(
     ProduceHandler produce,
     FetchHandler fetch,
     OffsetHandler offsets,
+    HistoryHandler history,
     CommitHandler commits,
     HeartbeatHandler heartbeats,
     GroupAdminHandler groupAdmin,
@@ -62,7 +63,7 @@ internal sealed class Dispatcher(
         if (header.IsResponse)
             return RefuseAndClose(
                 peer, header, ErrorCode.MalformedRequest, "The broker asked nothing: an answer came.");
-        if (header.Version != 0)
+        if (header.Version != 0 && header.Version > OperationVersions.Highest((Opcode)header.Opcode))
             return RefuseVersion(peer, header);
 
         switch ((Opcode)header.Opcode)
@@ -133,6 +134,9 @@ internal sealed class Dispatcher(
                 return HandleAsync<FindOffsetsRequest, FindOffsetsResponse>(peer, header, payload, offsets.FindAsync);
             case Opcode.FindByKey:
                 return HandleAsync<FindByKeyRequest, FindByKeyResponse>(peer, header, payload, offsets.FindByKeyAsync);
+            case Opcode.CheckHistory:
+                return HandleAsync<CheckHistoryRequest, CheckHistoryResponse>(
+                    peer, header, payload, history.CheckAsync);
             case Opcode.ReadOffsets:
                 return HandleAsync<ReadOffsetsRequest, ReadOffsetsResponse>(peer, header, payload, commits.ReadAsync);
             case Opcode.GroupHeartbeat:
@@ -178,7 +182,8 @@ internal sealed class Dispatcher(
             header,
             isKnown ? ErrorCode.UnsupportedVersion : ErrorCode.UnknownOperation,
             isKnown
-                ? $"Version {header.Version} of {(Opcode)header.Opcode} came; this broker speaks version 0."
+                ? $"Version {header.Version} of {(Opcode)header.Opcode} came; this broker speaks up to version "
+                    + $"{OperationVersions.Highest((Opcode)header.Opcode)}."
                 : $"There is no operation {header.Opcode}.");
         if (peer.Client is null)
             peer.Transport.CloseAfterFlush();

@@ -116,6 +116,16 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// served. The broker looks anew every second.</summary>
     public bool IsReadOnly => _store.Figures.IsReadOnly;
 
+    /// <summary>For how long a write of the store has not ended, when that is so long that the disk must be taken to
+    /// hang; zero while it does not.</summary>
+    public TimeSpan StalledFor => _store.Figures is { IsStalled: true } figures
+        ? TimeSpan.FromMilliseconds(figures.OldestDiskCallMs)
+        : TimeSpan.Zero;
+
+    /// <summary>Segments of the log that have gone or cannot be read since the start: their messages are lost for
+    /// readers, the rest is served.</summary>
+    public int LostSegments => _store.Figures.SegmentsLost;
+
     /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>
     /// <param name="topics">How often retention runs is not taken up.</param>
     /// <exception cref="ArgumentException">A setting is out of its range; the message names it.</exception>
@@ -167,8 +177,8 @@ public sealed class EQueueBroker : IAsyncDisposable
             var groups = new GroupTable(state, options.Limits, options.Groups, generations, ledger, store.StoreId);
             backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
             ledger.Include(backlogs);
-            catalogue = new TopicCatalogue(store, state, backlogs, options, time, logger);
-            await LoadAsync(catalogue, groups, backlogs, logger);
+            catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
+            await LoadAsync(store, state, catalogue, groups, backlogs, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             quotas.Load();
             fetch = new FetchHandler(
@@ -180,23 +190,25 @@ public sealed class EQueueBroker : IAsyncDisposable
             var progress = new ProgressWriter(store, heartbeats, backlogs);
             var remover = new GroupRemover(progress);
             var commits = new CommitHandler(
-                store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures, time);
+                store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures);
             var admin = new GroupAdminHandler(
                 store, state, catalogue, groups, generations, heartbeats, progress, remover, rules, ledger.Requests,
-                time, logger);
+                logger);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, time),
                 new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
-                fetch, new OffsetHandler(store, catalogue), commits, heartbeats, admin, stats,
-                new QuotaHandler(quotas), quotas, ledger, counters, failures, options, logger);
+                fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits,
+                heartbeats, admin, stats, new QuotaHandler(quotas), quotas, ledger, counters, failures, options,
+                logger);
             server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
             ledger.Include(server);
             await server.StartAsync(cancellationToken);
             heartbeats.Start();
             LogStart(logger, options, store, catalogue, groups, server);
             var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
-            var expiry = new GroupExpiry(groups, remover, options.Groups, counters, time, logger);
+            store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
+            var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
             var parts = new BrokerParts(
                 store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
@@ -216,9 +228,15 @@ public sealed class EQueueBroker : IAsyncDisposable
     }
 
     private static async Task LoadAsync(
-        TopicCatalogue catalogue, GroupTable groups, BacklogTable backlogs, ILogger logger)
+        QueueStore store,
+        BrokerState state,
+        TopicCatalogue catalogue,
+        GroupTable groups,
+        BacklogTable backlogs,
+        ILogger logger)
     {
         catalogue.Load();
+        await GroupProgress.MendAsync(store, state, logger);
         int forgotten = groups.Load(catalogue);
         if (forgotten > 0)
             logger.OffsetsForgotten(forgotten);

@@ -1,4 +1,5 @@
 using System.Net;
+using EQueue.MessageStore;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -35,6 +36,13 @@ internal static partial class Log
     [LoggerMessage(
         3003, LogLevel.Information, "{Count} offsets of groups were forgotten: their queues do not exist any more")]
     public static partial void OffsetsForgotten(this ILogger logger, int count);
+
+    [LoggerMessage(
+        3200,
+        LogLevel.Warning,
+        "Group {Group} had committed up to {From} in queue {Queue}, which ends at {End}: damage took the messages "
+        + "before it. The group goes on at the end")]
+    public static partial void ProgressPutBack(this ILogger logger, string group, uint queue, long from, long end);
 
     [LoggerMessage(3010, LogLevel.Debug, "Connection {Connection} from {Peer} opened")]
     public static partial void ConnectionOpened(this ILogger logger, long connection, EndPoint peer);
@@ -109,14 +117,34 @@ internal static partial class Log
     [LoggerMessage(3073, LogLevel.Information, "Group {Group} gave no sign for {Retention}: removed")]
     public static partial void GroupExpired(this ILogger logger, string group, TimeSpan retention);
 
-    [LoggerMessage(3074, LogLevel.Warning,
-        "The wall clock was set by {Step}: no group is removed for its age within the next {Pause}")]
-    public static partial void ExpiryPaused(this ILogger logger, TimeSpan step, TimeSpan pause);
-
     [LoggerMessage(3080, LogLevel.Information,
         "Quota of {Kind} {Name}: {ProduceBytes} B/s in, {FetchBytes} B/s out, {Requests} requests/s (0 = no bound)")]
     public static partial void QuotaSet(
         this ILogger logger, QuotaKind kind, string name, long produceBytes, long fetchBytes, long requests);
+
+    [LoggerMessage(3170, LogLevel.Information,
+        "{Count} messages of topic {Topic}, queue {Queue} went ({Cause}): it begins at offset {Start} now")]
+    public static partial void MessagesGone(
+        this ILogger logger, long count, string topic, int queue, DeletionCause cause, long start);
+
+    [LoggerMessage(3171, LogLevel.Warning,
+        "{Count} messages of topic {Topic}, queue {Queue} that group {Group} has not read are about to go ({Cause}): "
+        + "those before offset {Start}")]
+    public static partial void UnreadAboutToGo(
+        this ILogger logger, long count, string topic, int queue, string group, DeletionCause cause, long start);
+
+    [LoggerMessage(3172, LogLevel.Warning,
+        "{Count} messages of topic {Topic}, queue {Queue} that group {Group} had not read have gone ({Cause}): the "
+        + "queue begins at offset {Start} now")]
+    public static partial void UnreadGone(
+        this ILogger logger, long count, string topic, int queue, string group, DeletionCause cause, long start);
+
+    [LoggerMessage(3173, LogLevel.Warning,
+        "{Queues} more queues lost messages that a group had not read, {Count} messages in all")]
+    public static partial void MoreUnreadGone(this ILogger logger, int queues, long count);
+
+    [LoggerMessage(3174, LogLevel.Information, "{Queues} more queues let {Count} messages go")]
+    public static partial void MoreMessagesGone(this ILogger logger, int queues, long count);
 
     [LoggerMessage(3090, LogLevel.Warning, "Backlog and lag of the groups could not be computed for the metrics")]
     public static partial void BacklogNotComputed(this ILogger logger, Exception exception);

@@ -50,6 +50,12 @@ public sealed record ClientOptions
     public TimeSpan ReconnectBackoffMax { get; init; } = TimeSpan.FromSeconds(2);
 
     /// <summary>
+    /// How long disposing what the client made may take: producers deliver what they accepted, consumers commit and
+    /// leave, and what is not done by then is given up and told. Zero or more; hosts allow 30 s for all they stop.
+    /// </summary>
+    public TimeSpan CloseTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>
     /// The longest frame taken from a broker, in bytes; 64 KiB or more, and above what one fetch asks for.
     /// </summary>
     public int MaxFrameBytes { get; init; } = 64 * 1024 * 1024;
@@ -83,6 +89,7 @@ public sealed record ClientOptions
         Option.RequireAtLeast(KeepAliveTimeout, TimeSpan.FromMilliseconds(10), nameof(KeepAliveTimeout));
         Option.RequireAtLeast(ReconnectBackoffMin, TimeSpan.FromMilliseconds(1), nameof(ReconnectBackoffMin));
         Option.RequireAtLeast(ReconnectBackoffMax, ReconnectBackoffMin, nameof(ReconnectBackoffMax));
+        Option.RequireAtLeast(CloseTimeout, TimeSpan.Zero, nameof(CloseTimeout));
         Option.Require(MaxFrameBytes >= 64 * 1024, nameof(MaxFrameBytes), MaxFrameBytes, "64 KiB or more");
         Option.Require(LoggerFactory is not null, nameof(LoggerFactory), "null", "a factory");
         Option.Require(TimeProvider is not null, nameof(TimeProvider), "null", "a clock");

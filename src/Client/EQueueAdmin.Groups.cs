@@ -11,7 +11,7 @@ public sealed partial class EQueueAdmin
     /// <summary>Names all groups that have members or progress in ordinal order, a page at a time when there is one
     /// broker.</summary>
     public IAsyncEnumerable<GroupListing> ListGroupsAsync(CancellationToken cancellationToken = default) =>
-        _directory.ListEachAsync<GroupListing>(
+        _calls.ListEachAsync<GroupListing>(
             static async (seed, last, token) =>
             {
                 var request = new ListGroupsRequest(last?.Group, PageSize);
@@ -32,8 +32,8 @@ public sealed partial class EQueueAdmin
     public async ValueTask<GroupDescription> DescribeGroupAsync(
         string group, string? topic = null, bool withAges = true, CancellationToken cancellationToken = default) =>
         Shares.Unite(
-            await _directory.InvokeEachAsync<DescribeGroupRequest, GroupDescription>(
-                _ => new DescribeGroupRequest(group, topic, withAges), NoShare, cancellationToken)
+            await _calls.InvokeEachAsync<DescribeGroupRequest, GroupDescription>(
+                _ => new DescribeGroupRequest(group, topic, withAges), NoShare, cancellationToken, topic)
                 .ConfigureAwait(false),
             _directory.ShareCount);
 
@@ -58,8 +58,8 @@ public sealed partial class EQueueAdmin
         bool isPreview = false,
         CancellationToken cancellationToken = default)
     {
-        var answers = await _directory.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
-            RequestAt, NoShare, cancellationToken).ConfigureAwait(false);
+        var answers = await _calls.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
+            RequestAt, NoShare, cancellationToken, topic).ConfigureAwait(false);
         return Shares.Unite(answers, _directory.ShareCount);
 
         ResetOffsetsRequest? RequestAt(int share)
@@ -83,6 +83,6 @@ public sealed partial class EQueueAdmin
     /// InvalidName.</exception>
     public async ValueTask DeleteGroupAsync(
         string group, string? topic = null, CancellationToken cancellationToken = default) =>
-        await _directory.InvokeEachAsync<DeleteGroupRequest, Done>(
-            _ => new DeleteGroupRequest(group, topic), NoShare, cancellationToken).ConfigureAwait(false);
+        await _calls.InvokeEachAsync<DeleteGroupRequest, Done>(
+            _ => new DeleteGroupRequest(group, topic), NoShare, cancellationToken, topic).ConfigureAwait(false);
 }

@@ -18,13 +18,12 @@ public sealed partial class EQueueAdmin
     /// <returns>The message; null when the queue has none there: not yet, or no more.</returns>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue; DamagedData, UnsupportedCodec: it is there and
     /// cannot be read.</exception>
-    public async ValueTask<DetachedMessage?> ReadMessageAsync(
+    public ValueTask<DetachedMessage?> ReadMessageAsync(
         string topic, int queue, long offset, CancellationToken cancellationToken = default)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
-        var finder = await MessageFinder.OpenAsync(_directory, topic, cancellationToken).ConfigureAwait(false);
-        await using (finder.ConfigureAwait(false))
-            return await finder.ReadAsync(queue, offset, cancellationToken).ConfigureAwait(false);
+        return _calls.FindAsync(
+            topic, finder => finder.ReadAsync(queue, offset, cancellationToken), cancellationToken);
     }
 
     /// <summary>Reads the messages that came at a time and after it, the oldest first.</summary>
@@ -35,7 +34,7 @@ public sealed partial class EQueueAdmin
     /// <param name="limit">1 to 10,000: the oldest of them.</param>
     /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue.</exception>
-    public async ValueTask<FoundMessages> ReadFromTimeAsync(
+    public ValueTask<FoundMessages> ReadFromTimeAsync(
         string topic,
         DateTimeOffset since,
         DateTimeOffset? until = null,
@@ -44,9 +43,8 @@ public sealed partial class EQueueAdmin
         CancellationToken cancellationToken = default)
     {
         CheckCount(limit, nameof(limit));
-        var finder = await MessageFinder.OpenAsync(_directory, topic, cancellationToken).ConfigureAwait(false);
-        await using (finder.ConfigureAwait(false))
-            return await finder.ReadRangeAsync(since, until, queue, limit, cancellationToken).ConfigureAwait(false);
+        return _calls.FindAsync(
+            topic, finder => finder.ReadRangeAsync(since, until, queue, limit, cancellationToken), cancellationToken);
     }
 
     /// <summary>Reads the latest messages, the oldest of them first.</summary>
@@ -56,13 +54,12 @@ public sealed partial class EQueueAdmin
     /// <param name="queue">Only this queue, by number; null = all.</param>
     /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue.</exception>
-    public async ValueTask<FoundMessages> ReadLatestAsync(
+    public ValueTask<FoundMessages> ReadLatestAsync(
         string topic, int count, int? queue = null, CancellationToken cancellationToken = default)
     {
         CheckCount(count, nameof(count));
-        var finder = await MessageFinder.OpenAsync(_directory, topic, cancellationToken).ConfigureAwait(false);
-        await using (finder.ConfigureAwait(false))
-            return await finder.ReadLatestAsync(count, queue, cancellationToken).ConfigureAwait(false);
+        return _calls.FindAsync(
+            topic, finder => finder.ReadLatestAsync(count, queue, cancellationToken), cancellationToken);
     }
 
     /// <inheritdoc cref="FindByKeyAsync(string, ReadOnlyMemory{byte}, KeySearchOptions, CancellationToken)"/>
@@ -90,7 +87,7 @@ public sealed partial class EQueueAdmin
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, InvalidArgument, UnknownOperation: the broker is
     /// older.</exception>
     /// <exception cref="ArgumentException">An option is outside its range.</exception>
-    public async ValueTask<FoundMessages> FindByKeyAsync(
+    public ValueTask<FoundMessages> FindByKeyAsync(
         string topic,
         ReadOnlyMemory<byte> key,
         KeySearchOptions? options = null,
@@ -105,9 +102,8 @@ public sealed partial class EQueueAdmin
                 $"A key has at most {FindByKeyRequest.MaxKeyBytes} bytes; asked for one of {key.Length}.");
         }
 
-        var finder = await MessageFinder.OpenAsync(_directory, topic, cancellationToken).ConfigureAwait(false);
-        await using (finder.ConfigureAwait(false))
-            return await finder.FindByKeyAsync(key, options, cancellationToken).ConfigureAwait(false);
+        return _calls.FindAsync(
+            topic, finder => finder.FindByKeyAsync(key, options, cancellationToken), cancellationToken);
     }
 
     private static void CheckCount(int count, string name)

@@ -11,12 +11,12 @@ public sealed partial class EQueueAdmin
     public async ValueTask SetQuotaAsync(Quota quota, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(quota);
-        await _directory.InvokeEachAsync<SetQuotaRequest, Done>(
+        await _calls.InvokeEachAsync<SetQuotaRequest, Done>(
             _ => new SetQuotaRequest(quota), [], cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>All quotas, those of clients first, each kind by name; as the first broker that answers has
     /// them.</summary>
     public async ValueTask<IReadOnlyList<Quota>> ListQuotasAsync(CancellationToken cancellationToken = default) =>
-        (await _directory.InvokeAsync(new ListQuotasRequest(), cancellationToken).ConfigureAwait(false)).Quotas;
+        (await _calls.InvokeAsync(new ListQuotasRequest(), cancellationToken).ConfigureAwait(false)).Quotas;
 }

@@ -19,15 +19,17 @@ public sealed partial class EQueueAdmin
 
     private readonly BrokerDirectory _directory;
 
-    internal EQueueAdmin(BrokerDirectory directory) => _directory = directory;
+    private readonly AdminCalls _calls;
+
+    internal EQueueAdmin(BrokerDirectory directory)
+    {
+        _directory = directory;
+        _calls = new AdminCalls(directory);
+    }
 
     /// <summary>Connects, if need be, and tells what the broker is and allows.</summary>
-    public async ValueTask<HelloResponse> HelloAsync(CancellationToken cancellationToken = default)
-    {
-        var seed = await _directory.GetAnyAsync(cancellationToken).ConfigureAwait(false);
-        return await seed.GetLink()
-            .ConnectAsync(_directory.Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
-    }
+    public ValueTask<HelloResponse> HelloAsync(CancellationToken cancellationToken = default) =>
+        _calls.GreetAsync(cancellationToken);
 
     /// <summary>Makes a topic; what is not set is the broker's own.</summary>
     /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues,
@@ -36,7 +38,7 @@ public sealed partial class EQueueAdmin
         string topic, TopicSettings? settings = null, CancellationToken cancellationToken = default)
     {
         var request = new CreateTopicRequest(topic, settings ?? TopicSettings.None);
-        return await DescribeEachAsync(_ => request, [], cancellationToken).ConfigureAwait(false);
+        return await DescribeEachAsync(topic, _ => request, [], cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Changes the settings that are named and leaves the rest.</summary>
@@ -45,7 +47,7 @@ public sealed partial class EQueueAdmin
         string topic, TopicSettings settings, CancellationToken cancellationToken = default)
     {
         var request = new AlterTopicRequest(topic, settings);
-        return await DescribeEachAsync(_ => request, NoTopic, cancellationToken).ConfigureAwait(false);
+        return await DescribeEachAsync(topic, _ => request, NoTopic, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Says which queues of a topic may be written and read; when it returns it holds, over restarts as
@@ -70,7 +72,7 @@ public sealed partial class EQueueAdmin
             | (isReadable is null ? QueueState.None : QueueState.Readable);
         var state = (isWritable == true ? QueueState.Writable : QueueState.None)
             | (isReadable == true ? QueueState.Readable : QueueState.None);
-        return await DescribeEachAsync<AlterQueuesRequest>(RequestAt, NoTopic, cancellationToken)
+        return await DescribeEachAsync<AlterQueuesRequest>(topic, RequestAt, NoTopic, cancellationToken)
             .ConfigureAwait(false);
 
         AlterQueuesRequest? RequestAt(int share)
@@ -83,12 +85,12 @@ public sealed partial class EQueueAdmin
     /// <summary>Removes a topic, its messages and its groups' progress.</summary>
     /// <exception cref="EQueueException">UnknownTopic.</exception>
     public async ValueTask DeleteTopicAsync(string topic, CancellationToken cancellationToken = default) =>
-        await _directory.InvokeEachAsync<DeleteTopicRequest, Done>(
-            _ => new DeleteTopicRequest(topic), NoTopic, cancellationToken).ConfigureAwait(false);
+        await _calls.InvokeEachAsync<DeleteTopicRequest, Done>(
+            _ => new DeleteTopicRequest(topic), NoTopic, cancellationToken, topic).ConfigureAwait(false);
 
     /// <summary>Names all topics in ordinal order, a page at a time when there is one broker.</summary>
     public IAsyncEnumerable<TopicListing> ListTopicsAsync(CancellationToken cancellationToken = default) =>
-        _directory.ListEachAsync<TopicListing>(
+        _calls.ListEachAsync<TopicListing>(
             static async (seed, last, token) =>
             {
                 var request = new ListTopicsRequest(last?.Topic, PageSize);
@@ -103,12 +105,16 @@ public sealed partial class EQueueAdmin
     /// <exception cref="EQueueException">UnknownTopic.</exception>
     public ValueTask<TopicDescription> DescribeTopicAsync(
         string topic, CancellationToken cancellationToken = default) =>
-        DescribeEachAsync(_ => new DescribeTopicRequest(topic), NoTopic, cancellationToken);
+        DescribeEachAsync(topic, _ => new DescribeTopicRequest(topic), NoTopic, cancellationToken);
 
     /// <summary>Tells an offset of one queue; an offset that is asked for by number is given back as it is.</summary>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, DamagedData.</exception>
-    public async ValueTask<QueueOffset> FindOffsetAsync(
-        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
+    public ValueTask<QueueOffset> FindOffsetAsync(
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) =>
+        _calls.AskAsync(topic, () => AskOffsetAsync(topic, queue, position, cancellationToken), cancellationToken);
+
+    private async ValueTask<QueueOffset> AskOffsetAsync(
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken)
     {
         var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var found = route.FindQueue(topic, queue);
@@ -127,8 +133,12 @@ public sealed partial class EQueueAdmin
     /// <summary>Tells what a group has committed in each queue of a topic, in the order of their numbers; -1 for
     /// nothing.</summary>
     /// <exception cref="EQueueException">UnknownTopic, InvalidName, Unreachable.</exception>
-    public async ValueTask<IReadOnlyList<QueueOffset>> ReadGroupOffsetsAsync(
-        string group, string topic, CancellationToken cancellationToken = default)
+    public ValueTask<IReadOnlyList<QueueOffset>> ReadGroupOffsetsAsync(
+        string group, string topic, CancellationToken cancellationToken = default) =>
+        _calls.AskAsync(topic, () => AskGroupOffsetsAsync(group, topic, cancellationToken), cancellationToken);
+
+    private async ValueTask<IReadOnlyList<QueueOffset>> AskGroupOffsetsAsync(
+        string group, string topic, CancellationToken cancellationToken)
     {
         var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var queues = route.QueuesOf(topic);
@@ -152,13 +162,13 @@ public sealed partial class EQueueAdmin
 
     /// <summary>The broker's own figures.</summary>
     public ValueTask<StatsResponse> StatsAsync(CancellationToken cancellationToken = default) =>
-        _directory.InvokeAsync(new StatsRequest(), cancellationToken);
+        _calls.InvokeAsync(new StatsRequest(), cancellationToken);
 
     /// <summary>Has every broker answer with its share of a topic: the topic as a whole.</summary>
     private async ValueTask<TopicDescription> DescribeEachAsync<TRequest>(
-        Func<int, TRequest?> requestOf, ErrorCode[] absences, CancellationToken cancellationToken)
+        string topic, Func<int, TRequest?> requestOf, ErrorCode[] absences, CancellationToken cancellationToken)
         where TRequest : class, IRequest<TRequest, TopicDescription> => Shares.Unite(
-            await _directory.InvokeEachAsync<TRequest, TopicDescription>(requestOf, absences, cancellationToken)
+            await _calls.InvokeEachAsync<TRequest, TopicDescription>(requestOf, absences, cancellationToken, topic)
                 .ConfigureAwait(false),
             _directory.ShareCount);
 }

@@ -1,11 +1,13 @@
+using EQueue.Remoting;
+
 namespace EQueue.Client;
 
 /// <summary>The way to EQueue's brokers: makes producers, consumers and readers, and administers topics.</summary>
 /// <remarks>Thread-safe. Disposing it disposes what it made and is not disposed yet.</remarks>
-public sealed class EQueueClient : IAsyncDisposable
+public sealed class EQueueClient : IAsyncDisposable, IDisposable
 {
     private readonly BrokerDirectory _directory;
-    private readonly HashSet<IAsyncDisposable> _made = [];
+    private readonly HashSet<IClosable> _made = [];
     private readonly Lock _lock = new();
     private bool _isDisposed;
 
@@ -21,7 +23,8 @@ public sealed class EQueueClient : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        _directory = new BrokerDirectory(options);
+        var loggers = new PrintableLoggerFactory(options.LoggerFactory, options.TimeProvider);
+        _directory = new BrokerDirectory(options with { LoggerFactory = loggers });
         Admin = new EQueueAdmin(_directory);
     }
 
@@ -43,24 +46,33 @@ public sealed class EQueueClient : IAsyncDisposable
     public QueueReader CreateReader(ReaderOptions? options = null) =>
         Keep(new QueueReader(_directory, options ?? new ReaderOptions(), Forget));
 
-    /// <summary>Disposes what was made, each in its orderly way, and disconnects.</summary>
-    public async ValueTask DisposeAsync()
+    /// <summary>Closes what was made, each in its orderly way and all at once, within
+    /// <see cref="ClientOptions.CloseTimeout"/>, and disconnects.</summary>
+    public ValueTask DisposeAsync() => CloseAsync(_directory.Options.CloseTimeout);
+
+    /// <summary>Closes as <see cref="DisposeAsync"/> does, and blocks until that is done.</summary>
+    public void Dispose() => Blocking.Wait(DisposeAsync);
+
+    /// <summary>Closes as <see cref="DisposeAsync"/> does, within a time of its own.</summary>
+    /// <param name="timeout">How long it may take; zero = nothing is waited for. Of several calls the one whose time
+    /// ends first holds.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The time is below zero or more than 20 days.</exception>
+    public async ValueTask CloseAsync(TimeSpan timeout)
     {
-        IAsyncDisposable[] made;
+        Option.CheckCloseTimeout(timeout);
+        IClosable[] made;
         lock (_lock)
         {
-            if (_isDisposed)
-                return;
             _isDisposed = true;
             made = [.. _made];
         }
 
-        await Task.WhenAll(made.Select(static one => one.DisposeAsync().AsTask())).ConfigureAwait(false);
+        await Task.WhenAll(made.Select(one => one.CloseAsync(timeout).AsTask())).ConfigureAwait(false);
         await _directory.DisposeAsync().ConfigureAwait(false);
     }
 
     private T Keep<T>(T made)
-        where T : IAsyncDisposable
+        where T : IClosable
     {
         lock (_lock)
         {
@@ -71,7 +83,7 @@ public sealed class EQueueClient : IAsyncDisposable
         return made;
     }
 
-    private void Forget(IAsyncDisposable made)
+    private void Forget(IClosable made)
     {
         lock (_lock)
             _made.Remove(made);

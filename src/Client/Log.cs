@@ -20,6 +20,53 @@ internal static partial class Log
     [LoggerMessage(5101, LogLevel.Error, "ClientOptions.ConnectFailed threw.")]
     public static partial void ConnectCallbackThrew(ILogger logger, Exception exception);
 
+    [LoggerMessage(
+        5102,
+        LogLevel.Warning,
+        "The producer is closed: {NotSent} messages for {Topic} were not sent, {Unknown} more were sent and not "
+        + "acknowledged: they may be stored.")]
+    public static partial void ClosedUnsent(ILogger logger, string topic, long notSent, long unknown);
+
+    [LoggerMessage(
+        5103,
+        LogLevel.Warning,
+        "Group {Group} is left with the progress of {Count} queues uncommitted ({Reason}): their last messages come "
+        + "again.")]
+    public static partial void LeftUncommitted(ILogger logger, string group, int count, string reason);
+
+    [LoggerMessage(
+        5104, LogLevel.Warning, "A callback of group {Group} does not return: the consumer is closed without it.")]
+    public static partial void CallbackKept(ILogger logger, string group);
+
+    [LoggerMessage(
+        5105,
+        LogLevel.Warning,
+        "Group {Group} waits for the topic {Topic}, which does not exist: it is read when it is made.{Hint}")]
+    public static partial void TopicMissing(ILogger logger, string group, string topic, string hint);
+
+    [LoggerMessage(5106, LogLevel.Information, "The topic {Topic} did not exist at {Address}: it was made.")]
+    public static partial void TopicCreated(ILogger logger, string topic, ServerAddress address);
+
+    [LoggerMessage(
+        5107,
+        LogLevel.Information,
+        "Group {Group} reads {Count} more queues at {Address}: {Queues}.")]
+    public static partial void QueuesGained(
+        ILogger logger, string group, int count, ServerAddress address, string queues);
+
+    [LoggerMessage(
+        5108, LogLevel.Information, "Group {Group} gave up {Count} queues at {Address} to others: {Queues}.")]
+    public static partial void QueuesGivenUp(
+        ILogger logger, string group, int count, ServerAddress address, string queues);
+
+    [LoggerMessage(
+        5109,
+        LogLevel.Warning,
+        "A heartbeat of group {Group} to {Address} is {Late} ms late, its session lasts {Session} ms: the process was "
+        + "stopped, its thread pool is starved ({Threads} threads, {Waiting} items wait), or the broker was slow.")]
+    public static partial void HeartbeatLate(
+        ILogger logger, string group, ServerAddress address, long late, long session, int threads, long waiting);
+
     [LoggerMessage(5010, LogLevel.Warning, "No producer session at {Address}: {Reason} Trying again.")]
     public static partial void SessionFailed(ILogger logger, ServerAddress address, string reason);
 
@@ -79,6 +126,13 @@ internal static partial class Log
 
     [LoggerMessage(5031, LogLevel.Warning, "{Topic}/{Queue} has no offset {Offset}: reading goes on at {Next}.")]
     public static partial void OffsetReset(ILogger logger, string topic, int queue, long offset, long next);
+
+    [LoggerMessage(
+        5140,
+        LogLevel.Warning,
+        "{Topic}/{Queue} has another history than the one that was read up to {From} (a backup restored, or its end "
+        + "lost with the power): reading goes on at {To}, where they part.")]
+    public static partial void HistoryDiverged(ILogger logger, string topic, int queue, long from, long to);
 
     [LoggerMessage(
         5032, LogLevel.Error, "Passed over {Offset} to {Next} of {Topic}/{Queue}, which are damaged: {Reason}.")]

@@ -9,6 +9,14 @@ internal static class Option
             throw new ArgumentException($"{name} is {value}: it must be {allowed}.", name);
     }
 
+    /// <summary>Checks how long something may take to close.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">Below zero, or more than 20 days.</exception>
+    public static void CheckCloseTimeout(TimeSpan timeout)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(timeout, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(timeout, TimeSpan.FromDays(20));
+    }
+
     public static void RequireAtLeast(TimeSpan value, TimeSpan least, string name) =>
         Require(value >= least && value <= TimeSpan.FromDays(20), name, value, $"{least} or more and at most 20 days");
 }

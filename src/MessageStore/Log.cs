@@ -74,6 +74,54 @@ internal static partial class Log
     [LoggerMessage(2022, LogLevel.Warning, "Could not scrub {Path}; the next pass tries again")]
     public static partial void ScrubFailed(ILogger logger, Exception exception, string path);
 
+    [LoggerMessage(
+        2210, LogLevel.Warning,
+        "The wall clock was set by {Step}: nothing goes for its age within the next {Pause}")]
+    public static partial void ClockSet(ILogger logger, TimeSpan step, TimeSpan pause);
+
+    [LoggerMessage(
+        2211, LogLevel.Warning,
+        "The wall clock is {Jump} ahead of the last time at which the log was used: in case it is wrong, nothing goes "
+        + "for its age within the next {Pause}; set back meanwhile, stored times go back with it")]
+    public static partial void ClockAheadAtStart(ILogger logger, TimeSpan jump, TimeSpan pause);
+
+    [LoggerMessage(
+        2212, LogLevel.Warning,
+        "The wall clock is {Behind} behind the stored times of the log. Set the clock if it is wrong. If it is right, "
+        + "start the server once with --Store:AcceptClock true: stored times go back to the clock's")]
+    public static partial void ClockBehindLog(ILogger logger, TimeSpan behind);
+
+    [LoggerMessage(
+        2213, LogLevel.Warning,
+        "The wall clock has been {Gap} ahead of what the time was for so long that it is believed: messages are stored "
+        + "and go by it from now on")]
+    public static partial void ClockBelieved(ILogger logger, TimeSpan gap);
+
+    [LoggerMessage(
+        2214, LogLevel.Warning,
+        "Stored times of the log in {Directory} went back by {Back}: what had been stored before counts as stored at "
+        + "{Time:O} at the latest")]
+    public static partial void StoredTimeReset(ILogger logger, string directory, TimeSpan back, DateTimeOffset time);
+
+    [LoggerMessage(
+        2215, LogLevel.Warning,
+        "The setting AcceptClock is on: take it away, or the next start with a wrong clock is believed")]
+    public static partial void ClockAccepted(ILogger logger);
+
+    [LoggerMessage(
+        2220, LogLevel.Error,
+        "The segment {Path} (positions {From} to {To}) is gone or cannot be read: its messages are lost, their readers "
+        + "are told which, the rest is served")]
+    public static partial void SegmentLost(ILogger logger, Exception exception, string path, long from, long to);
+
+    [LoggerMessage(
+        2221, LogLevel.Warning,
+        "A {Call} of the log in {Directory} has not ended for {Age}: the disk hangs, and nothing is acknowledged")]
+    public static partial void DiskStalled(ILogger logger, string call, string directory, TimeSpan age);
+
+    [LoggerMessage(2222, LogLevel.Warning, "The disk of the log in {Directory} goes on after {Age}")]
+    public static partial void DiskGoesOn(ILogger logger, string directory, TimeSpan age);
+
     [LoggerMessage(2100, LogLevel.Information, "Made a new store {StoreId} in {Directory}")]
     public static partial void StoreMade(ILogger logger, string directory, Guid storeId);
 

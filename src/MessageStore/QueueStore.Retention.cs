@@ -11,6 +11,9 @@ public sealed partial class QueueStore
     private readonly SemaphoreSlim _retention = new(1);
     private readonly RetentionPlanner _planner;
 
+    /// <summary>Is told of all messages that go; <see langword="null"/>: nobody is.</summary>
+    public IDeletionWatch? DeletionWatch { get; set; }
+
     /// <summary>Moves the first offset that may be read of queues forward; completes when the flush policy is
     /// met.</summary>
     /// <param name="starts">A start behind the present one moves nothing, one beyond the visible end moves to it;
@@ -26,7 +29,7 @@ public sealed partial class QueueStore
         return DecideAsync(
             () => starts.Select(one => (_log.State.Queues.Find(one.Queue), one.Start.Value))
                 .Where(one => one.Item1 is { } queue && queue.Id != QueueId.State)
-                .Select(one => (one.Item1!, one.Value)),
+                .Select(one => new Move(one.Item1!, one.Value, DeletionCause.Asked)),
             cancellationToken);
     }
 
@@ -45,6 +48,22 @@ public sealed partial class QueueStore
         ArgumentNullException.ThrowIfNull(limits);
         return DecideAsync(() => DecideStarts(limits), cancellationToken);
     }
+
+    /// <summary>Moves the starts of queues past the oldest messages when the log takes more than it may, and nothing
+    /// else: cheap enough for every second.</summary>
+    /// <param name="cancellationToken">Gives up between batches of 1,000 queues.</param>
+    /// <returns>How many queues moved.</returns>
+    /// <exception cref="EQueueException">StoreFaulted or ShuttingDown.</exception>
+    /// <exception cref="DiskException">An index file cannot be read.</exception>
+    public Task<int> ApplyBoundAsync(CancellationToken cancellationToken) =>
+        _log.TotalBytes <= _log.Bound.Find()
+            ? Task.FromResult(0)
+            : DecideAsync(
+                () => WithWholeIndexes(_cleaner.FindOverflow)
+                    .Select(one => (Queue: _log.State.Queues.Find(one.Key), Start: one.Value))
+                    .Where(one => one.Queue is not null)
+                    .Select(one => new Move(one.Queue!, one.Start, DeletionCause.LogSize)),
+                cancellationToken);
 
     /// <summary>Bytes of a queue's entries that end in a range of offsets, their headers included: an entry counts
     /// in the range that holds its last message.</summary>
@@ -72,40 +91,50 @@ public sealed partial class QueueStore
             () => WithWholeIndexes(() => _cleaner.FindOldest(missing))
                 .Select(one => (_log.State.Queues.Find(one.Key), one.Value))
                 .Where(one => one.Item1 is not null)
-                .Select(one => (one.Item1!, one.Value)),
+                .Select(one => new Move(one.Item1!, one.Value, DeletionCause.MemoryFull)),
             cancellationToken);
     }
 
-    private IEnumerable<(Queue Queue, long Start)> DecideStarts(Func<QueueView, RetentionLimits> limits)
+    private IEnumerable<Move> DecideStarts(Func<QueueView, RetentionLimits> limits)
     {
-        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = _clock.ExpiryNowMs();
         Dictionary<QueueId, long> overflow = WithWholeIndexes(_cleaner.FindOverflow);
         foreach (Queue queue in _log.State.Queues.All)
         {
             RetentionLimits kept = limits(ViewOf(queue));
-            long start = WithWholeIndexes(() => _planner.FindStart(queue, kept, nowMs));
-            yield return (queue, Math.Max(start, overflow.GetValueOrDefault(queue.Id)));
+            long? oldestMs = kept.Age is { } age && _clock.MayExpire(age) ? nowMs - (long)age.TotalMilliseconds : null;
+            DeletionCause cause = default;
+            long start = WithWholeIndexes(() => _planner.FindStart(queue, kept, oldestMs, out cause));
+            long behind = overflow.GetValueOrDefault(queue.Id);
+            yield return behind > start
+                ? new Move(queue, behind, DeletionCause.LogSize)
+                : new Move(queue, start, cause);
         }
     }
 
-    // One decision at a time: each counts bytes from where the one before it left the start.
-    private async Task<int> DecideAsync(
-        Func<IEnumerable<(Queue Queue, long Start)>> decide, CancellationToken cancellationToken)
+    /// <summary>The one gate in front of all messages that go. One decision at a time: each counts bytes from where the
+    /// one before it left the start.</summary>
+    private async Task<int> DecideAsync(Func<IEnumerable<Move>> decide, CancellationToken cancellationToken)
     {
         await _retention.WaitAsync(cancellationToken);
         try
         {
+            var ranges = new List<DeletedRange>();
             List<StateEntry> entries = await Task.Factory.StartNew(
-                () => ToRecords(decide()),
+                () => ToRecords(decide(), ranges),
                 cancellationToken,
                 TaskCreationOptions.LongRunning,
                 TaskScheduler.Default);
+            if (ranges.Count > 0)
+                DeletionWatch?.BeforeDeletion(ranges);
             for (int first = 0; first < entries.Count; first += StartsPerBatch)
             {
                 StateEntry[] batch = [.. entries.Skip(first).Take(StartsPerBatch)];
                 await AppendAnyStateAsync(batch, Durability.Policy, cancellationToken);
             }
 
+            if (ranges.Count > 0)
+                DeletionWatch?.AfterDeletion(ranges);
             if (entries.Count > 0)
                 _cleaner.Wake();
             if (entries.Count > 0 && _log.IsReadOnly)
@@ -118,10 +147,10 @@ public sealed partial class QueueStore
         }
     }
 
-    private List<StateEntry> ToRecords(IEnumerable<(Queue Queue, long Start)> starts)
+    private List<StateEntry> ToRecords(IEnumerable<Move> moves, List<DeletedRange> ranges)
     {
         var entries = new List<StateEntry>();
-        foreach ((Queue queue, long wanted) in starts)
+        foreach ((Queue queue, long wanted, DeletionCause cause) in moves)
         {
             long from = queue.Start;
             long start = Math.Min(wanted, queue.VisibleEnd(_log.Visible));
@@ -129,10 +158,14 @@ public sealed partial class QueueStore
                 continue;
             long bytes = queue.StartBytes + WithWholeIndexes(() => _planner.SumBytes(queue, from, start));
             entries.Add(LogState.SetStart(queue.Id, new QueueOffset(start), bytes));
+            ranges.Add(new DeletedRange(queue.Id, new QueueOffset(from), new QueueOffset(start), cause));
         }
 
         return entries;
     }
+
+    /// <summary>A start that is to move.</summary>
+    private readonly record struct Move(Queue Queue, long Start, DeletionCause Cause);
 
     private T WithWholeIndexes<T>(Func<T> lookUp) => _diskReader.WithWholeIndexes(lookUp);
 }

@@ -178,7 +178,7 @@ public sealed partial class QueueStore
     private StateEntry[] DecideProducer(ProducerSession known, TaskWaiter waiter)
     {
         ProducerTable producers = _log.State.Producers;
-        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = _clock.NowMs();
         ProducerState? producer = known.IsIdempotent ? producers.Find(known.Id) : null;
         if (producer is not null && known.Epoch != producer.Epoch)
         {
@@ -221,7 +221,7 @@ public sealed partial class QueueStore
         }
         lock (_stateLock)
         {
-            ReadOnlySpan<byte> batch = _stateEncoder.Encode(entries, _time.GetUtcNow().ToUnixTimeMilliseconds()).Span;
+            ReadOnlySpan<byte> batch = _stateEncoder.Encode(entries, _clock.NowMs()).Span;
             long largest = Math.Min(_log.MaxRequestBytes, _options.SegmentSizeBytes) - 1024;
             if (batch.Length > largest)
             {

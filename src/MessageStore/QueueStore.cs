@@ -13,8 +13,6 @@ namespace EQueue.MessageStore;
 /// </remarks>
 public sealed partial class QueueStore : IAsyncDisposable
 {
-    private const int MaxRebuildTries = 3;
-
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
     private readonly LogFolderDisk _folder;
@@ -29,8 +27,8 @@ public sealed partial class QueueStore : IAsyncDisposable
     private readonly OpenSegments _openSegments;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
+    private readonly WallClock _clock;
     private readonly Lock _closeLock = new();
-    private readonly Lock _rebuildLock = new();
     private readonly OldestOut? _oldestOut;
     private Task? _closing;
 
@@ -49,7 +47,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         _logger = logger;
         _time = time;
         string directory = LogFiles.LogDirectory(options.DataDirectory);
-        _log = new CommitLog(options, disk, directory, recovered, state, logger, time);
+        _clock = new WallClock(time, logger, recovered.LastStoredTimeMs, recovered.ConfirmedMs);
+        _log = new CommitLog(options, disk, directory, recovered, state, logger, time, _clock);
         _folder = new LogFolderDisk(disk, _log);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
@@ -65,7 +64,10 @@ public sealed partial class QueueStore : IAsyncDisposable
         try
         {
             _log.Start();
+            SetTime();
             _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, RebuildIndex, logger, time);
+            if (recovered.HasLostState)
+                _keeper.WantSnapshot();
             _cleaner = new LogCleaner(
                 _log, options, _folder, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
             _keeper.SnapshotTaken = _cleaner.Wake;
@@ -285,8 +287,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken)
     {
         IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
-        options = options.FitToDisk() with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
+        options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
         disk.CreateDirectory(options.DataDirectory);
+        options = VolumeFit.Fit(options, disk);
         IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
@@ -299,50 +302,6 @@ public sealed partial class QueueStore : IAsyncDisposable
         {
             directoryLock.Dispose();
             throw;
-        }
-    }
-
-    /// <summary>Makes the index of a sealed segment again from the segment, and before it those it goes on from that
-    /// cannot be used. On the thread of a reader or of background work; one at a time.</summary>
-    private void RebuildIndex(string path)
-    {
-        lock (_rebuildLock)
-        {
-            for (int tries = 1; ; tries++)
-            {
-                Segment[] segments = _log.Segments;
-                try
-                {
-                    RebuildIndex(path, [.. segments.TakeWhile(segment => segment.HasIndex)]);
-                    return;
-                }
-                catch (IOException) when (segments != _log.Segments && tries < MaxRebuildTries)
-                {
-                    // The cleaner may have taken a file that was needed: what stands there now is looked at.
-                }
-            }
-        }
-    }
-
-    private void RebuildIndex(string path, Segment[] chain)
-    {
-        int at = Array.FindIndex(chain, segment => segment.IndexPath == path);
-        if (at < 0)
-        {
-            return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
-        }
-        for (int i = SealedIndexRebuilder.FirstToRebuild(_disk, _log.LogId, chain, at); i <= at; i++)
-        {
-            Segment segment = chain[i];
-            SealedIndexRebuilder.Rebuild(
-                _folder,
-                (_log.StoreId, _log.LogId),
-                chain,
-                i,
-                _time.GetUtcNow().ToUnixTimeMilliseconds());
-            _openSegments.Forget(segment);
-            _keyFilters?.Forget(segment);
-            Log.IndexRebuilt(_logger, segment.Path);
         }
     }
 
@@ -392,7 +351,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         new QueueOffset(queue.Start),
         new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
         new QueueOffset(queue.NextOffset),
-        queue.LastStoredTimeMs,
+        _log.State.TimeResets.Correct(queue.AppliedPosition - 1, queue.LastStoredTimeMs),
         queue.Bytes - queue.StartBytes)
     {
         TakenBytes = queue.Bytes,

@@ -30,6 +30,16 @@ public readonly record struct StoreFigures
     /// <summary>Segment files, the active one included.</summary>
     public int Segments { get; init; }
 
+    /// <summary>Segment files that are gone or cannot be read: their messages are lost.</summary>
+    public int SegmentsLost { get; init; }
+
+    /// <summary>Milliseconds for which the oldest write or fdatasync of the log under way has not ended; 0 = none is
+    /// under way.</summary>
+    public long OldestDiskCallMs { get; init; }
+
+    /// <summary>Whether that is so long that the disk must be taken to hang.</summary>
+    public bool IsStalled { get; init; }
+
     /// <summary>Segment files removed because nothing in them was kept any more.</summary>
     public long SegmentsRemoved { get; init; }
 

@@ -10,6 +10,9 @@ public sealed record StoreOptions
     /// <summary>The largest segment: positions inside it fit into 31 bits.</summary>
     internal const int LargestSegmentBytes = int.MaxValue - (64 << 10);
 
+    /// <summary>The smallest bound of a batch that may be set.</summary>
+    internal const int SmallestBatchBytes = 1024;
+
     /// <summary>Bytes that a segment or the tail memory has beside the largest batch.</summary>
     private const int BesideBatch = 1024;
 
@@ -29,7 +32,8 @@ public sealed record StoreOptions
     /// to 1 h.</summary>
     public TimeSpan FlushInterval { get; init; } = TimeSpan.FromMilliseconds(100);
 
-    /// <summary>Bytes of a segment file after its header; 64 KiB to 2 GiB - 64 KiB. An entry never spans two.</summary>
+    /// <summary>Bytes of a segment file after its header, at most: a small volume gets smaller ones, a thirty-second of
+    /// what it gives; 64 KiB to 2 GiB - 64 KiB. An entry never spans two.</summary>
     public long SegmentSizeBytes { get; init; } = 512L << 20;
 
     /// <summary>A segment older than this takes no more entries; 1 s to 30 days.</summary>
@@ -57,7 +61,7 @@ public sealed record StoreOptions
     public long PackBytesPerSecond { get; init; } = 32L << 20;
 
     /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two
-    /// segments and 64 MiB.</summary>
+    /// segments and 64 MiB, or a sixteenth of a small volume.</summary>
     public long? ReserveBytes { get; init; }
 
     /// <summary>The longest time between two snapshots while state changes; 1 s to 1 day.</summary>
@@ -95,9 +99,13 @@ public sealed record StoreOptions
     /// <summary>A pass of the scrub over all sealed segments starts at most this often; 1 s to 30 days.</summary>
     public TimeSpan ScrubInterval { get; init; } = TimeSpan.FromHours(24);
 
-    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that
-    /// state.</summary>
+    /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that state.
+    /// For one start.</summary>
     public bool AcceptLostState { get; init; }
+
+    /// <summary>Takes the wall clock for right although the log's stored times are ahead of it: they go back to the
+    /// clock's. For one start.</summary>
+    public bool AcceptClock { get; init; }
 
     /// <summary>The files; <see langword="null"/>: those of this system. Over a <see cref="MemoryDisk"/> segments and
     /// reserve follow its limit, and there is no scrub.</summary>
@@ -113,8 +121,15 @@ public sealed record StoreOptions
     /// </summary>
     public long NeededFreeBytes => EffectiveReserveBytes + SegmentSizeBytes;
 
+    /// <summary>The settings with the sizes that a store uses on the volume of the data directory: smaller segments and
+    /// a smaller reserve where there is little room.</summary>
+    /// <exception cref="StoreFitException">The volume, were it empty, is too small.</exception>
+    /// <exception cref="DiskException">The folder does not exist or cannot be read.</exception>
+    public StoreOptions FitToVolume() => VolumeFit.Fit(
+        this with { DataDirectory = Path.GetFullPath(DataDirectory) }, Disk ?? PortableDisk.ForThisSystem());
+
     /// <summary>The segment that the largest batch needs, in whole units of the smallest.</summary>
-    private long SmallestSegmentOverMemory =>
+    internal long SegmentForBatch =>
         (MaxBatchBytes + BesideBatch + SmallestSegmentBytes - 1) / SmallestSegmentBytes * SmallestSegmentBytes;
 
     /// <summary>Throws when a setting is out of its range.</summary>
@@ -136,7 +151,7 @@ public sealed record StoreOptions
             TailMemoryBytes is >= 32 << 10 and <= 1 << 30, nameof(TailMemoryBytes), "32 KiB to 1 GiB", TailMemoryBytes);
         long largest = Math.Min(TailMemoryBytes / 8 * 3, SegmentSizeBytes) - BesideBatch;
         Require(
-            MaxBatchBytes >= 1024 && MaxBatchBytes <= largest,
+            MaxBatchBytes >= SmallestBatchBytes && MaxBatchBytes <= largest,
             nameof(MaxBatchBytes), $"1 KiB to {largest} bytes (three eighths of TailMemoryBytes, less than a segment)",
             MaxBatchBytes);
         Require(PageCacheBytes >= 0, nameof(PageCacheBytes), "0 or more", PageCacheBytes);
@@ -154,7 +169,7 @@ public sealed record StoreOptions
         if (Disk is MemoryDisk memory)
         {
             Require(
-                SmallestSegmentOverMemory <= memory.LargestSegmentBytes,
+                SegmentForBatch <= memory.LargestSegmentBytes,
                 nameof(MaxBatchBytes), $"{memory.LargestSegmentBytes - BesideBatch} or less (an eighth of the memory)",
                 MaxBatchBytes);
         }
@@ -184,7 +199,7 @@ public sealed record StoreOptions
         {
             return this;
         }
-        long fitting = Math.Max(memory.LimitBytes / SegmentsInMemory, SmallestSegmentOverMemory);
+        long fitting = Math.Max(memory.LimitBytes / SegmentsInMemory, SegmentForBatch);
         long segment = Math.Min(SegmentSizeBytes, fitting);
         return this with
         {

@@ -41,6 +41,9 @@ public enum Opcode : byte
     /// <summary>Finds the messages of a queue that have a key.</summary>
     FindByKey = 42,
 
+    /// <summary>Tells the history of the log, and whether places read in another one are places of it.</summary>
+    CheckHistory = 43,
+
     /// <summary>Says which queues of a topic may be written and read.</summary>
     AlterQueues = 46,
 
@@ -81,9 +84,16 @@ public enum Opcode : byte
 /// <summary>The versions of each operation that this build speaks.</summary>
 public static class OperationVersions
 {
+    /// <summary>The version of <see cref="Opcode.Fetch"/> and <see cref="Opcode.CommitOffsets"/> whose body begins
+    /// with the opening (<see cref="HistoryMark"/>) that the places in it are of.</summary>
+    public const byte Marked = 1;
+
     /// <summary>Every operation with the lowest and highest version known.</summary>
     public static readonly IReadOnlyList<OperationVersion> All =
-        [.. Enum.GetValues<Opcode>().Select(opcode => new OperationVersion(opcode, 0, 0))];
+        [.. Enum.GetValues<Opcode>().Select(opcode => new OperationVersion(opcode, 0, Highest(opcode)))];
+
+    /// <summary>The highest version of an operation that this build speaks; it speaks all below as well.</summary>
+    public static byte Highest(Opcode opcode) => opcode is Opcode.Fetch or Opcode.CommitOffsets ? Marked : (byte)0;
 }
 
 /// <summary>An operation and the range of its versions that a side speaks.</summary>

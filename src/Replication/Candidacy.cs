@@ -1,6 +1,7 @@
 namespace EQueue.Replication;
 
-/// <summary>How a replica that does not lead comes to: takes over its seat, claims, or is elected for recovery.</summary>
+/// <summary>How a replica that does not lead comes to: takes over its seat, claims, or is elected for
+/// recovery.</summary>
 internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaActions actions)
 {
     private readonly Dictionary<string, StateReport> _reports = new(StringComparer.Ordinal);
@@ -93,7 +94,8 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
         return nowMs - follower.HeardMs > core.Options.SuspectMs;
     }
 
-    /// <summary>Whether a report speaks against a claim: the leader is heard, or more is committed than this log has.</summary>
+    /// <summary>Whether a report speaks against a claim: the leader is heard, or more is committed than this log
+    /// has.</summary>
     private bool MustGiveWay(long nowMs)
     {
         foreach (StateReport report in _reports.Values)
@@ -113,7 +115,8 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     private Seat? Former(ShardState state)
         => state.SeatOf(core.Me.Node) is { } seat && core.Record.Former.Contains(seat.Life) ? seat : null;
 
-    /// <summary>Rule R10: every last seat is dead and has reported from its directory, and none has more than this one.</summary>
+    /// <summary>Rule R10: every last seat is dead and has reported from its directory, and none has more than this
+    /// one.</summary>
     private bool WinsElection(ShardState state)
     {
         foreach (Seat seat in state.Seats)
@@ -136,14 +139,15 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     {
         Seat[] seats = [.. state.Seats.Select(seat => seat == former ? core.Me : seat)];
         core.Transactor.Begin(
-            new Transaction(TransactionKind.TakeOver, view.Revision, state, core.Me, core.Acted, state with { Seats = seats }),
+            new Transaction(
+                TransactionKind.TakeOver, view.Revision, state, core.Me, core.Acted, state with { Seats = seats }),
             nowMs);
     }
 
     /// <summary>Rule R2: a new epoch, above all that was heard of, with this life as its leader.</summary>
     private void Claim(ShardView view, ShardState state, bool isSeat, long nowMs)
     {
-        int epoch = Math.Max(Math.Max(state.Epoch, core.Record.Epoch), Math.Max(core.Log.Tail.Epoch, core.HeardEpoch)) + 1;
+        int epoch = Math.Max(state.Epoch, core.HighestEpoch) + 1;
         foreach (StateReport report in _reports.Values) epoch = Math.Max(epoch, report.Tail.Epoch + 1);
         Seat[] seats = [core.Me];
         int min = 1;

@@ -2,7 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.Replication;
 
-/// <summary>Follows the leader of the epoch in force: fetches, cuts what the leader does not have, acknowledges.</summary>
+/// <summary>Follows the leader of the epoch in force: fetches, cuts what the leader does not have,
+/// acknowledges.</summary>
 internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
 {
     private const int RetryMs = 100;
@@ -65,7 +66,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
                 CutBehind(answer, nowMs);
                 break;
             case FetchVerdict.Mismatch:
-                core.Stop(StopReason.Mismatch, $"the leader of epoch {answer.Epoch} has other entries below {core.Log.Tail.End}");
+                core.Stop(
+                    StopReason.Mismatch, $"the leader of epoch {answer.Epoch} differs below {core.Log.Tail.End}");
                 break;
             default:
                 _isMatched = true;
@@ -116,7 +118,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         actions.Send(_leader.Node, new Fetch(core.Me, _session, core.Record.Epoch, core.Log.Tail, _told));
     }
 
-    /// <summary>Rule R5: cuts to where the two logs can still be equal, never below what is known to be committed.</summary>
+    /// <summary>Rule R5: cuts to where the two logs can still be equal, never below what is known to be
+    /// committed.</summary>
     private void CutBehind(FetchAnswer answer, long nowMs)
     {
         LogTail tail = core.Log.Tail;
@@ -124,7 +127,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         LogPosition target = answer.DivergingEnd < own ? answer.DivergingEnd : own;
         if (target >= tail.End)
         {
-            core.Stop(StopReason.Mismatch, $"the leader of epoch {answer.Epoch} names no place below {tail.End} to go back to");
+            core.Stop(
+                StopReason.Mismatch, $"the leader of epoch {answer.Epoch} names no place to cut to below {tail.End}");
             return;
         }
 
@@ -132,7 +136,7 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         {
             core.Stop(
                 StopReason.SetAside,
-                $"the leader of epoch {answer.Epoch} asks to go back to {target}, below {core.Record.Committed}, which is committed");
+                $"the leader of epoch {answer.Epoch} asks for a cut to {target}; {core.Record.Committed} is committed");
             return;
         }
 

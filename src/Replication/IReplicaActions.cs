@@ -28,7 +28,8 @@ public interface IReplicaActions
     /// <summary>Cuts the log to an end of an entry, durably, before it returns.</summary>
     void CutTo(LogPosition end);
 
-    /// <summary>Appends the entry that begins an epoch and syncs it; <see cref="ReplicaCore.OnLogMoved"/> tells when.</summary>
+    /// <summary>Appends the entry that begins an epoch and syncs it; <see cref="ReplicaCore.OnLogMoved"/> tells
+    /// when.</summary>
     /// <returns>Where that entry ends.</returns>
     LogPosition StartEpoch(int epoch, Nonce nonce);
 

@@ -97,7 +97,8 @@ internal sealed class Leader
         Advance(nowMs);
     }
 
-    /// <summary>Answers fetches that waited long enough; changes the set when a seat is silent or a replica is ready.</summary>
+    /// <summary>Answers fetches that waited long enough; changes the set when a seat is silent or a replica is
+    /// ready.</summary>
     public void Tick(long nowMs)
     {
         if (!_answers) return;
@@ -155,7 +156,8 @@ internal sealed class Leader
     private void Refuse(Fetch fetch, FetchVerdict verdict)
         => _actions.Send(fetch.From.Node, new FetchAnswer(fetch.Session, _epoch, verdict, _committed));
 
-    /// <summary>Rules R6 and R12: a position counts in a matched session, when it is not below an earlier one.</summary>
+    /// <summary>Rules R6 and R12: a position counts in a matched session, when it is not below an earlier
+    /// one.</summary>
     private void Count(ReplicaSession session, LogPosition position)
     {
         if (!session.IsMatched) return;
@@ -167,7 +169,8 @@ internal sealed class Leader
         }
 
         if (session.TryCount(position) || !_state.Has(session.Seat)) return;
-        if (session.TryTell()) _actions.Alarm($"{session.Seat.Node} has fallen back to {position} within epoch {_epoch}");
+        if (session.TryTell())
+            _actions.Alarm($"{session.Seat.Node} has fallen back to {position} within epoch {_epoch}");
     }
 
     /// <summary>Rule R6: committed is what every seat has, those of an undecided transaction included.</summary>
@@ -201,15 +204,16 @@ internal sealed class Leader
         foreach (Seat seat in seats)
         {
             if (seat == _core.Me) continue;
-            if (!_sessions.TryGetValue(seat.Node, out ReplicaSession? session) || session.Seat != seat || !session.Counts)
-                return false;
+            if (!_sessions.TryGetValue(seat.Node, out ReplicaSession? session)) return false;
+            if (session.Seat != seat || !session.Counts) return false;
             if (session.Position < least) least = session.Position;
         }
 
         return true;
     }
 
-    /// <summary>Rule R8: one change at a time; in when it has all that may be committed, out when it is silent.</summary>
+    /// <summary>Rule R8: one change at a time; in when it has all that may be committed, out when it is
+    /// silent.</summary>
     private void ChangeSet(long nowMs)
     {
         if (_core.Transactor.Pending is not null || _core.View?.State is not { } known || known.Epoch != _epoch) return;
@@ -225,7 +229,8 @@ internal sealed class Leader
         LogPosition needed = _committed > _startEnd ? _committed : _startEnd;
         foreach (ReplicaSession session in _sessions.Values)
         {
-            if (_state.Has(session.Seat) || !session.Counts || session.Position < needed || IsSilent(session.Seat, nowMs)) continue;
+            if (_state.Has(session.Seat) || IsSilent(session.Seat, nowMs)) continue;
+            if (!session.Counts || session.Position < needed) continue;
             Seat? former = _state.SeatOf(session.Seat.Node);
             if (former is null && _state.Seats.Count >= _core.Options.SeatCount) continue;
             return [.. _state.Seats.Where(seat => seat != former), session.Seat];

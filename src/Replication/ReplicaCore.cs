@@ -76,6 +76,9 @@ public sealed class ReplicaCore
     /// <summary>The highest epoch that this replica has heard of, from whomever.</summary>
     internal int HeardEpoch { get; private set; }
 
+    /// <summary>The highest epoch acted on, written or heard of.</summary>
+    internal int HighestEpoch => Math.Max(Record.Epoch, Math.Max(Log.Tail.Epoch, HeardEpoch));
+
     /// <summary>Whether the directory holds all that was ever answered for its last seat (rule R9).</summary>
     internal bool IsProven { get; }
 
@@ -262,7 +265,8 @@ public sealed class ReplicaCore
         _actions.Alarm($"etcd stays behind epoch {Record.Epoch}, which this replica acted on: it was restored");
     }
 
-    /// <summary>etcd is older than what this replica acted on: it was restored. Who leads goes on without changes.</summary>
+    /// <summary>etcd is older than what this replica acted on: it was restored. Who leads goes on without
+    /// changes.</summary>
     private void FallBack(ShardState state)
     {
         string what = $"etcd is at epoch {state.Epoch}, this replica acted on {Record.Epoch}: etcd was restored";

@@ -27,12 +27,14 @@ public sealed record ReplicaOptions
     /// <summary>Silence after which the leader lets a seat out of the set, in milliseconds. Default 2,000.</summary>
     public int SeatSilenceMs { get; init; } = 2000;
 
-    /// <summary>Time between two reads of etcd, and before an unanswered transaction is repeated. Default 500 ms.</summary>
+    /// <summary>Time between two reads of etcd, and before an unanswered transaction is repeated. Default 500
+    /// ms.</summary>
     public int EtcdMs { get; init; } = 500;
 
     /// <summary>Time after which an unanswered fetch is given up and a new session begins. Default 1,000 ms.</summary>
     public int AnswerMs { get; init; } = 1000;
 
-    /// <summary>First and longest wait after a claim that did not open, in milliseconds. Defaults 1,000 and 30,000.</summary>
+    /// <summary>First and longest wait after a claim that did not open, in milliseconds. Defaults 1,000 and
+    /// 30,000.</summary>
     public (int First, int Longest) ClaimBackOffMs { get; init; } = (1000, 30_000);
 }

@@ -97,7 +97,8 @@ public sealed class BatchContentTests : IAsyncLifetime
             await peer.ProduceAsync(queue, [.. Enumerable.Range(i, 300).Select(one => $"later {one}")]);
         await Eventually.TrueAsync(async () => await BeginAsync(peer, queue) == 700);
         Assert.Equal(1_700, await EndAsync(peer, queue));
-        FetchedQueueHeader header = (await peer.FetchAsync(Messages.Open(0, Messages.From(queue, 700)))).Queues[0].Header;
+        Fetched kept = await peer.FetchAsync(Messages.Open(0, Messages.From(queue, 700)));
+        FetchedQueueHeader header = kept.Queues[0].Header;
         Assert.Equal((700, 1_700), (header.Start.Value, header.VisibleEnd.Value));
     }
 
@@ -121,7 +122,7 @@ public sealed class BatchContentTests : IAsyncLifetime
     [Theory]
     [InlineData(RecordCodec.None)]
     [InlineData(RecordCodec.Zstd)]
-    public async Task GivenTagBitsThatAreWrong_WhenAReaderAsksForATag_ThenItGetsTheMessagesAndNoOthers(RecordCodec codec)
+    public async Task GivenTagBitsThatAreWrong_WhenAReaderAsksForATag_ThenItGetsItsMessagesAlone(RecordCodec codec)
     {
         (string?, string)[] bodies = [.. Enumerable.Repeat<(string?, string)>(("paid", "yes"), 30)];
         byte[] paid = Packed(codec, Messages.Tagged(bodies));

@@ -6,7 +6,7 @@ using EQueue.Support.Stores;
 
 namespace EQueue.Cli.Tests;
 
-/// <summary>Commands that meet batches which an older broker stored although nobody can read them: they pass over them
+/// <summary>Commands that meet batches which an older broker stored although no reader can read them: they pass over them
 /// and say so.</summary>
 public sealed class BrokenBatchCommandTests
 {
@@ -21,8 +21,8 @@ public sealed class BrokenBatchCommandTests
             Assert.Equal(expected, run.OutputLines);
             Assert.Equal(ExitCode.PartlyDone, run.ExitCode);
             Assert.Equal(BrokenBatches.Unreadable.Count, CountOf(run.Error, "Passed over "));
-            Assert.Contains(
-                $"messages in {BrokenBatches.Unreadable.Count} places could not be read", run.Error, StringComparison.Ordinal);
+            string places = $"messages in {BrokenBatches.Unreadable.Count} places could not be read";
+            Assert.Contains(places, run.Error, StringComparison.Ordinal);
         }
     }
 

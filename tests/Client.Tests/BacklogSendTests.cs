@@ -105,7 +105,7 @@ public sealed class BacklogSendTests
 
         await gaveUp.CancelAsync();
 
-        Assert.Equal(ErrorCode.Cancelled, (await Assert.ThrowsAsync<EQueueException>(() => given)).Code);
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => given);
         Assert.Equal(ErrorCode.Timeout, (await Assert.ThrowsAsync<EQueueException>(() => late[^1])).Code);
         Assert.InRange(producer.BufferedBytes, 1, 16 * 1024);
         Assert.InRange(hasty.BufferedBytes, 1, 16 * 1024);

@@ -5,9 +5,9 @@ using EQueue.Support.Stores;
 
 namespace EQueue.Client.Tests;
 
-/// <summary>Random and mutated batches under right CRCs: what the broker lets in every reader reads in full, and what it
-/// would not let in, once it is stored all the same, stops none that may pass over it. EQUEUE_BATCH_INPUTS sets how many
-/// (10,000), EQUEUE_BATCH_SEED the first seed (1).</summary>
+/// <summary>Random and mutated batches under right CRCs: what the broker lets in every reader reads in full, and what
+/// it would not let in, once it is stored all the same, stops none that may pass over it. EQUEUE_BATCH_INPUTS sets how
+/// many (10,000), EQUEUE_BATCH_SEED the first seed (1).</summary>
 public sealed class BatchStormTests
 {
     private const int BatchesPerRequest = 100;
@@ -23,7 +23,9 @@ public sealed class BatchStormTests
         await using var broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("storm", cancellationToken: Token);
         await using var link = new BrokerLink(
-            ServerAddress.ParseList(broker.Address)[0], new ClientOptions(), Guid.NewGuid(),
+            ServerAddress.ParseList(broker.Address)[0],
+            new ClientOptions(),
+            Guid.NewGuid(),
             new ConnectReports(new ClientOptions()));
         var route = await link.InvokeAsync(
             new RouteRequest(["storm"], AutoCreate: false), TimeSpan.FromSeconds(20), Token);
@@ -164,5 +166,7 @@ public sealed class BatchStormTests
     }
 
     private static int Setting(string name, int otherwise) =>
-        Environment.GetEnvironmentVariable(name) is { } text ? int.Parse(text, CultureInfo.InvariantCulture) : otherwise;
+        Environment.GetEnvironmentVariable(name) is { } text
+            ? int.Parse(text, CultureInfo.InvariantCulture)
+            : otherwise;
 }

@@ -4,7 +4,7 @@ using EQueue.Support.Stores;
 
 namespace EQueue.Client.Tests;
 
-/// <summary>Batches that an older broker stored although nobody can read them: readers say so, or pass over
+/// <summary>Batches that an older broker stored although no reader can read them: readers say so, or pass over
 /// them.</summary>
 public sealed class BrokenBatchTests
 {

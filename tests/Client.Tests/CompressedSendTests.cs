@@ -25,8 +25,8 @@ public sealed class CompressedSendTests
             List<Task> sends = [];
             for (var i = 0; i < 2_000; i++)
             {
-                sends.Add(producer.SendAsync("orders", Encoding.UTF8.GetBytes(Text(i)), $"customer-{i % 7}", "paid", cancellationToken: Token)
-                    .AsTask());
+                var body = Encoding.UTF8.GetBytes(Text(i));
+                sends.Add(producer.SendAsync("orders", body, $"customer-{i % 7}", "paid", null, Token).AsTask());
                 producer.SendOneway("orders", "oneway"u8, cancellationToken: Token);
             }
 

@@ -294,8 +294,7 @@ public sealed class ConsumerTests
         await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         var step = messages.MoveNextAsync();
         await consumer.DisposeAsync();
-        var end = await Assert.ThrowsAsync<EQueueException>(async () => await step);
-        Assert.Equal(ErrorCode.Disposed, end.Code);
+        await Assert.ThrowsAsync<ObjectDisposedException>(async () => await step);
     }
 
     [Fact]

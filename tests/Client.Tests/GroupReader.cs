@@ -74,9 +74,5 @@ internal sealed class GroupReader : IAsyncDisposable
         {
             // Stopped.
         }
-        catch (EQueueException exception) when (exception.Code is ErrorCode.Cancelled && _stop.IsCancellationRequested)
-        {
-            // Stopped while it joined.
-        }
     }
 }

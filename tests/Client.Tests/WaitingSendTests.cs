@@ -95,7 +95,7 @@ public sealed class WaitingSendTests
 
         await given.CancelAsync();
         foreach (var (value, isGivenUp, send) in sends.Where(one => one.IsGivenUp && one.Value % 2 == 0))
-            Assert.Equal(ErrorCode.Cancelled, (await Assert.ThrowsAsync<EQueueException>(() => send)).Code);
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => send);
         fake.Judge = _ => Verdict.Store;
         fake.Release();
         await late.CancelAsync();
@@ -145,7 +145,7 @@ public sealed class WaitingSendTests
         var sends = Enumerable.Range(0, 3_000).Select(i => producer.SendAsync("t", new byte[8]).AsTask()).ToArray();
         await producer.AbortAsync().AsTask().WaitAsync(TimeSpan.FromSeconds(30), Token);
         foreach (var send in sends)
-            Assert.Equal(ErrorCode.Disposed, (await Assert.ThrowsAsync<EQueueException>(() => send)).Code);
+            await Assert.ThrowsAsync<ProducerClosedException>(() => send);
     }
 
     private static async Task SendOnceAsync(Producer producer, int value)

@@ -36,8 +36,7 @@ try
         Write($"m {message.Queue} {message.Offset} {key} {body}");
     }
 }
-catch (Exception exception) when (stop.IsCancellationRequested
-    && exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
+catch (OperationCanceledException) when (stop.IsCancellationRequested)
 {
     // The input has ended.
 }

@@ -160,7 +160,7 @@ public sealed class IndexAndSnapshotTests
         {
             int number = index.FindBlock(row, new QueueOffset(entry.EndOffset - 1));
             Assert.Contains(entry, block.AsSpan(0, index.ReadBlock(row, number, block)).ToArray());
-            int byTime = index.FindBlockByTime(row, entry.StoredTimeMs);
+            int byTime = index.FindBlockByTime(row, entry.StoredTimeMs, new TimeResets());
             long firstTime = block.AsSpan(0, index.ReadBlock(row, byTime, block)).ToArray()[0].StoredTimeMs;
             Assert.True(byTime == 0 || firstTime < entry.StoredTimeMs);
         }

@@ -93,10 +93,13 @@ internal sealed class Gate : IDisposable
     }
 }
 
-/// <summary>A clock that a test moves.</summary>
+/// <summary>A clock that a test moves; the monotonic one goes with it unless the wall clock alone is set.</summary>
 internal sealed class ManualTime(long unixMs) : TimeProvider
 {
     private long _unixMs = unixMs;
+    private long _setMs;
+
+    public override long TimestampFrequency => 1_000;
 
     public long UnixMs
     {
@@ -104,5 +107,11 @@ internal sealed class ManualTime(long unixMs) : TimeProvider
         set => Volatile.Write(ref _unixMs, value);
     }
 
-    public override DateTimeOffset GetUtcNow() => DateTimeOffset.FromUnixTimeMilliseconds(UnixMs);
+    public override DateTimeOffset GetUtcNow() =>
+        DateTimeOffset.FromUnixTimeMilliseconds(UnixMs + Volatile.Read(ref _setMs));
+
+    public override long GetTimestamp() => UnixMs;
+
+    /// <summary>Sets the wall clock alone.</summary>
+    public void SetWallClock(TimeSpan by) => Interlocked.Add(ref _setMs, (long)by.TotalMilliseconds);
 }

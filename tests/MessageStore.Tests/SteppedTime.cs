@@ -52,7 +52,7 @@ internal sealed class SteppedTime : TimeProvider
             _now = time > _now ? time : _now;
             due = [.. _timers.Where(timer => timer.Due <= _now)];
             foreach (StepTimer timer in due)
-                timer.Due = null;
+                timer.Due = timer.Period > TimeSpan.Zero ? _now + timer.Period : null;
         }
 
         foreach (StepTimer timer in due)
@@ -63,12 +63,14 @@ internal sealed class SteppedTime : TimeProvider
     {
         public TimeSpan? Due { get; set; }
 
+        public TimeSpan Period { get; private set; }
+
         public void Fire() => callback(state);
 
         public bool Change(TimeSpan dueTime, TimeSpan period)
         {
             lock (time._lock)
-                Due = dueTime < TimeSpan.Zero ? null : time._now + dueTime;
+                (Due, Period) = (dueTime < TimeSpan.Zero ? null : time._now + dueTime, period);
             return true;
         }
 

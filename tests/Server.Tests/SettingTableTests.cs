@@ -29,6 +29,8 @@ public sealed class SettingTableTests
         ("Store:TailMemoryBytes", "33554432", "1073741824", "32767"),
         ("Store:PageCacheBytes", "268435456", "0", "-1"),
         ("Store:MaxLogBytes", "0", "9000000000", "all"),
+        ("Store:AcceptClock", "false", "true", "1"),
+        ("Store:AcceptLostState", "false", "true", "yes"),
         ("Store:ColdReadBytesPerSecond", "67108864", "1048576", "1048575"),
         ("Store:PackBytesPerSecond", "33554432", "65536", "65535"),
         ("Store:ScrubBytesPerSecond", "4194304", "0", "1"),

@@ -31,6 +31,7 @@ public sealed class SettingsTests
             ("Store:TailMemoryBytes", "67108864"), ("Store:PageCacheBytes", "0"),
             ("Store:ScrubBytesPerSecond", "1000000"), ("Store:ScrubInterval", "7d"),
             ("Store:Memory", "67108864"), ("Store:MemoryFull", "Block"), ("Store:Logs", "1"),
+            ("Store:AcceptClock", "true"), ("Store:AcceptLostState", "true"),
             ("Limits:MaxMessageBytes", "8000000"), ("Limits:MaxConnections", "7"), ("Limits:MemoryBytes", "33554432"),
             ("Limits:MaxDecompressedBytes", "1000000"),
             ("Limits:ReceiveBytes", "33554433"), ("Limits:ParkedBytes", "33554434"), ("Limits:MaxBacklogWait", "90s"),
@@ -55,6 +56,8 @@ public sealed class SettingsTests
         Assert.Equal(TimeSpan.FromDays(7), options.Broker.Store.ScrubInterval);
         Assert.Equal(67108864, Assert.IsType<MemoryDisk>(options.Broker.Store.Disk).LimitBytes);
         Assert.Equal(MemoryFull.Block, options.Broker.Store.MemoryFull);
+        Assert.True(options.Broker.Store.AcceptClock);
+        Assert.True(options.Broker.Store.AcceptLostState);
         Assert.Equal(8000000, options.Broker.Limits.MaxMessageBytes);
         Assert.InRange(options.Broker.Store.MaxBatchBytes, 8000000 + (64 << 10), int.MaxValue);
         Assert.Equal(7, options.Broker.Limits.MaxConnections);

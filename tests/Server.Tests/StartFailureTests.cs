@@ -10,6 +10,7 @@ public sealed class StartFailureTests
     public static TheoryData<Exception, int> Failures => new()
     {
         { new ConfigurationException("x"), ExitCode.Configuration },
+        { new StoreFitException("MaxBatchBytes", "too small a volume"), ExitCode.Configuration },
         { new DiskException(DiskFault.Locked, "/d/lock", "flock", "busy"), ExitCode.DataDirectory },
         { new DiskException(DiskFault.Denied, "/d", "open", "no"), ExitCode.DataDirectory },
         { new DiskException(DiskFault.Io, "/d/x", "fdatasync", "EIO"), ExitCode.StoreFault },

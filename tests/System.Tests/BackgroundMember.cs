@@ -54,9 +54,5 @@ internal sealed class BackgroundMember : IAsyncDisposable
         {
             // Stopped.
         }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
-        {
-            // Stopped within a call.
-        }
     }
 }

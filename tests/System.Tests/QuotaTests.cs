@@ -125,10 +125,6 @@ public sealed class QuotaTests
         {
             // The senders have done.
         }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
-        {
-            // The senders have done.
-        }
 
         return most;
     }

@@ -67,8 +67,7 @@ internal sealed class ReplayLane : IAsyncDisposable
             await AssignAsync(stop);
             await ReadAsync(checker, Plant.None, stop);
         }
-        catch (Exception exception) when (stop.IsCancellationRequested
-            && exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
+        catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
             // Broken off in the middle: reading ends so, and asking for the ends.
         }

@@ -70,7 +70,7 @@ internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
         {
             receipt = send.GetResult();
         }
-        catch (EQueueException exception)
+        catch (Exception exception)
         {
             _core.SetException(exception);
             return;

@@ -23,6 +23,7 @@ internal sealed partial class FetchHandler : IDisposable
     private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
 
     private readonly QueueStore _store;
+    private readonly HistoryMark _opening;
     private readonly TopicCatalogue _catalogue;
     private readonly BrokerCounters _counters;
     private readonly FailureAnswers _failures;
@@ -48,6 +49,7 @@ internal sealed partial class FetchHandler : IDisposable
         ILogger logger)
     {
         _store = store;
+        _opening = store.History.Opening;
         _catalogue = catalogue;
         _memory = memory;
         _counters = counters;
@@ -63,7 +65,14 @@ internal sealed partial class FetchHandler : IDisposable
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         Interlocked.Increment(ref _counters.FetchRequests);
-        if (header.IsOneway || !Payload.TryRead(payload.Span, out FetchRequest request))
+        ErrorCode history = HistoryHandler.TakeMark(_opening, header.Version, ref payload);
+        if (history == ErrorCode.DivergingEpoch)
+        {
+            peer.Refuse(header, history, HistoryHandler.OtherOpening(_opening));
+            return ValueTask.CompletedTask;
+        }
+
+        if (history != ErrorCode.None || header.IsOneway || !Payload.TryRead(payload.Span, out FetchRequest request))
         {
             peer.Refuse(
                 header,

@@ -15,8 +15,7 @@ internal sealed class CommitHandler(
     BacklogTable backlogs,
     ProgressRules rules,
     BrokerCounters counters,
-    FailureAnswers failures,
-    TimeProvider time)
+    FailureAnswers failures)
 {
     private const int MaxCommittedQueues = 10_000;
     private const int MaxCommitBytes = 1 << 20;
@@ -51,7 +50,10 @@ internal sealed class CommitHandler(
         Interlocked.Increment(ref counters.Commits);
         try
         {
-            if (!Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
+            ErrorCode history = HistoryHandler.TakeMark(store.History.Opening, header.Version, ref payload);
+            if (history == ErrorCode.DivergingEpoch)
+                throw new EQueueException(history, HistoryHandler.OtherOpening(store.History.Opening));
+            if (history != ErrorCode.None || !Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
                 throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a commit.");
             CheckCommit(request);
             await peer.BeginRequestAsync();
@@ -214,7 +216,7 @@ internal sealed class CommitHandler(
     private (CommitWaiter.Change[] Changes, StateEntry[] Entries) Prepare(
         Group group, GroupMember? member, string? instance, CommitOffsetsRequest request, ErrorCode[] results)
     {
-        long now = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long now = store.NowMs;
         string name = GroupTable.NameOf(group.Name, instance);
         var changes = new List<CommitWaiter.Change>(results.Length);
         var entries = new List<StateEntry>(results.Length);

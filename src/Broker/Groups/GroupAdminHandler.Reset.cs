@@ -158,7 +158,7 @@ internal sealed partial class GroupAdminHandler
     {
         if (request.InstanceId is { } instance)
             CommitHandler.CheckInstance(group, instance);
-        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = store.NowMs;
         GroupGeneration generation = generations.Next();
         string name = GroupTable.NameOf(request.Group, request.InstanceId);
         var changes = new List<ProgressChange>(queues.Length);

@@ -16,7 +16,6 @@ internal sealed partial class GroupAdminHandler(
     GroupRemover remover,
     ProgressRules rules,
     MemoryPool memory,
-    TimeProvider time,
     ILogger logger)
 {
     private const int MaxListed = 1_000;
@@ -68,7 +67,7 @@ internal sealed partial class GroupAdminHandler(
         DescribeGroupRequest request, Group group, CancellationToken cancellationToken)
     {
         (GroupDescription description, QueueRow[] rows) = Describe(group);
-        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = store.NowMs;
         var queues = new List<GroupQueueDescription>();
         foreach (QueueRow row in rows)
         {

@@ -1,3 +1,4 @@
+using EQueue.MessageStore;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
@@ -5,11 +6,12 @@ namespace EQueue.Broker;
 /// <summary>Every <see cref="GroupOptions.ExpiryInterval"/> removes the groups without members that gave no sign for
 /// <see cref="GroupOptions.OffsetRetention"/>.</summary>
 /// <remarks>
-/// The last sign is the end of the last member or the youngest commit, by the wall clock: while that cannot be trusted
-/// (<see cref="WallClock"/>) nothing is removed.
+/// The last sign is the end of the last member or the youngest commit, by the store's time: while that is in doubt
+/// (<see cref="QueueStore.MayExpire"/>) nothing is removed.
 /// A round that fails is logged and the next one tries again.
 /// </remarks>
 internal sealed class GroupExpiry(
+    QueueStore store,
     GroupTable groups,
     GroupRemover remover,
     GroupOptions options,
@@ -17,20 +19,15 @@ internal sealed class GroupExpiry(
     TimeProvider time,
     ILogger logger) : PeriodicLoop(options.ExpiryInterval, time)
 {
-    private readonly WallClock _clock = new(time);
-
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
-        bool isTrusted = _clock.IsTrusted(out TimeSpan step);
-        if (step != TimeSpan.Zero)
-            logger.ExpiryPaused(step, WallClock.Pause);
-        if (isTrusted)
-            await ExpireAsync(Time.GetUtcNow(), cancellationToken);
+        if (store.MayExpire(options.OffsetRetention))
+            await ExpireAsync(cancellationToken);
     }
 
-    private async Task ExpireAsync(DateTimeOffset now, CancellationToken cancellationToken)
+    private async Task ExpireAsync(CancellationToken cancellationToken)
     {
-        long oldestMs = (now - options.OffsetRetention).ToUnixTimeMilliseconds();
+        long oldestMs = store.ExpiryNowMs - (long)options.OffsetRetention.TotalMilliseconds;
         foreach (Group group in groups.Groups)
         {
             lock (group.Gate)

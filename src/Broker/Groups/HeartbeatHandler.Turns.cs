@@ -180,7 +180,7 @@ internal sealed partial class HeartbeatHandler
                 group.Name,
                 roster.Kind == GroupKind.Broadcast,
                 hasMembers,
-                hasMembers ? 0 : _time.GetUtcNow().ToUnixTimeMilliseconds())
+                hasMembers ? 0 : _store.NowMs)
             : null;
         try
         {

@@ -7,8 +7,10 @@ namespace EQueue.Broker;
 /// <summary>Every <see cref="TopicOptions.RetentionInterval"/> asks the store to let go of what topics no longer
 /// keep.</summary>
 /// <remarks>
-/// Age and count hold for each queue. The bytes of a topic are shared out among its queues by what each holds, so all
-/// give up the same part. One round at a time; one that fails is logged and the next one tries again.
+/// Age and count hold for each queue. A round takes a bounded share of it by age; the store takes none while its clock
+/// is in doubt. The bytes of a topic are shared out among its queues by what each holds, so all give up the same part.
+/// The bound of the whole log is looked after each second: a small volume is full sooner than a round comes. One round
+/// at a time; one that fails is logged and the next one tries again.
 /// </remarks>
 internal sealed class RetentionLoop(
     QueueStore store,
@@ -17,12 +19,21 @@ internal sealed class RetentionLoop(
     TopicOptions options,
     TimeProvider time,
     ILogger logger)
-    : PeriodicLoop(options.RetentionInterval, time, first: Soon(options.RetentionInterval))
+    : PeriodicLoop(Soon(options.RetentionInterval), time)
 {
+    private long? _lastRound;
+
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
         try
         {
+            if (_lastRound is { } last && Time.GetElapsedTime(last) < 0.9 * options.RetentionInterval)
+            {
+                await store.ApplyBoundAsync(cancellationToken);
+                return;
+            }
+
+            _lastRound = Time.GetTimestamp();
             Dictionary<TopicId, long> bytes = SumBytes();
             int moved = await store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), cancellationToken);
             if (moved > 0)
@@ -34,6 +45,10 @@ internal sealed class RetentionLoop(
             logger.RetentionFailed(exception);
         }
     }
+
+    /// <summary>What is too old goes in no fewer rounds than about so many: one wrong look at anything does not take it
+    /// all.</summary>
+    private const int AgeRounds = 16;
 
     /// <summary>A broker that never lives for an interval must not keep everything for ever.</summary>
     private static TimeSpan Soon(TimeSpan interval) =>
@@ -60,9 +75,13 @@ internal sealed class RetentionLoop(
             bytes = (long)((double)queue.Bytes / all * most);
         }
 
+        TimeSpan? age = settings.RetentionAge is { } set && set > TimeSpan.Zero ? set : null;
         return new RetentionLimits(
-            settings.RetentionAge is { } age && age > TimeSpan.Zero ? age : null,
+            age,
             bytes,
-            settings.RetentionCount is > 0 ? settings.RetentionCount : null);
+            settings.RetentionCount is > 0 ? settings.RetentionCount : null,
+            AgeShare: age is null
+                ? null
+                : Math.Clamp(2 * (options.RetentionInterval / age.Value), 1.0 / AgeRounds, 1));
     }
 }

@@ -36,6 +36,12 @@ internal sealed partial class BrokerMeter
     private void AddStoreLevels()
     {
         Level("equeue.store.segments", "{segment}", "Segment files.", () => Store.Figures.Segments);
+        Level(
+            "equeue.store.lost_segments", "{segment}", "Segment files that are gone or cannot be read.",
+            () => Store.Figures.SegmentsLost);
+        _meter.CreateObservableGauge(
+            "equeue.store.disk.oldest_call", () => Store.Figures.OldestDiskCallMs / 1000.0, "s",
+            "How long the oldest write or fdatasync under way has not ended.");
         Level("equeue.store.disk.free", "By", "Free bytes of the volume.", () => Store.Figures.FreeBytes);
         _meter.CreateObservableGauge(
             "equeue.store.read_only", () => Store.Figures.IsReadOnly ? 1 : 0, "{state}",

@@ -40,7 +40,7 @@ internal sealed class GroupWatch(BrokerParts parts, GroupInstruments instruments
                 .ThenBy(tally => tally.Topic, StringComparer.Ordinal),
         ];
         int most = parts.Options.Telemetry.MaxSeries;
-        long nowMs = Time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = parts.Store.NowMs;
         var series = new List<GroupSeries>(Math.Min(tallies.Length, most) + 1);
         foreach (Tally tally in tallies.Take(most))
         {

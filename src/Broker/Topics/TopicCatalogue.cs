@@ -15,7 +15,6 @@ internal sealed partial class TopicCatalogue(
     BrokerState state,
     BacklogTable backlogs,
     BrokerOptions options,
-    TimeProvider time,
     ILogger logger) : IDisposable
 {
     private readonly SemaphoreSlim _changes = new(1, 1);
@@ -202,7 +201,7 @@ internal sealed partial class TopicCatalogue(
         }
 
         TopicSettings whole = settings.Or(Defaults.ToSettings(options.Limits));
-        var record = new TopicRecord(name, TopicId.NewId(), time.GetUtcNow().ToUnixTimeMilliseconds(), whole);
+        var record = new TopicRecord(name, TopicId.NewId(), store.NowMs, whole);
         Topic topic = await StoreAsync(record, [], whole.QueueCount ?? Defaults.QueueCount);
         logger.TopicCreated(name, topic.Id, topic.Queues.Length);
         return topic;

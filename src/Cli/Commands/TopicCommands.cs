@@ -82,7 +82,8 @@ internal static class TopicCommands
         return command;
     }
 
-    /// <summary>Where a key goes depends on the count of queues: new messages of a key would overtake older ones.</summary>
+    /// <summary>Where a key goes depends on the count of queues: new messages of a key would overtake older
+    /// ones.</summary>
     /// <exception cref="UsageException">The topic holds messages and would get more queues.</exception>
     private static async ValueTask DemandEmptyAsync(
         EQueueAdmin admin, string topic, int count, CancellationToken cancellationToken)
@@ -90,8 +91,8 @@ internal static class TopicCommands
         TopicDescription before = await admin.DescribeTopicAsync(topic, cancellationToken);
         if (count <= before.Queues.Count || before.Queues.All(static queue => queue.End == queue.Start)) return;
         throw new UsageException(
-            $"{topic} holds messages. With {count} queues instead of {before.Queues.Count} keys go to other queues, and "
-            + "messages of one key do not keep their order until the older ones are consumed: add --yes.");
+            $"{topic} holds messages. With {count} queues instead of {before.Queues.Count} keys go to other queues, "
+            + "and messages of one key do not keep their order until the older ones are consumed: add --yes.");
     }
 
     private static Command CreateAlterQueues(GlobalOptions options, CliStreams streams)

@@ -3,7 +3,8 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Cli.Consuming;
 
-/// <summary>Says on standard error which messages a reader passes over because they cannot be read. Thread-safe.</summary>
+/// <summary>Says on standard error which messages a reader passes over because they cannot be read.
+/// Thread-safe.</summary>
 /// <remarks>The client library tells it as it tells every application: by its log.</remarks>
 internal sealed class SkipRemarks(TextWriter error) : ILoggerFactory, ILogger
 {

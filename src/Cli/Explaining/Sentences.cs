@@ -100,7 +100,8 @@ internal static class Sentences
     private static string? Advice(Explanation facts) => facts.Standing switch
     {
         Standing.Expired => "How to keep messages longer: equeue topic alter --help",
-        Standing.NoMembers => $"Start a reader of the group; equeue group describe {facts.Group} shows how far it is behind.",
+        Standing.NoMembers =>
+            $"Start a reader of the group; equeue group describe {facts.Group} shows how far it is behind.",
         Standing.QueueClosed => "How to open it: equeue topic alter-queues --help",
         Standing.Damaged => "Look at the broker's data with: equeue log verify DIR",
         Standing.InHands => $"To see whether the group moves: equeue group lag {facts.Group} --watch",

@@ -29,7 +29,7 @@ internal sealed partial class Forwarder
             }
             catch (EQueueException exception)
             {
-                failure = exception.Code == ErrorCode.Cancelled && ending.IsCancellationRequested ? null : exception;
+                failure = exception;
             }
 
             bool isSettled = await TrySettleAsync(hasFailed: failure is not null, stop);

@@ -36,7 +36,8 @@ internal static class DurationText
             unit => unit.Milliseconds == 1
                 || (duration >= TimeSpan.FromMilliseconds(unit.Milliseconds)
                     && duration.TotalMilliseconds % unit.Milliseconds == 0));
-        return string.Create(CultureInfo.InvariantCulture, $"{duration.TotalMilliseconds / milliseconds:0.###}{suffix}");
+        return string.Create(
+            CultureInfo.InvariantCulture, $"{duration.TotalMilliseconds / milliseconds:0.###}{suffix}");
     }
 
     /// <summary>For an option's parser.</summary>

@@ -12,7 +12,8 @@ internal static class TimeText
         "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mmK", "yyyy-MM-dd'T'HH:mm:ssK", "yyyy-MM-dd'T'HH:mm:ss.FFFFFFFK",
     ];
 
-    /// <returns>Null when it is no such time: a place's own way to write dates, or a time of day alone, is none.</returns>
+    /// <returns>Null when it is no such time: a place's own way to write dates, or a time of day alone, is
+    /// none.</returns>
     public static DateTimeOffset? TryRead(ReadOnlySpan<char> text) =>
         !HasShortOffset(text)
         && DateTimeOffset.TryParseExact(

@@ -2,7 +2,8 @@ using EQueue.Client;
 
 namespace EQueue.Cli.Output;
 
-/// <summary>Says on standard error, while a command waits for a broker, why it cannot be reached. Thread-safe.</summary>
+/// <summary>Says on standard error, while a command waits for a broker, why it cannot be reached.
+/// Thread-safe.</summary>
 /// <param name="error">Where it is said.</param>
 /// <param name="time">The clock.</param>
 internal sealed class ConnectRemarks(TextWriter error, TimeProvider time)

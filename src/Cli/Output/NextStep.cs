@@ -43,7 +43,8 @@ internal static class NextStep
         ErrorCode.GroupBusy => "stop its readers, which equeue group describe GROUP shows, and try again",
         ErrorCode.QueueNotReadable => "equeue topic alter-queues --help tells how queues are opened",
         ErrorCode.QueueNotWritable => "equeue topic alter-queues --help tells how queues are opened",
-        ErrorCode.MessageTooLarge => "equeue topic describe TOPIC shows the limit; equeue topic alter --help tells how it is raised",
+        ErrorCode.MessageTooLarge =>
+            "equeue topic describe TOPIC shows the limit; equeue topic alter --help tells how it is raised",
         ErrorCode.QueueFull => "equeue group lag shows who is behind",
         ErrorCode.StorageFull =>
             "make room on the broker's disk, or keep less: equeue topic alter --help",

@@ -47,7 +47,8 @@ internal static class TerminalText
             output.Write(bytes[written..at]);
             var escape = new StringBuilder();
             if (isWhole) Append(escape, rune);
-            else foreach (byte one in bytes.Slice(at, size)) escape.Append(CultureInfo.InvariantCulture, $"\\x{one:x2}");
+            else foreach (byte one in bytes.Slice(at, size))
+                escape.Append(CultureInfo.InvariantCulture, $"\\x{one:x2}");
             output.Write(Encoding.ASCII.GetBytes(escape.ToString()));
             at += size;
             written = at;

@@ -38,7 +38,8 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     /// <summary>Tells a topic's settings on standard error, unless they are in its JSON.</summary>
     public Task WriteSettingsAsync(TopicDescription topic, bool isOneOfMany) => isJson
         ? Task.CompletedTask
-        : streams.Error.WriteLineAsync((isOneOfMany ? $"{topic.Topic}: " : "") + Describe(topic.Settings, streams.IsErrorTerminal));
+        : streams.Error.WriteLineAsync(
+            (isOneOfMany ? $"{topic.Topic}: " : "") + Describe(topic.Settings, streams.IsErrorTerminal));
 
     /// <summary>Tells that a topic is gone.</summary>
     public async Task WriteDeletedAsync(string topic)

@@ -77,7 +77,8 @@ internal sealed class SendWindow
         {
             receipt = await send;
         }
-        catch (Exception exception) when (exception is EQueueException or OperationCanceledException)
+        catch (Exception exception)
+            when (exception is EQueueException or OperationCanceledException or ObjectDisposedException)
         {
             _hasFailed = true;
             Failed++;

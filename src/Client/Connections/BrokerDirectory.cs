@@ -50,7 +50,10 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     public int ShareCount => _seeds.Length;
 
     /// <summary>A connection of its own to a broker; the caller disposes it.</summary>
-    public BrokerLink Open(ServerAddress address) => new(address, Options, _clientInstanceId, _reports);
+    /// <param name="address">Where the broker listens.</param>
+    /// <param name="readsHistory">Whether <see cref="BrokerLink.History"/> is wanted: by who keeps places.</param>
+    public BrokerLink Open(ServerAddress address, bool readsHistory = false) =>
+        new(address, Options, _clientInstanceId, _reports, readsHistory);
 
     /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
     /// <param name="address">Where its broker listens, out of a route.</param>

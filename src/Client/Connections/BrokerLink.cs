@@ -20,11 +20,24 @@ internal sealed class BrokerLink : IAsyncDisposable
     private readonly Guid _clientInstanceId;
     private readonly ILogger _logger;
     private readonly ConnectReports _reports;
+    private readonly bool _readsHistory;
     private volatile HelloResponse? _hello;
+    private volatile LogHistory? _history;
     private volatile bool _isStale;
 
-    public BrokerLink(ServerAddress address, ClientOptions options, Guid clientInstanceId, ConnectReports reports)
+    /// <param name="address">Where the broker listens.</param>
+    /// <param name="options">The client's.</param>
+    /// <param name="clientInstanceId">The client's.</param>
+    /// <param name="reports">Where connections are told of.</param>
+    /// <param name="readsHistory">Whether each connection begins by asking for the <see cref="History"/>.</param>
+    public BrokerLink(
+        ServerAddress address,
+        ClientOptions options,
+        Guid clientInstanceId,
+        ConnectReports reports,
+        bool readsHistory = false)
     {
+        _readsHistory = readsHistory;
         Address = address;
         _options = options;
         _clientInstanceId = clientInstanceId;
@@ -55,6 +68,10 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     /// <summary>What the broker said last; null before the first connection.</summary>
     public HelloResponse? Hello => _hello;
+
+    /// <summary>The history of the broker's log, as the newest connection was told before anything else went over it;
+    /// null before the first, of a broker that does not tell it, and where it was not to be asked.</summary>
+    public LogHistory? History => _history;
 
     /// <summary>Whether the address is another store now.</summary>
     public bool IsStale => _isStale;
@@ -99,11 +116,14 @@ internal sealed class BrokerLink : IAsyncDisposable
     /// <summary>Sends a request and reads its answer.</summary>
     /// <exception cref="EQueueException">The request failed, here or there.</exception>
     public async ValueTask<TResponse> InvokeAsync<TRequest, TResponse>(
-        IRequest<TRequest, TResponse> request, TimeSpan timeout, CancellationToken cancellationToken)
+        IRequest<TRequest, TResponse> request,
+        TimeSpan timeout,
+        CancellationToken cancellationToken,
+        HistoryMark? mark = null)
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        using var response = await SendAsync(TRequest.Opcode, (TRequest)request, timeout, cancellationToken)
+        using var response = await SendAsync(TRequest.Opcode, (TRequest)request, timeout, cancellationToken, mark)
             .ConfigureAwait(false);
         return Payload.TryRead<TResponse>(response.PayloadSpan, out var answer)
             ? answer
@@ -111,15 +131,26 @@ internal sealed class BrokerLink : IAsyncDisposable
     }
 
     /// <summary>Sends a request; the answer is the caller's, to read and to dispose.</summary>
+    /// <param name="opcode">Its operation.</param>
+    /// <param name="request">What is asked.</param>
+    /// <param name="timeout">How long it may take.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="mark">The opening that its places are of; null = the operation's first version, which says
+    /// none.</param>
     /// <exception cref="EQueueException">The request failed, here or there.</exception>
     public async ValueTask<ResponseFrame> SendAsync<TRequest>(
-        Opcode opcode, TRequest request, TimeSpan timeout, CancellationToken cancellationToken)
+        Opcode opcode,
+        TRequest request,
+        TimeSpan timeout,
+        CancellationToken cancellationToken,
+        HistoryMark? mark = null)
         where TRequest : IPayload<TRequest>
     {
         try
         {
             var response = await Remoting
-                .InvokeAsync(Encode(request), (byte)opcode, 0, timeout, cancellationToken).ConfigureAwait(false);
+                .InvokeAsync(Encode(request, mark), (byte)opcode, VersionOf(mark), timeout, cancellationToken)
+                .ConfigureAwait(false);
             if (response.Header.Error == 0)
                 return response;
             using (response)
@@ -137,20 +168,22 @@ internal sealed class BrokerLink : IAsyncDisposable
     /// <param name="request">What is asked.</param>
     /// <param name="timeout">How long it may take.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="mark">The opening that its places are of, or null.</param>
     /// <exception cref="EQueueException">The request failed, here or there.</exception>
     public async ValueTask<TResponse> InvokeObservedAsync<TRequest, TResponse>(
         string operation,
         string group,
         IRequest<TRequest, TResponse> request,
         TimeSpan timeout,
-        CancellationToken cancellationToken)
+        CancellationToken cancellationToken,
+        HistoryMark? mark = null)
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
         var begun = ClientMeter.Begin(_options.TimeProvider);
         try
         {
-            var answer = await InvokeAsync(request, timeout, cancellationToken).ConfigureAwait(false);
+            var answer = await InvokeAsync(request, timeout, cancellationToken, mark).ConfigureAwait(false);
             ObserveDuration(begun, operation, group, null);
             return answer;
         }
@@ -163,13 +196,17 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     public ValueTask DisposeAsync() => Remoting.DisposeAsync();
 
-    /// <summary>Encodes a request's body.</summary>
-    public static FrameBuffer Encode<TRequest>(TRequest request)
+    /// <summary>The version of a request that says the opening its places are of, or does not.</summary>
+    public static byte VersionOf(HistoryMark? mark) => mark is null ? (byte)0 : OperationVersions.Marked;
+
+    /// <summary>Encodes a request's body, behind the opening that its places are of if that is said.</summary>
+    public static FrameBuffer Encode<TRequest>(TRequest request, HistoryMark? mark = null)
         where TRequest : IPayload<TRequest>
     {
         var frame = FrameBuffer.Rent();
         try
         {
+            mark?.Write(new PayloadWriter(frame));
             request.Write(new PayloadWriter(frame));
             return frame;
         }
@@ -206,7 +243,31 @@ internal sealed class BrokerLink : IAsyncDisposable
             throw Refused(Faults.From(response));
         if (!Payload.TryRead<HelloResponse>(response.PayloadSpan, out var hello))
             throw Faults.Malformed(Opcode.Hello, Address.ToString());
+        var history = _readsHistory && TellsHistory(hello)
+            ? await ReadHistoryAsync(channel, cancellationToken).ConfigureAwait(false)
+            : null;
         Accept(hello);
+        _history = history;
+    }
+
+    private static bool TellsHistory(HelloResponse hello) =>
+        hello.Operations.Any(static one => one.Opcode == Opcode.CheckHistory)
+        && hello.Operations.Any(static one =>
+                one is { Opcode: Opcode.Fetch, Max: >= OperationVersions.Marked })
+        && hello.Operations.Any(static one =>
+            one is { Opcode: Opcode.CommitOffsets, Max: >= OperationVersions.Marked });
+
+    private async ValueTask<LogHistory> ReadHistoryAsync(
+        IHandshakeChannel channel, CancellationToken cancellationToken)
+    {
+        var request = new CheckHistoryRequest(LogHistory.None, []);
+        using var response = await channel
+            .InvokeAsync(Encode(request), (byte)Opcode.CheckHistory, 0, cancellationToken).ConfigureAwait(false);
+        if (response.Header.Error != 0)
+            throw Faults.From(response);
+        return Payload.TryRead<CheckHistoryResponse>(response.PayloadSpan, out var answer)
+            ? answer.History
+            : throw Faults.Malformed(Opcode.CheckHistory, Address.ToString());
     }
 
     private void Accept(HelloResponse hello)

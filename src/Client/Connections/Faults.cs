@@ -40,6 +40,13 @@ internal static class Faults
 
     public static EQueueException Disposed(string what) => new(ErrorCode.Disposed, $"The {what} was disposed.");
 
+    /// <summary>A producer ended before a message was acknowledged.</summary>
+    public static EQueueException Closed(bool mayBeStored)
+    {
+        var closed = new ProducerClosedException(mayBeStored);
+        return new EQueueException(ErrorCode.Disposed, closed.Message, closed);
+    }
+
     private static ErrorCode CodeOf(RemotingError error) => error switch
     {
         RemotingError.ConnectionLost => ErrorCode.ConnectionLost,

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -9,6 +10,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     private readonly Lock _gate = new();
     private readonly Dictionary<string, TopicRoute> _told = [];
     private readonly Endings _retired = new();
+    private readonly ILogger _logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client");
     private BrokerLink? _link;
     private IReadOnlyList<BrokerAddress> _brokers = [];
     private volatile bool _isAway;
@@ -119,6 +121,25 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     {
         if (patience is { } wait)
             await ConnectAsync(wait, cancellationToken).ConfigureAwait(false);
+        var answer = await AskRouteAsync(request with { AutoCreate = false }, cancellationToken).ConfigureAwait(false);
+        if (request.AutoCreate && answer.Topics.Any(static topic => topic.Error == ErrorCode.UnknownTopic))
+        {
+            // Asked in two steps, so that it can be told that a topic was made: a typo makes one, too.
+            var missing = answer;
+            answer = await AskRouteAsync(request, cancellationToken).ConfigureAwait(false);
+            for (var i = 0; i < answer.Topics.Count; i++)
+            {
+                if (missing.Topics[i].Error == ErrorCode.UnknownTopic && answer.Topics[i].Error == ErrorCode.None)
+                    Log.TopicCreated(_logger, answer.Topics[i].Topic, Address);
+            }
+        }
+
+        Remember(answer);
+        return answer;
+    }
+
+    private async ValueTask<RouteResponse> AskRouteAsync(RouteRequest request, CancellationToken cancellationToken)
+    {
         var answer = await InvokeAsync(request, cancellationToken).ConfigureAwait(false);
         if (answer.Topics.Count != request.Topics.Count
             || answer.Topics.Any(topic => topic.Queues.Any(queue => queue.BrokerIndex >= answer.Brokers.Count)))
@@ -126,7 +147,6 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
             throw Faults.Malformed(Opcode.Route, Address.ToString());
         }
 
-        Remember(answer);
         return answer;
     }
 

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -15,11 +16,14 @@ namespace EQueue.Client;
 /// a gap and without getting anything twice. After the death of its process the group goes on where it was
 /// committed.</para>
 /// </remarks>
-public sealed class Consumer : IAsyncDisposable
+public sealed class Consumer : IClosable, IDisposable
 {
     private readonly MessageStream _stream;
     private readonly GroupMember _member;
     private readonly Action<Consumer> _onDisposed;
+    private readonly ClientOptions _client;
+    private readonly ILogger _logger;
+    private readonly ClosingTime _ending;
     private readonly Lock _lock = new();
     private Task? _disposal;
 
@@ -40,6 +44,9 @@ public sealed class Consumer : IAsyncDisposable
         Group = group;
         Topics = [.. topics.Distinct(StringComparer.Ordinal)];
         _onDisposed = onDisposed;
+        _client = directory.Options;
+        _logger = _client.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
+        _ending = new ClosingTime(_client.TimeProvider);
         _stream = new MessageStream(directory, options, group);
         _member = new GroupMember(directory, _stream, group, Topics, options);
     }
@@ -57,27 +64,29 @@ public sealed class Consumer : IAsyncDisposable
     /// <summary>Joins the group and learns the queues; the first step of reading does it by itself.</summary>
     /// <exception cref="EQueueException">TagsDiffer, GroupKindDiffers, LimitReached: the group does not take it as it
     /// is. Unreachable and others.</exception>
-    public ValueTask JoinAsync(CancellationToken cancellationToken = default) => _member.JoinAsync(cancellationToken);
+    public ValueTask JoinAsync(CancellationToken cancellationToken = default) =>
+        CallAsync(() => _member.JoinAsync(cancellationToken), cancellationToken);
 
     /// <summary>
     /// Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.
     /// </summary>
     /// <exception cref="OperationCanceledException">The token ended the loop.</exception>
-    /// <exception cref="EQueueException">What cannot be ridden out: TagsDiffer, MemberReplaced, DamagedData,
-    /// Disposed and others.</exception>
+    /// <exception cref="EQueueException">What cannot be ridden out: TagsDiffer, MemberReplaced, DamagedData
+    /// and others.</exception>
+    /// <exception cref="ObjectDisposedException">The consumer is closed.</exception>
     public IAsyncEnumerable<ReceivedMessage> ReadAllAsync(CancellationToken cancellationToken = default) =>
-        new MessageEnumeration(_stream, inBatches: false, _member.JoinAsync, cancellationToken);
+        new MessageEnumeration(_stream, typeof(Consumer), inBatches: false, _member.JoinAsync, cancellationToken);
 
     /// <summary>Yields stored batches without end, each valid until the next step. Nothing is copied.</summary>
     /// <inheritdoc cref="ReadAllAsync"/>
     public IAsyncEnumerable<ReceivedBatch> ReadBatchesAsync(CancellationToken cancellationToken = default) =>
-        new MessageEnumeration(_stream, inBatches: true, _member.JoinAsync, cancellationToken);
+        new MessageEnumeration(_stream, typeof(Consumer), inBatches: true, _member.JoinAsync, cancellationToken);
 
     /// <summary>Commits everything that is processed.</summary>
     /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: queues are somebody else's by
     /// now. Others.</exception>
     public ValueTask CommitAsync(CancellationToken cancellationToken = default) =>
-        _member.CommitAsync(cancellationToken);
+        CallAsync(() => _member.CommitAsync(cancellationToken), cancellationToken);
 
     /// <summary>Commits the messages of the queue up to this one, which is processed with that.</summary>
     /// <exception cref="ObjectDisposedException">The reader has gone on.</exception>
@@ -85,9 +94,12 @@ public sealed class Consumer : IAsyncDisposable
     /// by now. Others.</exception>
     public ValueTask CommitAsync(ReceivedMessage message, CancellationToken cancellationToken = default)
     {
+        ThrowIfClosed();
+        if (cancellationToken.IsCancellationRequested)
+            return ValueTask.FromCanceled(cancellationToken);
         var (queue, offset) = message.Place;
         queue.Processed = offset.Value + 1;
-        return _member.CommitAsync(queue, cancellationToken);
+        return CallAsync(() => _member.CommitAsync(queue, cancellationToken), cancellationToken);
     }
 
     /// <summary>
@@ -102,10 +114,16 @@ public sealed class Consumer : IAsyncDisposable
     /// not this member's, or no longer. InvalidArgument: beyond the queue's end. UnknownMember, FencedGeneration,
     /// Unreachable and others.</exception>
     /// <remarks>Allowed within <see cref="ConsumerOptions.Revoking"/>, for the queues that it names.</remarks>
-    public async ValueTask CommitAsync(
+    public ValueTask CommitAsync(
         IReadOnlyList<QueueProgress> places, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(places);
+        return CallAsync(() => CommitPlacesAsync(places, cancellationToken), cancellationToken);
+    }
+
+    private async ValueTask CommitPlacesAsync(
+        IReadOnlyList<QueueProgress> places, CancellationToken cancellationToken)
+    {
         var nexts = new Dictionary<QueueCursor, long>(places.Count);
         EQueueException? failure = null;
         foreach (var place in places)
@@ -123,11 +141,9 @@ public sealed class Consumer : IAsyncDisposable
 
     /// <summary>Goes on elsewhere in a queue that this member owns.</summary>
     /// <exception cref="EQueueException">QueueNotOwned, DamagedData, Unreachable.</exception>
-    public async ValueTask SeekAsync(
-        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
-    {
-        await _stream.SeekAsync(FindOwned(topic, queue), position, cancellationToken).ConfigureAwait(false);
-    }
+    public ValueTask SeekAsync(
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
+        () => _stream.SeekAsync(FindOwned(topic, queue), position, cancellationToken), cancellationToken);
 
     /// <summary>
     /// Fetches no more of a queue until <see cref="Resume"/>, or until it is another member's; what is fetched already
@@ -145,25 +161,53 @@ public sealed class Consumer : IAsyncDisposable
     /// have the queues at once. A later loop joins anew.
     /// </summary>
     public ValueTask LeaveAsync(CancellationToken cancellationToken = default) =>
-        _member.LeaveAsync(stays: false, cancellationToken);
+        CallAsync(() => _member.LeaveAsync(stays: false, cancellationToken), cancellationToken);
 
-    /// <summary>Commits what is processed (unless that is off), leaves the group and disconnects.</summary>
-    /// <remarks>A static member leaves to come back: its queues wait for its session timeout.</remarks>
-    public ValueTask DisposeAsync()
+    /// <summary>Commits what is processed (unless that is off), leaves the group and disconnects, within
+    /// <see cref="ClientOptions.CloseTimeout"/>.</summary>
+    /// <remarks>
+    /// Where progress is not committed yet and the broker is away, its return is waited for; otherwise it ends at once.
+    /// A static member leaves to come back: its queues wait for its session timeout.
+    /// </remarks>
+    public ValueTask DisposeAsync() => CloseAsync(_client.CloseTimeout);
+
+    /// <summary>Closes as <see cref="DisposeAsync"/> does, and blocks until that is done.</summary>
+    public void Dispose() => Blocking.Wait(DisposeAsync);
+
+    /// <summary>Closes as <see cref="DisposeAsync"/> does, within a time of its own.</summary>
+    /// <param name="timeout">How long it may take; zero = nothing is waited for. Of several calls the one whose time
+    /// ends first holds.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The time is below zero or more than 20 days.</exception>
+    public ValueTask CloseAsync(TimeSpan timeout)
     {
+        Option.CheckCloseTimeout(timeout);
+        var ended = _ending.EndWithinAsync(timeout);
         lock (_lock)
-            return new ValueTask(_disposal ??= DisposeOnceAsync());
+            _disposal ??= DisposeOnceAsync();
+        return new ValueTask(Task.WhenAll(ended, _disposal));
     }
 
     private async Task DisposeOnceAsync()
     {
-        await _member.DisposeAsync().ConfigureAwait(false);
+        var leaving = _member.CloseAsync(_ending.Over).AsTask();
+        if (!await _ending.CompletesAsync(leaving).ConfigureAwait(false))
+            Log.CallbackKept(_logger, Group);
         await _stream.DisposeAsync().ConfigureAwait(false);
         _onDisposed(this);
     }
 
+    /// <summary>A call of the application; a callback may still commit while the consumer closes.</summary>
+    private ValueTask CallAsync(Func<ValueTask> work, CancellationToken cancellationToken)
+    {
+        ThrowIfClosed();
+        return PublicCall.RunAsync(typeof(Consumer), work, cancellationToken);
+    }
+
+    private void ThrowIfClosed() => ObjectDisposedException.ThrowIf(_disposal is { IsCompleted: true }, this);
+
     private void SetPaused(string topic, int queue, bool isPaused)
     {
+        ThrowIfClosed();
         var cursor = FindOwned(topic, queue);
         cursor.Session.SetPaused(cursor, isPaused);
     }

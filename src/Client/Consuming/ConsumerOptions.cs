@@ -33,8 +33,11 @@ public sealed record ConsumerOptions : ReaderOptions
     /// <summary>How often brokers are asked where the queues are; 10 ms or more.</summary>
     public TimeSpan RouteRefreshInterval { get; init; } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Whether topics that do not exist are made by subscribing to them, if the broker allows it.</summary>
-    public bool AutoCreateTopics { get; init; } = true;
+    /// <summary>
+    /// Whether topics that do not exist when the member first joins are made, if the broker allows it. A member never
+    /// makes a topic again that was deleted; without this it waits for topics until they are made.
+    /// </summary>
+    public bool AutoCreateTopics { get; init; }
 
     /// <summary>
     /// A name within the group that outlives the process, which makes the member static: back within its session

@@ -13,7 +13,7 @@ internal sealed partial class FetchSession
         var isNew = _sessionId == 0;
         foreach (var cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
         {
-            if (cursor.IsPaused || cursor.IsRemoved)
+            if (cursor.IsPaused || cursor.IsRemoved || cursor.Fork is not null)
                 continue;
             cursor.IsInSession = true;
             (queues ??= []).Add(new FetchQueue(

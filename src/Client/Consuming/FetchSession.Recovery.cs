@@ -17,7 +17,7 @@ internal sealed partial class FetchSession
             _sessionId = 0;
             if (_isClosed || _isRecovering)
                 return;
-            if (failure.Code != ErrorCode.UnknownFetchSession)
+            if (failure.Code is not (ErrorCode.UnknownFetchSession or ErrorCode.DivergingEpoch))
             {
                 _isRecovering = true;
                 var previous = _recovery;

@@ -105,31 +105,43 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     /// <summary>
     /// Goes on elsewhere in a queue; what was fetched of it before is dropped. To be followed by <see cref="Nudge"/>.
     /// </summary>
-    public void Move(QueueCursor cursor, long offset)
+    /// <inheritdoc cref="MessageStream.Seek"/>
+    public void Move(QueueCursor cursor, long offset, bool isFound, LogHistory? history)
     {
         lock (_gate)
         {
             cursor.Version++;
             cursor.FetchNext = new QueueOffset(offset);
+            cursor.Fork = null;
+            if (isFound)
+                cursor.History = history;
             if (!cursor.IsRemoved)
                 _changed.Add(cursor);
         }
     }
 
     /// <summary>Asks for an offset, waiting for the broker as long as a request may take.</summary>
-    public async ValueTask<QueueOffset> FindOffsetAsync(OffsetQuestion question, CancellationToken cancellationToken) =>
-        (await FindOffsetsAsync([question], cancellationToken).ConfigureAwait(false))[0];
+    /// <returns>The offset, and the history of the log in which it was found.</returns>
+    public async ValueTask<(QueueOffset Offset, LogHistory? History)> FindOffsetAsync(
+        OffsetQuestion question, CancellationToken cancellationToken)
+    {
+        var (offsets, history) = await FindOffsetsAsync([question], cancellationToken).ConfigureAwait(false);
+        return (offsets[0], history);
+    }
 
     /// <summary>Asks for offsets; fails with the first that cannot be told.</summary>
-    public async ValueTask<QueueOffset[]> FindOffsetsAsync(
+    /// <returns>The offsets, and the history of the log in which they were found.</returns>
+    public async ValueTask<(QueueOffset[] Offsets, LogHistory? History)> FindOffsetsAsync(
         IReadOnlyList<OffsetQuestion> questions, CancellationToken cancellationToken)
     {
-        var response = await Link.InvokeAsync(
-            new FindOffsetsRequest(questions), _client.RequestTimeout, cancellationToken).ConfigureAwait(false);
+        var (response, history) = await InOneHistoryAsync(
+            () => Link.InvokeAsync(new FindOffsetsRequest(questions), _client.RequestTimeout, cancellationToken),
+            cancellationToken).ConfigureAwait(false);
         if (response.Answers.Count != questions.Count)
             throw Faults.Malformed(Opcode.FindOffsets, Link.Address.ToString());
-        return [.. response.Answers.Select(static answer =>
+        QueueOffset[] offsets = [.. response.Answers.Select(static answer =>
             answer.Error == ErrorCode.None ? answer.Offset : throw new EQueueException(answer.Error))];
+        return (offsets, history);
     }
 
     /// <summary>Asks again, after a pause, for all queues that fell out of the session by an error.</summary>
@@ -278,6 +290,12 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
                 return;
             }
 
+            if (MustCheck())
+            {
+                BeginCheck();
+                return;
+            }
+
             request = BuildRequest();
             _isOutstanding = true;
             _sentAt = ClientMeter.Begin(_client.TimeProvider);
@@ -312,7 +330,13 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
     /// <summary>One at a time, beside the beat of a group's member that the broker keeps waiting.</summary>
     private void Send(FetchRequest request, long token) => Link.Remoting.Invoke(
-        BrokerLink.Encode(request), (byte)Opcode.Fetch, 0, _timeout, this, token, inlineAllowed: true);
+        BrokerLink.Encode(request, _opening),
+        (byte)Opcode.Fetch,
+        BrokerLink.VersionOf(_opening),
+        _timeout,
+        this,
+        token,
+        inlineAllowed: true);
 
     private void ObserveAnswer(long sentAt, EQueueException? failure) => ClientMeter.RecordDuration(
         _logger, _client.TimeProvider, sentAt, "fetch", topic: null, _stream.Group, Link.Address, failure);

@@ -7,7 +7,7 @@ namespace EQueue.Client;
 /// Nothing is agreed between brokers: each gives out its own queues, and one that is away takes only those with it.
 /// See the other part for commits.
 /// </remarks>
-internal sealed partial class GroupMember : IAsyncDisposable
+internal sealed partial class GroupMember
 {
     private readonly BrokerDirectory _directory;
     private readonly MessageStream _stream;
@@ -19,6 +19,10 @@ internal sealed partial class GroupMember : IAsyncDisposable
     private MemberSession[] _sessions = [];
     private Task _loops = Task.CompletedTask;
     private bool _areLoopsRunning;
+
+    /// <summary>Every broker has told its share: what is missing from here on was deleted, and stays so.</summary>
+    private bool _hasRoutes;
+    private bool _hasToldMissing;
     private volatile bool _isJoinedWholly;
 
     public GroupMember(
@@ -63,12 +67,17 @@ internal sealed partial class GroupMember : IAsyncDisposable
     }
 
     /// <summary>Commits and leaves; a later join begins anew.</summary>
+    /// <param name="stays">A static member will be back.</param>
+    /// <param name="cancellationToken">Ends the wait for the brokers: it is left all the same.</param>
     public async ValueTask LeaveAsync(bool stays, CancellationToken cancellationToken)
     {
         await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            await LeaveAllAsync(stays).ConfigureAwait(false);
+            using var patience = new CancellationTokenSource(_terms.Client.CloseTimeout, _terms.Client.TimeProvider);
+            using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
+            await LeaveAllAsync(stays, either.Token).ConfigureAwait(false);
+            cancellationToken.ThrowIfCancellationRequested();
         }
         finally
         {
@@ -76,23 +85,26 @@ internal sealed partial class GroupMember : IAsyncDisposable
         }
     }
 
-    public async ValueTask DisposeAsync()
+    /// <summary>Commits and leaves for ever.</summary>
+    /// <param name="patience">Ends the wait for the brokers.</param>
+    public async ValueTask CloseAsync(CancellationToken patience)
     {
         await _closing.CancelAsync().ConfigureAwait(false);
         await _turn.WaitAsync(CancellationToken.None).ConfigureAwait(false);
         await _loops.ConfigureAwait(false);
-        await LeaveAllAsync(stays: _terms.Options.InstanceId is not null).ConfigureAwait(false);
+        await LeaveAllAsync(stays: _terms.Options.InstanceId is not null, patience).ConfigureAwait(false);
         _turn.Release();
         _closing.Dispose();
     }
 
-    private async ValueTask LeaveAllAsync(bool stays)
+    private async ValueTask LeaveAllAsync(bool stays, CancellationToken patience)
     {
         var sessions = Sessions;
         _isJoinedWholly = false;
         _byAddress.Clear();
         Volatile.Write(ref _sessions, []);
-        await Task.WhenAll(sessions.Select(session => session.LeaveAsync(stays).AsTask())).ConfigureAwait(false);
+        await Task.WhenAll(sessions.Select(session => session.LeaveAsync(stays, patience).AsTask()))
+            .ConfigureAwait(false);
     }
 
     private bool IsSettled() => Array.TrueForAll(Sessions, static session => session.IsSettled);
@@ -151,12 +163,12 @@ internal sealed partial class GroupMember : IAsyncDisposable
         }
         catch (EQueueException exception)
         {
-            await session.LeaveAsync(stays: false).ConfigureAwait(false);
+            await session.LeaveAsync(stays: false, cancellationToken).ConfigureAwait(false);
             return exception;
         }
         catch (OperationCanceledException)
         {
-            await session.LeaveAsync(stays: false).ConfigureAwait(false);
+            await session.LeaveAsync(stays: false, cancellationToken).ConfigureAwait(false);
             throw;
         }
 
@@ -188,7 +200,9 @@ internal sealed partial class GroupMember : IAsyncDisposable
             Volatile.Write(ref _sessions, [.. _byAddress.Values]);
         }
 
-        await session.LeaveAsync(stays: false).ConfigureAwait(false);
+        using var patience = new CancellationTokenSource(_terms.Client.CloseTimeout, _terms.Client.TimeProvider);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, _closing.Token);
+        await session.LeaveAsync(stays: false, either.Token).ConfigureAwait(false);
         _stream.Leave(address);
     }
 
@@ -219,8 +233,9 @@ internal sealed partial class GroupMember : IAsyncDisposable
     /// </summary>
     private async ValueTask<HashSet<ServerAddress>> FindBrokersAsync(CancellationToken cancellationToken)
     {
-        var route = await _directory
-            .RouteAsync(_terms.Topics, _terms.Options.AutoCreateTopics, cancellationToken).ConfigureAwait(false);
+        var mayCreate = _terms.Options.AutoCreateTopics && !_hasRoutes;
+        var route = await _directory.RouteAsync(_terms.Topics, mayCreate, cancellationToken).ConfigureAwait(false);
+        _hasRoutes |= route.IsComplete;
         HashSet<ServerAddress> found = [.. route.Missing];
         foreach (var topic in route.Answer.Topics)
         {
@@ -230,9 +245,26 @@ internal sealed partial class GroupMember : IAsyncDisposable
                 found.Add(route.AddressOf(queue));
         }
 
+        if (route.IsComplete)
+            await TellMissingAsync(route).ConfigureAwait(false);
+
         if (found.Count == route.Missing.Count)
             found.UnionWith(route.Addresses);
         return found;
+    }
+
+    /// <summary>Says once which topics do not exist: a typo would wait for ever without a word.</summary>
+    private async ValueTask TellMissingAsync(Route route)
+    {
+        if (_hasToldMissing)
+            return;
+        _hasToldMissing = true;
+        foreach (var topic in route.Answer.Topics.Where(static topic => topic.Error == ErrorCode.UnknownTopic))
+        {
+            var near = await NearNames.FindAsync(_directory, topic.Topic).ConfigureAwait(false);
+            Log.TopicMissing(
+                _terms.Logger, _terms.Group, topic.Topic, near.Length == 0 ? "" : " " + NearNames.Ask(near));
+        }
     }
 
     /// <summary>Asks again where the queues are: joins at new brokers, leaves those that hold none any more.</summary>

@@ -51,6 +51,52 @@ internal sealed partial class MemberSession
         }
     }
 
+    /// <summary>
+    /// The last commit of a member that leaves: also where its broker is just being restarted, which is waited for as
+    /// long as there is progress to commit.
+    /// </summary>
+    private async ValueTask CommitBeforeLeavingAsync(IReadOnlyList<QueueCursor> cursors, CancellationToken patience)
+    {
+        for (var attempt = 1; ; attempt++)
+        {
+            // A queue that was begun and not read on has a place to commit as well, which is worth no wait.
+            var count = cursors.Count(static cursor => cursor.HasUncommitted);
+            if (count == 0 && (attempt > 1 || !Link.Remoting.IsConnected))
+            {
+                var lost = cursors.Count(static cursor => cursor.IsGivenUp && cursor.Processed > cursor.Committed);
+                if (lost > 0)
+                    Log.LeftUncommitted(_terms.Logger, _terms.Group, lost, "the queues are no longer this member's");
+                return;
+            }
+
+            try
+            {
+                if (!Link.Remoting.IsConnected)
+                    await Link.ConnectAsync(Timeout.InfiniteTimeSpan, patience).ConfigureAwait(false);
+                await CommitAsync(cursors, isNamed: false, patience).ConfigureAwait(false);
+                return;
+            }
+            catch (EQueueException exception)
+                when (IsPassing(exception.Code) && !patience.IsCancellationRequested)
+            {
+                await Task.Delay(
+                    _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20), _terms.Client.TimeProvider, patience)
+                    .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            }
+            catch (Exception exception) when (exception is EQueueException or OperationCanceledException)
+            {
+                var reason = patience.IsCancellationRequested
+                    ? Link.Trouble ?? "the broker did not answer in time" : exception.Message.TrimEnd('.');
+                if (count > 0)
+                    Log.LeftUncommitted(_terms.Logger, _terms.Group, count, reason);
+                return;
+            }
+        }
+    }
+
+    /// <summary>A broker that was restarted does not know its members before they have called.</summary>
+    private static bool IsPassing(ErrorCode code) => ErrorCodes.IsRetriable(code) || code == ErrorCode.UnknownMember;
+
     private async ValueTask AskWhetherMemberAsync(CancellationToken cancellationToken)
     {
         try
@@ -173,6 +219,7 @@ internal sealed partial class MemberSession
 
         foreach (var cursor in cursors)
             _stream.Remove(cursor);
+        Log.QueuesGivenUp(_terms.Logger, _terms.Group, cursors.Length, Link.Address, NamesOf(cursors));
     }
 
     /// <summary>From here on the queues are in no other commit.</summary>

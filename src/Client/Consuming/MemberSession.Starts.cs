@@ -77,6 +77,33 @@ internal sealed partial class MemberSession
     /// <summary>Begins where the group has committed, or where the options say.</summary>
     private async ValueTask StartAsync(MemberQueue[] queues)
     {
+        var (made, history) = await _fetch.InOneHistoryAsync(() => FindPlacesAsync(queues), _closing.Token)
+            .ConfigureAwait(false);
+        List<QueueCursor> begun = [];
+        lock (_gate)
+        {
+            foreach (var (queue, cursor) in made)
+            {
+                cursor.History = cursor.CommittedIn = history;
+                if (_isLeaving || !IsCurrent(queue) || queue.Place != MemberQueue.Stage.Starting)
+                    continue;
+                queue.Begin(cursor);
+                _stream.Announce(_fetch, cursor);
+                begun.Add(cursor);
+            }
+        }
+
+        if (begun.Count > 0)
+            Log.QueuesGained(_terms.Logger, _terms.Group, begun.Count, Link.Address, NamesOf(begun));
+        if (begun.Count > 0)
+            await TellAsync(_terms.Options.Assigned, begun).ConfigureAwait(false);
+        foreach (var cursor in begun)
+            _fetch.Add(cursor);
+        _stream.Wake();
+    }
+
+    private async ValueTask<List<(MemberQueue Queue, QueueCursor Cursor)>> FindPlacesAsync(MemberQueue[] queues)
+    {
         FetchQueueKey[] keys = [.. queues.Select(static queue => queue.Key)];
         Dictionary<FetchQueueKey, long> places = [];
         if (_terms.KeepsProgress)
@@ -94,24 +121,15 @@ internal sealed partial class MemberSession
             made.Add((queue, await FindPlaceAsync(queue, committed).ConfigureAwait(false)));
         }
 
-        List<QueueCursor> begun = [];
-        lock (_gate)
-        {
-            foreach (var (queue, cursor) in made)
-            {
-                if (_isLeaving || !IsCurrent(queue) || queue.Place != MemberQueue.Stage.Starting)
-                    continue;
-                queue.Begin(cursor);
-                _stream.Announce(_fetch, cursor);
-                begun.Add(cursor);
-            }
-        }
+        return made;
+    }
 
-        if (begun.Count > 0)
-            await TellAsync(_terms.Options.Assigned, begun).ConfigureAwait(false);
-        foreach (var cursor in begun)
-            _fetch.Add(cursor);
-        _stream.Wake();
+    /// <summary>As people read them; the first of many.</summary>
+    private static string NamesOf(IReadOnlyCollection<QueueCursor> cursors)
+    {
+        const int Most = 20;
+        var names = string.Join(", ", cursors.Take(Most).Select(static cursor => $"{cursor.Topic}/{cursor.Number}"));
+        return cursors.Count > Most ? names + ", ..." : names;
     }
 
     private async ValueTask<QueueCursor> FindPlaceAsync(MemberQueue queue, long committed)
@@ -119,8 +137,8 @@ internal sealed partial class MemberSession
         var startAt = _terms.Options.StartAt;
         var start = committed >= 0
             ? new QueueOffset(committed)
-            : startAt.KnownOffset ?? await _fetch
-                .FindOffsetAsync(startAt.ToQuestion(queue.Key), _closing.Token).ConfigureAwait(false);
+            : startAt.KnownOffset ?? (await _fetch
+                .FindOffsetAsync(startAt.ToQuestion(queue.Key), _closing.Token).ConfigureAwait(false)).Offset;
         var cursor = new QueueCursor(queue.Topic, queue.Number, queue.Key, start)
         {
             Owner = this,
@@ -130,7 +148,7 @@ internal sealed partial class MemberSession
         if (_terms.Options.StopAtEnd)
         {
             var end = new OffsetQuestion(queue.Key, OffsetQuestion.End);
-            cursor.StopAt = (await _fetch.FindOffsetAsync(end, _closing.Token).ConfigureAwait(false)).Value;
+            cursor.StopAt = (await _fetch.FindOffsetAsync(end, _closing.Token).ConfigureAwait(false)).Offset.Value;
             cursor.VisibleEnd = cursor.StopAt;
         }
 

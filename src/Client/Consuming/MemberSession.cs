@@ -13,11 +13,14 @@ internal sealed partial class MemberSession : IAsyncDisposable
 {
     private static readonly TimeSpan LongestWait = TimeSpan.FromSeconds(10);
 
+    private static readonly TimeSpan LongestFarewell = TimeSpan.FromSeconds(2);
+
     private readonly Lock _gate = new();
     private readonly MemberTerms _terms;
     private readonly MessageStream _stream;
     private readonly FetchSession _fetch;
     private readonly MemberLease _lease;
+    private readonly Punctuality _punctuality;
     private readonly CancellationTokenSource _closing = new();
     private readonly WakeSignal _news = new();
     private readonly WakeSignal _letGo = new();
@@ -40,6 +43,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
         _stream = stream;
         _fetch = fetch;
         _lease = new MemberLease(terms.Client.TimeProvider);
+        _punctuality = new Punctuality(terms, fetch.Link.Address);
 
         // Who reads everything by itself has nothing that could become another's.
         fetch.Lease = terms.Options.IsBroadcast ? null : _lease;
@@ -107,7 +111,8 @@ internal sealed partial class MemberSession : IAsyncDisposable
 
     /// <summary>Hands out nothing more, commits (unless that is off) and leaves the group at this broker.</summary>
     /// <param name="stays">A static member will be back: its queues wait for it.</param>
-    public async ValueTask LeaveAsync(bool stays)
+    /// <param name="patience">Ends the wait for the broker.</param>
+    public async ValueTask LeaveAsync(bool stays, CancellationToken patience)
     {
         if (_isLeaving)
             return;
@@ -116,11 +121,11 @@ internal sealed partial class MemberSession : IAsyncDisposable
         foreach (var cursor in cursors)
             _stream.Revoke(cursor);
         var isMember = _failure is null && _seen != GroupGeneration.Join;
-        if (isMember && Link.Remoting.IsConnected && _terms.Options.AutoCommit)
-            await TryCommitAsync(cursors, CancellationToken.None).ConfigureAwait(false);
+        if (isMember && _terms.Options.AutoCommit && _terms.KeepsProgress)
+            await CommitBeforeLeavingAsync(cursors, patience).ConfigureAwait(false);
         await DisposeAsync().ConfigureAwait(false);
         if (isMember && _seen != GroupGeneration.Join && Link.Remoting.IsConnected)
-            await TryLeaveAsync(stays).ConfigureAwait(false);
+            await TryLeaveAsync(stays, patience).ConfigureAwait(false);
         DropAll();
     }
 
@@ -157,7 +162,9 @@ internal sealed partial class MemberSession : IAsyncDisposable
                 await WaitUntilLetGoAsync().ConfigureAwait(false);
                 await Link.ConnectAsync(Timeout.InfiniteTimeSpan, _closing.Token).ConfigureAwait(false);
                 beat = Prepare();
+                _punctuality.Expect(beat.Request.MaxWait);
                 var pause = await BeatAsync(beat, _closing.Token).ConfigureAwait(false);
+                _punctuality.Check();
                 failures = 0;
                 beat.Urgent?.TrySetResult();
                 if (pause > TimeSpan.Zero)
@@ -180,7 +187,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
 
         _isStarted.TrySetResult();
         if (_isLeftBehind && Link.Remoting.IsConnected)
-            await TryLeaveAsync(stays: false).ConfigureAwait(false);
+            await TryLeaveAsync(stays: false, CancellationToken.None).ConfigureAwait(false);
     }
 
     /// <summary>A lost member joins anew when the application stands at no message of its former queues.</summary>
@@ -235,9 +242,11 @@ internal sealed partial class MemberSession : IAsyncDisposable
     /// <summary>Until there is something to say.</summary>
     private async ValueTask RestAsync(TimeSpan pause)
     {
+        _punctuality.Expect(pause);
         using var rest = CancellationTokenSource.CreateLinkedTokenSource(_closing.Token);
         await Task.WhenAny(_news.Told, Task.Delay(pause, _terms.Client.TimeProvider, rest.Token)).ConfigureAwait(false);
         await rest.CancelAsync().ConfigureAwait(false);
+        _punctuality.Check();
     }
 
     /// <summary>What to say now.</summary>
@@ -354,12 +363,14 @@ internal sealed partial class MemberSession : IAsyncDisposable
         }
     }
 
-    private async ValueTask TryLeaveAsync(bool stays)
+    /// <summary>A courtesy: a broker that does not answer soon sees the connection end, which says the same.</summary>
+    private async ValueTask TryLeaveAsync(bool stays, CancellationToken patience)
     {
         try
         {
             var request = new GroupLeaveRequest(_terms.Group, _terms.Member, stays);
-            await Link.InvokeAsync(request, _terms.Patience, CancellationToken.None).ConfigureAwait(false);
+            var time = _terms.Patience < LongestFarewell ? _terms.Patience : LongestFarewell;
+            await Link.InvokeAsync(request, time, patience).ConfigureAwait(false);
         }
         catch (EQueueException exception)
         {

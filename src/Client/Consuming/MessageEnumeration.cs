@@ -6,21 +6,23 @@ namespace EQueue.Client;
 /// An <c>await foreach</c> over a stream: steps that find something at hand complete at once and allocate nothing.
 /// </summary>
 /// <param name="stream">What is read.</param>
+/// <param name="owner">The type of what the application reads.</param>
 /// <param name="inBatches">By batches rather than messages.</param>
 /// <param name="start">Makes the stream ready: joins the group.</param>
 /// <param name="cancellationToken">Ends the enumeration.</param>
 internal sealed class MessageEnumeration(
     MessageStream stream,
+    Type owner,
     bool inBatches,
     Func<CancellationToken, ValueTask> start,
     CancellationToken cancellationToken)
     : IAsyncEnumerable<ReceivedMessage>, IAsyncEnumerable<ReceivedBatch>
 {
     IAsyncEnumerator<ReceivedMessage> IAsyncEnumerable<ReceivedMessage>.GetAsyncEnumerator(CancellationToken token) =>
-        new Enumerator(stream, inBatches, start, cancellationToken, token);
+        new Enumerator(stream, owner, inBatches, start, cancellationToken, token);
 
     IAsyncEnumerator<ReceivedBatch> IAsyncEnumerable<ReceivedBatch>.GetAsyncEnumerator(CancellationToken token) =>
-        new Enumerator(stream, inBatches, start, cancellationToken, token);
+        new Enumerator(stream, owner, inBatches, start, cancellationToken, token);
 
     private sealed class Enumerator : IAsyncEnumerator<ReceivedMessage>, IAsyncEnumerator<ReceivedBatch>
     {
@@ -28,17 +30,24 @@ internal sealed class MessageEnumeration(
         private readonly bool _inBatches;
         private readonly Func<CancellationToken, ValueTask> _start;
         private readonly CancellationTokenSource? _linked;
+        private readonly CancellationToken _first;
+        private readonly CancellationToken _second;
         private readonly CancellationToken _token;
+        private readonly Type _owner;
         private bool _isReading;
 
         public Enumerator(
             MessageStream stream,
+            Type owner,
             bool inBatches,
             Func<CancellationToken, ValueTask> start,
             CancellationToken first,
             CancellationToken second)
         {
             _stream = stream;
+            _owner = owner;
+            _first = first;
+            _second = second;
             _inBatches = inBatches;
             _start = start;
             if (first.CanBeCanceled && second.CanBeCanceled && first != second)
@@ -52,8 +61,15 @@ internal sealed class MessageEnumeration(
 
         public ValueTask<bool> MoveNextAsync()
         {
-            if (!_isReading || _token.IsCancellationRequested)
+            if (!_isReading)
                 return StartAsync();
+            if (_token.IsCancellationRequested)
+            {
+                // The application is through with what it has: asked to stop, it gets no other, but this one counts.
+                _stream.Pass();
+                return ValueTask.FromCanceled<bool>(CallerToken);
+            }
+
             var step = Next();
             return step == MessageStream.Step.Found ? new ValueTask<bool>(true) : MoveNextSlowAsync(step);
         }
@@ -72,10 +88,22 @@ internal sealed class MessageEnumeration(
 
         private MessageStream.Step Next() => _inBatches ? _stream.NextBatch() : _stream.NextMessage();
 
+        /// <summary>Of the two the one that was cancelled.</summary>
+        private CancellationToken CallerToken =>
+            _linked is null ? _token : _first.IsCancellationRequested ? _first : _second;
+
         private async ValueTask<bool> StartAsync()
         {
-            _token.ThrowIfCancellationRequested();
-            await _start(_token).ConfigureAwait(false);
+            CallerToken.ThrowIfCancellationRequested();
+            try
+            {
+                await _start(_token).ConfigureAwait(false);
+            }
+            catch (Exception exception) when (PublicCall.Translate(exception, _owner, CallerToken) is { } told)
+            {
+                throw told;
+            }
+
             _stream.BeginReading(_inBatches);
             _isReading = true;
             return await MoveNextSlowAsync(Next()).ConfigureAwait(false);
@@ -84,25 +112,32 @@ internal sealed class MessageEnumeration(
         [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
         private async ValueTask<bool> MoveNextSlowAsync(MessageStream.Step step)
         {
-            while (true)
+            try
             {
-                switch (step)
+                while (true)
                 {
-                    case MessageStream.Step.Found:
-                        return true;
-                    case MessageStream.Step.End:
-                        return false;
-                    case MessageStream.Step.Trouble:
-                        await _stream.TroubleAsync(_token).ConfigureAwait(false);
-                        break;
-                    default:
-                        _token.ThrowIfCancellationRequested();
-                        await _stream.WaitAsync(_token).ConfigureAwait(false);
-                        _token.ThrowIfCancellationRequested();
-                        break;
-                }
+                    switch (step)
+                    {
+                        case MessageStream.Step.Found:
+                            return true;
+                        case MessageStream.Step.End:
+                            return false;
+                        case MessageStream.Step.Trouble:
+                            await _stream.TroubleAsync(_token).ConfigureAwait(false);
+                            break;
+                        default:
+                            _token.ThrowIfCancellationRequested();
+                            await _stream.WaitAsync(_token).ConfigureAwait(false);
+                            _token.ThrowIfCancellationRequested();
+                            break;
+                    }
 
-                step = Next();
+                    step = Next();
+                }
+            }
+            catch (Exception exception) when (PublicCall.Translate(exception, _owner, CallerToken) is { } told)
+            {
+                throw told;
             }
         }
     }

@@ -46,6 +46,13 @@ internal sealed partial class MessageStream
             cursor.Owner?.OnLetGo();
     }
 
+    /// <summary>The application has made its step and takes no other: what it has in hand is processed.</summary>
+    public void Pass()
+    {
+        if (_isInBatch && (!_isInterrupted || StaysInBatch()))
+            _cursor.Queue.Processed = _cursor.Queue.Delivered;
+    }
+
     /// <summary>The application has made its step; is there more of the batch to hand out?</summary>
     private bool StaysInBatch()
     {

@@ -279,8 +279,8 @@ internal sealed partial class MessageStream
     /// <summary>Nothing is fetched that was not read.</summary>
     private Step AtRest()
     {
-        if (Volatile.Read(ref _isClosed))
-            throw Faults.Disposed("reader");
+        ObjectDisposedException.ThrowIf(
+            Volatile.Read(ref _isClosed), Group is null ? typeof(QueueReader) : typeof(Consumer));
         if (_options.StopAtEnd && IsAtEnd())
             return Step.End;
         EQueueException? fault;

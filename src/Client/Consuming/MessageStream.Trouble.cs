@@ -38,6 +38,9 @@ internal sealed partial class MessageStream
                     "on the broker's disk",
                     ErrorCode.DamagedData);
                 break;
+            case ErrorCode.DivergingEpoch when cursor.Fork is { } fork:
+                OnFork(cursor, fork);
+                break;
             case ErrorCode.QueueNotReadable when _options.StopAtEnd && IsSettled is null:
                 // It has an end that cannot be reached; a group's member is about to lose it.
                 throw new EQueueException(
@@ -59,9 +62,10 @@ internal sealed partial class MessageStream
     {
         try
         {
-            var next = await cursor.Session.FindOffsetAsync(question, cancellationToken).ConfigureAwait(false);
+            var (next, history) = await cursor.Session
+                .FindOffsetAsync(question, cancellationToken).ConfigureAwait(false);
             Log.OffsetReset(_logger, cursor.Topic, cursor.Number, from, next.Value);
-            Seek(cursor, next);
+            Seek(cursor, next, isFound: true, history);
         }
         catch (EQueueException) when (cursor.IsRemoved)
         {
@@ -72,6 +76,30 @@ internal sealed partial class MessageStream
         {
             throw new OperationCanceledException(exception.Message, exception, cancellationToken);
         }
+    }
+
+    /// <summary>
+    /// The log has another history than the one that was read: what was handed out behind the fork is not what the
+    /// queue holds there, or will hold.
+    /// </summary>
+    private void OnFork(QueueCursor cursor, HistoryFork fork)
+    {
+        var from = cursor.Delivered;
+        if (from > fork.End.Value && _options.WhenDiverged == DivergedHistoryPolicy.Throw)
+        {
+            cursor.Session.ForgetFork(cursor);
+            throw new DivergedHistoryException(cursor.Topic, cursor.Number, new QueueOffset(from), fork.End);
+        }
+
+        // The places first, the history after them: a commit must not find the old places under the new history.
+        var next = Math.Min(from, fork.End.Value);
+        cursor.Delivered = cursor.Processed = next;
+        cursor.Committed = Math.Min(cursor.Committed, next);
+        cursor.LastEpoch = -1;
+        cursor.HasForked |= from > next;
+        if (from > next)
+            Log.HistoryDiverged(_logger, cursor.Topic, cursor.Number, from, next);
+        Seek(cursor, new QueueOffset(next), isFound: true, fork.History);
     }
 
     private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
@@ -102,14 +130,14 @@ internal sealed partial class MessageStream
         OnDamaged(cursor, offset, next, "its checksum does not match", ErrorCode.CorruptBatch);
     }
 
-    /// <summary>Goes on behind messages that another fetch would not bring either.</summary>
+    /// <summary>Continues behind messages that another fetch would not bring either.</summary>
     private void OnDamaged(QueueCursor cursor, long offset, long next, string cause, ErrorCode reason)
     {
         Report(cursor, offset, next, cause, reason);
         Seek(cursor, new QueueOffset(next));
     }
 
-    /// <summary>Messages came as they are stored, and nobody can read them; the rest of the answer can be.</summary>
+    /// <summary>Messages came as they are stored and cannot be read; the rest of the answer can.</summary>
     private void OnBroken(QueueCursor cursor, long offset, long next, ErrorCode reason) =>
         Report(cursor, offset, next, ErrorCodes.Describe(reason), reason);
 

@@ -61,7 +61,8 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
             {
                 if (session is not null)
                     _left.Add(session);
-                session = new FetchSession(this, _directory.Open(address), _options, _directory.Options);
+                session = new FetchSession(
+                    this, _directory.Open(address, readsHistory: true), _options, _directory.Options);
                 _sessions[address] = session;
                 EndLeft();
             }
@@ -131,12 +132,17 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         cursor => cursor.Number == queue && cursor.Topic == topic && !cursor.IsGivenUp);
 
     /// <summary>Goes on elsewhere in a queue.</summary>
-    public void Seek(QueueCursor cursor, QueueOffset offset)
+    /// <param name="cursor">The queue.</param>
+    /// <param name="offset">Where.</param>
+    /// <param name="isFound">Whether the place was found in the log as <paramref name="history"/> has it, or named by
+    /// the application; else it is one of what was read before.</param>
+    /// <param name="history">Null = not known: the place is taken as it is.</param>
+    public void Seek(QueueCursor cursor, QueueOffset offset, bool isFound = false, LogHistory? history = null)
     {
         lock (_gate)
         {
             // Both at once: the reader must not meet the new place with the old version or the other way round.
-            cursor.Session.Move(cursor, offset.Value);
+            cursor.Session.Move(cursor, offset.Value, isFound, history);
             _seeks.Enqueue((cursor, offset.Value));
         }
 
@@ -146,9 +152,18 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     }
 
     /// <summary>Goes on elsewhere in a queue, at a place that the broker may have to find.</summary>
-    public async ValueTask SeekAsync(QueueCursor cursor, StartPosition position, CancellationToken cancellationToken) =>
-        Seek(cursor, position.KnownOffset ?? await cursor.Session
-            .FindOffsetAsync(position.ToQuestion(cursor.Key), cancellationToken).ConfigureAwait(false));
+    public async ValueTask SeekAsync(QueueCursor cursor, StartPosition position, CancellationToken cancellationToken)
+    {
+        if (position.KnownOffset is { } named)
+        {
+            Seek(cursor, named, isFound: true);
+            return;
+        }
+
+        var (offset, history) = await cursor.Session
+            .FindOffsetAsync(position.ToQuestion(cursor.Key), cancellationToken).ConfigureAwait(false);
+        Seek(cursor, offset, isFound: true, history);
+    }
 
     /// <summary>An answer came. On a receive loop.</summary>
     public void Post(FetchedAnswer answer)

@@ -12,9 +12,12 @@ namespace EQueue.Client;
 internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)
 {
     private long _processed = start.Value;
+    private readonly long _start = start.Value;
     private long _committed = -1;
     private long _visibleEnd = -1;
     private long _grant = GroupGeneration.None.Value;
+    private LogHistory? _history;
+    private LogHistory? _committedIn;
     private volatile bool _isRemoved;
     private volatile bool _isGivenUp;
 
@@ -55,6 +58,34 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
     /// <summary>The broker's epoch of the last entry read; -1 before the first.</summary>
     public int LastEpoch { get; set; } = -1;
 
+    /// <summary>The history of the log in which its places are; null = not known, or no broker tells it.</summary>
+    /// <remarks>Changed under the fetch session's lock, and only after the places: who reads it before them finds them
+    /// judged by a history that is as old, or older.</remarks>
+    public LogHistory? History
+    {
+        get => Volatile.Read(ref _history);
+        set => Volatile.Write(ref _history, value);
+    }
+
+    /// <summary>What was fetched goes beyond the log's history: until the reader has gone back nothing is
+    /// asked for.</summary>
+    public HistoryFork? Fork { get; set; }
+
+    /// <summary>The farthest offset that anything here names.</summary>
+    public QueueOffset Farthest => new(Math.Max(FetchNext.Value, Math.Max(StopAt, VisibleEnd)));
+
+    /// <summary>The history under which <see cref="Committed"/> was told. Under another one what is processed is
+    /// committed again: the log may have lost the commit with its end. Null = never.</summary>
+    public LogHistory? CommittedIn
+    {
+        get => Volatile.Read(ref _committedIn);
+        set => Volatile.Write(ref _committedIn, value);
+    }
+
+    /// <summary>Whether the reader had to go back to a fork: messages that the application still works on may be none
+    /// of the queue's.</summary>
+    public bool HasForked { get; set; }
+
     /// <summary>The next offset to hand to the application.</summary>
     public long Delivered { get; set; } = start.Value;
 
@@ -88,6 +119,9 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
         get => Volatile.Read(ref _committed);
         set => Volatile.Write(ref _committed, value);
     }
+
+    /// <summary>Whether messages were processed that would come again.</summary>
+    public bool HasUncommitted => !IsGivenUp && Processed > Math.Max(Committed, _start);
 
     /// <summary>The queue's end when last heard of; -1 before.</summary>
     public long VisibleEnd

@@ -6,7 +6,7 @@ namespace EQueue.Client;
 /// <remarks>
 /// Reading is for one loop at a time; everything else is thread-safe. Broker restarts are ridden out.
 /// </remarks>
-public sealed class QueueReader : IAsyncDisposable
+public sealed class QueueReader : IClosable, IDisposable
 {
     private const int QueuesAtOnce = 5_000;
 
@@ -32,8 +32,13 @@ public sealed class QueueReader : IAsyncDisposable
 
     /// <summary>Reads a queue from a place on; a queue that is assigned already goes on from there.</summary>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, Unreachable.</exception>
-    public async ValueTask AssignAsync(
-        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default)
+    public ValueTask AssignAsync(
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
+        () => NearNames.HelpAsync(
+            _directory, topic, () => AssignOneAsync(topic, queue, position, cancellationToken)), cancellationToken);
+
+    private async ValueTask AssignOneAsync(
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken)
     {
         var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         var found = route.FindQueue(topic, queue);
@@ -44,8 +49,13 @@ public sealed class QueueReader : IAsyncDisposable
     /// was.</summary>
     /// <exception cref="EQueueException">UnknownTopic; Unreachable: a broker is away, and its queues are not
     /// known. Others that a broker tells.</exception>
-    public async ValueTask AssignAllAsync(
-        string topic, StartPosition position, CancellationToken cancellationToken = default)
+    public ValueTask AssignAllAsync(
+        string topic, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
+        () => NearNames.HelpAsync(
+            _directory, topic, () => AssignEachAsync(topic, position, cancellationToken)), cancellationToken);
+
+    private async ValueTask AssignEachAsync(
+        string topic, StartPosition position, CancellationToken cancellationToken)
     {
         var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         await AssignAsync(topic, route, route.QueuesOf(topic), position, cancellationToken).ConfigureAwait(false);
@@ -54,6 +64,7 @@ public sealed class QueueReader : IAsyncDisposable
     /// <summary>Reads a queue no longer; nothing happens if it is not assigned.</summary>
     public void Unassign(string topic, int queue)
     {
+        ThrowIfClosed();
         if (_stream.Find(topic, queue) is { } cursor)
             _stream.Remove(cursor);
     }
@@ -61,8 +72,8 @@ public sealed class QueueReader : IAsyncDisposable
     /// <summary>Goes on elsewhere in an assigned queue.</summary>
     /// <exception cref="EQueueException">QueueNotOwned: it is not assigned. DamagedData, Unreachable.</exception>
     public ValueTask SeekAsync(
-        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) =>
-        _stream.SeekAsync(FindAssigned(topic, queue), position, cancellationToken);
+        string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
+        () => _stream.SeekAsync(FindAssigned(topic, queue), position, cancellationToken), cancellationToken);
 
     /// <summary>
     /// Fetches no more of a queue until <see cref="Resume"/>; what is fetched already is still given.
@@ -78,15 +89,17 @@ public sealed class QueueReader : IAsyncDisposable
     /// Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.
     /// </summary>
     /// <exception cref="OperationCanceledException">The token ended the loop.</exception>
-    /// <exception cref="EQueueException">What cannot be ridden out: UnknownQueue, DamagedData, Disposed and
-    /// others.</exception>
+    /// <exception cref="EQueueException">What cannot be ridden out: UnknownQueue, DamagedData and others.</exception>
+    /// <exception cref="ObjectDisposedException">The reader is closed.</exception>
     public IAsyncEnumerable<ReceivedMessage> ReadAllAsync(CancellationToken cancellationToken = default) =>
-        new MessageEnumeration(_stream, inBatches: false, static _ => ValueTask.CompletedTask, cancellationToken);
+        new MessageEnumeration(
+            _stream, typeof(QueueReader), inBatches: false, static _ => ValueTask.CompletedTask, cancellationToken);
 
     /// <summary>Yields stored batches without end, each valid until the next step. Nothing is copied.</summary>
     /// <inheritdoc cref="ReadAllAsync"/>
     public IAsyncEnumerable<ReceivedBatch> ReadBatchesAsync(CancellationToken cancellationToken = default) =>
-        new MessageEnumeration(_stream, inBatches: true, static _ => ValueTask.CompletedTask, cancellationToken);
+        new MessageEnumeration(
+            _stream, typeof(QueueReader), inBatches: true, static _ => ValueTask.CompletedTask, cancellationToken);
 
     /// <summary>
     /// Takes up to <paramref name="maxCount"/> messages, waiting up to <paramref name="maxWait"/> for the first.
@@ -99,6 +112,8 @@ public sealed class QueueReader : IAsyncDisposable
         int maxCount, TimeSpan maxWait, CancellationToken cancellationToken = default)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(maxCount, 1);
+        ThrowIfClosed();
+        cancellationToken.ThrowIfCancellationRequested();
         using var patience = new CancellationTokenSource(maxWait, _directory.Options.TimeProvider);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
         try
@@ -109,11 +124,19 @@ public sealed class QueueReader : IAsyncDisposable
         {
             return []; // nothing came in time
         }
+        catch (Exception exception)
+            when (PublicCall.Translate(exception, typeof(QueueReader), cancellationToken) is { } told)
+        {
+            throw told;
+        }
     }
 
     /// <summary>Commits what is processed, beyond what is committed, for a group that has no live member.</summary>
     /// <exception cref="EQueueException">GroupBusy, InvalidName, UnknownQueue, StorageFull, Unreachable.</exception>
-    public async ValueTask CommitAsync(string group, CancellationToken cancellationToken = default)
+    public ValueTask CommitAsync(string group, CancellationToken cancellationToken = default) =>
+        CallAsync(() => CommitEachAsync(group, cancellationToken), cancellationToken);
+
+    private async ValueTask CommitEachAsync(string group, CancellationToken cancellationToken)
     {
         foreach (var cursors in _stream.Cursors.GroupBy(static cursor => cursor.Session))
         {
@@ -129,12 +152,29 @@ public sealed class QueueReader : IAsyncDisposable
         }
     }
 
-    /// <summary>Disconnects.</summary>
-    public ValueTask DisposeAsync()
+    /// <summary>Disconnects. Progress is committed by <see cref="CommitAsync"/> alone.</summary>
+    public ValueTask DisposeAsync() => CloseAsync(_directory.Options.CloseTimeout);
+
+    /// <summary>Disconnects, and blocks until that is done.</summary>
+    public void Dispose() => Blocking.Wait(DisposeAsync);
+
+    /// <summary>Disconnects within a time.</summary>
+    /// <param name="timeout">How long it may take at most; a reader has nothing to wait for.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The time is below zero or more than 20 days.</exception>
+    public ValueTask CloseAsync(TimeSpan timeout)
     {
+        Option.CheckCloseTimeout(timeout);
         lock (_lock)
             return new ValueTask(_disposal ??= DisposeOnceAsync());
     }
+
+    private ValueTask CallAsync(Func<ValueTask> work, CancellationToken cancellationToken)
+    {
+        ThrowIfClosed();
+        return PublicCall.RunAsync(typeof(QueueReader), work, cancellationToken);
+    }
+
+    private void ThrowIfClosed() => ObjectDisposedException.ThrowIf(_disposal is { IsCompleted: true }, this);
 
     private async Task DisposeOnceAsync()
     {
@@ -190,15 +230,15 @@ public sealed class QueueReader : IAsyncDisposable
                 questions.Add(new OffsetQuestion(key, OffsetQuestion.End));
         }
 
-        var answers = questions.Count == 0
-            ? [] : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
+        var (answers, history) = questions.Count == 0
+            ? ([], null) : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
         var next = 0;
         var cursors = new QueueCursor[queues.Length];
         for (var i = 0; i < cursors.Length; i++)
         {
             var offset = position.KnownOffset ?? answers[next++];
             var key = new FetchQueueKey(queues[i].Log, queues[i].Id);
-            cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset);
+            cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset) { History = history };
             if (_options.StopAtEnd)
             {
                 cursors[i].StopAt = answers[next++].Value;
@@ -211,6 +251,7 @@ public sealed class QueueReader : IAsyncDisposable
 
     private void SetPaused(string topic, int queue, bool isPaused)
     {
+        ThrowIfClosed();
         var cursor = FindAssigned(topic, queue);
         cursor.Session.SetPaused(cursor, isPaused);
     }

@@ -25,6 +25,17 @@ public enum DamagedDataPolicy
     Skip = 1,
 }
 
+/// <summary>What a reader does when the broker's log has another history than the one it has read: a backup was
+/// restored, or a power cut took the end of the log.</summary>
+public enum DivergedHistoryPolicy
+{
+    /// <summary>Logs a warning and goes on where the histories part: nothing new is passed over.</summary>
+    GoOn = 0,
+
+    /// <summary>Throws <see cref="DivergedHistoryException"/>; seeking to its next offset goes on.</summary>
+    Throw = 1,
+}
+
 /// <summary>How queues are fetched.</summary>
 public record ReaderOptions
 {
@@ -59,6 +70,9 @@ public record ReaderOptions
     /// <summary>What happens at messages that the broker's disk has damaged.</summary>
     public DamagedDataPolicy WhenDamaged { get; init; }
 
+    /// <summary>What happens when the broker's log has another history than the one that was read.</summary>
+    public DivergedHistoryPolicy WhenDiverged { get; init; }
+
     /// <summary>Ends the enumeration at the end offsets that the queues had when it began.</summary>
     public bool StopAtEnd { get; init; }
 
@@ -79,6 +93,7 @@ public record ReaderOptions
         Option.RequireAtLeast(MaxFetchWait, TimeSpan.FromMilliseconds(1), nameof(MaxFetchWait));
         Option.Require(PrefetchBytes >= 0, nameof(PrefetchBytes), PrefetchBytes, "0 or more");
         Option.Require(Enum.IsDefined(WhenOutOfRange), nameof(WhenOutOfRange), WhenOutOfRange, "Begin, End or Throw");
+        Option.Require(Enum.IsDefined(WhenDiverged), nameof(WhenDiverged), WhenDiverged, "GoOn or Throw");
         Option.Require(Enum.IsDefined(WhenDamaged), nameof(WhenDamaged), WhenDamaged, "Throw or Skip");
     }
 }

@@ -222,8 +222,9 @@ internal sealed partial class BrokerLane
 
     private void FailClosed(ProduceRequest request, SendBatch batch)
     {
+        var failure = CloseFailureOf(batch);
         batch.State = BatchState.Waiting;
-        Fail(batch, _closeFailure!, request.Settled);
+        Fail(batch, failure, request.Settled);
     }
 
     private TimeSpan BackoffOf(int attempts)

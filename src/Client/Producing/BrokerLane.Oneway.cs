@@ -164,7 +164,10 @@ internal sealed partial class BrokerLane
 
     private EQueueException Lost(SendBatch batch, RemotingException cause)
     {
-        Log.OnewayLost(_logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, cause.Message);
+        if (_isClosed && _closeFailure is null)
+            _producer.NoteUnsent(batch.Queue.Topic.Name, batch.RecordCount, mayBeStored: false);
+        else
+            Log.OnewayLost(_logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, cause.Message);
         return Faults.From(cause, Address);
     }
 }

@@ -154,7 +154,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// <summary>Ends the lane; what is still pending fails.</summary>
     public async ValueTask DisposeAsync()
     {
-        Close(Faults.Disposed("producer"));
+        Close(Faults.Disposed("producer"), isProducerClosed: true);
         await _closing.CancelAsync().ConfigureAwait(false);
         await _timer.DisposeAsync().ConfigureAwait(false);
         Task session, oneway;
@@ -172,7 +172,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     }
 
     /// <summary>Takes nothing more and fails what is not in flight; what is in flight fails with its answer.</summary>
-    private void Close(EQueueException failure)
+    private void Close(EQueueException failure, bool isProducerClosed = false)
     {
         List<SettledBatch> failed = [];
         using (_gate.Enter())
@@ -180,7 +180,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
             if (_isClosed)
                 return;
             Volatile.Write(ref _isClosed, true);
-            _closeFailure = failure;
+            _closeFailure = isProducerClosed ? null : failure;
             CloseAllOpen();
             foreach (var queue in _queues.Values)
             {
@@ -189,13 +189,18 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
                 {
                     next = batch.Next;
                     if (batch.State != BatchState.Sent)
-                        Fail(batch, failure, failed);
+                        Fail(batch, CloseFailureOf(batch), failed);
                 }
             }
         }
 
         SettleAll(failed);
     }
+
+    /// <summary>Why a batch of a closed lane fails: its store is gone, or the producer is closed. Under the
+    /// gate.</summary>
+    private EQueueException CloseFailureOf(SendBatch batch) =>
+        _closeFailure ?? Faults.Closed(mayBeStored: batch.State == BatchState.Sent || batch.MayBeStored);
 
     /// <summary>Takes a batch out of its queue to fail it. Under the gate.</summary>
     private void Fail(SendBatch batch, EQueueException failure, List<SettledBatch> failed)
@@ -210,7 +215,12 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     {
         foreach (var (batch, result, failure) in settled)
         {
-            if (failure is not null)
+            if (failure?.InnerException is ProducerClosedException closed)
+            {
+                // Told once for each topic, when all have been counted.
+                _producer.NoteUnsent(batch.Queue.Topic.Name, batch.RecordCount, closed.MayBeStored);
+            }
+            else if (failure is not null)
             {
                 Log.BatchFailed(
                     _logger,

@@ -50,8 +50,10 @@ public sealed partial class Producer
     /// the same time, and in another order than they were sent in.</param>
     /// <param name="state">Handed to the callback.</param>
     /// <param name="cancellationToken">Ends the wait for memory or for the route.</param>
-    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed,
-    /// Cancelled.</exception>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge. The callback is told
+    /// everything else, with the codes Cancelled and Disposed among them.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled before the call.</exception>
+    /// <exception cref="ObjectDisposedException">The producer was closed before the call.</exception>
     public void Send(
         string topic,
         Message message,
@@ -76,8 +78,10 @@ public sealed partial class Producer
     }
 
     /// <summary>Sends a message given as bytes throughout and tells the callback what became of it.</summary>
-    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge, Disposed,
-    /// Cancelled.</exception>
+    /// <exception cref="EQueueException">Only what is known at once: InvalidName, MessageTooLarge. The callback is told
+    /// everything else, with the codes Cancelled and Disposed among them.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled before the call.</exception>
+    /// <exception cref="ObjectDisposedException">The producer was closed before the call.</exception>
     public void Send(
         string topic,
         in RecordContent content,
@@ -95,9 +99,8 @@ public sealed partial class Producer
     /// Sends a message that nobody acknowledges: returns when it is in memory. It may be lost with the connection, and
     /// nothing tells.
     /// </summary>
-    /// <exception cref="EQueueException">InvalidName, MessageTooLarge, Disposed; LimitReached with
-    /// <see cref="OnewayFullPolicy.Throw"/>;
-    /// Timeout or Cancelled while it waited for memory or for the route.</exception>
+    /// <exception cref="EQueueException">InvalidName, MessageTooLarge; LimitReached with
+    /// <see cref="OnewayFullPolicy.Throw"/>; Timeout while it waited for memory or for the route.</exception>
     public void SendOneway(
         string topic,
         ReadOnlySpan<byte> body,
@@ -163,7 +166,7 @@ public sealed partial class Producer
             await AppendRunsSlowAsync(lane, encoder, next, runs, cancellationToken).ConfigureAwait(false);
 
         var receipts = new BatchReceipt.Run[runs.Count];
-        EQueueException? failure = null;
+        Exception? failure = null;
         for (var i = 0; i < receipts.Length; i++)
         {
             try
@@ -171,7 +174,7 @@ public sealed partial class Producer
                 var receipt = await runs[i].Awaitable.ToValueTask().ConfigureAwait(false);
                 receipts[i] = new BatchReceipt.Run(runs[i].FirstIndex, receipt);
             }
-            catch (EQueueException exception)
+            catch (Exception exception) when (exception is EQueueException or ObjectDisposedException)
             {
                 failure ??= exception;
             }
@@ -294,14 +297,14 @@ public sealed partial class Producer
         public static bool Covers(Exception exception) => exception is OperationCanceledException or EQueueException;
 
         /// <summary>The exception for the user.</summary>
-        public EQueueException Explain(Exception exception)
+        public Exception Explain(Exception exception)
         {
-            if (exception is EQueueException { Code: not ErrorCode.Cancelled } known)
+            if (exception is EQueueException { Code: not (ErrorCode.Cancelled or ErrorCode.Disposed) } known)
                 return known;
             if (_callerToken.IsCancellationRequested)
-                return Faults.Cancelled(_callerToken);
+                return PublicCall.Anew(Faults.Cancelled(_callerToken));
             if (_producer._closing.IsCancellationRequested)
-                return Faults.Disposed("producer");
+                return new ProducerClosedException(mayBeStored: false);
             return Shortage.Of(_producer, _topic, _isKeyed);
         }
 

@@ -39,7 +39,12 @@ public sealed partial class Producer
         var route = await _directory.RouteAsync([topic.Name], autoCreate, cancellationToken).ConfigureAwait(false);
         var answer = route.Answer.Topics[0];
         if (answer.Error != ErrorCode.None)
-            throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
+        {
+            var failure = new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
+            throw answer.Error == ErrorCode.UnknownTopic
+                ? await NearNames.AddAsync(failure, _directory, topic.Name).ConfigureAwait(false) : failure;
+        }
+
         if (answer.Queues.Count == 0)
             throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
         var bounded = answer.Queues.FirstOrDefault(static queue => queue.State.HasFlag(QueueState.Bounded));

@@ -12,10 +12,12 @@ namespace EQueue.Client;
 /// <remarks>
 /// <para>Thread-safe. Bytes, keys and tags are encoded before a call returns, unless it must wait for memory or for the
 /// topic's route: then it keeps a copy. A returned <see cref="ValueTask{T}"/> may be awaited once.</para>
-/// <para>Failures are <see cref="EQueueException"/>. A cancelled send that was accepted into a batch already is sent
+/// <para>Failures are <see cref="EQueueException"/>; a cancelled token throws
+/// <see cref="OperationCanceledException"/>, a closed producer <see cref="ProducerClosedException"/> or
+/// <see cref="ObjectDisposedException"/>. A cancelled send that was accepted into a batch already is sent
 /// all the same: the token ends only the wait before that.</para>
 /// </remarks>
-public sealed partial class Producer : IAsyncDisposable
+public sealed partial class Producer : IClosable, IDisposable
 {
     private const int TextBytes = 512;
     private const int MaxPooledBatches = 1024;
@@ -32,7 +34,6 @@ public sealed partial class Producer : IAsyncDisposable
     private readonly Endings _retired = new();
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _closing = new();
-    private readonly CancellationTokenSource _aborting = new();
     private readonly Action<Producer> _onDisposed;
 
     /// <summary>What topics with a bounded backlog may hold together.</summary>
@@ -56,6 +57,7 @@ public sealed partial class Producer : IAsyncDisposable
         Budget = new SendBudget(options.BufferMemoryBytes);
         _boundedBudget = new SendBudget(options.BufferMemoryBytes / BoundedShare * (BoundedShare - 1), Budget);
         Time = directory.Options.TimeProvider;
+        _ending = new ClosingTime(Time);
         Logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
         _refreshes = Task.Run(RunRefreshesAsync);
         ClientGauges.Add(this);
@@ -124,7 +126,7 @@ public sealed partial class Producer : IAsyncDisposable
         // Made outside of the try: out of one, a result of six words goes through the stack twice.
         var source = Append(topic, content, cancellationToken, out var number, out var failure);
         if (failure is not null)
-            return ValueTask.FromException<SendReceipt>(failure);
+            return Failed(failure);
         return new ValueTask<SendReceipt>(source, (short)number);
     }
 
@@ -134,54 +136,12 @@ public sealed partial class Producer : IAsyncDisposable
     /// <summary>
     /// Completes when everything sent before is stored or has failed. Does not throw for what failed.
     /// </summary>
-    public async ValueTask FlushAsync(CancellationToken cancellationToken = default)
+    /// <exception cref="OperationCanceledException">The token ended the wait.</exception>
+    /// <exception cref="ObjectDisposedException">The producer is closed.</exception>
+    public ValueTask FlushAsync(CancellationToken cancellationToken = default)
     {
-        List<Task> pending = [];
-        try
-        {
-            // Sends that still wait for route or memory come first: whoever has a turn has everybody before it in a
-            // batch.
-            foreach (var topic in _topics.Values)
-            {
-                if (topic.IsWaitedFor)
-                    await topic.PassAsync(cancellationToken).ConfigureAwait(false);
-            }
-
-            int moves;
-            do
-            {
-                // A batch that went from one lane to another meanwhile may have been seen in neither.
-                moves = Volatile.Read(ref _moves);
-                foreach (var lane in Lanes())
-                    lane.Flush(pending);
-            }
-            while (moves != Volatile.Read(ref _moves));
-
-            await Task.WhenAll(pending).WaitAsync(cancellationToken).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException)
-        {
-            throw Faults.Cancelled(cancellationToken);
-        }
-    }
-
-    /// <summary>
-    /// Takes no more messages, delivers what was accepted (or fails it at its delivery timeout) and disconnects.
-    /// </summary>
-    public ValueTask DisposeAsync()
-    {
-        lock (_lock)
-            return new ValueTask(_disposal ??= DisposeOnceAsync());
-    }
-
-    /// <summary>
-    /// Takes no more messages, fails with Disposed what is not acknowledged yet, and disconnects without waiting for
-    /// the broker. What was under way may be stored all the same. Also ends a <see cref="DisposeAsync"/> that waits.
-    /// </summary>
-    public async ValueTask AbortAsync()
-    {
-        await _aborting.CancelAsync().ConfigureAwait(false);
-        await DisposeAsync().ConfigureAwait(false);
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        return PublicCall.RunAsync(typeof(Producer), () => FlushAllAsync(cancellationToken), cancellationToken);
     }
 
     /// <summary>The ways to its brokers, as they are now.</summary>
@@ -218,38 +178,11 @@ public sealed partial class Producer : IAsyncDisposable
             _batches.Enqueue(batch);
     }
 
-    private async Task DisposeOnceAsync()
-    {
-        _isDisposed = true;
-        try
-        {
-            await FlushAsync(_aborting.Token).ConfigureAwait(false);
-        }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled)
-        {
-            // Aborted: what is left fails below.
-        }
-
-        ClientGauges.Remove(this);
-        await _closing.CancelAsync().ConfigureAwait(false);
-        foreach (var topic in _topics.Values)
-            await topic.WhenNobodyWaits().ConfigureAwait(false);
-        await _refreshes.ConfigureAwait(false);
-        foreach (var lane in Lanes())
-            await lane.DisposeAsync().ConfigureAwait(false);
-        await _retired.WhenAllAsync().ConfigureAwait(false);
-        EndTelling();
-        await _told.Task.ConfigureAwait(false);
-        _onDisposed(this);
-    }
-
     private TopicLane FindTopic(string topic, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(topic);
-        if (_isDisposed)
-            throw Faults.Disposed("producer");
-        if (cancellationToken.IsCancellationRequested)
-            throw Faults.Cancelled(cancellationToken);
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        cancellationToken.ThrowIfCancellationRequested();
         var last = Volatile.Read(ref _lastTopic);
         if (last is not null && ReferenceEquals(last.Name, topic))
             return last;
@@ -275,7 +208,7 @@ public sealed partial class Producer : IAsyncDisposable
         in RecordContent content,
         CancellationToken cancellationToken,
         out int number,
-        out EQueueException? failure)
+        out Exception? failure)
     {
         failure = null;
         try
@@ -291,13 +224,19 @@ public sealed partial class Producer : IAsyncDisposable
             number = waiting.Token;
             return waiting;
         }
-        catch (EQueueException exception)
+        catch (Exception exception)
+            when (exception is EQueueException or OperationCanceledException or ObjectDisposedException)
         {
             failure = exception;
             number = 0;
             return null!;
         }
     }
+
+    private static ValueTask<SendReceipt> Failed(Exception failure) =>
+        failure is OperationCanceledException cancelled
+            ? ValueTask.FromCanceled<SendReceipt>(cancelled.CancellationToken)
+            : ValueTask.FromException<SendReceipt>(failure);
 
     private ValueTask<SendReceipt> SendEncoded(
         string topic,

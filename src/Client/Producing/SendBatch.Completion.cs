@@ -189,9 +189,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         var failure = _failure;
         var receipt = failure is null ? ReceiptOf((ushort)token - _firstToken) : default;
         Release();
-        return failure is null
-            ? receipt
-            : throw new EQueueException(failure.Code, failure.Message, failure) { RetryAfter = failure.RetryAfter };
+        return failure is null ? receipt : throw PublicCall.Anew(failure);
     }
 
     /// <summary>Blocks the calling thread until the message is settled.</summary>

@@ -131,7 +131,8 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
         {
             if (producer.Closing.IsCancellationRequested)
             {
-                send.Fail(Faults.Disposed("producer"));
+                producer.NoteUnsent(topic.Name, 1, mayBeStored: false);
+                send.Fail(Faults.Closed(mayBeStored: false));
                 return false;
             }
 
@@ -141,12 +142,16 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
                 if (aside is not null && send.IsKeyed && topic.IsResolved && !(topic.IsWhole && aside.IsEmpty))
                     return true;
                 var released = producer.Budget.WhenReleased();
-                if (!send.TryAdmit(topic) && topic.IsKnownFor(send.IsKeyed))
-                    await WaitAsync(released, producer.Closing).ConfigureAwait(false);
+                if (!send.TryAdmit() && topic.IsKnownFor(send.IsKeyed))
+                {
+                    using var either = CancellationTokenSource.CreateLinkedTokenSource(
+                        producer.Closing, topic.WhileAnyWaits());
+                    await WaitAsync(released, either.Token).ConfigureAwait(false);
+                }
             }
             catch (OperationCanceledException)
             {
-                // The producer ends: the next round says so.
+                // The producer ends, or no send waits any more: the next round sees it.
             }
             catch (Exception exception)
             {
@@ -171,7 +176,8 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
         if (topic.IsKnownFor(isKeyed: wholly))
             return;
         using var patience = new CancellationTokenSource(PatienceLeft(), producer.Time);
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(producer.Closing, patience.Token);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(
+            producer.Closing, patience.Token, topic.WhileAnyWaits());
         try
         {
             await topic.ResolveAsync(isKeyed: wholly, either.Token).ConfigureAwait(false);

@@ -18,6 +18,9 @@ internal sealed class TopicLane
     private int _stickyIndex;
     private long _stickyBytes;
     private int _isRefreshing;
+    private readonly Lock _waitGate = new();
+    private CancellationTokenSource? _noneWaits;
+    private int _sendsThatWait;
 
     public TopicLane(Producer producer, string name)
     {
@@ -71,7 +74,7 @@ internal sealed class TopicLane
     public WaitingSend AppendWhenPossible(
         in RecordContent content, SendCallback? callback, object? state, CancellationToken cancellationToken)
     {
-        var send = new WaitingSend(_producer, new MessageCopy(content), callback, state, cancellationToken);
+        var send = new WaitingSend(_producer, this, new MessageCopy(content), callback, state, cancellationToken);
         (send.IsKeyed && _line.IsEmpty && !_keyedLine.IsEmpty ? _keyedLine : _line).Add(send);
         return send;
     }
@@ -169,6 +172,36 @@ internal sealed class TopicLane
             return;
         for (var i = 0; i < messages.Count; i++)
             Check(messages.Encode(i), routes);
+    }
+
+    /// <summary>A send begins to wait for the route or for memory.</summary>
+    public void BeginWait()
+    {
+        lock (_waitGate)
+            _sendsThatWait++;
+    }
+
+    /// <summary>It was admitted or gave up.</summary>
+    public void EndWait()
+    {
+        CancellationTokenSource? ended = null;
+        lock (_waitGate)
+        {
+            if (--_sendsThatWait == 0)
+                (ended, _noneWaits) = (_noneWaits, null);
+        }
+
+        ended?.Cancel();
+    }
+
+    /// <summary>Ends when no send waits any more: what is waited for on their behalf is of no use then.</summary>
+    public CancellationToken WhileAnyWaits()
+    {
+        lock (_waitGate)
+        {
+            return _sendsThatWait == 0
+                ? new CancellationToken(canceled: true) : (_noneWaits ??= new CancellationTokenSource()).Token;
+        }
     }
 
     /// <summary>Whether sends wait for the route or for memory.</summary>

@@ -20,6 +20,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         static (state, receipt, error) => ((WaitingSend)state!).Complete(receipt, error);
 
     private readonly Producer _producer;
+    private readonly TopicLane _topic;
     private readonly SendCallback? _callback;
     private readonly object? _state;
     private MessageCopy _message;
@@ -28,18 +29,22 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
     private int _phase;
 
     /// <param name="producer">Whose send.</param>
+    /// <param name="topic">Where to.</param>
     /// <param name="message">Copied already.</param>
     /// <param name="callback">Told of the outcome instead of an awaiter; null for an awaiter.</param>
     /// <param name="state">For the callback.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     public WaitingSend(
         Producer producer,
+        TopicLane topic,
         in MessageCopy message,
         SendCallback? callback,
         object? state,
         CancellationToken cancellationToken)
     {
         _producer = producer;
+        _topic = topic;
+        topic.BeginWait();
         _message = message;
         IsKeyed = message.Content.Key.HasValue;
         _callback = callback;
@@ -66,14 +71,14 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
 
     /// <summary>Puts the message into a batch if that needs no waiting. By the line alone.</summary>
     /// <returns>Whether its wait is over, one way or the other.</returns>
-    public bool TryAdmit(TopicLane topic)
+    public bool TryAdmit()
     {
         if (Interlocked.CompareExchange(ref _phase, Admitting, Waiting) != Waiting)
             return true;
         bool isAdmitted;
         try
         {
-            isAdmitted = topic.TryAppendNow(_message.Content, _callback ?? Settle, _callback is null ? this : _state);
+            isAdmitted = _topic.TryAppendNow(_message.Content, _callback ?? Settle, _callback is null ? this : _state);
         }
         catch (Exception exception)
         {
@@ -88,6 +93,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
             Volatile.Write(ref _phase, Over);
             _message = default;
             _ending.Unregister();
+            _topic.EndWait();
             return true;
         }
 
@@ -105,11 +111,12 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
             return;
         _message = default;
         _ending.Unregister();
+        _topic.EndWait();
         if (_callback is null)
         {
             // Whoever ends waits must not run what stands behind them.
             _outcome.RunContinuationsAsynchronously = true;
-            _outcome.SetException(error);
+            _outcome.SetException(PublicCall.Anew(error));
             return;
         }
 
@@ -134,7 +141,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         if (error is null)
             _outcome.SetResult(receipt);
         else
-            _outcome.SetException(error);
+            _outcome.SetException(PublicCall.Anew(error));
     }
 
     private void Tell(EQueueException error)

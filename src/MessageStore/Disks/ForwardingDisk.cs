@@ -20,5 +20,7 @@ internal abstract class ForwardingDisk(IDisk disk) : IDisk
 
     public virtual long FreeBytes(string directory) => disk.FreeBytes(directory);
 
+    public virtual long CapacityBytes(string directory) => disk.CapacityBytes(directory);
+
     public virtual IDisposable Lock(string path) => disk.Lock(path);
 }

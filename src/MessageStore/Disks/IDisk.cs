@@ -36,6 +36,10 @@ public interface IDisk
     /// <summary>Bytes that this process may still write on the volume of a folder.</summary>
     long FreeBytes(string directory);
 
+    /// <summary>Bytes of the volume of a folder, whatever files they hold; <see cref="long.MaxValue"/>: not
+    /// known.</summary>
+    long CapacityBytes(string directory) => long.MaxValue;
+
     /// <summary>Takes a lock file for this process until the result is disposed; a dead process holds
     /// nothing.</summary>
     /// <exception cref="DiskException">With <see cref="DiskFault.Locked"/> when someone else holds it.</exception>

@@ -28,4 +28,7 @@ public interface IDiskFile : IDisposable
 
     /// <summary>Tells the system what will be read soon or never again. A hint: it never fails.</summary>
     void Advise(long fileOffset, long length, DiskAdvice advice);
+
+    /// <summary>Whether the file has no name any more, as far as the system tells.</summary>
+    bool IsUnlinked => false;
 }

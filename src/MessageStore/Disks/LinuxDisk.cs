@@ -65,6 +65,8 @@ internal sealed class LinuxDisk : IDisk
 
     public long FreeBytes(string directory) => PortableDisk.FreeBytesOf(directory);
 
+    public long CapacityBytes(string directory) => PortableDisk.CapacityBytesOf(directory);
+
     public IDisposable Lock(string path)
     {
         int descriptor = OpenDescriptor(path, LinuxCalls.ReadWrite | LinuxCalls.Create | LinuxCalls.CloseOnExec);

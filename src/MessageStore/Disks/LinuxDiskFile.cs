@@ -18,6 +18,12 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
         }
     }
 
+    /// <inheritdoc/>
+    public bool IsUnlinked =>
+        Volatile.Read(ref _descriptor) is >= 0 and var descriptor
+        && new FileInfo($"/proc/self/fd/{descriptor}").LinkTarget is { } name
+        && name.EndsWith(" (deleted)", StringComparison.Ordinal);
+
     private int Descriptor => _descriptor >= 0 ? _descriptor : throw new ObjectDisposedException(path);
 
     public unsafe void Write(ReadOnlySpan<byte> bytes, long fileOffset)

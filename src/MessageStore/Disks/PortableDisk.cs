@@ -50,6 +50,8 @@ internal sealed class PortableDisk : IDisk
 
     public long FreeBytes(string directory) => FreeBytesOf(directory);
 
+    public long CapacityBytes(string directory) => CapacityBytesOf(directory);
+
     public IDisposable Lock(string path)
     {
         try
@@ -94,6 +96,9 @@ internal sealed class PortableDisk : IDisk
         var volume = new DriveInfo(directory);
         return volume.TotalSize == 0 ? Unknown : volume.AvailableFreeSpace;
     });
+
+    internal static long CapacityBytesOf(string directory) => Guard(directory, "statvfs", () =>
+        new DriveInfo(directory).TotalSize is > 0 and var size ? size : Unknown);
 
     internal static T Guard<T>(string path, string operation, Func<T> action)
     {

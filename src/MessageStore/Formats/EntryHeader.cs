@@ -19,7 +19,7 @@ namespace EQueue.MessageStore;
 /// 34 flags           u16  low byte ignorable, high byte refuse if unknown
 /// 36 tag bits        u32  all ones = unknown
 /// 40 durable distance u32 position minus durable watermark when stamped; all ones = that or more
-/// 44 reserved        u32  0
+/// 44 mark            u32  epoch start: tells the opening from others of its epoch, 0 = none; else 0
 /// </code>
 /// The rest of the batch is covered by the batch's own CRC, which is among its first 21 bytes. The size is covered
 /// because it must equal header length + 12 + the batch's length field (header length alone without a batch).
@@ -73,6 +73,10 @@ internal readonly record struct EntryHeader
     /// <summary>Position minus durable watermark when stamped; <see cref="SaturatedDistance"/> = that or
     /// more.</summary>
     public uint DurableDistance { get; init; }
+
+    /// <summary>Of an epoch start: a random number that tells its opening from others of the same epoch; 0 = the build
+    /// that wrote it made none.</summary>
+    public uint Mark { get; init; }
 
     /// <summary>The CRC as read; ignored by <see cref="Write"/>, which computes it.</summary>
     public uint Crc { get; init; }
@@ -133,7 +137,7 @@ internal readonly record struct EntryHeader
         BinaryPrimitives.WriteUInt16LittleEndian(destination[34..], (ushort)header.Flags);
         BinaryPrimitives.WriteUInt32LittleEndian(destination[36..], header.TagBits);
         BinaryPrimitives.WriteUInt32LittleEndian(destination[40..], header.DurableDistance);
-        BinaryPrimitives.WriteUInt32LittleEndian(destination[44..], 0);
+        BinaryPrimitives.WriteUInt32LittleEndian(destination[44..], header.Mark);
         uint crc = ComputeCrc(logSeed, destination[..Length], batchStart);
         BinaryPrimitives.WriteUInt32LittleEndian(destination[CrcOffset..], crc);
     }
@@ -153,6 +157,7 @@ internal readonly record struct EntryHeader
         Flags = (EntryFlags)BinaryPrimitives.ReadUInt16LittleEndian(source[34..]),
         TagBits = BinaryPrimitives.ReadUInt32LittleEndian(source[36..]),
         DurableDistance = BinaryPrimitives.ReadUInt32LittleEndian(source[40..]),
+        Mark = BinaryPrimitives.ReadUInt32LittleEndian(source[44..]),
     };
 
     /// <summary>The CRC that belongs to a header and the batch behind it.</summary>

@@ -163,13 +163,31 @@ internal sealed partial class SealedIndex : IDisposable
 
     /// <summary>The last block whose first entry was stored before a time, or the first block; -1 without
     /// entries.</summary>
-    public int FindBlockByTime(in SealedQueue queue, long storedTimeMs)
+    public int FindBlockByTime(in SealedQueue queue, long storedTimeMs, TimeResets resets)
     {
         int low = 0, high = queue.BlockCount - 1;
         while (low < high)
         {
             int middle = (low + high + 1) >>> 1;
-            if (ReadBlockRow(queue, middle).FirstTimeMs < storedTimeMs)
+            SealedBlock block = ReadBlockRow(queue, middle);
+            if (resets.Correct(block.FirstPosition, block.FirstTimeMs) < storedTimeMs)
+                low = middle;
+            else
+                high = middle - 1;
+        }
+
+        return high < 0 ? -1 : low;
+    }
+
+    /// <summary>The last block whose first entry stands before a position of the log, or the first block; -1 without
+    /// entries.</summary>
+    public int FindBlockByPosition(in SealedQueue queue, long position)
+    {
+        int low = 0, high = queue.BlockCount - 1;
+        while (low < high)
+        {
+            int middle = (low + high + 1) >>> 1;
+            if (ReadBlockRow(queue, middle).FirstPosition < position)
                 low = middle;
             else
                 high = middle - 1;

@@ -50,7 +50,39 @@ internal sealed class SnapshotReader : IDisposable
         LoadProducers(state.Producers);
         LoadMachine(state);
         LoadChecks(state.Producers);
+        LoadTimeResets(state.TimeResets);
         return lastStoredTimeMs;
+    }
+
+    /// <summary>The latest time at which the log was used with a clock that was not in doubt (Unix ms), and the best
+    /// bound of its bytes; versions that did not write them had no doubt, and no bound to keep.</summary>
+    public (long ConfirmedMs, long BoundBytes) LoadTrust()
+    {
+        if (!_file.TryFind(SnapshotWriter.TrustSection, out FileSection section))
+            return (Header.CreatedMs, 0);
+        using var cursor = new SectionCursor(_file, section);
+        ReadOnlySpan<byte> bytes = Take(cursor, SnapshotWriter.TrustSize);
+        return (
+            BinaryPrimitives.ReadInt64LittleEndian(bytes), BinaryPrimitives.ReadInt64LittleEndian(bytes[8..]));
+    }
+
+    /// <summary>The epochs that the snapshot knows; none in one of an earlier build.</summary>
+    /// <exception cref="StoreFormatException">The section is not built as this version builds it.</exception>
+    public List<HistoryEpoch> LoadEpochs()
+    {
+        var epochs = new List<HistoryEpoch>();
+        if (!_file.TryFind(SnapshotWriter.EpochsSection, out FileSection section))
+            return epochs;
+        using var cursor = new SectionCursor(_file, section);
+        for (long i = 0; i < section.ItemCount; i++)
+        {
+            ReadOnlySpan<byte> row = Take(cursor, SnapshotWriter.EpochSize);
+            var mark = new HistoryMark(
+                BinaryPrimitives.ReadInt32LittleEndian(row), BinaryPrimitives.ReadUInt32LittleEndian(row[4..]));
+            epochs.Add(new HistoryEpoch(mark, BinaryPrimitives.ReadInt64LittleEndian(row[8..])));
+        }
+
+        return epochs;
     }
 
     /// <inheritdoc/>
@@ -125,7 +157,20 @@ internal sealed class SnapshotReader : IDisposable
             uint keySize = BinaryPrimitives.ReadUInt32LittleEndian(head[4..]);
             uint valueSize = BinaryPrimitives.ReadUInt32LittleEndian(head[8..]);
             ReadOnlySpan<byte> bytes = Take(cursor, (long)keySize + valueSize);
-            state.Apply(new StateRecord(kind, bytes[..(int)keySize], bytes[(int)keySize..], isDeleted: false));
+            state.Apply(new StateRecord(kind, bytes[..(int)keySize], bytes[(int)keySize..], isDeleted: false), 0);
+        }
+    }
+
+    private void LoadTimeResets(TimeResets resets)
+    {
+        if (!_file.TryFind(SnapshotWriter.TimeResetsSection, out FileSection section))
+            return;
+        using var cursor = new SectionCursor(_file, section);
+        for (long i = 0; i < section.ItemCount; i++)
+        {
+            ReadOnlySpan<byte> row = Take(cursor, SnapshotWriter.TimeResetSize);
+            resets.Add(
+                BinaryPrimitives.ReadInt64LittleEndian(row), BinaryPrimitives.ReadInt64LittleEndian(row[8..]));
         }
     }
 

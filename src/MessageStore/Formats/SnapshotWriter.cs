@@ -16,7 +16,11 @@ namespace EQueue.MessageStore;
 ///                      queue id u32, batch count u32; then each batch, oldest first:
 ///                      base sequence i32, last sequence i32, first offset i64, end position u64, stored time i64
 /// section 4 machine    kind u8, reserved 3 B, key length u32, value length u32, key, value
+/// section 5 epochs     epoch u32, mark u32 (0 = none), start u64; rising. Missing in snapshots of earlier builds
 /// section 8 checks     each remembered batch: producer id i64, queue id u32, CRC u32, end position u64; may be missing
+/// section 15 resets    only when there are some: position u64, stored time from there on i64
+/// section 16 trust     latest time at which the log was used with a clock that was not in doubt i64, the best bound
+///                      of the log's bytes i64
 /// </code>
 /// Little-endian.
 /// </remarks>
@@ -26,13 +30,19 @@ internal sealed class SnapshotWriter : IDisposable
     internal const ushort QueuesSection = 2;
     internal const ushort ProducersSection = 3;
     internal const ushort MachineSection = 4;
+    internal const ushort EpochsSection = 5;
     internal const ushort ChecksSection = 8;
+    internal const ushort TimeResetsSection = 15;
+    internal const ushort TrustSection = 16;
     internal const int MarksSize = 24;
     internal const int ProducerSize = 24;
     internal const int WindowSize = 8;
     internal const int BatchSize = 32;
     internal const int RecordSize = 12;
+    internal const int EpochSize = 16;
     internal const int CheckSize = 24;
+    internal const int TimeResetSize = 16;
+    internal const int TrustSize = 16;
 
     private readonly SectionFileWriter _file;
 
@@ -113,9 +123,9 @@ internal sealed class SnapshotWriter : IDisposable
         _file.EndSection(MachineSection, count);
     }
 
-    /// <summary>Fifth part, behind the others, which older versions read without it: the CRCs of the producers' batches.
-    /// Taken later than the third, it may lack batches that left their windows meanwhile: the entries that replaced
-    /// them are replayed.</summary>
+    /// <summary>Fifth part, behind the others, which older versions read without it: the CRCs of the producers'
+    /// batches. Taken later than the third, it may lack batches that left their windows meanwhile: the entries that
+    /// replaced them are replayed.</summary>
     public void WriteChecks(IEnumerable<SnapshotProducer> producers)
     {
         Span<byte> row = stackalloc byte[CheckSize];
@@ -140,6 +150,50 @@ internal sealed class SnapshotWriter : IDisposable
         }
 
         _file.EndSection(ChecksSection, count);
+    }
+
+    /// <summary>Where stored times went back; no section when they never did.</summary>
+    public void WriteTimeResets(TimeResets resets)
+    {
+        if (resets.All.IsEmpty)
+            return;
+        Span<byte> row = stackalloc byte[TimeResetSize];
+        _file.BeginSection();
+        foreach ((long position, long timeMs) in resets.All)
+        {
+            BinaryPrimitives.WriteInt64LittleEndian(row, position);
+            BinaryPrimitives.WriteInt64LittleEndian(row[8..], timeMs);
+            _file.Write(row);
+        }
+
+        _file.EndSection(TimeResetsSection, resets.All.Length);
+    }
+
+    /// <summary>The time that is not in doubt (Unix ms), and the best bound of the log's bytes.</summary>
+    public void WriteTrust(long confirmedMs, long boundBytes)
+    {
+        Span<byte> bytes = stackalloc byte[TrustSize];
+        BinaryPrimitives.WriteInt64LittleEndian(bytes, confirmedMs);
+        BinaryPrimitives.WriteInt64LittleEndian(bytes[8..], boundBytes);
+        _file.BeginSection();
+        _file.Write(bytes);
+        _file.EndSection(TrustSection, itemCount: 1);
+    }
+
+    /// <summary>Fifth part: the epochs and where each began.</summary>
+    public void WriteEpochs(LogHistory history)
+    {
+        Span<byte> row = stackalloc byte[EpochSize];
+        _file.BeginSection();
+        foreach (HistoryEpoch epoch in history.Epochs)
+        {
+            BinaryPrimitives.WriteInt32LittleEndian(row, epoch.Mark.Epoch);
+            BinaryPrimitives.WriteUInt32LittleEndian(row[4..], epoch.Mark.Mark);
+            BinaryPrimitives.WriteInt64LittleEndian(row[8..], epoch.Start);
+            _file.Write(row);
+        }
+
+        _file.EndSection(EpochsSection, history.Epochs.Count);
     }
 
     /// <summary>Makes the snapshot durable under its name; the log must be durable up to

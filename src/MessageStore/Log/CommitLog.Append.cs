@@ -32,7 +32,7 @@ internal sealed partial class CommitLog
         {
             return RefuseAll(items, ErrorCode.MessageTooLarge);
         }
-        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = _clock.NowMs();
         lock (_lock)
         {
             bool isReadOnly = IsReadOnly;
@@ -106,7 +106,7 @@ internal sealed partial class CommitLog
         AppendWaiter waiter)
     {
         long total = EntryHeaderSize + batch.Length;
-        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = _clock.NowMs();
         lock (_lock)
         {
             if (Refusal(isReadOnly: false) is var refusal and not ErrorCode.None)
@@ -123,7 +123,7 @@ internal sealed partial class CommitLog
             long end = Stage(queue, EntryKind.State, batch, count, uint.MaxValue, nowMs);
             EndRequest();
             _stateBytes += total;
-            ApplyAll(records, end - 1);
+            ApplyAll(records, end);
             _appends++;
             AddWaiter(durability, waiter, end);
         }
@@ -135,7 +135,7 @@ internal sealed partial class CommitLog
         return AppendStatus.Accepted;
     }
 
-    private void ApplyAll(ReadOnlySpan<StateEntry> records, long position)
+    private void ApplyAll(ReadOnlySpan<StateEntry> records, long end)
     {
         try
         {
@@ -144,9 +144,13 @@ internal sealed partial class CommitLog
                 StateRecord change = record.AsRecord();
                 if (change.Kind == LogState.QueueRemoved)
                 {
-                    MoveWatchers(change, position);
+                    MoveWatchers(change, end - 1);
                 }
-                _state.Apply(change);
+                _state.Apply(change, end);
+                if (change.Kind == LogState.TimeReset)
+                {
+                    _lastStoredTimeMs = LogState.TimeOf(change);
+                }
             }
         }
         catch (Exception exception)

@@ -207,7 +207,16 @@ internal sealed partial class CommitLog
                     segment.NeedsDirectorySync = false;
                 }
                 long begun = BeginTiming(_syncDurations);
-                segment.File!.Sync();
+                _stalls.BeginSync();
+                try
+                {
+                    segment.File!.Sync();
+                }
+                finally
+                {
+                    _stalls.EndSync();
+                }
+
                 EndTiming(ref _syncDurations, begun);
                 _syncs++;
             }

@@ -11,50 +11,104 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
+            long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
             if (Refusal(isReadOnly: false) != ErrorCode.None || !TryMakeRoom([], EntryHeaderSize, nowMs))
             {
                 return false;
             }
-            StageEpochStart(nowMs);
+            StageEpochStart(nowMs, History.Opening.Mark);
         }
         _writerSignal.Raise();
         return true;
     }
 
+    /// <summary>Has stored times go on from an earlier time than they have come to.</summary>
+    /// <returns>False when there is no room now, or the log takes no more.</returns>
+    public bool TryResetTime(long timeMs)
+    {
+        long lastMs = Locked(() => _lastStoredTimeMs);
+        if (timeMs >= lastMs)
+        {
+            return true;
+        }
+        StateEntry[] reset = [LogState.ResetTime(timeMs)];
+        ReadOnlySpan<byte> batch = new StateBatchEncoder().Encode(reset, timeMs).Span;
+        try
+        {
+            // Not disposed: nobody waits for it.
+            if (AppendState(batch, reset.Length, reset, Durability.Policy, new BlockingWaiter()) == AppendStatus.NoRoom)
+            {
+                return false;
+            }
+        }
+        catch (EQueueException)
+        {
+            return false;
+        }
+        Log.StoredTimeReset(
+            _logger,
+            _directory,
+            TimeSpan.FromMilliseconds(lastMs - timeMs),
+            DateTimeOffset.FromUnixTimeMilliseconds(timeMs));
+        return true;
+    }
+
+    /// <summary>Begins the epoch; the history is known from here on.</summary>
     private void StageEpochStart(AppendWaiter waiter)
     {
         lock (_lock)
         {
-            long nowMs = Math.Max(_time.GetUtcNow().ToUnixTimeMilliseconds(), _lastStoredTimeMs);
+            long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
             if (!FitsActive(EntryHeaderSize))
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
+                Roll(nowMs);
             }
-            long end = StageEpochStart(nowMs);
+            History = _epochs.Begin(Epoch, _staged, LastMessageEnd());
+            long end = StageEpochStart(nowMs, History.Opening.Mark);
             AddWaiter(Durability.Durable, waiter, end);
         }
         _writerSignal.Raise();
     }
 
-    private long StageEpochStart(long nowMs)
+    private long LastMessageEnd()
+    {
+        long end = 0;
+        foreach (Queue queue in _state.Queues.All)
+            end = Math.Max(end, queue.AppliedPosition);
+        return end;
+    }
+
+    private long StageEpochStart(long nowMs, uint mark)
     {
         if (!FitsActive(EntryHeaderSize))
         {
             Roll(nowMs);
         }
         Claim(EntryHeaderSize);
-        long end = StageMark(EntryKind.EpochStart, nowMs);
+        long end = StageMark(EntryKind.EpochStart, nowMs, mark);
         EndRequest();
         return end;
     }
 
     /// <summary>Stages an entry without a batch: a seal, an epoch start.</summary>
-    private long StageMark(EntryKind kind, long nowMs)
+    private long StageMark(EntryKind kind, long nowMs, uint mark = 0)
     {
         long position = _staged;
         Span<byte> entry = stackalloc byte[EntryHeaderSize];
-        WriteHeader(entry, QueueId.State, kind, EntryHeaderSize, 0, nowMs, default);
+        var header = new EntryHeader
+        {
+            Size = EntryHeaderSize,
+            Position = new LogPosition(position),
+            Queue = QueueId.State,
+            Epoch = Epoch,
+            StoredTimeMs = nowMs,
+            Kind = kind,
+            TagBits = 0,
+            DurableDistance = EntryHeader.DistanceOf(new LogPosition(position), new LogPosition(Durable)),
+            Mark = mark,
+        };
+        EntryHeader.Write(entry, header, _logSeed, default);
         _arena.Write(position, entry);
         _lastStoredTimeMs = nowMs;
         Volatile.Write(ref _staged, position + EntryHeaderSize);

@@ -46,6 +46,7 @@ internal sealed partial class CommitLog
     private long _freeBytes;
     private int _readOnly;
     private bool _isFileMissing;
+    private long _wantedResetMs;
 
     /// <summary>Whether messages are refused because the disk is (nearly) full.</summary>
     public bool IsReadOnly => Volatile.Read(ref _readOnly) != 0;
@@ -103,7 +104,9 @@ internal sealed partial class CommitLog
     private void Wait()
     {
         _preparerSignal.Wait(SpaceCheckInterval);
+        CheckPlace();
         CheckSpace();
+        CheckClock();
         if (IsReadOnly)
         {
             // Those who wait for room try again: messages are refused now, state waits on.
@@ -235,7 +238,7 @@ internal sealed partial class CommitLog
     private Segment MakeFirstSegment(long position)
     {
         PreparedFile prepared = Prepare(FirstCapacity(), isPaced: false);
-        long nowMs = _time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = _clock.NowMs();
         var segment = new Segment(SegmentPath(position), position, prepared.Capacity, nowMs)
         {
             File = prepared.File,
@@ -249,10 +252,41 @@ internal sealed partial class CommitLog
         return segment;
     }
 
+    /// <summary>Bytes written into a file without a name are acknowledged and lost: who removes or moves the data
+    /// directory under a running store ends it.</summary>
+    private void CheckPlace()
+    {
+        if (Fault is null && IsPlaceGone())
+        {
+            throw new DiskException(DiskFault.NotFound, _writing.Path, "stat", "the file that takes messages is gone");
+        }
+    }
+
+    private bool IsPlaceGone()
+    {
+        Segment writing = Volatile.Read(ref _writing);
+        return writing.PreparedPath is null && !writing.IsSealed
+            && (!_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true });
+    }
+
+    /// <summary>Takes a wrong time back. Without room the next look tries again.</summary>
+    private void CheckClock()
+    {
+        if (_wantedResetMs == 0 && _clock.TryTakeReset(out long timeMs))
+        {
+            _wantedResetMs = timeMs;
+        }
+        if (_wantedResetMs > 0 && Fault is null && TryResetTime(_wantedResetMs))
+        {
+            _wantedResetMs = 0;
+        }
+    }
+
     private void CheckSpace()
     {
         long free = _disk.FreeBytes(_directory);
         Volatile.Write(ref _freeBytes, free);
+        Bound.Note(free);
         // What was wanted may have been made needless by the file that was there.
         _isFileMissing &= IsFileWanted();
         if (_isFileMissing || free < _options.EffectiveReserveBytes)

@@ -61,7 +61,8 @@ internal sealed partial class CommitLog
         {
             return false;
         }
-        long age = nowMs - _active.CreatedTimeMs;
+        // Stored times may have gone back since it was made.
+        long age = Math.Abs(nowMs - _active.CreatedTimeMs);
         if (age > _options.SegmentMaxAge.TotalMilliseconds && _staged > _active.BasePosition)
         {
             if (_prepared.Count > 0)

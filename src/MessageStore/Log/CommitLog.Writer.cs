@@ -277,7 +277,16 @@ internal sealed partial class CommitLog
     private void Write(ReadOnlySpan<byte> piece, long position)
     {
         long begun = BeginTiming(_writeDurations);
-        _writing.File!.Write(piece, _writing.FileOffsetOf(position));
+        _stalls.BeginWrite();
+        try
+        {
+            _writing.File!.Write(piece, _writing.FileOffsetOf(position));
+        }
+        finally
+        {
+            _stalls.EndWrite();
+        }
+
         EndTiming(ref _writeDurations, begun);
         _writes++;
         _bytesWritten += piece.Length;

@@ -24,12 +24,14 @@ internal sealed partial class CommitLog : IDisposable
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
     private readonly ILogger _logger;
-    private readonly TimeProvider _time;
+    private readonly WallClock _clock;
+    private readonly StallWatch _stalls;
     private readonly string _directory;
     private readonly LogState _state;
     private readonly ShortageWatch _shortage;
     private readonly Arena _arena;
     private readonly uint _logSeed;
+    private readonly EpochList _epochs;
     private readonly long _maxUnseenBytes;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _stopping = new();
@@ -54,18 +56,21 @@ internal sealed partial class CommitLog : IDisposable
         RecoveredLog recovered,
         LogState state,
         ILogger logger,
-        TimeProvider time)
+        TimeProvider time,
+        WallClock clock)
     {
         _options = options;
         _disk = disk;
         _directory = directory;
         _state = state;
         _logger = logger;
-        _time = time;
         _shortage = new ShortageWatch(directory, logger);
+        _clock = clock;
+        _stalls = new StallWatch(directory, time, logger);
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
         Epoch = checked(recovered.LastEpoch + 1);
+        _epochs = recovered.Epochs;
         _logSeed = EntryHeader.SeedOf(recovered.LogId);
         _arena = new Arena(options.TailMemoryBytes);
         // The rest of the ring always holds visible bytes for the readers of the tail.
@@ -79,6 +84,7 @@ internal sealed partial class CommitLog : IDisposable
             ? _segments[^1]
             : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
+        Bound = new LogBound(options, disk, directory, () => TotalBytes, recovered.BoundBytes);
         _cache = new CacheTrimmer(disk, time, options.PageCacheBytes, _active, recovered.EndPosition);
         _preparerDueAt = PrepareAt(_active);
     }
@@ -88,6 +94,9 @@ internal sealed partial class CommitLog : IDisposable
     public Guid LogId { get; }
 
     public int Epoch { get; }
+
+    /// <summary>The epochs of the log, this opening's last; does not change once the log is started.</summary>
+    public LogHistory History { get; private set; } = LogHistory.None;
 
     /// <summary>Bytes that one request may stage: with it, half of the memory for staging is always enough.</summary>
     public int MaxRequestBytes => (int)(_maxUnseenBytes / 2) - Slack;
@@ -107,6 +116,15 @@ internal sealed partial class CommitLog : IDisposable
 
     /// <summary>The stored time of the newest entry; under the lock.</summary>
     public long LastStoredTimeMs => _lastStoredTimeMs;
+
+    /// <summary>The bytes that it may take.</summary>
+    public LogBound Bound { get; }
+
+    /// <summary>Bytes of all segments.</summary>
+    public long TotalBytes => Segments.Sum(segment => segment.FileBytes);
+
+    /// <inheritdoc cref="WallClock.ConfirmedMs"/>
+    public long ConfirmedMs => _clock.ConfirmedMs;
 
     public long Staged => Volatile.Read(ref _staged);
 
@@ -132,6 +150,9 @@ internal sealed partial class CommitLog : IDisposable
         Queues = _state.Queues.Count,
         FreeBytes = FreeBytes,
         IsReadOnly = IsReadOnly,
+        SegmentsLost = Segments.Count(segment => segment.IsLost),
+        OldestDiskCallMs = (long)_stalls.OldestAge.TotalMilliseconds,
+        IsStalled = _stalls.IsStalled,
     };
 
     /// <summary>Called after a segment is sealed and durable, and when state has changed a lot; any thread, must be
@@ -240,6 +261,7 @@ internal sealed partial class CommitLog : IDisposable
             prepared.File.Dispose();
         }
         _stopping.Dispose();
+        _stalls.Dispose();
         if (Fault is null)
         {
             _completion.TrySetResult();
@@ -269,9 +291,11 @@ internal sealed partial class CommitLog : IDisposable
     /// visible go on.</summary>
     private void Latch(Exception exception)
     {
+        // Whichever call met it first.
+        string place = IsPlaceGone() ? "the data directory was removed or moved while the store was running; " : "";
         var fault = new EQueueException(
             ErrorCode.StoreFaulted,
-            $"The store in {_directory} failed and takes no more: {exception.Message}", exception);
+            $"The store in {_directory} failed and takes no more: {place}{exception.Message}", exception);
         WaiterQueue waiters = default;
         lock (_lock)
         {

@@ -62,6 +62,9 @@ internal sealed partial class LogKeeper
         snapshot.WriteProducers(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         snapshot.WriteMachine(state.Machine.Capture());
         snapshot.WriteChecks(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
+        snapshot.WriteTimeResets(state.TimeResets);
+        snapshot.WriteTrust(_log.ConfirmedMs, _log.Bound.Best);
+        snapshot.WriteEpochs(_log.History);
         var end = new LogPosition(_log.Staged);
         if (!_log.TryMakeDurable(LogCleaner.DurableWait))
         {

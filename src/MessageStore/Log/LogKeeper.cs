@@ -74,6 +74,13 @@ internal sealed partial class LogKeeper : IDisposable
     /// <summary>A segment is full, much state has changed, or the cleaner needs segments for room.</summary>
     public void Wake() => _signal.Raise();
 
+    /// <summary>Has the next snapshot taken now.</summary>
+    public void WantSnapshot()
+    {
+        Volatile.Write(ref _isSnapshotWanted, true);
+        Wake();
+    }
+
     /// <summary>Ends the thread; what it is writing is finished first.</summary>
     public void Dispose()
     {
@@ -106,7 +113,7 @@ internal sealed partial class LogKeeper : IDisposable
     }
 
     private bool IsSnapshotDue() =>
-        _isSnapshotWanted
+        Volatile.Read(ref _isSnapshotWanted)
         || _log.StateBytes >= _options.SnapshotStateBytes
         || KeepsRoom()
         || ((_log.StateBytes > 0 || LagsBehind())
@@ -249,7 +256,7 @@ internal sealed partial class LogKeeper : IDisposable
 
     private long LastTimeIn(Segment? previous, QueueId queue)
     {
-        if (previous is null)
+        if (previous is null or { IsLost: true })
         {
             return 0;
         }

@@ -17,6 +17,7 @@ namespace EQueue.MessageStore;
 ///  4 producer ids      empty          next producer id i64: all below were given out
 ///  5 producer epoch    producer id i64  epoch i16, given at i64 (Unix ms)
 ///  6 producer removed  producer id i64  empty
+/// 17 time reset        empty          stored time from here on i64 (Unix ms): what was stored before is no later
 /// </code>
 /// </remarks>
 internal sealed class LogState(QueueTable queues, ProducerTable producers, IStateMachine machine)
@@ -27,6 +28,7 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
     public const byte ProducerIds = 4;
     public const byte ProducerEpoch = 5;
     public const byte ProducerRemoved = 6;
+    public const byte TimeReset = 17;
 
     private const int QueueKeySize = 4;
     private const int QueueValueSize = TopicId.Size + 4;
@@ -39,6 +41,8 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
     public ProducerTable Producers { get; } = producers;
 
     public IStateMachine Machine { get; } = machine;
+
+    public TimeResets TimeResets { get; } = new();
 
     public static StateEntry OpenQueue(QueueId id, TopicId topic, int number)
     {
@@ -75,10 +79,22 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
 
     public static StateEntry RemoveProducer(long id) => new(ProducerRemoved, KeyOf(id), ReadOnlyMemory<byte>.Empty);
 
+    public static StateEntry ResetTime(long timeMs)
+    {
+        byte[] value = new byte[8];
+        BinaryPrimitives.WriteInt64LittleEndian(value, timeMs);
+        return new StateEntry(TimeReset, ReadOnlyMemory<byte>.Empty, value);
+    }
+
+    /// <summary>The time that a record of kind 17 sets.</summary>
+    public static long TimeOf(in StateRecord record) => BinaryPrimitives.ReadInt64LittleEndian(record.Value);
+
     /// <summary>Takes one record. A kind below 64 that this version does not know is a change it must not ignore: it
     /// throws.</summary>
+    /// <param name="record">The change.</param>
+    /// <param name="endPosition">Behind the entry that holds it.</param>
     /// <exception cref="InvalidDataException">The record cannot be understood.</exception>
-    public void Apply(in StateRecord record)
+    public void Apply(in StateRecord record, long endPosition)
     {
         if (record.Kind >= StateRecord.FirstMachineKind)
         {
@@ -118,6 +134,10 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
             case ProducerRemoved:
                 Require(record, ProducerKeySize, 0);
                 Producers.Remove(ProducerOf(record));
+                break;
+            case TimeReset:
+                Require(record, 0, 8);
+                TimeResets.Add(endPosition, TimeOf(record));
                 break;
             default:
                 throw new InvalidDataException(

@@ -31,8 +31,22 @@ internal sealed class RecoveredLog
     /// <summary>The highest epoch in the log; 0 in an empty one.</summary>
     public required int LastEpoch { get; init; }
 
+    /// <summary>The epochs in the log, as far as they are known.</summary>
+    public required EpochList Epochs { get; init; }
+
     /// <summary>The highest stored time in the log; 0 in an empty one.</summary>
     public required long LastStoredTimeMs { get; init; }
+
+    /// <summary>The latest time at which the log was used with a clock that was not in doubt (Unix ms); 0 = not
+    /// known.</summary>
+    public long ConfirmedMs { get; init; }
+
+    /// <summary>The best bound of the log's bytes of earlier openings; 0 = none.</summary>
+    public long BoundBytes { get; init; }
+
+    /// <summary>Whether it was opened without state that is lost: a snapshot keeps the next opening from missing it
+    /// again.</summary>
+    public bool HasLostState { get; init; }
 
     /// <summary>Bytes of state records after the newest snapshot.</summary>
     public long StateBytesSinceSnapshot { get; init; }

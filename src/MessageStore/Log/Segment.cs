@@ -9,6 +9,7 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
 
     private long _endPosition = -1;
     private bool _hasIndex;
+    private bool _isLost;
     private Segment? _next;
 
     /// <summary>The file.</summary>
@@ -70,6 +71,14 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
     /// <summary>Runs of its entries in memory, in the order they began; under the log's lock. Empty once the index
     /// file is written.</summary>
     public List<(Queue Queue, IndexRun Run)> Runs { get; set; } = [];
+
+    /// <summary>Whether its file is gone or cannot be opened: its messages are lost for readers, who go on behind
+    /// them.</summary>
+    public bool IsLost
+    {
+        get => Volatile.Read(ref _isLost);
+        set => Volatile.Write(ref _isLost, value);
+    }
 
     /// <summary>Whether its index file is written and durable. Recovery sets it for those it found or
     /// rebuilt.</summary>

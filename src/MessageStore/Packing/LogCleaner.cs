@@ -94,11 +94,10 @@ internal sealed class LogCleaner : IDisposable
     public void Wake() => _signal.Raise();
 
     /// <inheritdoc cref="SegmentLiveness.FindOverflow"/>
-    public Dictionary<QueueId, long> FindOverflow() => _liveness.FindOverflow(
-        _options.MaxLogBytes ?? _liveness.ShareOfVolume(_directory));
+    public Dictionary<QueueId, long> FindOverflow() => _liveness.FindOverflow(_log.Bound.Find());
 
     /// <summary>How far starts must move so that the oldest segments with so many bytes can go.</summary>
-    public Dictionary<QueueId, long> FindOldest(long bytes) => _liveness.FindOverflow(_liveness.TotalBytes - bytes);
+    public Dictionary<QueueId, long> FindOldest(long bytes) => _liveness.FindOverflow(_log.TotalBytes - bytes);
 
     /// <summary>Ends the thread; a pack that is not whole is given up.</summary>
     public void Dispose()
@@ -220,7 +219,7 @@ internal sealed class LogCleaner : IDisposable
     }
 
     private bool IsLittleKept(Segment segment) =>
-        segment.LiveBytes >= 0 && !_damaged.Contains(segment)
+        segment is { LiveBytes: >= 0, IsLost: false } && !_damaged.Contains(segment)
         && (segment.LiveBytes * 2 < segment.FileBytes
             || (segment.IsPacked && segment.FileBytes < _options.SegmentSizeBytes / SmallPacks));
 

@@ -90,7 +90,7 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
     /// <param name="position">Of the entry in the log.</param>
     /// <param name="size">Of the whole entry in bytes.</param>
     /// <param name="endOffset">After its last record.</param>
-    /// <param name="storedTimeMs">Not before <see cref="FirstTimeMs"/>.</param>
+    /// <param name="storedTimeMs">One that <see cref="TakesTime"/>.</param>
     /// <param name="tagBits">As the entry carries them.</param>
     public void Add(long position, int size, long endOffset, long storedTimeMs, uint tagBits)
     {
@@ -151,15 +151,19 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
         return low;
     }
 
+    /// <summary>Whether an entry of that time can follow: differences to the first one are unsigned and end after 49
+    /// days.</summary>
+    public bool TakesTime(long storedTimeMs) => (ulong)(storedTimeMs - FirstTimeMs) <= uint.MaxValue;
+
     /// <summary>The first entry among the first <paramref name="count"/> stored at or after a time; count when none
     /// is.</summary>
-    public int IndexOfTime(long storedTimeMs, int count)
+    public int IndexOfTime(long storedTimeMs, int count, TimeResets resets)
     {
         int low = 0, high = count;
         while (low < high)
         {
             int middle = (low + high) >>> 1;
-            if (TimeOf(middle) < storedTimeMs)
+            if (resets.Correct(PositionOf(middle), TimeOf(middle)) < storedTimeMs)
             {
                 low = middle + 1;
             }

@@ -45,9 +45,9 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _startBytes, value);
     }
 
-    /// <summary>When the entry at an offset was stored (Unix ms), as retention last found it; 0 = not looked up. Its
-    /// own.</summary>
-    public (long Offset, long StoredTimeMs) Oldest { get; set; }
+    /// <summary>Where the entry at an offset is and the stored time (Unix ms) that it says, as retention last found it;
+    /// 0 = not looked up. Its own.</summary>
+    public (long Offset, long Position, long StoredTimeMs) Oldest { get; set; }
 
     /// <summary>Unix milliseconds of the last append; 0 = none.</summary>
     public long LastStoredTimeMs
@@ -115,7 +115,7 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         Segment segment, long position, int size, long firstOffset, long endOffset, long storedTimeMs, uint tagBits)
     {
         IndexRun? run = _tail;
-        if (run is null || run.Segment != segment || run.EndOffset != firstOffset)
+        if (run is null || run.Segment != segment || run.EndOffset != firstOffset || !run.TakesTime(storedTimeMs))
         {
             run = new IndexRun(segment, firstOffset, storedTimeMs) { Previous = run };
             segment.Runs.Add((this, run));

@@ -65,6 +65,21 @@ internal sealed class DiskReader(
         return work.Task;
     }
 
+    /// <inheritdoc cref="QueueStore.FindOffsetAtAsync"/>
+    public ValueTask<QueueOffset> FindOffsetAtAsync(QueueId id, long position, CancellationToken cancellationToken)
+    {
+        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        if (finder.FindInMemory(queue, position, out bool isSure) is var found && isSure)
+            return ValueTask.FromResult(new QueueOffset(Math.Max(found, queue.Start)));
+        var work = new Work<QueueOffset>(
+            () => new QueueOffset(
+                Math.Max(WithWholeIndexes(() => finder.FindPosition(queue, position)), queue.Start)),
+            cancellationToken)
+        { Position = 0 };
+        threads.Add(work);
+        return new ValueTask<QueueOffset>(work.Task);
+    }
+
     /// <inheritdoc cref="QueueStore.FindStoredTimeAsync"/>
     public ValueTask<long?> FindStoredTimeAsync(QueueId id, QueueOffset offset, CancellationToken cancellationToken)
     {
@@ -77,7 +92,8 @@ internal sealed class DiskReader(
             && run.IndexOf(from, count) is var index
             && index < count)
         {
-            return ValueTask.FromResult<long?>(run.TimeOf(index));
+            return ValueTask.FromResult<long?>(
+                log.State.TimeResets.Correct(run.PositionOf(index), run.TimeOf(index)));
         }
         var work = new Work<long?>(
             () => WithWholeIndexes(() => finder.FindStoredTime(queue, offset.Value, visible)), cancellationToken)
@@ -168,9 +184,50 @@ internal sealed class DiskReader(
             catch (StoreFormatException exception) when (!isRebuilt)
             {
                 isRebuilt = true;
-                rebuildIndex(exception.Path);
+                Rebuild(exception.Path);
+            }
+            catch (Exception exception) when (TryPassLost(exception))
+            {
+                // The segment is passed over from now on; another one may have been lost with it.
+                isRebuilt = false;
             }
         }
+    }
+
+    private void Rebuild(string path)
+    {
+        try
+        {
+            rebuildIndex(path);
+        }
+        catch (Exception exception) when (TryPassLost(exception))
+        {
+            // There is nothing to make it from: the next look does without the segment.
+        }
+    }
+
+    /// <summary>Whether a failure says that the file of a sealed segment is gone or cannot be opened. What it held is
+    /// lost then, and the rest is served: the same verdict as after a restart.</summary>
+    private bool TryPassLost(Exception failure)
+    {
+        string? path = failure switch
+        {
+            DiskException { Fault: DiskFault.NotFound or DiskFault.Io or DiskFault.Denied } disk => disk.Path,
+            StoreFormatException format => format.Path,
+            _ => null,
+        };
+        Segment? lost = path is null
+            ? null
+            : Array.Find(
+                log.Segments,
+                segment => segment is { HasIndex: true, IsLost: false }
+                    && (segment.Path == path || segment.IndexPath == path));
+        if (lost is null)
+            return false;
+        lost.IsLost = true;
+        segments.Forget(lost);
+        Log.SegmentLost(logger, failure, lost.Path, lost.BasePosition, lost.EndPosition);
+        return true;
     }
 
     /// <inheritdoc cref="WithWholeIndexes{T}"/>

@@ -43,7 +43,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         {
             oldest = run;
             int count = run.CountBefore(visible, run.Count);
-            int index = run.IndexOfTime(storedTimeMs, count);
+            int index = run.IndexOfTime(storedTimeMs, count, log.State.TimeResets);
             if (index < count)
             {
                 found = run.FirstOffsetOf(index);
@@ -57,6 +57,58 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.Start);
     }
 
+    /// <summary>The offset at which a queue goes on at a position of the log: of its first entry there or behind it,
+    /// else the next one it gives.</summary>
+    public long FindPosition(Queue queue, long position)
+    {
+        if (FindInMemory(queue, position, out bool isSure) is var found && isSure)
+            return found;
+        foreach (Segment segment in IndexedSegments())
+        {
+            if (segment.EndPosition <= position)
+                continue;
+            OpenSegment open = segments.Acquire(segment);
+            try
+            {
+                if (open.Index.TryFind(queue.Id, out SealedQueue row)
+                    && FindPositionInBlocks(open.Index, row, position) is { } offset)
+                {
+                    return offset;
+                }
+            }
+            finally
+            {
+                segments.Release(open);
+            }
+        }
+        return found;
+    }
+
+    /// <summary>The same, as far as memory tells.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="position">The position.</param>
+    /// <param name="isSure">False when an entry that is sealed may come first.</param>
+    public long FindInMemory(Queue queue, long position, out bool isSure)
+    {
+        // Both ends at once: they are changed one after the other under the lock.
+        (long next, long end) = log.Locked(() => (queue.NextOffset, queue.AppliedPosition));
+        isSure = end <= position;
+        if (isSure)
+            return next;
+        long found = next;
+        for (IndexRun? run = queue.Tail; run is not null; run = run.Previous)
+        {
+            int index = run.CountBefore(position, run.Count);
+            if (index < run.Count)
+                found = run.FirstOffsetOf(index);
+            isSure = index > 0;
+            if (isSure)
+                return found;
+        }
+        isSure = !Array.Exists(log.Segments, segment => segment.HasIndex && segment.EndPosition > position);
+        return found;
+    }
+
     /// <summary>When the visible entry that holds an offset was stored; where there is none, the next one; null =
     /// nothing.</summary>
     public long? FindStoredTime(Queue queue, long offset, long visible)
@@ -68,7 +120,8 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             FoundEntries found = Find(queue, next, visible, maxBytes: 1);
             if (found.Entries.Count > 0)
             {
-                return found.Entries[0].StoredTimeMs;
+                SealedEntry entry = found.Entries[0];
+                return log.State.TimeResets.Correct(entry.Position, entry.StoredTimeMs);
             }
             if (found.NextOffset <= next)
             {
@@ -95,7 +148,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     private void CollectSealed(Queue queue, long offset, FoundEntries found)
     {
         Segment[] sealedOnes = IndexedSegments();
-        for (int i = FirstSegment(sealedOnes, queue.Id, row => row.NextOffset > offset); i < sealedOnes.Length; i++)
+        for (int i = FirstSegmentOf(sealedOnes, queue.Id, offset); i < sealedOnes.Length; i++)
         {
             OpenSegment open = segments.Acquire(sealedOnes[i]);
             try
@@ -164,8 +217,13 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
 
     private long? FindSealedTime(Queue queue, long storedTimeMs, IndexRun? oldest)
     {
+        TimeResets resets = log.State.TimeResets;
         Segment[] sealedOnes = IndexedSegments();
-        int first = FirstSegment(sealedOnes, queue.Id, row => row.LastStoredTimeMs >= storedTimeMs);
+        // A row does not say where its last entry is: one that seems too late costs looks, no result.
+        int first = FirstSegment(
+            sealedOnes,
+            queue.Id,
+            (segment, row) => resets.Correct(segment.EndPosition, row.LastStoredTimeMs) >= storedTimeMs);
         for (int i = first; i < sealedOnes.Length; i++)
         {
             if (oldest is not null && sealedOnes[i].BasePosition >= oldest.Segment.BasePosition)
@@ -176,7 +234,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             try
             {
                 if (open.Index.TryFind(queue.Id, out SealedQueue row)
-                    && FindTimeInBlocks(open.Index, row, storedTimeMs) is { } offset)
+                    && FindTimeInBlocks(open.Index, row, storedTimeMs, resets) is { } offset)
                 {
                     return offset;
                 }
@@ -189,15 +247,34 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return null;
     }
 
-    private static long? FindTimeInBlocks(SealedIndex index, in SealedQueue row, long storedTimeMs)
+    private static long? FindTimeInBlocks(
+        SealedIndex index, in SealedQueue row, long storedTimeMs, TimeResets resets)
     {
         var entries = new SealedEntry[SealedBlock.MaxEntries];
-        for (int block = Math.Max(0, index.FindBlockByTime(row, storedTimeMs)); block < row.BlockCount; block++)
+        int first = Math.Max(0, index.FindBlockByTime(row, storedTimeMs, resets));
+        for (int block = first; block < row.BlockCount; block++)
         {
             int count = index.ReadBlock(row, block, entries);
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
-                if (entry.StoredTimeMs >= storedTimeMs)
+                if (resets.Correct(entry.Position, entry.StoredTimeMs) >= storedTimeMs)
+                {
+                    return entry.FirstOffset;
+                }
+            }
+        }
+        return null;
+    }
+
+    private static long? FindPositionInBlocks(SealedIndex index, in SealedQueue row, long position)
+    {
+        var entries = new SealedEntry[SealedBlock.MaxEntries];
+        for (int block = Math.Max(0, index.FindBlockByPosition(row, position)); block < row.BlockCount; block++)
+        {
+            int count = index.ReadBlock(row, block, entries);
+            foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
+            {
+                if (entry.Position >= position)
                 {
                     return entry.FirstOffset;
                 }
@@ -208,14 +285,15 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
 
     /// <summary>The first segment that ends behind an offset of a queue; their number when none does.</summary>
     public int FirstSegmentOf(Segment[] sealedOnes, QueueId queue, long offset) =>
-        FirstSegment(sealedOnes, queue, row => row.NextOffset > offset);
+        FirstSegment(sealedOnes, queue, (_, row) => row.NextOffset > offset);
 
     /// <summary>Segments whose index files answer, oldest first.</summary>
-    public Segment[] IndexedSegments() => Array.FindAll(log.Segments, segment => segment.HasIndex);
+    public Segment[] IndexedSegments() =>
+        Array.FindAll(log.Segments, segment => segment is { HasIndex: true, IsLost: false });
 
     /// <summary>The first segment whose directory says yes; a queue that is not in it came later, so the answer is
     /// no.</summary>
-    private int FirstSegment(Segment[] sealedOnes, QueueId queue, Func<SealedQueue, bool> isThere)
+    private int FirstSegment(Segment[] sealedOnes, QueueId queue, Func<Segment, SealedQueue, bool> isThere)
     {
         int low = 0, high = sealedOnes.Length;
         while (low < high)
@@ -224,7 +302,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             OpenSegment open = segments.Acquire(sealedOnes[middle]);
             try
             {
-                if (open.Index.TryFind(queue, out SealedQueue row) && isThere(row))
+                if (open.Index.TryFind(queue, out SealedQueue row) && isThere(sealedOnes[middle], row))
                 {
                     high = middle;
                 }

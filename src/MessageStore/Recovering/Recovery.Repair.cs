@@ -46,7 +46,11 @@ internal sealed partial class Recovery
             Producers = _state.Producers,
             EndPosition = end,
             LastEpoch = Math.Max(walk.Epoch, _snapshotEpoch),
+            Epochs = _epochs,
             LastStoredTimeMs = _lastStoredTimeMs,
+            ConfirmedMs = _confirmed.TimeMs,
+            BoundBytes = _boundBytes,
+            HasLostState = _isLostStateAccepted,
             StateBytesSinceSnapshot = _stateBytes,
         };
     }
@@ -227,8 +231,7 @@ internal sealed partial class Recovery
 
             if (hasRoom)
             {
-                file.Preallocate(0, length);
-                file.Sync();
+                Reserve(file, length);
                 last.File = file;
                 return;
             }
@@ -240,6 +243,20 @@ internal sealed partial class Recovery
         {
             file.Dispose();
             throw;
+        }
+    }
+
+    /// <summary>Without room nothing is reserved: the log takes no messages until there is some.</summary>
+    private static void Reserve(IDiskFile file, long length)
+    {
+        try
+        {
+            file.Preallocate(0, length);
+            file.Sync();
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+        {
+            // A passing shortage is no reason not to open.
         }
     }
 

@@ -5,8 +5,12 @@ namespace EQueue.MessageStore;
 /// <summary>The reading half: fills queues, producers and the state machine.</summary>
 internal sealed partial class Recovery
 {
-    private bool _lostStateRecords;
+    private readonly List<string> _lostStateRecords = [];
+    private bool _isLostStateAccepted;
+    private readonly EpochList _epochs = new();
     private int _snapshotEpoch;
+    private ConfirmedTime _confirmed;
+    private long _boundBytes;
 
     /// <summary>Loads the newest whole snapshot.</summary>
     /// <returns>What is known to have been durable, by any whole snapshot.</returns>
@@ -33,6 +37,9 @@ internal sealed partial class Recovery
                 try
                 {
                     _lastStoredTimeMs = snapshot.Load(_state);
+                    (long confirmedMs, _boundBytes) = snapshot.LoadTrust();
+                    _confirmed = new ConfirmedTime(confirmedMs, _lastStoredTimeMs);
+                    _epochs.Load(snapshot.LoadEpochs());
                 }
                 catch (InvalidDataException exception)
                 {
@@ -59,7 +66,11 @@ internal sealed partial class Recovery
     private void Visit(SegmentScanner scanner)
     {
         EntryHeader header = scanner.Header;
-        _lastStoredTimeMs = Math.Max(_lastStoredTimeMs, header.StoredTimeMs);
+        long storedMs = _state.TimeResets.Correct(header.Position.Value, header.StoredTimeMs);
+        _lastStoredTimeMs = Math.Max(_lastStoredTimeMs, storedMs);
+        if (header.Position.Value >= _replayFrom)
+            _confirmed.Note(header.Kind, storedMs);
+        _epochs.Visit(header);
         if (!header.HasBatch)
             return;
 
@@ -68,7 +79,12 @@ internal sealed partial class Recovery
         if (header.Kind == EntryKind.Messages)
         {
             if (_state.Queues.Find(header.Queue) is not { } queue)
+            {
+                // Removed, or its record is lost: the next queue must not be given its messages.
+                _state.Queues.NextId = Math.Max(_state.Queues.NextId, header.Queue.Value + 1);
                 return;
+            }
+
             if (isReplayed && batch.Producer.IsIdempotent)
             {
                 _state.Producers.Stored(
@@ -81,8 +97,13 @@ internal sealed partial class Recovery
         }
 
         Queue state = _state.Queues.State;
-        _lostStateRecords |= isReplayed && header.Position.Value >= state.AppliedPosition
-            && batch.BaseOffset.Value > state.NextOffset;
+        if (isReplayed && header.Position.Value >= state.AppliedPosition && batch.BaseOffset.Value > state.NextOffset)
+        {
+            _lostStateRecords.Add(
+                $"{batch.BaseOffset.Value - state.NextOffset} records between positions {state.AppliedPosition} and "
+                + $"{header.Position}");
+        }
+
         AddToQueue(state, scanner, batch, isReplayed);
         if (isReplayed)
         {
@@ -111,7 +132,7 @@ internal sealed partial class Recovery
         }
 
         queue.NextOffset = isKnown ? Math.Max(next, end) : end;
-        queue.LastStoredTimeMs = Math.Max(time, header.StoredTimeMs);
+        queue.LastStoredTimeMs = isKnown && time > 0 ? time : header.StoredTimeMs;
         queue.Bytes = isKnown ? bytes : bytes + header.Size;
         queue.AppliedPosition = Math.Max(applied, scanner.Position);
     }
@@ -147,7 +168,14 @@ internal sealed partial class Recovery
         try
         {
             while (records.TryRead(out StateRecord record))
-                _state.Apply(record);
+            {
+                _state.Apply(record, scanner.Position);
+                if (record.Kind == LogState.TimeReset)
+                {
+                    _lastStoredTimeMs = LogState.TimeOf(record);
+                    _confirmed.Reset(_lastStoredTimeMs);
+                }
+            }
         }
         catch (InvalidDataException exception)
         {
@@ -171,8 +199,12 @@ internal sealed partial class Recovery
             Log.DamagedRange(_logger, range.Segment, range.Position.Value, range.Size);
         if (walk.EndSegment < 0 && walk.End > 0)
             Log.DamagedRange(_logger, "(no segment)", 0, walk.End);
-        if (_lostStateRecords)
-            AcceptLostState("records of the state queue are missing behind damaged bytes");
+        if (_lostStateRecords.Count > 0)
+        {
+            AcceptLostState(
+                "damaged bytes took records of the state queue (changes of topics, of queues' starts, of the progress "
+                + $"of groups, of producers): {string.Join(", ", _lostStateRecords)}");
+        }
     }
 
     private void AcceptLostState(string reason)
@@ -181,9 +213,11 @@ internal sealed partial class Recovery
         {
             throw new StoreFormatException(
                 _directory,
-                $"state is lost: {reason}. Set {nameof(StoreOptions.AcceptLostState)} to open the store without it.");
+                $"state is lost: {reason}. Start the server once with --Store:{nameof(StoreOptions.AcceptLostState)} "
+                + "true to go on without it; take a copy of the directory first.");
         }
 
+        _isLostStateAccepted = true;
         Log.LostStateAccepted(_logger, reason);
     }
 

@@ -6,9 +6,17 @@ namespace EQueue.MessageStore;
 /// index files: not for threads that must not block.</summary>
 internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, EntryFinder finder)
 {
+    /// <summary>Messages that one round may let go by age, however few there are.</summary>
+    private const long SmallestAgeRound = 1_000;
+
     /// <summary>The start that the limits ask for; the present one when nothing has to go.</summary>
-    public long FindStart(Queue queue, in RetentionLimits limits, long nowMs)
+    /// <param name="queue">Whose.</param>
+    /// <param name="limits">What it keeps.</param>
+    /// <param name="oldestMs">What was stored before goes for its age (Unix ms); null = nothing does now.</param>
+    /// <param name="cause">What moves the start furthest.</param>
+    public long FindStart(Queue queue, in RetentionLimits limits, long? oldestMs, out DeletionCause cause)
     {
+        cause = DeletionCause.Count;
         long visible = log.Visible;
         long start = queue.Start, end = queue.VisibleEnd(visible);
         if (start >= end)
@@ -17,10 +25,19 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
         long found = start;
         if (limits.Count is { } count && end - start > count)
             found = end - count;
-        if (limits.Age is { } age && IsOlder(queue, start, nowMs - (long)age.TotalMilliseconds, visible))
-            found = Math.Max(found, finder.FindTime(queue, nowMs - (long)age.TotalMilliseconds, visible));
+        if (oldestMs is { } oldest && IsOlder(queue, start, oldest, visible))
+        {
+            long most = Math.Max(SmallestAgeRound, (long)((end - start) * (limits.AgeShare ?? 1)));
+            long byAge = Math.Min(finder.FindTime(queue, oldest, visible), start + most);
+            (found, cause) = byAge > found ? (byAge, DeletionCause.Age) : (found, cause);
+        }
+
         if (limits.Bytes is { } bytes && queue.Bytes - queue.StartBytes > bytes)
-            found = Math.Max(found, FindStartByBytes(queue, bytes, visible) ?? start);
+        {
+            long byBytes = FindStartByBytes(queue, bytes, visible) ?? start;
+            (found, cause) = byBytes > found ? (byBytes, DeletionCause.Bytes) : (found, cause);
+        }
+
         if (limits.KeepFrom is { } keepFrom)
             found = Math.Min(found, keepFrom.Value);
         return Math.Clamp(found, start, end);
@@ -83,17 +100,17 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
     /// look-up.</summary>
     private bool IsOlder(Queue queue, long start, long timeMs, long visible)
     {
-        (long offset, long storedMs) = queue.Oldest;
+        (long offset, long position, long storedMs) = queue.Oldest;
         if (offset != start || storedMs == 0)
         {
             FoundEntries found = finder.Find(queue, start, visible, maxBytes: 1);
             if (found.Entries.Count == 0)
                 return true; // damage at the start: the look-up by time passes over it
-            storedMs = found.Entries[0].StoredTimeMs;
-            queue.Oldest = (start, storedMs);
+            (position, storedMs) = (found.Entries[0].Position, found.Entries[0].StoredTimeMs);
+            queue.Oldest = (start, position, storedMs);
         }
 
-        return storedMs < timeMs;
+        return log.State.TimeResets.Correct(position, storedMs) < timeMs;
     }
 
     private long? FindStartByBytes(Queue queue, long bytes, long visible)

@@ -5,9 +5,6 @@ namespace EQueue.MessageStore;
 /// <summary>What of a sealed segment is kept: the directory of its index and the starts of the queues tell.</summary>
 internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
 {
-    /// <summary>Without a bound of its own the log takes this share of what its volume could give it.</summary>
-    private const double DiskShare = 0.8;
-
     /// <summary>Whether nobody can read anything of it any more. State records count as dead: snapshots hold what they
     /// said.</summary>
     public bool IsDead(Segment segment) => RowsOf(segment).All(row => LiveBytesOf(row) == 0);
@@ -26,19 +23,13 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
         return live;
     }
 
-    /// <summary>What the log may take when nobody has set a bound.</summary>
-    public long ShareOfVolume(string directory) => (long)(DiskShare * (TotalBytes + disk.FreeBytes(directory)));
-
-    /// <summary>Bytes of all segments.</summary>
-    public long TotalBytes => log.Segments.Sum(segment => segment.FileBytes);
-
     /// <summary>When the log is too large: how far starts must move so that the oldest segments can go.</summary>
     /// <exception cref="StoreFormatException">An index file is damaged.</exception>
     public Dictionary<QueueId, long> FindOverflow(long maxBytes)
     {
         var starts = new Dictionary<QueueId, long>();
         Segment[] segments = log.Segments;
-        long total = TotalBytes;
+        long total = segments.Sum(segment => segment.FileBytes);
         foreach (Segment segment in segments)
         {
             if (total <= maxBytes || !segment.HasIndex)
@@ -69,6 +60,8 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     // Opened for this look alone: the files that readers have open are those that readers need.
     private IEnumerable<SealedQueue> RowsOf(Segment segment)
     {
+        if (segment.IsLost)
+            yield break;
         using SealedIndex index = SealedIndex.Open(disk, log.LogId, segment);
         foreach (SealedQueue row in index.ReadQueues())
             yield return row;

@@ -31,6 +31,9 @@ public sealed class GuardedLogger(ILogger logger, TimeProvider time) : ILogger, 
     private readonly EventCounts _counts = new(time);
     private ITimer? _timer;
 
+    /// <summary>Whether what comes too often is counted; if not, all is logged.</summary>
+    public bool IsCounting { get; init; } = true;
+
     /// <inheritdoc/>
     public bool IsEnabled(LogLevel logLevel) => logger.IsEnabled(logLevel);
 
@@ -48,7 +51,7 @@ public sealed class GuardedLogger(ILogger logger, TimeProvider time) : ILogger, 
     {
         ArgumentNullException.ThrowIfNull(formatter);
         if (!logger.IsEnabled(logLevel)) return;
-        if (logLevel is LogLevel.Information or LogLevel.Warning or LogLevel.Error)
+        if (IsCounting && logLevel is (LogLevel.Information or LogLevel.Warning or LogLevel.Error))
         {
             bool passes = _counts.TryPass(
                 logLevel, eventId.Id, state, out IReadOnlyList<EventCounts.HeldEvents> held, out bool isFirstHeld);

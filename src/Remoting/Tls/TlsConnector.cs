@@ -40,13 +40,14 @@ internal sealed class TlsConnector(TlsOptions options)
     {
         if (exception is ArgumentException or TlsRefusedException)
             return new TlsRefusedException(exception.Message, exception);
+        string address = HostPort.Format(endPoint);
         if (distrust is not null)
-            return new TlsRefusedException($"{HostPort.Format(endPoint)}: the certificate is not trusted: {distrust}.", exception);
+            return new TlsRefusedException($"{address}: the certificate is not trusted: {distrust}.", exception);
         if (firstByte >= 0 && !TlsRecord.IsType(firstByte))
-            return new TlsRefusedException($"{HostPort.Format(endPoint)} does not speak TLS.", exception);
+            return new TlsRefusedException($"{address} does not speak TLS.", exception);
         if (exception is not AuthenticationException) return null;
         string reason = (exception.InnerException ?? exception).Message;
-        return new TlsRefusedException($"There is no TLS with {HostPort.Format(endPoint)}: {reason}", exception);
+        return new TlsRefusedException($"There is no TLS with {address}: {reason}", exception);
     }
 
     private static string HostOf(EndPoint endPoint) => endPoint switch

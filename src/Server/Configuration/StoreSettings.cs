@@ -42,8 +42,8 @@ internal static class StoreSettings
             (options, value) => options.WithStore(store => store with { PageCacheBytes = value }),
             options => options.Broker.Store.PageCacheBytes),
         SettingKinds.Size("Store:MaxLogBytes",
-            "when the log takes more, the oldest messages of all topics go; 0: 80 % of what the volume could give "
-            + "the log",
+            "when the log takes more, the oldest messages of all topics go; 0: 80 % of what the volume gives the log, "
+            + "which files of others that come later do not lessen",
             0, long.MaxValue,
             (options, value) => options.WithStore(store => store with { MaxLogBytes = value == 0 ? null : value }),
             options => options.Broker.Store.MaxLogBytes ?? 0) with
@@ -51,6 +51,15 @@ internal static class StoreSettings
             Unit = "bytes",
             AtLimit = "the oldest messages of all topics go",
         },
+        SettingKinds.Flag("Store:AcceptClock",
+            "for one start: the system's clock is right although stored times are ahead of it; they go back to the "
+            + "clock's",
+            (options, value) => options.WithStore(store => store with { AcceptClock = value }),
+            options => options.Broker.Store.AcceptClock),
+        SettingKinds.Flag("Store:AcceptLostState",
+            "for one start: opens a log of which damage took topics, progress of groups or other state, without it",
+            (options, value) => options.WithStore(store => store with { AcceptLostState = value }),
+            options => options.Broker.Store.AcceptLostState),
         SettingKinds.Size("Store:ColdReadBytesPerSecond",
             "what all consumers that are far behind together read from disk while producers send, or twice what those "
             + "send if that is more; without a limit when none has sent for a second",

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Text;
 using System.Text.Json;
+using EQueue.Broker;
 using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
 
@@ -66,13 +67,19 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
         string? hindrance = broker.Serving switch
         {
             null => "not ready",
+            { StalledFor: var stalled } when stalled > TimeSpan.Zero =>
+                $"not ready: the disk has not finished a write for {stalled.TotalSeconds:F0} s",
             { IsReadOnly: true } => "not ready: the disk is full, no messages are taken",
             _ => null,
         };
         return hindrance is null
-            ? AnswerAsync(call.Http, StatusCodes.Status200OK, "ready")
+            ? AnswerAsync(call.Http, StatusCodes.Status200OK, DescribeReady(broker.Serving))
             : AnswerAsync(call.Http, StatusCodes.Status503ServiceUnavailable, hindrance);
     }
+
+    private static string DescribeReady(EQueueBroker? serving) => serving is { LostSegments: > 0 and var lost }
+        ? $"ready, degraded: {lost} segments of the log are lost"
+        : "ready";
 
     private async Task AnswerIndexAsync(ApiCall call)
     {

@@ -18,7 +18,7 @@ internal static class StartFailure
 
     private static int? CodeOf(Exception cause) => cause switch
     {
-        ConfigurationException => ExitCode.Configuration,
+        ConfigurationException or StoreFitException => ExitCode.Configuration,
         PortException { IsInUse: true } => ExitCode.PortInUse,
         PortException => ExitCode.Configuration,
         StoreFormatException or InvalidDataException => ExitCode.DataDirectory,

@@ -11,8 +11,8 @@ internal static class VolumeRoom
     /// <summary>What is missing, and which setting helps; null: nothing is, or it cannot be found out.</summary>
     public static string? FindShortage(ServerOptions options) =>
         options.Broker.Store.Disk is null && TryMeasure(options.Broker.DataDirectory, out long free, out long total)
-            && free < options.Broker.Store.NeededFreeBytes
-            ? Describe(options, free, total)
+            && Fit(options) is var fitted && free < fitted.Broker.Store.NeededFreeBytes
+            ? Describe(fitted, free, total)
             : null;
 
     /// <summary>What is needed and which setting helps.</summary>
@@ -43,6 +43,20 @@ internal static class VolumeRoom
         }
 
         return null;
+    }
+
+    /// <summary>With the sizes that the store uses on this volume.</summary>
+    private static ServerOptions Fit(ServerOptions options)
+    {
+        try
+        {
+            StoreOptions store = options.Broker.Store with { DataDirectory = options.Broker.DataDirectory };
+            return options.WithStore(_ => store.FitToVolume());
+        }
+        catch (Exception exception) when (exception is IOException or StoreFitException)
+        {
+            return options;
+        }
     }
 
     private static bool TryMeasure(string directory, out long free, out long total)

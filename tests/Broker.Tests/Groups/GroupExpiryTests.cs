@@ -1,5 +1,7 @@
+using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Support;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Broker.Tests.Groups;
 
@@ -62,7 +64,7 @@ public sealed class GroupExpiryTests
     [InlineData(86_400)]
     public void GivenAStepOfTheWallClock_WhenLookedAt_ThenItIsNotTrustedForAnHourOfRunningTime(int seconds)
     {
-        var clock = new WallClock(_time);
+        var clock = new WallClock(_time, NullLogger.Instance);
         _time.Jump(TimeSpan.FromDays(3));
         Assert.True(clock.IsTrusted(out TimeSpan step));
         Assert.Equal(TimeSpan.Zero, step);
@@ -80,7 +82,7 @@ public sealed class GroupExpiryTests
     [Fact]
     public void GivenAClockThatIsSlewed_WhenLookedAtEachMinute_ThenItStaysTrusted()
     {
-        var clock = new WallClock(_time);
+        var clock = new WallClock(_time, NullLogger.Instance);
         for (int i = 0; i < 100; i++)
         {
             _time.Jump(Minute);

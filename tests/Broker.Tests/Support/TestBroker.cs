@@ -1,5 +1,6 @@
 using System.Net;
 using EQueue.MessageStore;
+using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Broker.Tests;
@@ -37,11 +38,12 @@ internal sealed class TestBroker : IAsyncDisposable
         },
     };
 
-    public static async Task<TestBroker> StartAsync(BrokerOptions? options = null, TimeProvider? time = null)
+    public static async Task<TestBroker> StartAsync(
+        BrokerOptions? options = null, TimeProvider? time = null, ILoggerFactory? loggers = null)
     {
         options ??= SmallOptions();
         EQueueBroker broker = await EQueueBroker.StartAsync(
-            options, NullLoggerFactory.Instance, time ?? TimeProvider.System, CancellationToken.None);
+            options, loggers ?? NullLoggerFactory.Instance, time ?? TimeProvider.System, CancellationToken.None);
         return new TestBroker(broker, options, ownsDirectory: true);
     }
 

@@ -17,6 +17,7 @@ public sealed class BrokerMeterTests
         ("equeue.store.writes", "store.writes"),
         ("equeue.store.syncs", "store.fdatasyncs"),
         ("equeue.store.segments", "store.segments"),
+        ("equeue.store.lost_segments", "store.segmentsLost"),
         ("equeue.store.removed_segments", "store.segmentsRemoved"),
         ("equeue.store.packed_segments", "store.segmentsPacked"),
         ("equeue.store.snapshots", "store.snapshots"),

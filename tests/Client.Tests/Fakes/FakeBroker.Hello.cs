@@ -11,6 +11,9 @@ internal sealed partial class FakeBroker
     /// <summary>What the n-th Hello meets, from 0: an error closes the connection.</summary>
     public Func<int, ErrorCode> MeetHello { get; set; } = static _ => ErrorCode.None;
 
+    /// <summary>What it says that it is.</summary>
+    public string Version { get; set; } = "fake";
+
     public int HelloCount => Volatile.Read(ref _helloCount);
 
     private void Greet(ServerConnection connection, FrameHeader header)
@@ -35,7 +38,7 @@ internal sealed partial class FakeBroker
         Operations = OperationVersions.All,
         StoreId = StoreId,
         BrokerId = StoreId,
-        BrokerVersion = "fake",
+        BrokerVersion = Version,
         MaxFrameBytes = 16 << 20,
         MaxMessageBytes = 4 << 20,
         MaxBatchBytes = (4 << 20) + 65536,

@@ -64,8 +64,7 @@ internal sealed class HostileReader : IAsyncDisposable
             {
                 // Stopped.
             }
-            catch (EQueueException exception)
-                when (exception.IsRetriable || (exception.Code == ErrorCode.Cancelled && _stop.IsCancellationRequested))
+            catch (EQueueException exception) when (exception.IsRetriable)
             {
                 // An application would log it and begin again.
             }

@@ -109,7 +109,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
                 (_, receipt, error) => outcome.SetResult(
                     [error is null ? Done(value, receipt, started) : Failed(value, error, started)]));
         }
-        catch (EQueueException exception)
+        catch (Exception exception) when (exception is EQueueException or ObjectDisposedException)
         {
             outcome.SetResult([Failed(value, exception, started)]);
         }

@@ -18,6 +18,7 @@ public sealed class RecoveryTests
     private static string Logs => LogFiles.LogDirectory(CrashRun.Folder);
 
     [Fact]
+    [EffectOf("Store:AcceptLostState")]
     public async Task GivenRottenState_WhenOpened_ThenItIsRefusedUnlessTheLossIsAccepted()
     {
         (_, SimulatedDisk disk) = await LiveAsync(batches: 4);

@@ -87,6 +87,59 @@ public sealed class GoldenByteTests
     }
 
     [Fact]
+    public void GivenTheStartOfAnEpoch_WhenWritten_ThenItsBytesAreThose()
+    {
+        byte[] bytes = new byte[EntryHeader.Length];
+        var header = new EntryHeader
+        {
+            Size = EntryHeader.Length,
+            Position = new LogPosition(4_096),
+            Queue = QueueId.State,
+            Epoch = 7,
+            StoredTimeMs = 1,
+            Kind = EntryKind.EpochStart,
+            TagBits = 0,
+            DurableDistance = 0,
+            Mark = 0xA1B2C3D4,
+        };
+        EntryHeader.Write(bytes, header, EntryHeader.SeedOf(LogId), []);
+        Assert.Equal(
+            "30000000" + Convert.ToHexString(bytes.AsSpan(4, 4))
+            + "00100000000000000000000007000000010000000000000003300000" + "0000000000000000D4C3B2A1",
+            Convert.ToHexString(bytes));
+        EntryHeader read = EntryHeader.Read(bytes);
+        Assert.Equal(header with { Crc = read.Crc }, read);
+        Assert.Equal(read.Crc, EntryHeader.ComputeCrc(EntryHeader.SeedOf(LogId), bytes, []));
+    }
+
+    [Fact]
+    public void GivenASnapshotWithEpochs_WhenWritten_ThenItsBytesAreThose()
+    {
+        var history = new LogHistory(
+        [
+            new HistoryEpoch(new HistoryMark(1, 0), 0),
+            new HistoryEpoch(new HistoryMark(3, 0xA1B2C3D4), 70_000),
+        ]);
+        using (var writer = new SnapshotWriter(_disk, "/g/e"))
+        {
+            writer.WriteMarks(nextQueueId: 9, nextProducerId: 1_000, lastStoredTimeMs: 1_700_000_000_000);
+            writer.WriteQueues([]);
+            writer.WriteProducers([]);
+            writer.WriteMachine([]);
+            writer.WriteEpochs(history);
+            writer.Complete(
+                StoreId, LogId, new LogPosition(400), new LogPosition(800), epoch: 3, createdMs: 1_700_000_000_900);
+        }
+
+        GoldenFile.Check("snapshot-epochs-v1.bin", _disk.ReadAll("/g/e"));
+        Assert.Equal(
+            FileVerdict.Valid,
+            SnapshotReader.TryOpen(_disk, "/g/e", LogId, new LogPosition(400), out SnapshotReader? reader));
+        using (reader)
+            Assert.Equal(history.Epochs, reader!.LoadEpochs());
+    }
+
+    [Fact]
     public void GivenASegmentHeader_WhenWritten_ThenItsBytesAreThose()
     {
         var header = new SegmentHeader

@@ -86,6 +86,9 @@ public static class OperationCases
         OperationCase.Of(r => new FindOffsetsRequest(List(r, x => new OffsetQuestion(Key(x), x.NextInt64())))),
         OperationCase.Of(
             r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
+        OperationCase.Of(r => new CheckHistoryRequest(
+            History(r), List(r, x => new QueuePlace(new FetchQueueKey((ushort)x.Next(), Queue(x)), Offset(x))))),
+        OperationCase.Of(r => new CheckHistoryResponse(History(r), List(r, Offset))),
         OperationCase.Of(r => new FindByKeyRequest
         {
             Queue = Key(r),
@@ -243,4 +246,11 @@ public static class OperationCases
     private static T? Maybe<T>(Random random, T value)
         where T : struct =>
         random.Next(2) == 0 ? null : value;
+
+    private static LogHistory History(Random r)
+    {
+        int epoch = 0;
+        return new LogHistory(List(r, x => new HistoryEpoch(
+            new HistoryMark(epoch += 1 + x.Next(5), (uint)x.Next()), x.NextInt64())));
+    }
 }

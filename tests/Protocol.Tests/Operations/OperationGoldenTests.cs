@@ -45,6 +45,18 @@ public sealed class OperationGoldenTests
     }
 
     [Fact]
+    public void GivenTheHistoryOfALog_WhenWritten_ThenTheBytesAreThose()
+    {
+        var history = new LogHistory([new HistoryEpoch(new HistoryMark(2, 0xA1B2C3D4), 5)]);
+        Holds(
+            new CheckHistoryRequest(history, [new QueuePlace(Queue, new QueueOffset(7))]),
+            "01000000 02000000 d4c3b2a1 0500000000000000 01000000 0000 05000000 0700000000000000");
+        Holds(
+            new CheckHistoryResponse(history, [new QueueOffset(-1)]),
+            "01000000 02000000 d4c3b2a1 0500000000000000 01000000 ffffffffffffffff");
+    }
+
+    [Fact]
     public void GivenTopicOperations_WhenWritten_ThenTheBytesAreThose()
     {
         Holds(new CreateTopicRequest("t", new TopicSettings { QueueCount = 4 }), "0100 74 01000000 04000000");

@@ -57,10 +57,10 @@ public class CodecTests
             string number = i.ToString(CultureInfo.InvariantCulture);
             byte[]? body = records[i].Body;
             Assert.Equal(1_700_000_000_000 + i, records[i].TimestampMs);
-            Assert.Equal(i == 1 ? null : $"key-{i % 3}", records[i].Key is { } key ? Encoding.UTF8.GetString(key) : null);
-            Assert.Equal(i == 2 ? null : $"message number {number} of twelve", body is null ? null : Encoding.UTF8.GetString(body));
+            Assert.Equal(i == 1 ? null : $"key-{i % 3}", Text(records[i].Key));
+            Assert.Equal(i == 2 ? null : $"message number {number} of twelve", Text(body));
             Assert.Equal("blue", records[i].Tag);
-            Assert.Equal(("n", number), (records[i].Properties[0].Name, Encoding.UTF8.GetString(records[i].Properties[0].Value!)));
+            Assert.Equal(("n", number), (records[i].Properties[0].Name, Text(records[i].Properties[0].Value)));
         }
     }
 
@@ -181,6 +181,8 @@ public class CodecTests
         using var compressor = new RecordCompressor(codec);
         return packed[..compressor.Compress(packed)];
     }
+
+    private static string? Text(byte[]? bytes) => bytes is null ? null : Encoding.UTF8.GetString(bytes);
 
     private static byte[] SampleOf(int count) =>
         Build([.. Enumerable.Range(0, count).Select(i =>

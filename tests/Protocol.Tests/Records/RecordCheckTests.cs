@@ -260,12 +260,13 @@ public class RecordCheckTests
 
     private static uint TagsOf(IEnumerable<SampleRecord> records) => records.Aggregate(
         0u,
-        (bits, record) => bits | (record.Tag is { } tag ? TagBits.Of(System.Text.Encoding.UTF8.GetBytes(tag)) : TagBits.Untagged));
+        (bits, record) => bits | record.Content.TagBits);
 
     private static SampleRecord Any(Random random)
     {
         byte[]? key = random.Next(3) == 0 ? new byte[random.Next(70)] : null;
-        byte[]? body = random.Next(9) == 0 ? null : new byte[random.Next(4) == 0 ? random.Next(9_000) : random.Next(80)];
+        int size = random.Next(4) == 0 ? random.Next(9_000) : random.Next(80);
+        byte[]? body = random.Next(9) == 0 ? null : new byte[size];
         var record = new SampleRecord(BaseTimestampMs + random.Next(-90, 90), key, body);
         return random.Next(4) switch
         {

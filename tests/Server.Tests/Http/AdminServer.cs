@@ -37,11 +37,10 @@ internal sealed class AdminServer : IAsyncDisposable
         TimeProvider? time = null,
         params (string Key, string Value)[] settings)
     {
+        (string Key, string Value)[] usual =
+            [("Server:Listen", "127.0.0.1:0"), ("Server:AdminListen", "127.0.0.1:0"), ("Store:Memory", "134217728")];
         ServerOptions options = Given.Settings(
-        [
-            ("Server:Listen", "127.0.0.1:0"), ("Server:AdminListen", "127.0.0.1:0"), ("Store:Memory", "134217728"),
-            .. settings,
-        ]);
+            [.. usual.Where(one => settings.All(other => other.Key != one.Key)), .. settings]);
         var server = new AdminServer(change is null ? options : options.WithAdmin(change), time);
         await server.Admin.StartAsync(Token);
         if (isServing)

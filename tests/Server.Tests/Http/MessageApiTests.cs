@@ -47,7 +47,7 @@ public sealed class MessageApiTests
     }
 
     [Fact]
-    public async Task GivenBatchesThatNobodyCanRead_WhenAPageIsAsked_ThenTheOthersAreOnItAndThoseAreNamed()
+    public async Task GivenBatchesThatCannotBeRead_WhenAPageIsAsked_ThenTheOthersAreOnItAndThoseAreNamed()
     {
         using var directory = new TempDirectory();
         (string, string)[] settings =

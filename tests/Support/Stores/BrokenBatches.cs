@@ -5,12 +5,12 @@ using EQueue.Protocol;
 
 namespace EQueue.Support.Stores;
 
-/// <summary>Batches that are wrong inside, under a right header and a right CRC: what a broker that looks at those alone
-/// stores.</summary>
+/// <summary>Batches that are wrong inside, under a right header and a right CRC: what a broker that looks at those
+/// alone stores.</summary>
 public static class BrokenBatches
 {
-    /// <summary>Every way, by name; none has a record that can be read. One claims 2^31-1 records: no queue can hold two
-    /// of those in one segment.</summary>
+    /// <summary>Every way, by name; none has a record that can be read. One claims 2^31-1 records: no queue can hold
+    /// two of those in one segment.</summary>
     public static IReadOnlyDictionary<string, byte[]> Unreadable { get; } = new SortedDictionary<string, byte[]>
     {
         ["random bytes"] = Around("8F3A11C05D7E22B9FE", 1),

@@ -48,6 +48,7 @@ internal sealed class BoundPeer : IDisposable
                     sent += await _socket.SendAsync(piece.AsMemory(sent), end.Token);
             }
 
+            // Holds the connection and reads nothing until its time is over.
             await new TaskCompletionSource().Task.WaitAsync(end.Token);
         }
         catch (Exception exception) when (exception is OperationCanceledException or SocketException)

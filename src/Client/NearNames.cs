@@ -1,0 +1,109 @@
+using EQueue.Protocol;
+
+namespace EQueue.Client;
+
+/// <summary>Says which topics have a name near one that does not exist.</summary>
+internal static class NearNames
+{
+    /// <summary>Topics that are looked at: one page.</summary>
+    private const int MostTopics = 1000;
+
+    private const int MostNames = 3;
+
+    /// <summary>A failure must not become slow for the sake of its words.</summary>
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
+
+    /// <summary>The failure with near names behind its words, if there are any; otherwise itself.</summary>
+    /// <param name="failure">UnknownTopic.</param>
+    /// <param name="directory">Which brokers may know others.</param>
+    /// <param name="topic">The name that none has.</param>
+    public static async ValueTask<EQueueException> AddAsync(
+        EQueueException failure, BrokerDirectory directory, string topic)
+    {
+        var near = await FindAsync(directory, topic).ConfigureAwait(false);
+        return near.Length == 0
+            ? failure : new EQueueException(failure.Code, $"{failure.Message} {Ask(near)}", failure);
+    }
+
+    /// <summary>Makes a call about a topic; that it does not exist is told with near names.</summary>
+    public static async ValueTask HelpAsync(BrokerDirectory directory, string topic, Func<ValueTask> work)
+    {
+        EQueueException unknown;
+        try
+        {
+            await work().ConfigureAwait(false);
+            return;
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownTopic)
+        {
+            unknown = exception;
+        }
+
+        throw await AddAsync(unknown, directory, topic).ConfigureAwait(false);
+    }
+
+    /// <summary>Names of topics near one, the nearest first; empty when there are none, or no list is to be
+    /// had.</summary>
+    public static async ValueTask<string[]> FindAsync(BrokerDirectory directory, string topic)
+    {
+        using var patience = new CancellationTokenSource(Patience, directory.Options.TimeProvider);
+        try
+        {
+            var request = new ListTopicsRequest(null, MostTopics);
+            var page = await directory.InvokeAsync(request, patience.Token).ConfigureAwait(false);
+            return Nearest(topic, page.Topics.Select(static listing => listing.Topic));
+        }
+        catch (EQueueException)
+        {
+            // The names are a help; what failed is told without them.
+            return [];
+        }
+    }
+
+    /// <summary>A question in the words of a message.</summary>
+    public static string Ask(string[] names) =>
+        $"Did you mean {string.Join(" or ", names.Select(static name => $"'{name}'"))}?";
+
+    /// <summary>Those that differ from a name in few letters, or in case alone.</summary>
+    internal static string[] Nearest(string name, IEnumerable<string> candidates)
+    {
+        var most = Math.Max(1, Math.Min(3, name.Length / 3));
+        return
+        [
+            .. candidates
+                .Select(candidate => (Candidate: candidate, Distance: DistanceOf(name, candidate)))
+                .Where(one => one.Distance <= most && one.Candidate != name)
+                .OrderBy(static one => one.Distance)
+                .ThenBy(static one => one.Candidate, StringComparer.Ordinal)
+                .Take(MostNames)
+                .Select(static one => one.Candidate),
+        ];
+    }
+
+    /// <summary>Letters to insert, to leave out, to change or to swap with their neighbour; case does not
+    /// count.</summary>
+    private static int DistanceOf(string one, string other)
+    {
+        var rows = new int[one.Length + 1, other.Length + 1];
+        for (var i = 0; i <= one.Length; i++)
+            rows[i, 0] = i;
+        for (var j = 0; j <= other.Length; j++)
+            rows[0, j] = j;
+        for (var i = 1; i <= one.Length; i++)
+        {
+            for (var j = 1; j <= other.Length; j++)
+            {
+                var isSame = AreSame(one[i - 1], other[j - 1]);
+                var least = Math.Min(rows[i - 1, j] + 1, rows[i, j - 1] + 1);
+                least = Math.Min(least, rows[i - 1, j - 1] + (isSame ? 0 : 1));
+                if (i > 1 && j > 1 && AreSame(one[i - 1], other[j - 2]) && AreSame(one[i - 2], other[j - 1]))
+                    least = Math.Min(least, rows[i - 2, j - 2] + 1);
+                rows[i, j] = least;
+            }
+        }
+
+        return rows[one.Length, other.Length];
+    }
+
+    private static bool AreSame(char one, char other) => char.ToUpperInvariant(one) == char.ToUpperInvariant(other);
+}

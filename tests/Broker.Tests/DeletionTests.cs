@@ -1,0 +1,159 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.Broker.Tests;
+
+/// <summary>Nothing unread goes because a clock is wrong or others fill the disk; what goes is said.</summary>
+public sealed class DeletionTests
+{
+    private const int Bodies = 10;
+
+    private readonly ManualTime _time = new();
+    private readonly CollectedLog _log = new();
+
+    [Theory]
+    [InlineData(8)]
+    [InlineData(3_650)]
+    [InlineData(-30)]
+    public async Task GivenUnreadMessages_WhenTheClockIsWrongForAMoment_ThenAllAreThereAndAWarningSaysWhy(int days)
+    {
+        await using TestBroker broker = await StartAsync(SmallOptions());
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = await FillAsync(peer, "orders", new TopicSettings { RetentionAge = TimeSpan.FromDays(7) });
+        await CommitAsync(peer, "billing", queue, 1);
+
+        _time.SetWallClock(TimeSpan.FromDays(days));
+        await SeeRoundAsync(peer, "first");
+        _time.SetWallClock(-TimeSpan.FromDays(days));
+        await SeeRoundAsync(peer, "second");
+
+        Assert.Equal(0, await BeginAsync(peer, queue));
+        Assert.Contains(_log.Lines, line => line.Id == 2210);
+    }
+
+    [Fact]
+    public async Task GivenAStartFortyDaysLater_WhenRoundsCome_ThenMessagesAndGroupsStayForAnHour()
+    {
+        QueueId queue;
+        TestBroker broker = await StartAsync(SmallOptions());
+        await using (TestPeer peer = await broker.ConnectAsync())
+        {
+            queue = await FillAsync(peer, "orders", new TopicSettings { RetentionAge = TimeSpan.FromDays(7) });
+            await CommitAsync(peer, "billing", queue, 1);
+        }
+
+        broker.OwnsDirectory = false;
+        await broker.DisposeAsync();
+        _time.SetWallClock(TimeSpan.FromDays(40));
+        await using TestBroker again = await StartAsync(broker.Options);
+        await using TestPeer asking = await again.ConnectAsync();
+
+        await SeeRoundAsync(asking, "first");
+
+        Assert.Equal(0, await BeginAsync(asking, queue));
+        Assert.Equal(0, await asking.FigureAsync("broker.groupsExpired"));
+        Assert.Contains(_log.Lines, line => line.Id == 2211);
+        await Eventually.TrueAsync(async () =>
+        {
+            _time.Jump(TimeSpan.FromMinutes(10));
+            return await BeginAsync(asking, queue) == Bodies && await asking.FigureAsync("broker.groupsExpired") == 1;
+        });
+    }
+
+    [Fact]
+    public async Task GivenOthersThatFillTheDisk_WhenRoundsCome_ThenNothingStoredGoesNorAfterARestart()
+    {
+        var disk = new FaultyDisk { FreeBytesLeft = 200 << 20 };
+        BrokerOptions options = SmallOptions();
+        options = options with { Store = options.Store with { Disk = disk, MaxLogBytes = null } };
+        QueueId queue;
+        TestBroker broker = await StartAsync(options);
+        await using (TestPeer peer = await broker.ConnectAsync())
+        {
+            queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+            string body = new('x', 1 << 20);
+            for (int i = 0; i < 40; i++)
+                Assert.Equal(ErrorCode.None, (await peer.ProduceAsync(queue, body)).Error);
+
+            disk.FreeBytesLeft = 1 << 20;
+            await SeeRoundAsync(peer, "first");
+            Assert.Equal(0, await BeginAsync(peer, queue));
+        }
+
+        broker.OwnsDirectory = false;
+        await broker.DisposeAsync();
+        await using TestBroker again = await StartAsync(options with { DataDirectory = broker.Options.DataDirectory });
+        await using TestPeer asking = await again.ConnectAsync();
+        await SeeRoundAsync(asking, "second");
+        Assert.Equal(0, await BeginAsync(asking, queue));
+    }
+
+    [Fact]
+    public async Task GivenAGroupThatIsBehind_WhenMessagesGo_ThenAWarningSaysWhichBeforeAndAfter()
+    {
+        await using TestBroker broker = await StartAsync(SmallOptions());
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = await FillAsync(peer, "orders", TopicSettings.None);
+        await CommitAsync(peer, "billing", queue, 3);
+        await peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { RetentionCount = 2 }));
+
+        await Eventually.TrueAsync(() => _log.CountOf(3172) == 1, "the second warning");
+
+        string before = Assert.Single(_log.Lines, line => line.Id == 3171).Text;
+        string after = Assert.Single(_log.Lines, line => line.Id == 3172).Text;
+        Assert.StartsWith("5 messages of topic orders, queue 0 that group billing has not read", before);
+        Assert.StartsWith("5 messages of topic orders, queue 0 that group billing had not read", after);
+        Assert.StartsWith(
+            "8 messages of topic orders, queue 0 went (Count)",
+            Assert.Single(_log.Lines, line => line.Id == 3170).Text);
+    }
+
+    private static BrokerOptions SmallOptions()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        return options with
+        {
+            Topics = options.Topics with { RetentionInterval = TimeSpan.FromMilliseconds(100) },
+            Groups = options.Groups with
+            {
+                OffsetRetention = TimeSpan.FromDays(30),
+                ExpiryInterval = TimeSpan.FromMilliseconds(100),
+            },
+        };
+    }
+
+    /// <summary>Returns when a whole round has run: it cut a topic that was filled before it began.</summary>
+    private static async Task SeeRoundAsync(TestPeer peer, string witness)
+    {
+        for (int i = 0; i < 2; i++)
+        {
+            QueueId queue = await FillAsync(peer, $"{witness}-{i}", new TopicSettings { RetentionCount = 1 });
+            await Eventually.TrueAsync(async () => await BeginAsync(peer, queue) == Bodies - 1);
+        }
+    }
+
+    private static async Task<QueueId> FillAsync(TestPeer peer, string topic, TopicSettings settings)
+    {
+        TopicDescription made = await peer.InvokeAsync(
+            new CreateTopicRequest(topic, settings with { QueueCount = 1 }));
+        for (int i = 0; i < Bodies; i++)
+            await peer.ProduceAsync(made.Queues[0].Id, $"message {i}");
+        return made.Queues[0].Id;
+    }
+
+    private static Task<CommitOffsetsResponse> CommitAsync(TestPeer peer, string group, QueueId queue, long next) =>
+        peer.InvokeAsync(new CommitOffsetsRequest(
+            group,
+            Guid.Empty,
+            [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]));
+
+    private static async Task<long> BeginAsync(TestPeer peer, QueueId queue)
+    {
+        FindOffsetsResponse found = await peer.InvokeAsync(new FindOffsetsRequest(
+            [new OffsetQuestion(new FetchQueueKey(0, queue), OffsetQuestion.Begin)]));
+        return found.Answers[0].Offset.Value;
+    }
+
+    private Task<TestBroker> StartAsync(BrokerOptions options) => TestBroker.StartAsync(options, _time, _log);
+}

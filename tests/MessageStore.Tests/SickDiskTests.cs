@@ -1,0 +1,156 @@
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>Files that go away and calls that hang while a store runs.</summary>
+public sealed class SickDiskTests : StoreTest
+{
+    private const int Bodies = 60;
+
+    private readonly CollectedLog _log = new();
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task GivenASegmentThatIsGone_WhenRead_ThenEachQueueIsToldWhatIsLostAndTheRestIsServed(bool withIndex)
+    {
+        await using QueueStore store = await OpenLoggedAsync(SmallSegments);
+        QueueId[] queues = [await OpenQueueAsync(store), await OpenQueueAsync(store)];
+        await FillAsync(store, queues);
+        string[] files = SealedFiles();
+        Remove(files[2], withIndex);
+
+        foreach (QueueId queue in queues)
+        {
+            (int read, int lost) = await CountAsync(store, queue);
+            Assert.InRange(lost, 1, 4);
+            Assert.Equal(Bodies, read + lost);
+        }
+
+        Assert.Equal(1, store.Figures.SegmentsLost);
+        Assert.Equal(1, _log.CountOf(2220));
+        await AppendAsync(store, queues[0], "it goes on");
+        await store.ApplyRetentionAsync(_ => new RetentionLimits(Count: 1), Cancel);
+        Assert.Equal(1, (await CountAsync(store, queues[0])).Read);
+    }
+
+    [Fact]
+    public async Task GivenAFileThatCannotBeOpened_WhenRead_ThenItsMessagesAreLostAndTheRestIsServed()
+    {
+        await using QueueStore store = await OpenLoggedAsync(SmallSegments);
+        QueueId queue = await OpenQueueAsync(store);
+        await FillAsync(store, [queue]);
+        string bad = SealedFiles()[2];
+        Disk.OnOpen = path =>
+        {
+            if (path == bad)
+                throw new DiskException(DiskFault.Io, path, "open", "input/output error");
+        };
+
+        (int read, int lost) = await CountAsync(store, queue);
+
+        Assert.InRange(lost, 1, 8);
+        Assert.Equal(Bodies, read + lost);
+    }
+
+    [Fact]
+    public async Task GivenADataDirectoryThatIsRemoved_WhenASecondHasPassed_ThenNothingIsAcknowledgedAnyMore()
+    {
+        QueueStore store = await OpenLoggedAsync(Small);
+        QueueId queue = await OpenQueueAsync(store);
+        await AppendAsync(store, queue, "a");
+
+        Directory.Delete(Folder, recursive: true);
+
+        EQueueException fault = await Assert.ThrowsAsync<EQueueException>(() => store.Completion.WaitAsync(Cancel));
+        Assert.Equal(ErrorCode.StoreFaulted, fault.Code);
+        Assert.Contains("the data directory was removed or moved", fault.Message, StringComparison.Ordinal);
+        await FailsAsync(ErrorCode.StoreFaulted, AppendAsync(store, queue, "b"));
+        await Assert.ThrowsAnyAsync<Exception>(async () => await store.DisposeAsync());
+        Directory.CreateDirectory(Folder);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task GivenADiskThatHangs_WhenSecondsPass_ThenTheStoreSaysSoAndAgainWhenItGoesOn(bool isWrite)
+    {
+        var time = new SteppedTime();
+        Time = time;
+        using var gate = new Gate();
+        await using QueueStore store = await OpenLoggedAsync(Small);
+        QueueId queue = await OpenQueueAsync(store);
+        if (isWrite)
+            Disk.OnWrite = (_, _) => gate.Pass();
+        else
+            Disk.OnSync = _ => gate.Pass();
+        gate.Shut();
+        Task append = AppendAsync(store, queue, "a");
+        await gate.Reached.WaitAsync(Cancel);
+        Assert.False(store.Figures.IsStalled);
+
+        time.MoveTo(time.Now + TimeSpan.FromSeconds(6));
+        await Eventually(() =>
+        {
+            time.MoveTo(time.Now + TimeSpan.FromSeconds(1));
+            return store.Figures.IsStalled && _log.CountOf(2221) == 1;
+        });
+        Assert.InRange(store.Figures.OldestDiskCallMs, 5_000, long.MaxValue);
+
+        gate.Open();
+        await append;
+        await Eventually(() =>
+        {
+            time.MoveTo(time.Now + TimeSpan.FromSeconds(1));
+            return !store.Figures.IsStalled && _log.CountOf(2222) == 1;
+        });
+    }
+
+    private static async Task FillAsync(QueueStore store, QueueId[] queues)
+    {
+        for (int i = 0; i < Bodies; i++)
+        {
+            foreach (QueueId queue in queues)
+                await store.AppendAsync(queue, TestBatch.OfSize(8_000, i), Durability.Policy, Cancel);
+        }
+
+        await Eventually(() => store.Figures.Segments >= 8);
+    }
+
+    private static async Task<(int Read, int Lost)> CountAsync(QueueStore store, QueueId queue)
+    {
+        Assert.True(store.TryGetQueue(queue, out QueueView view));
+        (int read, int lost) = (0, 0);
+        for (long from = view.Start.Value; from < view.End.Value;)
+        {
+            (ReadResult result, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, from, 20_000);
+            if (result.Error == ErrorCode.DamagedData)
+                lost += (int)(result.NextOffset.Value - from);
+            else
+                Assert.Equal(ErrorCode.None, result.Error);
+            read += entries.Sum(entry => entry.Count);
+            Assert.True(result.NextOffset.Value > from);
+            from = result.NextOffset.Value;
+        }
+
+        return (read, lost);
+    }
+
+    private static void Remove(string file, bool withIndex)
+    {
+        File.Delete(file);
+        if (withIndex)
+            File.Delete(Path.ChangeExtension(file, LogFiles.IndexSuffix));
+    }
+
+    private string[] SealedFiles()
+    {
+        string folder = LogFiles.LogDirectory(Folder);
+        return [.. Directory.GetFiles(folder, "*" + LogFiles.IndexSuffix).Order()
+            .Select(index => Path.ChangeExtension(index, LogFiles.SegmentSuffix))];
+    }
+
+    private Task<QueueStore> OpenLoggedAsync(StoreOptions options) =>
+        QueueStore.OpenAsync(options, State, _log, Time, Cancel);
+}
