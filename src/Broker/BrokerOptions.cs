@@ -8,38 +8,39 @@ public sealed record BrokerOptions
 {
     /// <summary>
     /// Where clients connect: <c>HOST:PORT</c>, port 0 for any free one, or <c>unix:/path</c>; several are separated by
-    /// commas. Empty for no socket at all, with <see cref="InMemory"/>.
+    /// commas. Empty for no socket at all, with <see cref="InMemory"/>. Default: 127.0.0.1:9490.
     /// </summary>
     public string Listen { get; init; } = "127.0.0.1:9490";
 
     /// <summary>Where clients within this process connect without a socket; null = nowhere. They are given the same
-    /// object.</summary>
+    /// object. Default: null.</summary>
     public InMemoryEndPoint? InMemory { get; init; }
 
-    /// <summary>How each HOST:PORT speaks TLS; null = they do not. Unix sockets never do.</summary>
+    /// <summary>How each HOST:PORT speaks TLS; null = they do not. Unix sockets never do. Default: null.</summary>
     public ServerTlsOptions? Tls { get; init; }
 
     /// <summary>
     /// The folder of the broker's store, for this broker alone; replaces the one that <see cref="Store"/> names.
+    /// Default: ./data.
     /// </summary>
     public string DataDirectory { get; init; } = "./data";
 
-    /// <summary>How messages are kept.</summary>
+    /// <summary>How messages are kept. Default: its own defaults.</summary>
     public StoreOptions Store { get; init; } = new() { DataDirectory = "./data" };
 
-    /// <summary>What the broker allows.</summary>
+    /// <summary>What the broker allows. Default: its own defaults.</summary>
     public LimitOptions Limits { get; init; } = new();
 
-    /// <summary>What a topic is made of when its maker does not say.</summary>
+    /// <summary>What a topic is made of when its maker does not say. Default: its own defaults.</summary>
     public TopicOptions Topics { get; init; } = new();
 
-    /// <summary>How consumer groups are kept.</summary>
+    /// <summary>How consumer groups are kept. Default: its own defaults.</summary>
     public GroupOptions Groups { get; init; } = new();
 
-    /// <summary>What the broker's metrics show.</summary>
+    /// <summary>What the broker's metrics show. Default: its own defaults.</summary>
     public TelemetryOptions Telemetry { get; init; } = new();
 
-    /// <summary>How long a stop waits for answers that are under way; 0 to 10 min.</summary>
+    /// <summary>How long a stop waits for answers that are under way; 0 to 10 min. Default: 10 s.</summary>
     public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>The store's settings with the broker's folder and limits.</summary>

@@ -210,8 +210,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
-            var parts = new BrokerParts(
-                store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
+            var parts = new BrokerParts(store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
             return new EQueueBroker(
                 options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, stats,
                 new BrokerMeter(parts), retention, expiry, server);

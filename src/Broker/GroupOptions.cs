@@ -5,21 +5,22 @@ public sealed record GroupOptions
 {
     /// <summary>
     /// How long a member may be without a connection before its queues go to others; 0 to 1 min, and never more than
-    /// its session timeout. A static member has its session timeout instead.
+    /// its session timeout. A static member has its session timeout instead. Default: 1 s.
     /// </summary>
     public TimeSpan ReconnectGrace { get; init; } = TimeSpan.FromSeconds(1);
 
     /// <summary>
-    /// How long a group that had members when the broker ended waits for them after a start; 0 to 1 min.
+    /// How long a group that had members when the broker ended waits for them after a start; 0 to 1 min. Default: 3 s.
     /// </summary>
     public TimeSpan SettleWindow { get; init; } = TimeSpan.FromSeconds(3);
 
     /// <summary>
     /// How long the progress of a group without members is kept after its last sign; up to 10,000 days, 0 = for ever.
+    /// Default: 30 d.
     /// </summary>
     public TimeSpan OffsetRetention { get; init; } = TimeSpan.FromDays(30);
 
-    /// <summary>How often groups are looked through for those to let go; 100 ms to 1 h.</summary>
+    /// <summary>How often groups are looked through for those to let go; 100 ms to 1 h. Default: 1 min.</summary>
     public TimeSpan ExpiryInterval { get; init; } = TimeSpan.FromMinutes(1);
 
     internal void Validate()

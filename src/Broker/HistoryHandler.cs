@@ -17,6 +17,7 @@ internal sealed class HistoryHandler(QueueStore store, TopicCatalogue catalogue)
                 + $"found {request.Known.Epochs.Count} and {request.Places.Count}.");
         }
 
+        RepeatRules.Check(request.Places, "Place");
         var forks = new QueueOffset[request.Places.Count];
         Array.Fill(forks, CheckHistoryResponse.Fits);
         long fork = request.Known.Epochs.Count == 0 ? LogHistory.NoFork : store.History.ForkFrom(request.Known);

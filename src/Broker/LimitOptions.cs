@@ -24,12 +24,12 @@ public sealed record LimitOptions
     private readonly long? _producerBytes;
     private readonly long? _progressBytes;
 
-    /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less.</summary>
+    /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less. Default: 4 MiB.</summary>
     public int MaxMessageBytes { get; init; } = 4 << 20;
 
     /// <summary>
     /// Largest size of a compressed batch when it is uncompressed, in bytes; up to 64 MiB, which every reader takes as
-    /// it is set up. 0 refuses compressed batches.
+    /// it is set up. 0 refuses compressed batches. Default: 32 MiB.
     /// </summary>
     public int MaxDecompressedBytes { get; init; } = 32 << 20;
 
@@ -42,25 +42,25 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Of these, places for peers on this machine alone (loopback, Unix sockets, the admin port); 0 to 100,000. At most
-    /// a quarter of all counts.
+    /// a quarter of all counts. Default: 64.
     /// </summary>
     public int LocalConnections { get; init; } = 64;
 
     /// <summary>
     /// Connections of one address (of IPv6: of one /64 subnet); 0 to 1,000,000. With 0 an address elsewhere has at most
-    /// as many as it leaves free, and this machine's have no bound of their own.
+    /// as many as it leaves free, and this machine's have no bound of their own. Default: 0.
     /// </summary>
     public int MaxConnectionsPerAddress { get; init; }
 
     /// <summary>
     /// How long after it was accepted a connection must have said Hello; TLS counts in, pings change nothing. 100 ms to
-    /// 10 min.
+    /// 10 min. Default: 10 s.
     /// </summary>
     public TimeSpan HelloTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>
     /// Bytes per second that a frame must come in with once it has begun, over 10 s; 0 to 1 GiB. When requests wait for
-    /// receive memory, connections whose frames have stalled are closed for them. 0: neither.
+    /// receive memory, connections whose frames have stalled are closed for them. 0: neither. Default: 16,384.
     /// </summary>
     public int MinReceiveRate { get; init; } = 16 << 10;
 
@@ -89,45 +89,50 @@ public sealed record LimitOptions
         init => _maxQueues = value;
     }
 
-    /// <summary>Queues of one topic; 1 to 20,000.</summary>
+    /// <summary>Queues of one topic; 1 to 20,000. Default: 10,000.</summary>
     public int MaxQueuesPerTopic { get; init; } = 10_000;
 
-    /// <summary>Consumer groups with a member or progress; 1 to 1,000,000.</summary>
+    /// <summary>Consumer groups with a member or progress; 1 to 1,000,000. Default: 100,000.</summary>
     public int MaxGroups { get; init; } = 100_000;
 
-    /// <summary>Members of one consumer group; 1 to 100,000.</summary>
+    /// <summary>Members of one consumer group; 1 to 100,000. Default: 1,000.</summary>
     public int MaxMembersPerGroup { get; init; } = 1_000;
 
-    /// <summary>Members of all consumer groups; 1 to 10,000,000.</summary>
+    /// <summary>Members of all consumer groups; 1 to 10,000,000. Default: 100,000.</summary>
     public int MaxMembers { get; init; } = 100_000;
 
-    /// <summary>Quotas of clients and topics; 1 to 1,000,000.</summary>
+    /// <summary>Quotas of clients and topics; 1 to 1,000,000. Default: 10,000.</summary>
     public int MaxQuotas { get; init; } = 10_000;
 
     /// <summary>
     /// Fetches that wait at once; 1 to 1,000,000. Beyond it a fetch that would wait gets LimitReached.
+    /// Default: 100,000.
     /// </summary>
     public int MaxParkedFetches { get; init; } = 100_000;
 
-    /// <summary>Fetch sessions of one connection; 1 to 1,000. Beyond it the one that rested longest ends.</summary>
+    /// <summary>Fetch sessions of one connection; 1 to 1,000. Beyond it the one that rested longest ends.
+    /// Default: 16.</summary>
     public int MaxFetchSessionsPerConnection { get; init; } = 16;
 
-    /// <summary>Entry bytes of one fetch answer; 64 KiB to 256 MiB. A single larger entry is given whole.</summary>
+    /// <summary>Entry bytes of one fetch answer; 64 KiB to 256 MiB. A single larger entry is given whole.
+    /// Default: 8 MiB.</summary>
     public int MaxFetchBytes { get; init; } = 8 << 20;
 
-    /// <summary>Longest wait of a fetch; 1 s to 1 h. Longer wishes are cut.</summary>
+    /// <summary>Longest wait of a fetch; 1 s to 1 h. Longer wishes are cut. Default: 1 min.</summary>
     public TimeSpan MaxFetchWait { get; init; } = TimeSpan.FromMinutes(1);
 
     /// <summary>
     /// Requests of one connection that are not answered yet; 16 to 1,000,000. Beyond it the connection is not read.
+    /// Default: 8,192.
     /// </summary>
     public int MaxRequestsInFlight { get; init; } = 8_192;
 
-    /// <summary>Longest time that a produce request waits for room in the store; 1 ms to 1 h.</summary>
+    /// <summary>Longest time that a produce request waits for room in the store; 1 ms to 1 h. Default: 30 s.</summary>
     public TimeSpan MaxProduceWait { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>
     /// Longest time that a batch waits for room in the backlog of its topic; 1 ms to 1 day. A request may ask for less.
+    /// Default: 10 min.
     /// </summary>
     public TimeSpan MaxBacklogWait { get; init; } = TimeSpan.FromMinutes(10);
 
@@ -202,6 +207,7 @@ public sealed record LimitOptions
     }
 
     /// <summary>Memory for the subscriptions of one member; 4 KiB to 64 MiB. Beyond it the member gets LimitReached.
+    /// Default: 1 MiB.
     /// </summary>
     public int MaxSubscriptionBytes { get; init; } = 1 << 20;
 
@@ -215,7 +221,7 @@ public sealed record LimitOptions
         init => _progressBytes = value;
     }
 
-    /// <summary>The same of one group; 64 KiB or more.</summary>
+    /// <summary>The same of one group; 64 KiB or more. Default: 64 MiB.</summary>
     public long MaxProgressBytesPerGroup { get; init; } = 64L << 20;
 
     /// <summary>The limits that hold where the heap may grow to so many bytes: defaults are at most their share of

@@ -6,20 +6,21 @@ namespace EQueue.Broker;
 public sealed record TopicOptions
 {
     /// <summary>
-    /// Whether a topic that a client routes to is made when it does not exist and the client wants that.
+    /// Whether a topic that a client routes to is made when it does not exist and the client wants that. Default: true.
     /// </summary>
     public bool AutoCreate { get; init; } = true;
 
-    /// <summary>Queues of a new topic; 1 to <see cref="LimitOptions.MaxQueuesPerTopic"/>.</summary>
+    /// <summary>Queues of a new topic; 1 to <see cref="LimitOptions.MaxQueuesPerTopic"/>. Default: 4.</summary>
     public int QueueCount { get; init; } = 4;
 
-    /// <summary>Messages older than this may be removed; zero keeps them for ever.</summary>
+    /// <summary>Messages older than this may be removed; zero keeps them for ever. Default: 7 d.</summary>
     public TimeSpan RetentionAge { get; init; } = TimeSpan.FromDays(7);
 
-    /// <summary>Bytes that a topic keeps; <see langword="null"/> or 0: no bound of its own.</summary>
+    /// <summary>Bytes that a topic keeps; <see langword="null"/> or 0: no bound of its own. Default: null.</summary>
     public long? RetentionBytes { get; init; }
 
-    /// <summary>How often topics are looked through for what they no longer keep; 100 ms to 1 h.</summary>
+    /// <summary>How often topics are looked through for what they no longer keep; 100 ms to 1 h.
+    /// Default: 10 s.</summary>
     public TimeSpan RetentionInterval { get; init; } = TimeSpan.FromSeconds(10);
 
     internal void Validate(LimitOptions limits)

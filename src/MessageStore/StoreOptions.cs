@@ -25,93 +25,95 @@ public sealed record StoreOptions
     /// <summary>The folder of this store alone; made when it does not exist.</summary>
     public required string DataDirectory { get; init; }
 
-    /// <summary>When an append is acknowledged.</summary>
+    /// <summary>When an append is acknowledged. Default: Sync.</summary>
     public FlushPolicy FlushPolicy { get; init; } = FlushPolicy.Sync;
 
     /// <summary>With <see cref="FlushPolicy.Async"/>: the longest time that something written stays not durable; 1 ms
-    /// to 1 h.</summary>
+    /// to 1 h. Default: 100 ms.</summary>
     public TimeSpan FlushInterval { get; init; } = TimeSpan.FromMilliseconds(100);
 
     /// <summary>Bytes of a segment file after its header, at most: a small volume gets smaller ones, a thirty-second of
-    /// what it gives; 64 KiB to 2 GiB - 64 KiB. An entry never spans two.</summary>
+    /// what it gives; 64 KiB to 2 GiB - 64 KiB. An entry never spans two. Default: 512 MiB.</summary>
     public long SegmentSizeBytes { get; init; } = 512L << 20;
 
-    /// <summary>A segment older than this takes no more entries; 1 s to 30 days.</summary>
+    /// <summary>A segment older than this takes no more entries; 1 s to 30 days. Default: 1 h.</summary>
     public TimeSpan SegmentMaxAge { get; init; } = TimeSpan.FromHours(1);
 
     /// <summary>Memory that stages appends and serves readers of the newest bytes; 32 KiB to 1 GiB, used as the next
-    /// power of two.</summary>
+    /// power of two. Default: 32 MiB.</summary>
     public long TailMemoryBytes { get; init; } = 32L << 20;
 
     /// <summary>The newest bytes of the log that stay in the system's page cache; 0 or more. Older ones are read from
-    /// disk.</summary>
+    /// disk. Default: 256 MiB.</summary>
     public long PageCacheBytes { get; init; } = 256L << 20;
 
     /// <summary>The largest batch in bytes: 1 KiB up to an eighth of <see cref="TailMemoryBytes"/> * 3 and less than
-    /// a segment.</summary>
+    /// a segment. Default: 4,160 KiB.</summary>
     public int MaxBatchBytes { get; init; } = (4 << 20) + (64 << 10);
 
     /// <summary>Bytes that the log's segments may take before the oldest messages go, at the next
     /// <see cref="QueueStore.ApplyRetentionAsync"/>; <see langword="null"/>: 80 % of what the volume could give
-    /// them.</summary>
+    /// them. Default: null.</summary>
     public long? MaxLogBytes { get; init; }
 
     /// <summary>Bytes of kept messages that are read and written a second while mostly dead segments are packed; 64 KiB
-    /// or more.</summary>
+    /// or more. Default: 32 MiB.</summary>
     public long PackBytesPerSecond { get; init; } = 32L << 20;
 
     /// <summary>Free disk below which messages are refused so that state can go on; <see langword="null"/>: two
-    /// segments and 64 MiB, or a sixteenth of a small volume.</summary>
+    /// segments and 64 MiB, or a sixteenth of a small volume. Default: null.</summary>
     public long? ReserveBytes { get; init; }
 
-    /// <summary>The longest time between two snapshots while state changes; 1 s to 1 day.</summary>
+    /// <summary>The longest time between two snapshots while state changes; 1 s to 1 day. Default: 1 min.</summary>
     public TimeSpan SnapshotInterval { get; init; } = TimeSpan.FromSeconds(60);
 
-    /// <summary>Bytes of state records after which a snapshot is taken at once; 64 KiB or more.</summary>
+    /// <summary>Bytes of state records after which a snapshot is taken at once; 64 KiB or more.
+    /// Default: 64 MiB.</summary>
     public long SnapshotStateBytes { get; init; } = 64L << 20;
 
     /// <summary>Producers remembered for duplicate detection; beyond, the longest silent one is forgotten; 1 or
-    /// more.</summary>
+    /// more. Default: 100,000.</summary>
     public int MaxProducers { get; init; } = 100_000;
 
     /// <summary>Memory for the producers that are remembered, each with the queues it sends to; 64 KiB or more. Beyond
     /// it a producer that begins in another queue gets UnknownProducer, and one that begins anew has the longest silent
-    /// forgotten.</summary>
+    /// forgotten. Default: 256 MiB.</summary>
     public long MaxProducerBytes { get; init; } = 256L << 20;
 
     /// <summary>Where the ids of producers come from, for a test that has to know them; null = random ones.</summary>
     internal Func<long>? ProducerIds { get; init; }
 
-    /// <summary>Queues that may exist at once; 1 or more.</summary>
+    /// <summary>Queues that may exist at once; 1 or more. Default: 1,000,000.</summary>
     public int MaxQueues { get; init; } = 1_000_000;
 
     /// <summary>Bytes a second that all readers of cold messages together get from disk while messages are appended, or
-    /// twice what is appended if that is more; 1 MiB or more.</summary>
+    /// twice what is appended if that is more; 1 MiB or more. Default: 64 MiB.</summary>
     public long ColdReadBytesPerSecond { get; init; } = 64L << 20;
 
-    /// <summary>Threads that read cold messages from disk; 1 to 16.</summary>
+    /// <summary>Threads that read cold messages from disk; 1 to 16. Default: 2.</summary>
     public int ReaderThreads { get; init; } = 2;
 
     /// <summary>Bytes per second at which sealed segments are read again to find damage: 64 KiB or more; 0 = never.
-    /// The default reads 345 GB a day and hardly shows beside what any disk gives.</summary>
+    /// The default reads 345 GB a day and hardly shows beside what any disk gives. Default: 4 MiB.</summary>
     public long ScrubBytesPerSecond { get; init; } = 4L << 20;
 
-    /// <summary>A pass of the scrub over all sealed segments starts at most this often; 1 s to 30 days.</summary>
+    /// <summary>A pass of the scrub over all sealed segments starts at most this often; 1 s to 30 days.
+    /// Default: 1 d.</summary>
     public TimeSpan ScrubInterval { get; init; } = TimeSpan.FromHours(24);
 
     /// <summary>Opens a log whose state (topics, offsets) cannot be brought back instead of refusing. Loses that state.
-    /// For one start.</summary>
+    /// For one start. Default: false.</summary>
     public bool AcceptLostState { get; init; }
 
     /// <summary>Takes the wall clock for right although the log's stored times are ahead of it: they go back to the
-    /// clock's. For one start.</summary>
+    /// clock's. For one start. Default: false.</summary>
     public bool AcceptClock { get; init; }
 
     /// <summary>The files; <see langword="null"/>: those of this system. Over a <see cref="MemoryDisk"/> segments and
-    /// reserve follow its limit, and there is no scrub.</summary>
+    /// reserve follow its limit, and there is no scrub. Default: null.</summary>
     public IDisk? Disk { get; init; }
 
-    /// <summary>What becomes of messages when a <see cref="MemoryDisk"/> is full.</summary>
+    /// <summary>What becomes of messages when a <see cref="MemoryDisk"/> is full. Default: Reject.</summary>
     public MemoryFull MemoryFull { get; init; } = MemoryFull.Reject;
 
     /// <summary>Free bytes below which the store takes no messages.</summary>

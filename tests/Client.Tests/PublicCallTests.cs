@@ -145,15 +145,17 @@ public sealed class PublicCallTests
         Assert.Equal([], Calls.Keys.Concat(Exempt).Except(methods));
     }
 
-    [Theory]
-    [MemberData(nameof(Cancellable))]
-    public async Task GivenATokenThatIsCancelledBefore_WhenCalled_ThenOperationCanceledCarriesIt(string method)
+    [Fact]
+    public async Task GivenATokenThatIsCancelledBefore_WhenAnythingIsCalled_ThenOperationCanceledCarriesIt()
     {
         await using var broker = await TestBroker.StartAsync();
         await using var world = new World(broker.Address);
         var over = new CancellationToken(canceled: true);
-        var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Calls[method].Run(world, over));
-        Assert.Equal(over, exception.CancellationToken);
+        foreach (var (method, call) in Calls.Where(static one => one.Value.HasToken))
+        {
+            var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call.Run(world, over));
+            Assert.True(over == exception.CancellationToken, method);
+        }
     }
 
     [Theory]

@@ -14,12 +14,16 @@ internal sealed class QueueSender : IAsyncDisposable
     public QueueSender(string address, string topic)
     {
         _topic = topic;
-        _link = new BrokerLink(
-            ServerAddress.ParseList(address)[0],
-            new ClientOptions(),
-            Guid.NewGuid(),
-            new ConnectReports(new ClientOptions()));
+        _link = LinkTo(address);
     }
+
+    /// <summary>A connection for requests that the test makes itself.</summary>
+    public static BrokerLink LinkTo(string address, bool readsHistory = false) => new(
+        ServerAddress.ParseList(address)[0],
+        new ClientOptions(),
+        Guid.NewGuid(),
+        new ConnectReports(new ClientOptions()),
+        readsHistory);
 
     public async Task<SendReceipt> SendAsync(
         int queue, string? key, string body, CancellationToken cancellationToken)

@@ -22,6 +22,8 @@ internal sealed class TestBroker : IAsyncDisposable
 
     public string Address { get; private set; } = "";
 
+    public string DataDirectory => _options.DataDirectory;
+
     public EQueueClient Client { get; private set; } = null!;
 
     public static async Task<TestBroker> StartAsync(

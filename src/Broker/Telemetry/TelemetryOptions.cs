@@ -6,11 +6,12 @@ public sealed record TelemetryOptions
     /// <summary>
     /// Pairs of group and topic, and topics, that have series of their own; 0 to 10,000. Of backlogs those that are the
     /// largest, of topics those that took the most messages, which keep their series while they exist. The rest is
-    /// summed in one series.
+    /// summed in one series. Default: 100.
     /// </summary>
     public int MaxSeries { get; init; } = 100;
 
-    /// <summary>How often backlog and lag of the groups are computed while somebody listens; 100 ms to 1 h.</summary>
+    /// <summary>How often backlog and lag of the groups are computed while somebody listens; 100 ms to 1 h.
+    /// Default: 10 s.</summary>
     public TimeSpan GroupInterval { get; init; } = TimeSpan.FromSeconds(10);
 
     internal void Validate()

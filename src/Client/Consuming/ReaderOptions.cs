@@ -39,41 +39,43 @@ public enum DivergedHistoryPolicy
 /// <summary>How queues are fetched.</summary>
 public record ReaderOptions
 {
-    /// <summary>Tags wanted; empty takes every message.</summary>
+    /// <summary>Tags wanted; empty takes every message. Default: empty.</summary>
     public IReadOnlyList<string> Tags { get; init; } = [];
 
     /// <summary>
     /// Bytes that one fetch asks for over all queues: 4 KiB to 32 MiB. One larger entry is given all the same.
+    /// Default: 1 MiB.
     /// </summary>
     public int FetchBytes { get; init; } = 1024 * 1024;
 
-    /// <summary>Bytes that one fetch asks for of one queue: 4 KiB to 32 MiB.</summary>
+    /// <summary>Bytes that one fetch asks for of one queue: 4 KiB to 32 MiB. Default: 1 MiB.</summary>
     public int FetchBytesPerQueue { get; init; } = 1024 * 1024;
 
-    /// <summary>Bytes that the broker waits for before it answers: 1 or more.</summary>
+    /// <summary>Bytes that the broker waits for before it answers: 1 or more. Default: 1.</summary>
     public int MinFetchBytes { get; init; } = 1;
 
     /// <summary>
     /// How long the broker waits for them, and at most keeps it to itself how far it passed over messages without a
-    /// wanted tag; 1 ms or more.
+    /// wanted tag; 1 ms or more. Default: 5 s.
     /// </summary>
     public TimeSpan MaxFetchWait { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>
-    /// Bytes fetched ahead of the reader; the next fetch leaves while less than this waits. 0 or more.
+    /// Bytes fetched ahead of the reader; the next fetch leaves while less than this waits. 0 or more. Default: 4 MiB.
     /// </summary>
     public int PrefetchBytes { get; init; } = 4 * 1024 * 1024;
 
-    /// <summary>What happens when the offset is not in the queue (any more).</summary>
+    /// <summary>What happens when the offset is not in the queue (any more). Default: Begin.</summary>
     public OutOfRangePolicy WhenOutOfRange { get; init; }
 
-    /// <summary>What happens at messages that the broker's disk has damaged.</summary>
+    /// <summary>What happens at messages that the broker's disk has damaged. Default: Throw.</summary>
     public DamagedDataPolicy WhenDamaged { get; init; }
 
-    /// <summary>What happens when the broker's log has another history than the one that was read.</summary>
+    /// <summary>What happens when the broker's log has another history than the one that was read.
+    /// Default: GoOn.</summary>
     public DivergedHistoryPolicy WhenDiverged { get; init; }
 
-    /// <summary>Ends the enumeration at the end offsets that the queues had when it began.</summary>
+    /// <summary>Ends the enumeration at the end offsets that the queues had when it began. Default: false.</summary>
     public bool StopAtEnd { get; init; }
 
     /// <summary>Checks every value.</summary>

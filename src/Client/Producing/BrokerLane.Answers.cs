@@ -120,7 +120,7 @@ internal sealed partial class BrokerLane
         }
 
         var failure = new EQueueException(
-            result.Error, $"{ErrorCodes.Describe(result.Error)} ({queue} at {Address}).")
+            result.Error, $"{Describe(result.Error, queue)} ({queue} at {Address}).")
         {
             RetryAfter = TimeSpan.FromMilliseconds(result.RetryAfterMs),
         };
@@ -162,6 +162,11 @@ internal sealed partial class BrokerLane
                 break;
         }
     }
+
+    /// <summary>A batch that waited in vain, or may not wait, is told what for.</summary>
+    private static string Describe(ErrorCode error, QueueLane queue) =>
+        error is ErrorCode.Timeout or ErrorCode.QueueFull && queue.Bound is { } bound
+            ? $"{ErrorCodes.Describe(error)}: {bound.Words}" : ErrorCodes.Describe(error);
 
     /// <summary>Keeps a batch for another attempt, in its place. Under the gate.</summary>
     private void SendAgain(

@@ -9,7 +9,8 @@ namespace EQueue.Client;
 /// </remarks>
 /// <param name="MaxRecords">1 or more.</param>
 /// <param name="MaxBytes">Of batches with several messages; one message may take more.</param>
-internal sealed record SendBound(int MaxRecords, int MaxBytes)
+/// <param name="Words">What the topic allows, for people.</param>
+internal sealed record SendBound(int MaxRecords, int MaxBytes, string Words)
 {
     private const int Share = 4;
 
@@ -24,6 +25,20 @@ internal sealed record SendBound(int MaxRecords, int MaxBytes)
         var records = settings.MaxBacklogMessages is > 0 and var messages ? messages / Share : SendBatch.MaxRecords;
         var bytes = settings.MaxBacklogBytes is > 0 and var most ? most / Share : int.MaxValue;
         return new SendBound(
-            (int)Math.Clamp(records, 1, SendBatch.MaxRecords), (int)Math.Clamp(bytes, LeastBytes, int.MaxValue));
+            (int)Math.Clamp(records, 1, SendBatch.MaxRecords),
+            (int)Math.Clamp(bytes, LeastBytes, int.MaxValue),
+            Describe(settings));
+    }
+
+    private static string Describe(TopicSettings settings)
+    {
+        List<string> bounds = [];
+        if (settings.MaxBacklogMessages is > 0 and var messages)
+            bounds.Add($"{messages} messages");
+        if (settings.MaxBacklogBytes is > 0 and var bytes)
+            bounds.Add($"{bytes} bytes");
+        var groups = string.IsNullOrEmpty(settings.BacklogGroups) ? "its slowest group" : settings.BacklogGroups;
+        return $"the topic is full: its backlog is bounded at {string.Join(" and ", bounds)}, and {groups} has not "
+            + "committed on";
     }
 }

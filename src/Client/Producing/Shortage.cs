@@ -22,6 +22,8 @@ internal static class Shortage
 
         var lanes = producer.Lanes();
         var causes = lanes.Select(static lane => lane.Trouble).OfType<string>().Distinct().ToArray();
+        if (topic.Sticky?.Bound is { } bound)
+            causes = [bound.Words, .. causes];
         var why = causes.Length == 0 ? "the brokers have not acknowledged them yet" : string.Join("; ", causes);
         return new EQueueException(
             ErrorCode.Timeout,

@@ -5,54 +5,57 @@ public sealed record RemotingClientOptions
 {
     /// <summary>
     /// Runs on each new connection before any other frame. An exception makes the attempt fail and the client tries
-    /// again; a <see cref="PermanentFailureException"/> ends the trying.
+    /// again; a <see cref="PermanentFailureException"/> ends the trying. Default: null.
     /// </summary>
     public Func<IHandshakeChannel, CancellationToken, ValueTask>? HandshakeAsync { get; init; }
 
     /// <summary>
     /// Told of each attempt that failed, on the thread that connects: must neither block nor throw. Who sets it tells
-    /// people; the client itself then logs failures at Debug.
+    /// people; the client itself then logs failures at Debug. Default: null.
     /// </summary>
     public Action<ConnectFault>? ConnectFailed { get; init; }
 
-    /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Other connections do not.</summary>
+    /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Other connections do not.
+    /// Default: null.</summary>
     public TlsOptions? Tls { get; init; }
 
     /// <summary>How long one attempt to connect may take, TLS included, and then its handshake. 100 ms or more.
+    /// Default: 5 s.
     /// </summary>
     public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>The timeout of calls that name none (<see cref="TimeSpan.Zero"/>) and of oneway sends. 100 ms or
-    /// more.</summary>
+    /// more. Default: 30 s.</summary>
     public TimeSpan RequestTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>After so long without a byte from the peer a ping is sent. 100 ms or more.</summary>
+    /// <summary>After so long without a byte from the peer a ping is sent. 100 ms or more. Default: 10 s.</summary>
     public TimeSpan KeepAliveInterval { get; init; } = TimeSpan.FromSeconds(10);
 
-    /// <summary>A ping that nothing follows for so long ends the connection. 100 ms or more.</summary>
+    /// <summary>A ping that nothing follows for so long ends the connection. 100 ms or more. Default: 10 s.</summary>
     public TimeSpan KeepAliveTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>The first reconnect waits a random time up to this; the bound doubles with each failure. 1 ms or
-    /// more.</summary>
+    /// more. Default: 50 ms.</summary>
     public TimeSpan ReconnectDelay { get; init; } = TimeSpan.FromMilliseconds(50);
 
-    /// <summary>Where the doubling ends. <see cref="ReconnectDelay"/> or more.</summary>
+    /// <summary>Where the doubling ends. <see cref="ReconnectDelay"/> or more. Default: 2 s.</summary>
     public TimeSpan MaxReconnectDelay { get; init; } = TimeSpan.FromSeconds(2);
 
-    /// <summary>Requests that may wait for answers at a time: a power of two, 2..65536. One more waits.</summary>
+    /// <summary>Requests that may wait for answers at a time: a power of two, 2..65536. One more waits.
+    /// Default: 16,384.</summary>
     public int MaxInFlight { get; init; } = 16_384;
 
-    /// <summary>The largest frame in bytes, header included, both ways, 64 B..1 GiB.</summary>
+    /// <summary>The largest frame in bytes, header included, both ways, 64 B..1 GiB. Default: 16 MiB.</summary>
     public int MaxFrameBytes { get; init; } = 16 * 1024 * 1024;
 
     /// <summary>Bytes that may wait to be sent before oneway requests wait, 1 KiB or more; calls, which are bounded in
-    /// number too, wait at twice as many.</summary>
+    /// number too, wait at twice as many. Default: 8 MiB.</summary>
     public int MaxQueuedSendBytes { get; init; } = 8 * 1024 * 1024;
 
-    /// <summary>The size to which receive blocks grow under load, 4 KiB..16 MiB.</summary>
+    /// <summary>The size to which receive blocks grow under load, 4 KiB..16 MiB. Default: 256 KiB.</summary>
     public int ReceiveBufferBytes { get; init; } = 256 * 1024;
 
-    /// <summary>The kernel's send and receive buffer in bytes; 0 leaves them to the system.</summary>
+    /// <summary>The kernel's send and receive buffer in bytes; 0 leaves them to the system. Default: 0.</summary>
     public int SocketBufferBytes { get; init; }
 
     internal void Validate()

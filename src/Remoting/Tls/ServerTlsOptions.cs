@@ -8,20 +8,20 @@ public sealed record ServerTlsOptions
     /// </summary>
     public required string Certificate { get; init; }
 
-    /// <summary>The key in PEM; null = in the file of the certificate.</summary>
+    /// <summary>The key in PEM; null = in the file of the certificate. Default: null.</summary>
     public string? Key { get; init; }
 
-    /// <summary>A file with the password of the PFX or of the encrypted key; null = none.</summary>
+    /// <summary>A file with the password of the PFX or of the encrypted key; null = none. Default: null.</summary>
     public string? PasswordFile { get; init; }
 
-    /// <summary>Whether clients show certificates.</summary>
+    /// <summary>Whether clients show certificates. Default: None.</summary>
     public ClientCertificates ClientCertificates { get; init; }
 
     /// <summary>PEM of the root authorities that clients' certificates must come from; required when clients may show
-    /// certificates.</summary>
+    /// certificates. Default: null.</summary>
     public string? ClientAuthority { get; init; }
 
-    /// <summary>How long a handshake may take, 100 ms or more.</summary>
+    /// <summary>How long a handshake may take, 100 ms or more. Default: 10 s.</summary>
     public TimeSpan HandshakeTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Checks every value and reads every file.</summary>

@@ -4,21 +4,22 @@ namespace EQueue.Remoting;
 /// connection.</summary>
 public sealed record TlsOptions
 {
-    /// <summary>PEM of the root authorities that are trusted; null = those of the system.</summary>
+    /// <summary>PEM of the root authorities that are trusted; null = those of the system. Default: null.</summary>
     public string? AuthorityFile { get; init; }
 
     /// <summary>The client's own certificate for brokers that ask for one: PEM, followed by those of the authorities
-    /// between it and the root, or PFX without a password; null = none.</summary>
+    /// between it and the root, or PFX without a password; null = none. Default: null.</summary>
     public string? CertificateFile { get; init; }
 
-    /// <summary>Its key in PEM; null = in the same file.</summary>
+    /// <summary>Its key in PEM; null = in the same file. Default: null.</summary>
     public string? KeyFile { get; init; }
 
     /// <summary>The name, or the IP address, that the broker's certificate must be for; null = the host of the
-    /// address.</summary>
+    /// address. Default: null.</summary>
     public string? TargetHost { get; init; }
 
-    /// <summary>Whether every certificate will do. What is sent is then encrypted, but nobody knows for whom.</summary>
+    /// <summary>Whether every certificate will do. What is sent is then encrypted, but nobody knows for whom.
+    /// Default: false.</summary>
     public bool AcceptsAnyCertificate { get; init; }
 
     /// <summary>Checks every value and reads every file.</summary>

@@ -15,6 +15,8 @@ public sealed class RepeatedNameTests
                 new FindOffsetsRequest([new(given.Queue, OffsetQuestion.End), new(given.Queue, OffsetQuestion.End)])),
             ["ReadOffsetsRequest.Queues"] = given => given.RefusedAsync(
                 new ReadOffsetsRequest("billing", [given.Queue, given.Queue])),
+            ["CheckHistoryRequest.Places"] = given => given.RefusedAsync(
+                new CheckHistoryRequest(LogHistory.None, [new(given.Queue, default), new(given.Queue, default)])),
             ["GroupHeartbeatRequest.Subscriptions"] = given => given.RefusedAsync(
                 given.Join(new("orders", []), new("orders", []))),
             ["TopicSubscription.Tags"] = async given =>

@@ -6,6 +6,8 @@ namespace EQueue.Client.Tests.Histories;
 /// <summary>A producer that lives while the log gets another history: what it is told to be stored is stored.</summary>
 public sealed class ProducerHistoryTests
 {
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
@@ -30,4 +32,31 @@ public sealed class ProducerHistoryTests
         foreach (var queue in stored.GroupBy(static one => one.Queue))
             Assert.Equal(queue.Select(static one => one.Value).Order(), queue.Select(static one => one.Value));
     }
+
+    [Fact]
+    public async Task GivenProducersOfTwoHistories_WhenBothSendInOne_ThenNoneTakesTheOthersMessageForItsOwn()
+    {
+        await using var broker = await ForkingBroker.StartAsync();
+        await broker.SendAsync(3);
+        var save = broker.Save();
+        await using var first = broker.Client.CreateProducer();
+        List<(int Value, long Offset)> told = [];
+        for (var i = 0; i < 3; i++)
+            told.Add((1_000 + i, await SendAsync(first, 1_000 + i)));
+        await broker.KillAsync(putBack: save);
+
+        // The copy gives out anew what it has not given out yet; the first producer goes on as what it was.
+        await using var second = broker.Client.CreateProducer();
+        told.Clear();
+        for (var i = 0; i < 8; i++)
+            told.Add((2_000 + i, await SendAsync(second, 2_000 + i)));
+        for (var i = 3; i < 8; i++)
+            told.Add((1_000 + i, await SendAsync(first, 1_000 + i)));
+
+        var stored = (await broker.ReadAllAsync()).Select(static one => (one.Value, one.Offset)).ToList();
+        Assert.All(told, one => Assert.Contains(one, stored));
+    }
+
+    private static async Task<long> SendAsync(Producer producer, int value) => (await producer.SendAsync(
+        ForkingBroker.Topic, BitConverter.GetBytes(value), cancellationToken: Token)).Offset.Value;
 }

@@ -40,6 +40,9 @@ internal sealed class BoundCases(BoundPlant plant)
         ],
         [Opcode.FindOffsets] = () => Many(4, new FindOffsetsRequest(
             [.. plant.WideKeys.Select(queue => new OffsetQuestion(queue, OffsetQuestion.End))])),
+        [Opcode.CheckHistory] = () => Many(4, new CheckHistoryRequest(
+            new LogHistory([new HistoryEpoch(new HistoryMark(1, 7), 0)]),
+            [.. plant.WideKeys.Select(queue => new QueuePlace(queue, new QueueOffset(1)))])),
         [Opcode.FindByKey] = () => Many(4, new FindByKeyRequest
         {
             Queue = plant.LargeKey, Key = "key"u8.ToArray(), To = FindByKeyRequest.VisibleEnd, MaxCount = 1,
