@@ -27,7 +27,9 @@ public sealed class ProducerHistoryTests
         await broker.SendAsync(80);
 
         var stored = await broker.ReadAllAsync();
-        Assert.All(broker.Acknowledged.Skip(before), sent => Assert.Contains((sent.Queue, sent.Offset, sent.Value), stored));
+        Assert.All(
+            broker.Acknowledged.Skip(before),
+            sent => Assert.Contains((sent.Queue, sent.Offset, sent.Value), stored));
         Assert.Equal(stored.Count, stored.Select(static one => one.Value).Distinct().Count());
         foreach (var queue in stored.GroupBy(static one => one.Queue))
             Assert.Equal(queue.Select(static one => one.Value).Order(), queue.Select(static one => one.Value));

@@ -15,7 +15,7 @@ public sealed class RestoredBackupTests
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
-    public async Task GivenABackupRestoredUnderARunningConsumer_WhenNewMessagesFollow_ThenItReadsAllOfThem(bool isMember)
+    public async Task GivenABackupRestoredUnderAConsumer_WhenNewMessagesFollow_ThenItReadsAllOfThem(bool isMember)
     {
         using var folder = new TempDirectory();
         await using var broker = await TestBroker.StartAsync(FlushPolicy.Sync, queues: 1);

@@ -42,16 +42,17 @@ public sealed class LogHistoryTests
             Log one = logs[random.Next(logs.Count)], other = logs[random.Next(logs.Count)];
             long fork = one.History.ForkFrom(other.History);
             int same = one.Bytes.Zip(other.Bytes).TakeWhile(pair => pair.First == pair.Second).Count();
+            bool isWhole = fork >= one.Bytes.Count && same >= one.Bytes.Count;
             if (one == other)
                 Assert.Equal(LogHistory.NoFork, fork);
             else
-                Assert.True(fork <= same || (fork >= one.Bytes.Count && same >= one.Bytes.Count), $"seed {seed}");
-            Assert.True(fork >= Math.Min(same, one.Bytes.Count), $"seed {seed}: {fork} is needlessly far before {same}");
+                Assert.True(fork <= same || isWhole, $"seed {seed}");
+            Assert.True(fork >= Math.Min(same, one.Bytes.Count), $"seed {seed}: {fork} is too far before {same}");
         }
     }
 
     private static LogHistory Parse(string text) => new([.. text.Split(' ').Select(static one =>
-        new HistoryEpoch(new HistoryMark(one[0] - '0', one[1]), long.Parse(one[2..]))) ]);
+        new HistoryEpoch(new HistoryMark(one[0] - '0', one[1]), long.Parse(one[2..])))]);
 
     /// <summary>A log whose bytes name the opening that wrote them.</summary>
     private sealed record Log(List<uint> Bytes, List<HistoryEpoch> Epochs)
