@@ -138,8 +138,13 @@ internal sealed partial class MessageStream
     }
 
     /// <summary>Messages came as they are stored and cannot be read; the rest of the answer can.</summary>
-    private void OnBroken(QueueCursor cursor, long offset, long next, ErrorCode reason) =>
+    private void OnBroken(QueueCursor cursor, long offset, long next, ErrorCode reason)
+    {
+        // A batch that was handed out counts as read: the next loop is to meet the rest of it again.
+        if (_isInBatch && _wasInBatches && _options.WhenDamaged == DamagedDataPolicy.Throw)
+            Seek(cursor, new QueueOffset(offset));
         Report(cursor, offset, next, ErrorCodes.Describe(reason), reason);
+    }
 
     /// <exception cref="DamagedDataException">The options say so.</exception>
     private void Report(QueueCursor cursor, long offset, long next, string cause, ErrorCode reason)
