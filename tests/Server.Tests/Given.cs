@@ -10,10 +10,13 @@ namespace EQueue.Server.Tests;
 internal static class Given
 {
     /// <summary>The options that settings make, without files, environment or command line.</summary>
-    /// <param name="settings">Keys without <c>EQueue:</c>, and their values.</param>
+    /// <param name="settings">Keys without <c>EQueue:</c>, and their values; of a key given twice the last
+    /// one.</param>
     public static ServerOptions Settings(params (string Key, string Value)[] settings) =>
         SettingsSource.Read(new ConfigurationBuilder()
-            .AddInMemoryCollection(settings.ToDictionary(one => $"EQueue:{one.Key}", one => (string?)one.Value))
+            .AddInMemoryCollection(settings
+                .GroupBy(one => $"EQueue:{one.Key}")
+                .ToDictionary(one => one.Key, one => (string?)one.Last().Value))
             .Build());
 
     /// <summary>A broker that logs nothing and has not been started.</summary>
