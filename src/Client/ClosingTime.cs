@@ -1,7 +1,10 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace EQueue.Client;
 
 /// <summary>The time in which something is to end: of all that were asked for, the one that is over first.</summary>
 /// <remarks>Thread-safe.</remarks>
+[SuppressMessage("Design", "CA1001", Justification = "Others hold its token longer than it lives.")]
 internal sealed class ClosingTime(TimeProvider time)
 {
     /// <summary>How long the application's own code may still run when the time is over.</summary>

@@ -1,5 +1,4 @@
 using EQueue.Protocol;
-using EQueue.Replication.Tests.Simulation;
 
 namespace EQueue.Replication.Tests;
 

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -7,6 +8,7 @@ namespace EQueue.Client;
 /// Nothing is agreed between brokers: each gives out its own queues, and one that is away takes only those with it.
 /// See the other part for commits.
 /// </remarks>
+[SuppressMessage("Design", "CA1001", Justification = "CloseAsync releases both.")]
 internal sealed partial class GroupMember
 {
     private readonly BrokerDirectory _directory;

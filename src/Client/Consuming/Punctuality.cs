@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging;
-
 namespace EQueue.Client;
 
 /// <summary>Notices heartbeats that leave late, because this process did not run as it should.</summary>

@@ -1,5 +1,4 @@
 using System.Collections.Immutable;
-using EQueue.Replication;
 
 namespace EQueue.Replication.Tests.Simulation;
 

@@ -1,5 +1,4 @@
 using EQueue.Protocol;
-using EQueue.Replication;
 
 namespace EQueue.Replication.Tests.Simulation;
 

@@ -1,6 +1,3 @@
-using EQueue.Protocol;
-using EQueue.Replication;
-
 namespace EQueue.Replication.Tests.Simulation;
 
 /// <summary>Nodes, their network, their disks, an etcd and a clock, all from one seed.</summary>
