@@ -33,7 +33,7 @@ public sealed record LimitOptions
     /// </summary>
     public int MaxDecompressedBytes { get; init; } = 32 << 20;
 
-    /// <summary>Connections at once; 1 to 1,000,000.</summary>
+    /// <summary>Connections at once; 1 to 1,000,000. Default: 18,000.</summary>
     public int MaxConnections
     {
         get => _maxConnections ?? 18_000;
@@ -67,7 +67,7 @@ public sealed record LimitOptions
     /// <summary>
     /// Memory for answers that their peers have not taken yet, over all connections, beside 16 KiB of each; 16 MiB or
     /// more. Beyond it fetch answers are small or wait, others are refused with LimitReached, connections with untaken
-    /// answers are not read, and a peer that takes nothing for a second is closed.
+    /// answers are not read, and a peer that takes nothing for a second is closed. Default: 512 MiB.
     /// </summary>
     public long MemoryBytes
     {
@@ -75,14 +75,14 @@ public sealed record LimitOptions
         init => _memoryBytes = value;
     }
 
-    /// <summary>Topics that may exist at once; 1 to 1,000,000.</summary>
+    /// <summary>Topics that may exist at once; 1 to 1,000,000. Default: 50,000.</summary>
     public int MaxTopics
     {
         get => _maxTopics ?? 50_000;
         init => _maxTopics = value;
     }
 
-    /// <summary>Queues of all topics; 1 to 10,000,000.</summary>
+    /// <summary>Queues of all topics; 1 to 10,000,000. Default: 200,000.</summary>
     public int MaxQueues
     {
         get => _maxQueues ?? 200_000;
@@ -138,7 +138,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for batches that wait for room in a backlog, over all topics; 1 MiB or more. Beyond it the connections
-    /// that bring more of them are not read.
+    /// that bring more of them are not read. Default: 256 MiB.
     /// </summary>
     public long ParkedBytes
     {
@@ -148,7 +148,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for requests that are being received, over all connections, beside 4 KiB of each; 16 MiB or more. At the
-    /// bound connections are read in small pieces, and large requests wait for their turn.
+    /// bound connections are read in small pieces, and large requests wait for their turn. Default: 1 GiB.
     /// </summary>
     public long ReceiveBytes
     {
@@ -158,7 +158,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for long requests (16 KiB and more) that are being handled, other than messages, over all connections;
-    /// 4 MiB or more. Beyond it they wait for their turn.
+    /// 4 MiB or more. Beyond it they wait for their turn. Default: 256 MiB.
     /// </summary>
     public long RequestBytes
     {
@@ -168,7 +168,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for requests over HTTP that are being answered, read into objects; 4 MiB or more. Beyond it they wait for
-    /// their turn.
+    /// their turn. Default: 256 MiB.
     /// </summary>
     public long AdminBytes
     {
@@ -178,7 +178,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for fetch sessions with their queues, over all connections; 1 MiB or more; one connection has at most a
-    /// quarter of it. Beyond it a session that would grow gets LimitReached.
+    /// quarter of it. Beyond it a session that would grow gets LimitReached. Default: 256 MiB.
     /// </summary>
     public long FetchSessionBytes
     {
@@ -188,7 +188,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for members of groups: their subscriptions, and the queues that their groups read; 1 MiB or more. Beyond
-    /// it who joins or subscribes to more gets LimitReached.
+    /// it who joins or subscribes to more gets LimitReached. Default: 256 MiB.
     /// </summary>
     public long MemberBytes
     {
@@ -199,6 +199,7 @@ public sealed record LimitOptions
     /// <summary>
     /// Memory for producers, each with the queues that it sends to, for duplicate detection; 64 KiB or more. Beyond it
     /// a producer that begins in another queue begins anew, and the one that is silent for longest is forgotten.
+    /// Default: 256 MiB.
     /// </summary>
     public long ProducerBytes
     {
@@ -213,7 +214,7 @@ public sealed record LimitOptions
 
     /// <summary>
     /// Memory for what groups have committed, with its metadata, over all groups; 1 MiB or more. It is kept over
-    /// restarts. Beyond it a commit that would take more gets LimitReached.
+    /// restarts. Beyond it a commit that would take more gets LimitReached. Default: 512 MiB.
     /// </summary>
     public long ProgressBytes
     {
