@@ -13,8 +13,10 @@ namespace EQueue.System.Tests;
 /// twice.</summary>
 public sealed class ShopTests
 {
-    /// <summary>What hosts allow is 30 s; the shop's own bounds add up to 5 s. A loaded machine is given more.</summary>
-    private static readonly TimeSpan LongestStop = TimeSpan.FromSeconds(15);
+    /// <summary>The shop's own bounds add up to 5 s, which a long run on a quiet machine holds it to; otherwise what
+    /// hosts allow.</summary>
+    private static readonly TimeSpan LongestStop = TimeSpan.FromSeconds(
+        Environment.GetEnvironmentVariable("EQUEUE_SHOP_STOPS") is null ? 30 : 5);
 
     private readonly ConcurrentDictionary<string, bool> _accepted = new(StringComparer.Ordinal);
     private readonly HttpClient _http = new() { Timeout = TimeSpan.FromMinutes(1) };
@@ -49,7 +51,8 @@ public sealed class ShopTests
             .Select(static some => $"{some.Key} was shipped {some.Count()} times"));
         Assert.Equal([], _accepted.Keys.Except(orders));
         TestContext.Current.TestOutputHelper?.WriteLine(
-            $"{_stops.Count} stops, the longest {_stops.Max().TotalSeconds:0.00} s; {orders.Length} orders.");
+            $"Stops in seconds: {string.Join(' ', _stops.Select(static stop => $"{stop.TotalSeconds:0.0}"))}; "
+            + $"{orders.Length} orders.");
         Assert.InRange(_stops.Max(), TimeSpan.Zero, LongestStop);
     }
 
