@@ -19,7 +19,7 @@ public sealed class AdmissionTests
         await using TestPeer peer = await broker.ConnectAsync();
         RawConnection[] silent =
             await Task.WhenAll(Enumerable.Range(0, 30).Select(_ => RawConnection.ConnectAsync(broker.EndPoint)));
-        byte[] ping = RawConnection.Frame(0, []);
+        byte[] ping = RawConnection.Frame(default, []);
         foreach (RawConnection one in silent) await one.SendAsync(ping);
         await Eventually.TrueAsync(async () => await peer.FigureAsync("broker.connections") == 1);
         foreach (RawConnection one in silent) Assert.Null(await one.ReceiveHeaderAsync());

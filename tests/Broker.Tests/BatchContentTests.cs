@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;

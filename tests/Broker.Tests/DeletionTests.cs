@@ -1,16 +1,17 @@
-using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
 /// <summary>Nothing unread goes because a clock is wrong or others fill the disk; what goes is said.</summary>
-public sealed class DeletionTests
+public sealed class DeletionTests : IDisposable
 {
     private const int Bodies = 10;
 
     private readonly ManualTime _time = new();
     private readonly CollectedLog _log = new();
+
+    public void Dispose() => _log.Dispose();
 
     [Theory]
     [InlineData(8)]

@@ -2,7 +2,6 @@ using System.Collections;
 using System.Reflection;
 using EQueue.Protocol;
 using EQueue.Remoting;
-using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 

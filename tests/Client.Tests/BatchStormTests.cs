@@ -1,7 +1,6 @@
 using System.Globalization;
 using EQueue.Protocol;
 using EQueue.Remoting;
-using EQueue.Support.Stores;
 
 namespace EQueue.Client.Tests;
 

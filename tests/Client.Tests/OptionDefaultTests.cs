@@ -34,7 +34,7 @@ public sealed partial class OptionDefaultTests
                 {
                     count++;
                     var text = documents.GetValueOrDefault($"P:{type.FullName}.{option.Name}")?.Value ?? "";
-                    var told = DefaultPattern().Match(text.ReplaceLineEndings(" ")).Groups[1].Value;
+                    var told = DefaultPattern().Match(text.ReplaceLineEndings(" ")).Groups["value"].Value;
                     var expected = WordsOf(option, option.GetValue(MakeDefault(type)));
                     if (told.Length == 0 || (expected is not null && told != expected))
                         wrong.Add($"{type.Name}.{option.Name} says '{told}': 'Default: {expected ?? "..."}.' is right");
@@ -93,6 +93,6 @@ public sealed partial class OptionDefaultTests
         return bytes.ToString("N0", CultureInfo.InvariantCulture);
     }
 
-    [GeneratedRegex(@"Default:\s+(.+?)\.(?:\s|$)", RegexOptions.CultureInvariant, 1000)]
+    [GeneratedRegex(@"Default:\s+(?<value>.+?)\.(?:\s|$)", RegexOptions.CultureInvariant, 1000)]
     private static partial Regex DefaultPattern();
 }

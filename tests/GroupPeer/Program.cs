@@ -6,7 +6,6 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using EQueue.Client;
-using EQueue.Protocol;
 
 using var stop = new CancellationTokenSource();
 // Time enough for a machine on which much else runs.

@@ -1,7 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Finding;
 using EQueue.Cli.Input;
-using EQueue.Cli.Output;
 using EQueue.Client;
 
 namespace EQueue.Cli.Commands;

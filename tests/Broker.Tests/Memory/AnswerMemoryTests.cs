@@ -131,7 +131,7 @@ public sealed class AnswerMemoryTests
         }
 
         await Eventually.TrueAsync(async () => await peer.FigureAsync("memory.usedBytes{send}") == 0);
-        Assert.Equal(1, (await peer.FetchAsync(Messages.Open(0, Messages.From(large, 0)))).Bodies.Count());
+        Assert.Single((await peer.FetchAsync(Messages.Open(0, Messages.From(large, 0)))).Bodies);
     }
 
     [Fact]

@@ -1,4 +1,3 @@
-using EQueue.Broker;
 using EQueue.MessageStore;
 using EQueue.Support;
 
