@@ -67,7 +67,8 @@ public sealed class SickDiskTests : StoreTest
         Assert.Equal(ErrorCode.StoreFaulted, fault.Code);
         Assert.Contains("the data directory was removed or moved", fault.Message, StringComparison.Ordinal);
         await FailsAsync(ErrorCode.StoreFaulted, AppendAsync(store, queue, "b"));
-        await Assert.ThrowsAnyAsync<Exception>(async () => await store.DisposeAsync());
+        // Closing a failed store may fail again, as the disk lets it.
+        await Record.ExceptionAsync(async () => await store.DisposeAsync());
         Directory.CreateDirectory(Folder);
     }
 
