@@ -1,7 +1,6 @@
 using System.Text.RegularExpressions;
 using EQueue.Cli.Explaining;
 using EQueue.Cli.Output;
-using EQueue.Client;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Support;

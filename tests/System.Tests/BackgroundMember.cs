@@ -1,5 +1,4 @@
 using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.System.Tests;
 

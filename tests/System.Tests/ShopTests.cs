@@ -11,7 +11,7 @@ namespace EQueue.System.Tests;
 
 /// <summary>The shop of the samples, stopped again and again: each stop is short, no order is lost, none is shipped
 /// twice.</summary>
-public sealed class ShopTests
+public sealed class ShopTests : IDisposable
 {
     /// <summary>The shop's own bounds add up to 5 s, which a long run on a quiet machine holds it to; otherwise what
     /// hosts allow.</summary>
@@ -22,6 +22,8 @@ public sealed class ShopTests
     private readonly HttpClient _http = new() { Timeout = TimeSpan.FromMinutes(1) };
     private readonly List<TimeSpan> _stops = [];
     private int _lastOrder;
+
+    public void Dispose() => _http.Dispose();
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 

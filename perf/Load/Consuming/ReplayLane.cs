@@ -1,7 +1,6 @@
 using EQueue.Client;
 using EQueue.Load.Limit;
 using EQueue.Load.Measuring;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Consuming;
 

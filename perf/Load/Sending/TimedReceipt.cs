@@ -2,7 +2,6 @@ using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
 using EQueue.Client;
 using EQueue.Load.Measuring;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Sending;
 
