@@ -187,9 +187,8 @@ public sealed class ConsumerGroupTests
     {
         await using var broker = await TestBroker.StartAsync();
         await using var group = new GroupOf(broker.Address, "later");
-        var waits = new ConsumerOptions { AutoCreateTopics = false };
-        await group.AddAsync(new GroupReader(broker.Address, "later", waits));
-        await group.AddAsync(new GroupReader(broker.Address, "later", waits));
+        await group.AddAsync(new GroupReader(broker.Address, "later", mayCreate: false));
+        await group.AddAsync(new GroupReader(broker.Address, "later", mayCreate: false));
         Assert.All(group.Members, static member => Assert.Empty(member.Queues));
 
         await broker.Client.Admin.CreateTopicAsync("later", new TopicSettings { QueueCount = 2 }, Token);

@@ -10,7 +10,7 @@ internal sealed class GroupReader : IAsyncDisposable
     private int _isDisposed;
 
     public GroupReader(
-        string address, string topic, ConsumerOptions? options = null, string group = "g")
+        string address, string topic, ConsumerOptions? options = null, string group = "g", bool mayCreate = true)
     {
         options ??= new ConsumerOptions();
         _client = new EQueueClient(new ClientOptions
@@ -20,6 +20,7 @@ internal sealed class GroupReader : IAsyncDisposable
         });
         Consumer = _client.CreateConsumer(group, [topic], options with
         {
+            AutoCreateTopics = mayCreate,
             Assigned = (queues, _) =>
             {
                 foreach (var queue in queues)

@@ -13,7 +13,6 @@ internal sealed class ConnectReports(ClientOptions options)
     /// <summary>So often is one reason of one broker repeated.</summary>
     private static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
 
-    private readonly ILogger _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
     private readonly Dictionary<ServerAddress, Trouble> _troubles = [];
 
     /// <summary>An attempt failed.</summary>
@@ -54,14 +53,15 @@ internal sealed class ConnectReports(ClientOptions options)
 
     private void Tell(ConnectFailure failure)
     {
-        Log.CannotConnect(_logger, failure.Address, failure.Reason, failure.Attempts);
+        var logger = options.LoggerFactory.CreateLogger("EQueue.Client");
+        Log.CannotConnect(logger, failure.Address, failure.Reason, failure.Attempts);
         try
         {
             options.ConnectFailed?.Invoke(failure);
         }
         catch (Exception exception)
         {
-            Log.ConnectCallbackThrew(_logger, exception);
+            Log.ConnectCallbackThrew(logger, exception);
         }
     }
 

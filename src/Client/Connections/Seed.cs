@@ -10,7 +10,6 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     private readonly Lock _gate = new();
     private readonly Dictionary<string, TopicRoute> _told = [];
     private readonly Endings _retired = new();
-    private readonly ILogger _logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client");
     private BrokerLink? _link;
     private IReadOnlyList<BrokerAddress> _brokers = [];
     private volatile bool _isAway;
@@ -126,11 +125,12 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         {
             // Asked in two steps, so that it can be told that a topic was made: a typo makes one, too.
             var missing = answer;
+            var logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client");
             answer = await AskRouteAsync(request, cancellationToken).ConfigureAwait(false);
             for (var i = 0; i < answer.Topics.Count; i++)
             {
                 if (missing.Topics[i].Error == ErrorCode.UnknownTopic && answer.Topics[i].Error == ErrorCode.None)
-                    Log.TopicCreated(_logger, answer.Topics[i].Topic, Address);
+                    Log.TopicCreated(logger, answer.Topics[i].Topic, Address);
             }
         }
 
