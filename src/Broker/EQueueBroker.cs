@@ -219,8 +219,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         {
             if (server is not null)
                 await server.DisposeAsync();
-            foreach (IDisposable? part in (IDisposable?[])[fetch, heartbeats, quotas, catalogue, backlogs, logger])
-                part?.Dispose();
+            Array.ForEach<IDisposable?>([fetch, heartbeats, quotas, catalogue, backlogs, logger], part => part?.Dispose());
             await store.DisposeAsync();
             throw;
         }

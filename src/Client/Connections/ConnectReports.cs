@@ -1,5 +1,4 @@
 using EQueue.Remoting;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
