@@ -219,7 +219,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         {
             if (server is not null)
                 await server.DisposeAsync();
-            Array.ForEach<IDisposable?>([fetch, heartbeats, quotas, catalogue, backlogs, logger], one => one?.Dispose());
+            Array.ForEach<IDisposable?>([fetch, heartbeats, quotas, catalogue, backlogs, logger], x => x?.Dispose());
             await store.DisposeAsync();
             throw;
         }
