@@ -154,7 +154,8 @@ public sealed class ClosingTests
             }
 
             ended.Set();
-        }) { IsBackground = true };
+        })
+        { IsBackground = true };
         thread.Start();
         Assert.True(ended.Wait(TimeSpan.FromMinutes(1), Token), "It waits for itself.");
     }

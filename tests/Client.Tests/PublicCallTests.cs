@@ -84,10 +84,12 @@ public sealed class PublicCallTests
             Call.Blocking((w, t) => w.Producer.Send("t", new RecordContent(), t)),
         ["Producer.Send(String,Message,SendCallback,Object,CancellationToken)"] = Call.Blocking(
             (w, t) => w.Producer.Send("t", new Message(new byte[1]), static (_, _, _) => { }, null, t))
-            with { HasNothing = true },
+            with
+        { HasNothing = true },
         ["Producer.Send(String,RecordContent&,SendCallback,Object,CancellationToken)"] = Call.Blocking(
             (w, t) => w.Producer.Send("t", new RecordContent(), static (_, _, _) => { }, null, t))
-            with { HasNothing = true },
+            with
+        { HasNothing = true },
         ["Producer.SendOneway(String,ReadOnlySpan`1,String,String,RecordProperties,CancellationToken)"] =
             Call.Blocking((w, t) => w.Producer.SendOneway("t", "x"u8, cancellationToken: t)),
         ["Producer.SendOneway(String,RecordContent&,CancellationToken)"] =

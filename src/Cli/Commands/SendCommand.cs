@@ -37,7 +37,7 @@ internal static class SendCommand
         LineReader? lines = input is null ? null : new LineReader(input, LineReader.MaxMessageLineBytes);
         // Nothing on standard input is a command line without a message, whatever the broker says.
         if (readsMessages && !await lines!.ReadAsync(cancellationToken))
-                throw new UsageException(SendOptions.OneSource);
+            throw new UsageException(SendOptions.OneSource);
         byte[] body = lines is null ? await sendOptions.ReadBodyAsync(parsed, cancellationToken) : [];
         await using EQueueClient client = options.CreateClient(parsed);
         // A broker that was never there is told apart, soon, from one that restarts while messages are under way.

@@ -45,7 +45,10 @@ internal sealed class BoundCases(BoundPlant plant)
             [.. plant.WideKeys.Select(queue => new QueuePlace(queue, new QueueOffset(1)))])),
         [Opcode.FindByKey] = () => Many(4, new FindByKeyRequest
         {
-            Queue = plant.LargeKey, Key = "key"u8.ToArray(), To = FindByKeyRequest.VisibleEnd, MaxCount = 1,
+            Queue = plant.LargeKey,
+            Key = "key"u8.ToArray(),
+            To = FindByKeyRequest.VisibleEnd,
+            MaxCount = 1,
         }),
         [Opcode.CommitOffsets] = () =>
         [

@@ -24,7 +24,10 @@ internal sealed class BoundPeer : IDisposable
         var body = new ArrayBufferWriter<byte>();
         new HelloRequest
         {
-            ClientInstanceId = Guid.NewGuid(), ClientName = name, ClientVersion = "1", MaxFrameBytes = 16 << 20,
+            ClientInstanceId = Guid.NewGuid(),
+            ClientName = name,
+            ClientVersion = "1",
+            MaxFrameBytes = 16 << 20,
         }.Write(new PayloadWriter(body));
         return Frame(Opcode.Hello, body.WrittenSpan);
     }

@@ -54,7 +54,9 @@ internal sealed class BoundPlant
             cancellationToken);
         await client.Admin.CreateTopicAsync(Sunk, new TopicSettings
         {
-            QueueCount = 1, MaxBacklogMessages = 4, BacklogPolicy = BacklogPolicy.DropOldest,
+            QueueCount = 1,
+            MaxBacklogMessages = 4,
+            BacklogPolicy = BacklogPolicy.DropOldest,
         }, cancellationToken);
         await using Producer producer = client.CreateProducer();
         for (int i = 0; i < 8; i++)
