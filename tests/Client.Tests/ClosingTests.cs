@@ -59,13 +59,30 @@ public sealed class ClosingTests
     [Fact]
     public async Task GivenTheOnlySendWasCancelled_WhenTheProducerIsDisposed_ThenItEndsAtOnce()
     {
-        await using var client = Away(TimeSpan.FromDays(1));
+        var isAway = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = $"127.0.0.1:{UnusedPort()}",
+            CloseTimeout = TimeSpan.FromDays(1),
+            RequestTimeout = TimeSpan.FromDays(1),
+            ConnectFailed = _ => isAway.TrySetResult(),
+        });
         var producer = client.CreateProducer(new ProducerOptions { DeliveryTimeout = TimeSpan.FromDays(1) });
         using var stop = new CancellationTokenSource();
         var send = producer.SendAsync("t", new byte[8], cancellationToken: stop.Token).AsTask();
+
+        // From here on the route is waited for, and not only the send.
+        await isAway.Task.WaitAsync(Soon, Token);
         await stop.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => send);
-        await producer.DisposeAsync().AsTask().WaitAsync(Soon, Token);
+        try
+        {
+            await producer.DisposeAsync().AsTask().WaitAsync(Soon, Token);
+        }
+        finally
+        {
+            await client.CloseAsync(TimeSpan.Zero);
+        }
     }
 
     [Fact]
