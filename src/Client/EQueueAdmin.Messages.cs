@@ -97,9 +97,9 @@ public sealed partial class EQueueAdmin
         options.Validate();
         if (key.Length > FindByKeyRequest.MaxKeyBytes)
         {
-            throw new EQueueException(
+            return ValueTask.FromException<FoundMessages>(new EQueueException(
                 ErrorCode.InvalidArgument,
-                $"A key has at most {FindByKeyRequest.MaxKeyBytes} bytes; asked for one of {key.Length}.");
+                $"A key has at most {FindByKeyRequest.MaxKeyBytes} bytes; asked for one of {key.Length}."));
         }
 
         return _calls.FindAsync(

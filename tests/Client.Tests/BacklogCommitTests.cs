@@ -28,7 +28,7 @@ public sealed class BacklogCommitTests
         Assert.Equal(["commit 0@1=10"], Commits(fake));
         Assert.False(step.IsCompleted);
         await consumer.DisposeAsync();
-        await Assert.ThrowsAsync<EQueueException>(async () => await step);
+        await Assert.ThrowsAsync<ObjectDisposedException>(async () => await step);
     }
 
     [Fact]
@@ -53,7 +53,7 @@ public sealed class BacklogCommitTests
         await BeatOnceMoreAsync(fake);
         Assert.Equal(["commit 0@1=10", "commit 0@1=400"], Commits(fake));
         await consumer.DisposeAsync();
-        await Assert.ThrowsAsync<EQueueException>(async () => await step);
+        await Assert.ThrowsAsync<ObjectDisposedException>(async () => await step);
     }
 
     [Fact]
@@ -84,7 +84,7 @@ public sealed class BacklogCommitTests
         await Eventually.TrueAsync(() => Commits(other).Contains("commit 0@1=20"));
         silent.HoldsCommits = false;
         await consumer.DisposeAsync();
-        await Assert.ThrowsAsync<EQueueException>(() => step);
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => step);
     }
 
     [Theory]
@@ -108,7 +108,7 @@ public sealed class BacklogCommitTests
         await consumer.CommitAsync(Token);
         Assert.Equal(["commit 0@1=50"], Commits(fake));
         await consumer.DisposeAsync();
-        await Assert.ThrowsAsync<EQueueException>(async () => await step);
+        await Assert.ThrowsAsync<ObjectDisposedException>(async () => await step);
     }
 
     [Fact]

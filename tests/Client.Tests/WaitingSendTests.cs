@@ -145,7 +145,7 @@ public sealed class WaitingSendTests
         var sends = Enumerable.Range(0, 3_000).Select(i => producer.SendAsync("t", new byte[8]).AsTask()).ToArray();
         await producer.AbortAsync().AsTask().WaitAsync(TimeSpan.FromSeconds(30), Token);
         foreach (var send in sends)
-            await Assert.ThrowsAsync<ProducerClosedException>(() => send);
+            await Assert.ThrowsAnyAsync<ObjectDisposedException>(() => send);
     }
 
     private static async Task SendOnceAsync(Producer producer, int value)

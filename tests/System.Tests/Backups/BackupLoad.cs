@@ -139,7 +139,7 @@ internal sealed class BackupLoad : IAsyncDisposable
                     await NoteAsync(pending.Dequeue());
             }
         }
-        catch (Exception exception) when (exception is EQueueException or OperationCanceledException)
+        catch (Exception exception) when (exception is EQueueException or OperationCanceledException or ObjectDisposedException)
         {
             // The broker was killed; what it has not acknowledged may be anywhere.
         }
