@@ -14,7 +14,6 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
         if (request.Questions.Count > MaxQuestions)
             throw TopicRules.Invalid(
                 $"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
-        RepeatRules.Check(request.Questions, "Question");
         var answers = new OffsetAnswer[request.Questions.Count];
         for (int i = 0; i < answers.Length; i++)
             answers[i] = await FindAsync(request.Questions[i], cancellationToken);

@@ -71,7 +71,7 @@ public sealed class WatchCommandTests : CommandTest
     {
         JsonElement top = await JsonOfAsync("top", "--interval", "100ms");
         Assert.Equal(
-            ["time", "connections", "requestsPerSecond", "messagesPerSecond", "topicCount", "topics", "groups"],
+            ["time", "connections", "requestsPerSecond", "messagesPerSecond", "topicCount", "topics", "groups", "memory"],
             top.EnumerateObject().Select(property => property.Name));
         Assert.True(top.GetProperty("connections").GetInt64() >= 1);
         Assert.True(top.GetProperty("requestsPerSecond").GetDouble() > 0);

@@ -265,8 +265,16 @@ internal sealed partial class CommitLog
     private bool IsPlaceGone()
     {
         Segment writing = Volatile.Read(ref _writing);
-        return writing.PreparedPath is null && !writing.IsSealed
-            && (!_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true });
+        if (writing.PreparedPath is not null || writing.IsSealed) return false;
+        try
+        {
+            return !_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true };
+        }
+        catch (DiskException)
+        {
+            // A disk that does not answer says nothing about the place; what failed first is told.
+            return false;
+        }
     }
 
     /// <summary>Takes a wrong time back. Without room the next look tries again.</summary>
