@@ -42,7 +42,6 @@ public sealed class SmallDiskTests
         return answer.StatusCode;
     }
 
-
     /// <summary>A file system in memory of so many MiB.</summary>
     private sealed class SmallVolume : IAsyncDisposable
     {
