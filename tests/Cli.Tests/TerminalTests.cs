@@ -160,11 +160,11 @@ public sealed class TerminalTests
         // 0x9b alone is a C1 control in terminals of 8 bits, and no UTF-8.
         byte[] body = [.. Encoding.UTF8.GetBytes(HostileBroker.Text), 0x9b, (byte)'m', 0xe2, 0x82];
         var properties = new RecordProperties();
-        // Producers refuse such a name; HostileBroker gives one.
+        // Producers refuse such a name and tag; HostileBroker gives one.
         properties.Add("name", HostileBroker.Text);
         await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync(
-            "t", new Message(body, HostileBroker.Text, HostileBroker.Text, properties), cancellationToken: Token);
+            "t", new Message(body, HostileBroker.Text, "tag", properties), cancellationToken: Token);
         return body;
     }
 
