@@ -69,8 +69,8 @@ public sealed class ColdReadTests : StoreTest
         Assert.NotEmpty(entries);
 
         missing = int.MaxValue;
-        DiskException gone = await Assert.ThrowsAsync<DiskException>(() => ReadAsync(store, queue, 30));
-        Assert.Equal(DiskFault.NotFound, gone.Fault);
+        // Gone for good, it is told as damage of its queue, as after a restart.
+        Assert.Equal(ErrorCode.DamagedData, (await ReadAsync(store, queue, 30)).Item1.Error);
     }
 
     [Fact]

@@ -102,7 +102,7 @@ public sealed class LogInspector
             header.Kind,
             header.Queue,
             header.Epoch,
-            DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header.StoredTimeMs, 0, 253_402_300_799_999)),
+            DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header.StoredTimeMs, 0, RecordTime.LatestMs)),
             header.Flags,
             hasBatch ? batch.BaseOffset : new QueueOffset(-1),
             hasBatch ? batch.RecordsCount : 0,
@@ -117,7 +117,7 @@ public sealed class LogInspector
             basePosition,
             header?.Capacity ?? 0,
             header?.Epoch ?? 0,
-            DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header?.CreatedMs ?? 0, 0, 253_402_300_799_999)),
+            DateTimeOffset.FromUnixTimeMilliseconds(Math.Clamp(header?.CreatedMs ?? 0, 0, RecordTime.LatestMs)),
             verdict == FileVerdict.Valid,
             _contents.IsIndexWhole(
                 header is { IsPacked: true }

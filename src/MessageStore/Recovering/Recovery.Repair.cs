@@ -47,8 +47,9 @@ internal sealed partial class Recovery
             EndPosition = end,
             LastEpoch = Math.Max(walk.Epoch, _snapshotEpoch),
             Epochs = _epochs,
-            LastStoredTimeMs = _lastStoredTimeMs,
-            ConfirmedMs = _confirmed.TimeMs,
+            // Beyond what a date can say is no time: such bytes must not keep a log from opening.
+            LastStoredTimeMs = Math.Clamp(_lastStoredTimeMs, 0, RecordTime.LatestMs),
+            ConfirmedMs = Math.Clamp(_confirmed.TimeMs, 0, RecordTime.LatestMs),
             BoundBytes = _boundBytes,
             HasLostState = _isLostStateAccepted,
             StateBytesSinceSnapshot = _stateBytes,
