@@ -7,7 +7,7 @@ namespace EQueue.Cli.Output;
 /// The stream of <see cref="Console"/> drops what is written once the reader of a pipe has gone, and says nothing.
 /// This one says it, so that nothing counts as printed that was not. It has no buffer.
 /// </remarks>
-internal sealed partial class StandardOutput : Stream
+internal sealed partial class StandardOutput : OutputStream
 {
     private const int Descriptor = 1;
     private const int Interrupted = 4;
@@ -18,20 +18,6 @@ internal sealed partial class StandardOutput : Stream
 
     /// <summary>EAGAIN is 11 on Linux and 35 on macOS and the BSDs.</summary>
     private static readonly int WouldBlock = OperatingSystem.IsLinux() ? 11 : 35;
-
-    public override bool CanRead => false;
-
-    public override bool CanSeek => false;
-
-    public override bool CanWrite => true;
-
-    public override long Length => throw new NotSupportedException();
-
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
 
     /// <summary>Opens it.</summary>
     public static Stream Open() => OperatingSystem.IsWindows() ? Console.OpenStandardOutput() : new StandardOutput();
@@ -48,8 +34,6 @@ internal sealed partial class StandardOutput : Stream
     {
         // Nothing is kept here.
     }
-
-    public override void Write(byte[] buffer, int offset, int count) => Write(buffer.AsSpan(offset, count));
 
     /// <exception cref="OutputClosedException">The reader has gone.</exception>
     /// <exception cref="IOException">The system did not take the bytes: a full disk, for example.</exception>
@@ -70,18 +54,6 @@ internal sealed partial class StandardOutput : Stream
             else if (error != Interrupted) throw Failure(error);
         }
     }
-
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-    {
-        Write(buffer.Span);
-        return ValueTask.CompletedTask;
-    }
-
-    public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    public override void SetLength(long value) => throw new NotSupportedException();
 
     /// <summary>A parent may have left the pipe non-blocking.</summary>
     private static void WaitForRoom()

@@ -2,23 +2,9 @@ namespace EQueue.Cli.Output;
 
 /// <summary>Results on their way to a terminal: UTF-8, escaped as <see cref="TerminalText"/> says.</summary>
 /// <remarks>Up to 3 bytes of a character that is not whole yet are kept until the next write or flush.</remarks>
-internal sealed class TerminalStream(Stream output) : Stream
+internal sealed class TerminalStream(Stream output) : OutputStream
 {
     private byte[] _rest = [];
-
-    public override bool CanRead => false;
-
-    public override bool CanSeek => false;
-
-    public override bool CanWrite => true;
-
-    public override long Length => throw new NotSupportedException();
-
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
 
     public override void Flush()
     {
@@ -32,26 +18,12 @@ internal sealed class TerminalStream(Stream output) : Stream
         return output.FlushAsync(cancellationToken);
     }
 
-    public override void Write(byte[] buffer, int offset, int count) => Write(buffer.AsSpan(offset, count));
-
     public override void Write(ReadOnlySpan<byte> buffer)
     {
         ReadOnlySpan<byte> bytes = _rest.Length == 0 ? buffer : [.. _rest, .. buffer];
         int written = TerminalText.Write(bytes, isLast: false, output);
         _rest = bytes[written..].ToArray();
     }
-
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-    {
-        Write(buffer.Span);
-        return ValueTask.CompletedTask;
-    }
-
-    public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    public override void SetLength(long value) => throw new NotSupportedException();
 
     protected override void Dispose(bool disposing)
     {
