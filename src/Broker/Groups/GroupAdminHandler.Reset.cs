@@ -21,7 +21,10 @@ internal sealed partial class GroupAdminHandler
         long bytes = (long)RowBytes * Math.Min(MaxResetQueues, request.Topic is { } topic
             ? request.Numbers?.Count ?? catalogue.Find(topic).Queues.Length
             : Find(request.Group).ProgressCount);
-        await memory.TakeAsync(bytes, cancellationToken);
+        // A long request holds memory of this pool while it is handled: those that also waited for some would wait for
+        // each other.
+        if (!memory.TryTake(bytes))
+            throw memory.Full($"{bytes} bytes for the queues to be reset cannot be had");
         try
         {
             return await ResetNowAsync(peer, request, cancellationToken);

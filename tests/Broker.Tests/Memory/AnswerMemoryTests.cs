@@ -135,6 +135,24 @@ public sealed class AnswerMemoryTests
     }
 
     [Fact]
+    public async Task GivenALongReset_WhenItWantsMoreMemoryThanIsLeftBesideItself_ThenItIsRefusedAndNothingHangs()
+    {
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            options with { Limits = options.Limits with { RequestBytes = 4 << 20 } });
+        await using TestPeer peer = await broker.ConnectAsync();
+        await peer.CreateTopicAsync("orders");
+        var reset = new ResetOffsetsRequest
+        {
+            Group = "billing", Topic = "orders", Numbers = [.. Enumerable.Range(0, 60_000)],
+        };
+        EQueueException refusal = await peer.RefusalAsync(reset).WaitAsync(TimeSpan.FromSeconds(30));
+        Assert.Equal(ErrorCode.LimitReached, refusal.Code);
+        Assert.Contains("(Limits:RequestBytes)", refusal.Message, StringComparison.Ordinal);
+        await Eventually.TrueAsync(async () => await peer.FigureAsync("memory.usedBytes{requests}") == 0);
+    }
+
+    [Fact]
     [EffectOf("Limits:RequestBytes")]
     public async Task GivenLongRequestsThatWait_WhenTheyTakeWhatThereIs_ThenTheNextIsHandledAfterThem()
     {
