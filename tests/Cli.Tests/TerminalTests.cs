@@ -159,12 +159,21 @@ public sealed class TerminalTests
         await broker.Client.Admin.ResetGroupOffsetsAsync("g", ResetPosition.Begin, "t", cancellationToken: Token);
         // 0x9b alone is a C1 control in terminals of 8 bits, and no UTF-8.
         byte[] body = [.. Encoding.UTF8.GetBytes(HostileBroker.Text), 0x9b, (byte)'m', 0xe2, 0x82];
+        // Producers of this version refuse such a tag and such a name; those of others do not.
         var properties = new RecordProperties();
-        // Producers refuse such a name and tag; HostileBroker gives one.
-        properties.Add("name", HostileBroker.Text);
-        await using Producer producer = broker.Client.CreateProducer();
-        await producer.SendAsync(
-            "t", new Message(body, HostileBroker.Text, "tag", properties), cancellationToken: Token);
+        properties.Add(Encoding.UTF8.GetBytes(HostileBroker.Text), Encoding.UTF8.GetBytes(HostileBroker.Text));
+        var record = new RecordContent
+        {
+            Body = body,
+            Key = Encoding.UTF8.GetBytes(HostileBroker.Text),
+            Tag = Encoding.UTF8.GetBytes(HostileBroker.Text),
+            Properties = properties,
+        };
+        var builder = new RecordBatchBuilder();
+        byte[] batch = new byte[4096];
+        builder.Reset(batch, 1_700_000_000_000);
+        Assert.True(builder.TryAppend(record, 1_700_000_000_000));
+        await broker.StoreBelowAsync("t", 0, batch[..builder.Complete(ProducerSession.None, -1)]);
         return body;
     }
 
