@@ -168,7 +168,7 @@ public sealed class ConnectFailureTests
                     await peer.SendAsync("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"u8.ToArray());
                 }
             }
-            catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+            catch (Exception exception) when (exception is SocketException or InvalidOperationException)
             {
                 // The test is over.
             }
