@@ -24,15 +24,16 @@ internal sealed partial class MemberSession
     {
         try
         {
-            await CommitOnceAsync(cursors, isNamed, places, cancellationToken).ConfigureAwait(false);
+            await CommitOnceAsync(cursors, isNamed, isLast: false, places, cancellationToken).ConfigureAwait(false);
         }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownMember)
+        catch (EQueueException exception) when (exception.Code is ErrorCode.UnknownMember or ErrorCode.FencedGeneration)
         {
-            // A broker that was restarted learns of the member by its next call, and the grants are new then.
+            // A broker that was restarted learns of the member by its next call, and the grants are new then: it has
+            // not come, or its answer has not.
             await AskWhetherMemberAsync(cancellationToken).ConfigureAwait(false);
             if (cursors.Any(static cursor => cursor.IsGivenUp))
                 throw;
-            await CommitOnceAsync(cursors, isNamed, places, cancellationToken).ConfigureAwait(false);
+            await CommitOnceAsync(cursors, isNamed, isLast: true, places, cancellationToken).ConfigureAwait(false);
         }
     }
 
@@ -112,6 +113,7 @@ internal sealed partial class MemberSession
     private async ValueTask CommitOnceAsync(
         IReadOnlyList<QueueCursor> cursors,
         bool isNamed,
+        bool isLast,
         IReadOnlyDictionary<QueueCursor, long>? places,
         CancellationToken cancellationToken)
     {
@@ -121,7 +123,7 @@ internal sealed partial class MemberSession
         {
             var gone = isNamed ? cursors.FirstOrDefault(static cursor => cursor.IsGivenUp) : null;
             failure = await SendAsync(
-                [.. cursors.Where(static cursor => !cursor.IsGivenUp)], places, cancellationToken)
+                [.. cursors.Where(static cursor => !cursor.IsGivenUp)], isLast, places, cancellationToken)
                 .ConfigureAwait(false);
             if (gone is not null)
                 failure ??= GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, gone);
@@ -136,9 +138,15 @@ internal sealed partial class MemberSession
     }
 
     /// <summary>Within the turn.</summary>
+    /// <param name="cursors">The queues.</param>
+    /// <param name="isLast">Whether no other attempt follows: a queue that is this member's under another grant is lost
+    /// then.</param>
+    /// <param name="places">Where each of them is committed; null: where it is processed.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The first refusal.</returns>
     private async ValueTask<EQueueException?> SendAsync(
         IReadOnlyList<QueueCursor> cursors,
+        bool isLast,
         IReadOnlyDictionary<QueueCursor, long>? places,
         CancellationToken cancellationToken)
     {
@@ -148,7 +156,7 @@ internal sealed partial class MemberSession
             .ConfigureAwait(false);
         foreach (var (cursor, error) in refusals)
         {
-            if (error is ErrorCode.QueueNotOwned or ErrorCode.FencedGeneration)
+            if (error == ErrorCode.QueueNotOwned || (isLast && error == ErrorCode.FencedGeneration))
                 OnLost(cursor);
             failure ??= GroupCommit.Refused(error, _terms.Group, cursor);
         }
@@ -235,7 +243,7 @@ internal sealed partial class MemberSession
             foreach (var cursor in held)
                 cursor.IsGivenUp = true;
             var isDue = _terms.Options.AutoCommit && _terms.KeepsProgress;
-            failure = isDue ? await SendAsync(held, null, _closing.Token).ConfigureAwait(false) : null;
+            failure = isDue ? await SendAsync(held, isLast: true, null, _closing.Token).ConfigureAwait(false) : null;
         }
         catch (EQueueException exception)
         {
