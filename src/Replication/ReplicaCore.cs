@@ -13,6 +13,9 @@ public sealed class ReplicaCore
 {
     private const int PersistMs = 1000;
 
+    /// <summary>So many reads in a row that are older than what was acted on are no late answers.</summary>
+    private const int OlderReadsOfARestore = 10;
+
     private readonly IReplicaActions _actions;
     private readonly Follower _follower;
     private readonly Candidacy _candidacy;
@@ -21,7 +24,7 @@ public sealed class ReplicaCore
     private long _persistedMs;
     private ReplicaRecord _persisted;
     private ulong _random;
-    private long? _olderSinceMs;
+    private int _olderReads;
     private bool _isAgeTold;
 
     /// <summary>Begins a life. Nothing is done before <see cref="Start"/>.</summary>
@@ -118,7 +121,7 @@ public sealed class ReplicaCore
         // A lower revision is out of date, or etcd was restored: a transaction's answer will tell, or time.
         bool isOlder = (View is not null && view.Revision < View.Revision)
             || (view.State is { } state && state.Epoch < Record.Epoch);
-        NoteAge(isOlder, nowMs);
+        NoteAge(isOlder);
         if (isOlder) return;
         Take(view, isRestored: false, nowMs);
     }
@@ -255,12 +258,11 @@ public sealed class ReplicaCore
         _follower.Follow(state.Leader, nowMs);
     }
 
-    /// <summary>Reads that stay behind what was acted on for ten times the usual are no late answers.</summary>
-    private void NoteAge(bool isOlder, long nowMs)
+    /// <summary>Late answers are few, and true ones come between them; a restored etcd gives nothing else.</summary>
+    private void NoteAge(bool isOlder)
     {
-        if (!isOlder) _olderSinceMs = null;
-        else _olderSinceMs ??= nowMs;
-        if (_isAgeTold || _olderSinceMs is not { } since || nowMs - since <= 10L * Options.EtcdMs) return;
+        _olderReads = isOlder ? _olderReads + 1 : 0;
+        if (_isAgeTold || _olderReads < OlderReadsOfARestore) return;
         _isAgeTold = true;
         _actions.Alarm($"etcd stays behind epoch {Record.Epoch}, which this replica acted on: it was restored");
     }

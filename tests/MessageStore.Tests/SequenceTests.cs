@@ -255,7 +255,7 @@ public sealed class SequenceTests : StoreTest
         }
 
         Assert.InRange(sent, 20, 40);
-        Assert.InRange(store.ProducerBytes, 60_000, 66_000);
+        Assert.InRange(store.ProducerBytes, 60_000, 64 << 10);
         await FailsAsync(ErrorCode.UnknownProducer, SendAsync(store, queues[99], busy, 0, "c"));
         await SendAsync(store, queues[0], busy, 1, "in a queue that it has");
         ((ManualTime)Time).UnixMs += 10;

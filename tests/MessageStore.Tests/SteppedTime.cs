@@ -20,13 +20,14 @@ internal sealed class SteppedTime : TimeProvider
         }
     }
 
-    /// <summary>When the next timer fires; null while none is set.</summary>
+    /// <summary>When the next timer fires that fires once; null while none is set. Those that look now and then fire
+    /// when the clock has passed them.</summary>
     public TimeSpan? NextDue
     {
         get
         {
             lock (_lock)
-                return _timers.Min(timer => timer.Due);
+                return _timers.Where(timer => timer.Period <= TimeSpan.Zero).Min(timer => timer.Due);
         }
     }
 

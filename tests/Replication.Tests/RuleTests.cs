@@ -332,6 +332,21 @@ public sealed class RuleTests
     }
 
     [Fact]
+    public void GivenReadsBehindTheEpochActedOn_WhenNoneIsTrueBetween_ThenItIsToldOnceThatEtcdWasRestored()
+    {
+        HandActions replica = Following(committed: 0);
+        ShardView now = replica.Core.View!;
+        ShardView older = replica.View(new ShardState(2, B, [B, C], 2, new Nonce(2)), 5, (2, new Nonce(2)));
+        for (int i = 0; i < 30; i++)
+            replica.Read(i % 10 == 9 ? now : older);
+        Assert.Empty(replica.Alarms);
+        for (int i = 0; i < 30; i++)
+            replica.Read(older);
+        Assert.Contains("restored", Assert.Single(replica.Alarms), StringComparison.Ordinal);
+        Assert.Null(replica.Stopped);
+    }
+
+    [Fact]
     public void GivenTheSameEpochWithAnotherBeginning_WhenRead_ThenTheReplicaEnds()
     {
         HandActions replica = Following(committed: 0);

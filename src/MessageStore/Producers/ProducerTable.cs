@@ -24,6 +24,9 @@ internal sealed class ProducerTable(Func<long>? ids = null)
     /// <summary>What all producers take in memory; may be read without the lock.</summary>
     public long Bytes => (ProducerBytes * (long)_producers.Count) + (WindowBytes * Volatile.Read(ref _windowCount));
 
+    /// <summary>Whether one queue more of a producer would go beyond the bound.</summary>
+    private bool IsFull => Bytes + WindowBytes > MaxBytes;
+
     /// <summary>Ids below were given out one after another by older versions; only rises.</summary>
     public long NextId { get; private set; }
 
@@ -96,7 +99,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
     public IEnumerable<ProducerState> FindForgotten(int maxCount, int most, ProducerState? except)
     {
         int count = _producers.Count >= maxCount ? _producers.Count - maxCount + 1 + (maxCount / 100) : 0;
-        bool isFull = Bytes >= MaxBytes;
+        bool isFull = IsFull;
         if (count == 0 && !isFull)
         {
             yield break;
@@ -147,7 +150,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
         if (producer.Find(queue) is not { } window)
         {
             // At the bound it begins anew: then there is room, or the longest silent makes some.
-            return Bytes >= MaxBytes ? ErrorCode.UnknownProducer
+            return IsFull ? ErrorCode.UnknownProducer
                 : baseSequence == 0 ? ErrorCode.None
                 : ErrorCode.OutOfOrderSequence;
         }

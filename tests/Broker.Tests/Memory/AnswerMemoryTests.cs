@@ -144,7 +144,9 @@ public sealed class AnswerMemoryTests
         await peer.CreateTopicAsync("orders");
         var reset = new ResetOffsetsRequest
         {
-            Group = "billing", Topic = "orders", Numbers = [.. Enumerable.Range(0, 60_000)],
+            Group = "billing",
+            Topic = "orders",
+            Numbers = [.. Enumerable.Range(0, 60_000)],
         };
         EQueueException refusal = await peer.RefusalAsync(reset).WaitAsync(TimeSpan.FromSeconds(30));
         Assert.Equal(ErrorCode.LimitReached, refusal.Code);
