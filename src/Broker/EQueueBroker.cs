@@ -109,6 +109,12 @@ public sealed class EQueueBroker : IAsyncDisposable
     public ValueTask TakeAdminMemoryAsync(long bytes, CancellationToken cancellationToken) =>
         _ledger.Admin.TakeAsync(bytes, cancellationToken);
 
+    /// <summary>What all such requests may take (<see cref="LimitOptions.AdminBytes"/>).</summary>
+    public long AdminMemoryBytes => _ledger.Admin.MaxBytes;
+
+    /// <summary>Bytes of a message at most (<see cref="LimitOptions.MaxMessageBytes"/>).</summary>
+    public int MaxMessageBytes => _options.Limits.MaxMessageBytes;
+
     /// <summary>Gives back what <see cref="TakeAdminMemoryAsync"/> took.</summary>
     public void GiveAdminMemory(long bytes) => _ledger.Admin.Give(bytes);
 

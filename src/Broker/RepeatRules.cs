@@ -11,7 +11,8 @@ internal static class RepeatRules
     {
         if (named.Count < 2)
             return;
-        var seen = new HashSet<T>(named.Count);
+        // It grows with what is not repeated: a long list of one thing takes nothing.
+        var seen = new HashSet<T>();
         for (int i = 0; i < named.Count; i++)
         {
             if (!seen.Add(named[i]))

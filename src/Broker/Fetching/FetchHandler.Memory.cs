@@ -20,7 +20,7 @@ internal sealed partial class FetchHandler
     /// <returns>True when the session is the wheel's now.</returns>
     private bool TryWaitForMemory(FetchSession session, SendBudget budget)
     {
-        if (!budget.IsSpent || _isStopping || session.Phase == FetchPhase.Ended)
+        if (!budget.IsSpent || _isStopping)
             return false;
         bool isUntaken = session.Peer.Transport.QueuedBytes >= SendBudget.UnitBytes;
         if (!isUntaken && budget.UsedBytes < budget.MaxBytes + (budget.MaxBytes / SpareShare))
@@ -32,6 +32,19 @@ internal sealed partial class FetchHandler
     /// <summary>Entry bytes that an answer may carry now.</summary>
     private static int Grant(SendBudget budget, int wantedBytes) =>
         wantedBytes <= SmallAnswerBytes || budget.HasRoom(wantedBytes) ? wantedBytes : SmallAnswerBytes;
+
+    /// <summary>A frame that counts what it grows by; without memory for a long one it begins short.</summary>
+    private static FrameBuffer RentFrame(SendBudget budget, int bytes)
+    {
+        FrameBuffer frame = FrameBuffer.Rent(budget.HasRoom(bytes) ? bytes : SmallestBuffer);
+        frame.Bound(int.MaxValue, budget);
+        if (frame.TryTake(bytes))
+            return frame;
+        frame.Dispose();
+        frame = FrameBuffer.Rent(SmallestBuffer);
+        frame.Bound(int.MaxValue, budget);
+        return frame;
+    }
 
     /// <summary>What is taken for a read from disk, until it is known what came.</summary>
     private long ColdReadBytes(SendBudget budget) =>

@@ -11,7 +11,7 @@ internal sealed partial class FetchHandler
     /// <returns>True when the session is the hold's now.</returns>
     private bool TryHold(FetchSession session)
     {
-        if (_isStopping || session.Phase == FetchPhase.Ended || _quotas.OfClient(session.Peer) is not { } accounts)
+        if (_isStopping || _quotas.OfClient(session.Peer) is not { } accounts)
             return false;
 
         // Others of the same client may be served first again and again: not for ever.

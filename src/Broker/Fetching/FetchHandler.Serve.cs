@@ -52,6 +52,13 @@ internal sealed partial class FetchHandler
     /// <returns>False when something came while it parked: serve again.</returns>
     private async ValueTask<bool> TryServeAsync(FetchSession session, bool maySendHere)
     {
+        // Nobody waits for it any more; what would put it off can no more end its turn.
+        if (session.Phase == FetchPhase.Ended)
+        {
+            Abandon(session);
+            return true;
+        }
+
         SendBudget budget = session.Peer.Transport.SendBudget;
         if (TryHold(session) || TryWaitForMemory(session, budget))
             return true;
@@ -62,7 +69,7 @@ internal sealed partial class FetchHandler
             session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
         FetchAnswer answer = session.TakeAnswer();
         int limit = Grant(budget, Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
-        answer.Begin(FrameBuffer.Rent(Math.Min(size, limit + FrameMargin)), limit);
+        answer.Begin(RentFrame(budget, Math.Min(size, limit + FrameMargin)), limit);
         answer.IsTight = budget.IsSpent;
         try
         {
@@ -71,7 +78,7 @@ internal sealed partial class FetchHandler
             ValueTask gathering = GatherAsync(session, answer);
             maySendHere &= gathering.IsCompleted;
             await gathering;
-            if (answer.LacksMemory && answer.QueueCount == 0 && !_isStopping && session.Phase != FetchPhase.Ended)
+            if (answer.LacksMemory && answer.QueueCount == 0 && !_isStopping)
             {
                 PutOff(session, MemoryWait);
                 return true;
@@ -133,37 +140,34 @@ internal sealed partial class FetchHandler
             answer.Frame.Reserve(FetchedQueueHeader.Size);
             int room = Math.Min(answer.Limit - answer.EntryBytes, longest - answer.Frame.WrittenCount);
             int maxBytes = Math.Max(1, Math.Min(wanted, room));
-            ReadResult read = Read(session, queue, maxBytes, answer.Frame);
-            if (read.NeedsDisk)
+            ReadResult read;
+            try
             {
-                long taken = ColdReadBytes(budget);
-                if (!HasColdRoom(answer, mostCold) || !TryTakeCold(answer, budget, taken))
+                read = Read(session, queue, maxBytes, answer.Frame);
+                if (read.NeedsDisk)
                 {
-                    answer.Frame.Truncate(start);
-                    session.Cold.Enqueue(queue);
-                    if (++skipped >= MaxSkipped)
-                        break;
-                    continue;
-                }
+                    long taken = ColdReadBytes(budget);
+                    if (!HasColdRoom(answer, mostCold) || !TryTakeCold(answer, budget, taken))
+                    {
+                        answer.Frame.Truncate(start);
+                        session.Cold.Enqueue(queue);
+                        if (++skipped >= MaxSkipped)
+                            break;
+                        continue;
+                    }
 
-                answer.DiskReads++;
-                try
-                {
-                    read = await _store.ReadFromDiskAsync(
-                        queue.Key.Id,
-                        queue.Next,
-                        Math.Min(maxBytes, mostCold - answer.ColdBytes),
-                        queue.TagMask,
-                        answer.Frame,
-                        session.Peer.Closed);
+                    answer.DiskReads++;
+                    int most = Math.Min(maxBytes, mostCold - answer.ColdBytes);
+                    read = await ReadFromDiskAsync(session, queue, most, answer.Frame, budget, taken);
+                    answer.ColdBytes += read.Size;
                 }
-                finally
-                {
-                    budget.Give(taken);
-                }
-
-                PassOver(session, queue, read);
-                answer.ColdBytes += read.Size;
+            }
+            catch (SendMemoryException)
+            {
+                answer.Frame.Truncate(start);
+                answer.LacksMemory = true;
+                session.HeldBack = queue;
+                break;
             }
 
             if (!TryTake(session, queue, answer, read, start, longest) || answer.LongPasses == MaxLongPasses)
@@ -197,6 +201,23 @@ internal sealed partial class FetchHandler
             return read;
         queue.IsWatched = _store.Watch(queue.Key.Id, queue.Next, session);
         return queue.IsWatched ? read : ReadOnce(session, queue, maxBytes, frame);
+    }
+
+    /// <summary>Reads from disk, with memory that is taken for it and given back.</summary>
+    private async ValueTask<ReadResult> ReadFromDiskAsync(
+        FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame, SendBudget budget, long taken)
+    {
+        try
+        {
+            ReadResult read = await _store.ReadFromDiskAsync(
+                queue.Key.Id, queue.Next, maxBytes, queue.TagMask, frame, session.Peer.Closed);
+            PassOver(session, queue, read);
+            return read;
+        }
+        finally
+        {
+            budget.Give(taken);
+        }
     }
 
     private ReadResult ReadOnce(FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame)
@@ -298,8 +319,7 @@ internal sealed partial class FetchHandler
         }
         else
         {
-            CleanUp(session);
-            peer.Refuse(header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
+            Abandon(session);
         }
     }
 
@@ -333,9 +353,7 @@ internal sealed partial class FetchHandler
         if (!session.TryMove(FetchPhase.Serving, FetchPhase.Parked))
         {
             Unpark(session);
-            CleanUp(session);
-            session.Peer.Refuse(
-                session.Header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
+            Abandon(session);
             return true;
         }
 
@@ -345,6 +363,14 @@ internal sealed partial class FetchHandler
             return true;
         Unpark(session);
         return false;
+    }
+
+    /// <summary>Answers a request whose session was ended while it was the caller's.</summary>
+    private void Abandon(FetchSession session)
+    {
+        FrameHeader header = session.Header;
+        CleanUp(session);
+        session.Peer.Refuse(header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
     }
 
     /// <summary>Answers a request that cannot be served; its session is over.</summary>

@@ -23,7 +23,7 @@ internal sealed partial class ApiCall
             throw new ApiException(problem with { Status = StatusCodes.Status415UnsupportedMediaType });
         }
 
-        using var body = new MemoryStream();
+        using var body = new MemoryStream((int)Math.Min(Http.Request.ContentLength ?? 0, options.MaxBodyBytes));
         await Http.Request.Body.CopyToAsync(body, Token);
         ReadOnlyMemory<byte> bytes = body.GetBuffer().AsMemory(0, (int)body.Length);
         try

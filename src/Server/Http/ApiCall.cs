@@ -17,10 +17,16 @@ internal sealed partial class ApiCall(
     public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
 
     private const int PieceBytes = 64 << 10;
+    private const int MostAnswerBytes = 8 << 20;
+
+    /// <summary>What a byte of the log takes when it is read into objects and written as JSON: one in the broker's
+    /// answer, two as text, and up to three escaped.</summary>
+    private const int AnswerFactor = 6;
 
     private BrokerLink? _link;
     private EQueueBroker? _lender;
     private long _takenBytes;
+    private int _longestMessage;
     private volatile bool _isLeftOpen;
     private int _status;
 
@@ -44,10 +50,20 @@ internal sealed partial class ApiCall(
     /// <summary>The link to the broker, of this request alone.</summary>
     public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent();
 
+    /// <summary>Bytes of messages that one answer holds at most; a single larger message is given whole.</summary>
+    public int AnswerBytes { get; private set; } = MostAnswerBytes;
+
+    /// <summary>What reading messages may take in memory.</summary>
+    /// <param name="bytes">Wanted of the log.</param>
+    public long ReadMemory(long bytes) =>
+        AnswerFactor * Math.Max(Math.Min(bytes, AnswerBytes), _longestMessage);
+
     /// <summary>Waits for the memory that the request may take.</summary>
     /// <param name="broker">Whose memory.</param>
     public async Task TakeMemoryAsync(EQueueBroker broker)
     {
+        AnswerBytes = (int)Math.Min(MostAnswerBytes, broker.AdminMemoryBytes / AnswerFactor);
+        _longestMessage = broker.MaxMessageBytes;
         long bytes = Route.Memory(this);
         await broker.TakeAdminMemoryAsync(bytes, Token);
         (_lender, _takenBytes) = (broker, bytes);
@@ -80,11 +96,15 @@ internal sealed partial class ApiCall(
     /// <summary>Answers with JSON and the route's status, or the other one.</summary>
     public async Task AnswerAsync<T>(T body)
     {
-        byte[] bytes = JsonSerializer.SerializeToUtf8Bytes(body, ApiJson.Options);
+        using var bytes = new PieceWriter();
+        using (var writer = new Utf8JsonWriter(bytes, ApiJson.WriterOptions))
+            JsonSerializer.Serialize(writer, body, ApiJson.Writing);
+        KeepMemory(bytes.Length);
         Http.Response.StatusCode = _status == 0 ? Route.Status : _status;
         Http.Response.ContentType = ApiJson.ContentType;
         Http.Response.ContentLength = bytes.Length;
-        await WriteAsync(bytes);
+        foreach (ReadOnlyMemory<byte> piece in bytes.Pieces)
+            await WriteAsync(piece);
     }
 
     /// <summary>Writes to the body, in pieces: a peer that takes none of one for
@@ -178,8 +198,17 @@ internal sealed partial class ApiCall(
 
     private void GiveMemory()
     {
-        _lender?.GiveAdminMemory(_takenBytes);
+        KeepMemory(0);
         _lender = null;
+    }
+
+    /// <summary>Gives back what is more than that: an answer that waits for its peer is bytes alone.</summary>
+    private void KeepMemory(long bytes)
+    {
+        if (_takenBytes <= bytes)
+            return;
+        _lender?.GiveAdminMemory(_takenBytes - bytes);
+        _takenBytes = bytes;
     }
 
     /// <summary>Notes when an answer did not come: the link is not at rest then.</summary>

@@ -13,6 +13,21 @@ internal static class ApiJson
     /// <summary>Strict: no unknown or repeated member, nothing left out that is needed, no number as text.</summary>
     public static JsonSerializerOptions Options { get; } = Create();
 
+    /// <summary>For a writer that is made by hand.</summary>
+    public static JsonWriterOptions WriterOptions { get; } =
+        new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping, SkipValidation = true };
+
+    /// <summary>The same for writing alone: long texts go out in pieces. There is no schema of them.</summary>
+    public static JsonSerializerOptions Writing { get; } = CreateWriting();
+
+    private static JsonSerializerOptions CreateWriting()
+    {
+        var options = new JsonSerializerOptions(Options);
+        options.Converters.Add(new LongTextConverter());
+        options.MakeReadOnly(populateMissingResolver: true);
+        return options;
+    }
+
     private static JsonSerializerOptions Create()
     {
         var options = new JsonSerializerOptions(JsonSerializerDefaults.Strict)

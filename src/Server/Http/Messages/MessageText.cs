@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Text;
 using EQueue.Protocol;
 
@@ -6,6 +7,12 @@ namespace EQueue.Server.Http;
 /// <summary>Shows records to people: text where it is text, base64 where it is not.</summary>
 internal static class MessageText
 {
+    /// <summary>Control characters, which JSON writes with six: text has less than one of them in so many.</summary>
+    private const int LeastPerControl = 8;
+
+    private static readonly SearchValues<byte> Controls =
+        SearchValues.Create([.. Enumerable.Range(0, ' ').Except([9, 10, 13]).Select(static code => (byte)code)]);
+
     public static MessageBody ToBody(
         string topic, int queue, long offset, long storedMs, in RecordView record, bool isBase64)
     {
@@ -36,8 +43,22 @@ internal static class MessageText
     {
         if (!hasValue)
             return (null, null);
-        if (isBase64 || !System.Text.Unicode.Utf8.IsValid(bytes))
+        if (isBase64 || !System.Text.Unicode.Utf8.IsValid(bytes) || IsMostlyControls(bytes))
             return (null, bytes.ToArray());
         return (Encoding.UTF8.GetString(bytes), null);
+    }
+
+    private static bool IsMostlyControls(ReadOnlySpan<byte> bytes)
+    {
+        if (bytes.Length <= LeastPerControl)
+            return false;
+        int left = bytes.Length / LeastPerControl;
+        for (int at = bytes.IndexOfAny(Controls); at >= 0 && left >= 0; at = bytes.IndexOfAny(Controls))
+        {
+            left--;
+            bytes = bytes[(at + 1)..];
+        }
+
+        return left < 0;
     }
 }

@@ -10,11 +10,7 @@ internal static class ReadRoutes
     private const int OneBatch = 1;
     private const int PieceBytes = 1 << 20;
 
-    /// <summary>Bytes of bodies in one answer; a single larger message is given whole.</summary>
-    private const int MostBodyBytes = 8 << 20;
-
-    /// <summary>What bytes of the log take when they are read into objects and written as JSON.</summary>
-    private const long ReadFactor = 6;
+    private const int MostBytes = 8 << 20;
     private const string Messages = "/api/v1/topics/{topic}/messages";
     private const string QueueMessages = "/api/v1/topics/{topic}/queues/{queue}/messages";
 
@@ -31,12 +27,12 @@ internal static class ReadRoutes
     [
         ApiRoute.Of("GET", QueueMessages, "readMessages", "Reads messages of a queue", ReadAsync) with
         {
-            Memory = static call => ReadFactor * (call.QueryNumber("maxBytes") ?? PieceBytes),
+            Memory = static call => call.ReadMemory(call.QueryNumber("maxBytes") ?? PieceBytes),
             Query =
             [
                 From,
                 ApiParameter.Number("limit", "Messages at most", 1, 1_000, 100),
-                ApiParameter.Number("maxBytes", "Bytes of the log at most", 1, 8 << 20, PieceBytes),
+                ApiParameter.Number("maxBytes", "Bytes of the log at most", 1, MostBytes, PieceBytes),
                 ApiParameter.Number("waitMs", "How long to wait for the first one", 0, 600_000, 0),
                 ApiParameter.Text("tag", "Only messages with this tag"),
                 Encoding,
@@ -44,17 +40,17 @@ internal static class ReadRoutes
         },
         ApiRoute.Of("GET", $"{QueueMessages}/{{offset}}", "readMessage", "Reads one message", ReadOneAsync) with
         {
-            Memory = static _ => ReadFactor * MostBodyBytes,
+            Memory = static call => call.ReadMemory(OneBatch),
             Query = [Encoding],
         },
         ApiRoute.Of("GET", $"{Messages}/latest", "readLatest", "Reads the latest messages", ReadLatestAsync) with
         {
-            Memory = static _ => ReadFactor * MostBodyBytes,
+            Memory = static call => call.ReadMemory(MostBytes),
             Query = [ApiParameter.Number("count", "Messages at most", 1, 100, 20), OneQueue, Encoding],
         },
         ApiRoute.Of("GET", $"{Messages}/by-key", "findByKey", "Finds messages with a key", FindByKeyAsync) with
         {
-            Memory = static _ => ReadFactor * MostBodyBytes,
+            Memory = static call => call.ReadMemory(MostBytes),
             Query =
             [
                 ApiParameter.Text("key", "The key as text; it or keyBase64"),
@@ -74,7 +70,8 @@ internal static class ReadRoutes
             throw ApiException.OfValue("waitMs", call.Query("waitMs"), $"0 to {call.Timeout.TotalMilliseconds}");
         QueueRead queue = await OpenAsync(call, call.PathNumber("queue", int.MaxValue), call.Query("tag"));
         long from = await FindStartAsync(call, queue);
-        (int limit, int maxBytes) = ((int)call.QueryNumber("limit")!, (int)call.QueryNumber("maxBytes")!);
+        int limit = (int)call.QueryNumber("limit")!;
+        int maxBytes = Math.Min((int)call.QueryNumber("maxBytes")!, call.AnswerBytes);
         MessagePage page = await queue.ReadAsync(from, limit, maxBytes);
         if (page.Messages.Count > 0 || page.Unreadable.Count > 0 || wait == TimeSpan.Zero)
             return page;
@@ -111,15 +108,16 @@ internal static class ReadRoutes
         var unreadable = new List<UnreadableBody>();
         foreach (QueueRoute route in queues)
         {
-            found.AddRange(await ReadTailAsync(Open(call, route, tag: null), count, unreadable));
-            found = KeepLatest(found, count);
+            found.AddRange(await ReadTailAsync(
+                Open(call, route, tag: null), count, call.AnswerBytes, unreadable));
+            found = KeepLatest(found, count, call.AnswerBytes);
         }
 
         return new LatestBody(found, unreadable);
     }
 
     /// <summary>The latest messages, as many as may be, oldest first.</summary>
-    private static List<MessageBody> KeepLatest(List<MessageBody> found, int count)
+    private static List<MessageBody> KeepLatest(List<MessageBody> found, int count, int mostBytes)
     {
         MessageBody[] latest =
         [
@@ -128,7 +126,7 @@ internal static class ReadRoutes
         ];
         long bytes = 0;
         int first = latest.Length;
-        while (first > 0 && (bytes == 0 || bytes + BytesOf(latest[first - 1]) <= MostBodyBytes))
+        while (first > 0 && (bytes == 0 || bytes + BytesOf(latest[first - 1]) <= mostBytes))
             bytes += BytesOf(latest[--first]);
         return [.. latest.Skip(first)];
     }
@@ -138,16 +136,16 @@ internal static class ReadRoutes
 
     /// <summary>The last messages of one queue.</summary>
     private static async Task<List<MessageBody>> ReadTailAsync(
-        QueueRead queue, int count, List<UnreadableBody> unreadable)
+        QueueRead queue, int count, int mostBytes, List<UnreadableBody> unreadable)
     {
         (long start, long end) = await queue.FindEndsAsync();
         var found = new List<MessageBody>();
         long next = Math.Max(start, end - count);
         while (next < end)
         {
-            MessagePage page = await queue.ReadAsync(next, count, PieceBytes);
+            MessagePage page = await queue.ReadAsync(next, count, Math.Min(PieceBytes, mostBytes));
             found.AddRange(page.Messages.Where(message => message.Offset < end));
-            found = KeepLatest(found, count);
+            found = KeepLatest(found, count, mostBytes);
             unreadable.AddRange(page.Unreadable);
             if (page.NextOffset <= next)
                 break;
@@ -176,7 +174,7 @@ internal static class ReadRoutes
         long bytes = 0;
         foreach (QueueOffset offset in found.Offsets)
         {
-            if (bytes >= MostBodyBytes)
+            if (bytes >= call.AnswerBytes)
             {
                 next = offset.Value;
                 break;
