@@ -101,6 +101,9 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect());
 
+    /// <summary>Requests since the start.</summary>
+    public long RequestCount => _stats.Requests;
+
     /// <summary>Takes memory for a request that came by another way than a connection, such as HTTP; waits until there
     /// is some (<see cref="LimitOptions.AdminBytes"/>). More than there is at all is given to one that is
     /// alone.</summary>

@@ -22,6 +22,9 @@ internal sealed class StatsHandler(
         BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
         ValueTask.FromResult(new StatsResponse(Collect()));
 
+    /// <summary>Requests since the start.</summary>
+    public long Requests => Volatile.Read(ref counters.Requests);
+
     public StatsFigure[] Collect()
     {
         StoreFigures figures = store.Figures;

@@ -38,6 +38,14 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     /// <summary>Bytes of header and payload.</summary>
     internal int FrameBytes => _end;
 
+    /// <summary>Lets go of the memory that the process keeps to send and receive frames and that nobody has now: the
+    /// garbage collector may have it.</summary>
+    public static void ReleaseKept()
+    {
+        Pool.Clear();
+        ReceiveBlock.ReleaseKept();
+    }
+
     /// <summary>An empty buffer.</summary>
     /// <param name="sizeHint">Payload bytes that are expected; it grows beyond by itself.</param>
     public static FrameBuffer Rent(int sizeHint = 0)

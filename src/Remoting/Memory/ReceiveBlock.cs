@@ -35,6 +35,9 @@ internal sealed class ReceiveBlock
     /// <summary>The memory of a block that is rented with so many bytes.</summary>
     public static int CapacityOf(int bytes) => Pool.CapacityOf(bytes);
 
+    /// <summary>Lets go of the blocks that nobody has.</summary>
+    public static void ReleaseKept() => Pool.Clear();
+
     /// <summary>A block of at least so many bytes for one reader.</summary>
     public static ReceiveBlock Rent(int bytes)
     {

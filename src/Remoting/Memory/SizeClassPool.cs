@@ -61,6 +61,16 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
         else _shelves[IndexOf(capacity)].Put(item);
     }
 
+    /// <summary>Lets go of what waits to be rented again.</summary>
+    public void Clear()
+    {
+        for (int i = 0; i < _shelves.Length; i++)
+        {
+            int count = _shelves[i].Clear();
+            Interlocked.Add(ref _keptBytes, -((long)minBytes << i) * count);
+        }
+    }
+
     private static Shelf[] CreateShelves(int minBytes, int maxBytes)
     {
         var shelves = new Shelf[BitOperations.Log2((uint)maxBytes) - BitOperations.Log2((uint)minBytes) + 1];
@@ -87,6 +97,17 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
                 T? item = _items[--_count];
                 _items[_count] = null;
                 return item;
+            }
+        }
+
+        public int Clear()
+        {
+            lock (_lock)
+            {
+                int count = _count;
+                Array.Clear(_items, 0, count);
+                _count = 0;
+                return count;
             }
         }
 

@@ -105,6 +105,8 @@ internal static class ServerHost
         services.AddHostedService(provider => provider.GetRequiredService<AdminService>());
         services.AddHostedService(provider => provider.GetRequiredService<BrokerService>());
         services.AddHostedService<MetricsExport>();
+        services.AddHostedService(provider => new MemoryRest(
+            provider.GetRequiredService<BrokerService>(), TimeProvider.System));
         services.AddHostedService<ReadyLine>();
     }
 

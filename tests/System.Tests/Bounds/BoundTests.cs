@@ -50,16 +50,13 @@ public sealed class BoundTests
         await honest.StopSendingAsync();
         await Eventually.TrueAsync(() => honest.Received == honest.Sent, "Everything that was sent should come.");
         Assert.Null(honest.Fault);
-        // Two cores that others use as well starve everything: the long run on a quiet machine is held to 2 s.
-        bool isLong = Environment.GetEnvironmentVariable("EQUEUE_BOUND_SECONDS") is not null;
         Assert.True(
-            honest.PercentileMs(0.99) < (isLong ? 2_000 : 30_000),
-            $"p50 {honest.PercentileMs(0.5)}, p99 {honest.PercentileMs(0.99)}, most {honest.PercentileMs(1)} ms; "
-            + await http.GetStringAsync("/stats", Token));
+            honest.PercentileMs(0.99) < 2_000,
+            $"p50 {honest.PercentileMs(0.5)}, p99 {honest.PercentileMs(0.99)}, most {honest.PercentileMs(1)} ms");
         Assert.DoesNotContain("OutOfMemory", server.Error, StringComparison.Ordinal);
         long after = 0;
         await Eventually.TrueAsync(
-            async () => (after = await ResidentAsync(http)) - before < (isLong ? 100 : 250) << 20,
+            async () => (after = await ResidentAsync(http)) - before < 100 << 20,
             "The memory should be back.");
         TestContext.Current.TestOutputHelper?.WriteLine(
             $"{honest.Sent} sent, p50 {honest.PercentileMs(0.5):F1}, p99 {honest.PercentileMs(0.99):F1}, most "

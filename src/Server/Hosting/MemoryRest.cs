@@ -1,0 +1,64 @@
+using EQueue.Remoting;
+
+namespace EQueue.Server.Hosting;
+
+/// <summary>Gives memory back to the system when a flood is over: the garbage collector alone does so only when
+/// somebody allocates again.</summary>
+/// <remarks>A small heap is compacted once in a quiet moment for each growth that it has not come back from; a large
+/// one is not: its pause would be felt.</remarks>
+internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHostedService, IDisposable
+{
+    private const long GrowthBytes = 32L << 20;
+    private const long LargeHeapBytes = 256L << 20;
+
+    /// <summary>A quiet moment has fewer requests at each of so many looks: who comes last has gone by then.</summary>
+    private const long QuietRequests = 500;
+    private const int QuietLooks = 3;
+
+    private static readonly TimeSpan Interval = TimeSpan.FromSeconds(3);
+
+    private ITimer? _timer;
+    private long _restedBytes;
+    private long _requests;
+    private int _quietLooks;
+
+    public Task StartAsync(CancellationToken cancellationToken)
+    {
+        _restedBytes = Committed(GCKind.Any);
+        _timer = time.CreateTimer(static rest => ((MemoryRest)rest!).Look(), this, Interval, Interval);
+        return Task.CompletedTask;
+    }
+
+    public Task StopAsync(CancellationToken cancellationToken)
+    {
+        Dispose();
+        return Task.CompletedTask;
+    }
+
+    public void Dispose() => _timer?.Dispose();
+
+    private static long Committed(GCKind kind) => GC.GetGCMemoryInfo(kind).TotalCommittedBytes;
+
+    private void Look()
+    {
+        if (broker.Serving is not { } serving)
+            return;
+        long requests = serving.RequestCount;
+        _quietLooks = requests - _requests < QuietRequests ? _quietLooks + 1 : 0;
+        _requests = requests;
+        if (_quietLooks < QuietLooks)
+            return;
+        long committed = Committed(GCKind.Any);
+        _restedBytes = Math.Min(_restedBytes, committed);
+        if (committed - _restedBytes < GrowthBytes)
+            return;
+        GCMemoryInfo heap = GC.GetGCMemoryInfo(GCKind.Any);
+        if (heap.HeapSizeBytes - heap.FragmentedBytes < LargeHeapBytes)
+        {
+            FrameBuffer.ReleaseKept();
+            GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        }
+
+        _restedBytes = Committed(GCKind.Any);
+    }
+}
