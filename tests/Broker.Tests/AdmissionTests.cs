@@ -18,7 +18,7 @@ public sealed class AdmissionTests
             WithLimits(limits => limits with { HelloTimeout = TimeSpan.FromMilliseconds(500) }));
         await using TestPeer peer = await broker.ConnectAsync();
         RawConnection[] silent =
-            await Task.WhenAll(Enumerable.Range(0, 30).Select(_ => RawConnection.ConnectAsync(broker.EndPoint)));
+            await Task.WhenAll(Enumerable.Range(0, 300).Select(_ => RawConnection.ConnectAsync(broker.EndPoint)));
         byte[] ping = RawConnection.Frame(default, []);
         foreach (RawConnection one in silent) await one.SendAsync(ping);
         await Eventually.TrueAsync(async () => await peer.FigureAsync("broker.connections") == 1);

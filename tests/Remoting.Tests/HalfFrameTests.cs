@@ -20,21 +20,23 @@ public sealed class HalfFrameTests
     };
 
     [Theory]
-    [InlineData(20_000)]
-    [InlineData(LargeBytes)]
-    public async Task GivenHalfFramesThatTakeAllReceiveMemory_WhenAnHonestFrameComes_ThenItIsAnsweredSoon(int bytes)
+    [InlineData(4 * MiB - 64, 20_000, 2)]
+    [InlineData(LargeBytes, 20_000, 2)]
+    [InlineData(LargeBytes, LargeBytes, 20)]
+    public async Task GivenHalfFramesThatTakeAllReceiveMemory_WhenAnHonestFrameComes_ThenItIsAnsweredSoon(
+        int hostileBytes, int bytes, int seconds)
     {
         await using TestServer server = await TestServer.StartAsync(options: Options);
         await using RemotingClient honest = server.NewClient();
         await honest.EchoAsync([1]);
-        List<Socket> hostile = await SendHalvesAsync(server, 280);
+        List<Socket> hostile = await SendHalvesAsync(server, hostileBytes, 280);
         try
         {
-            await Eventually.TrueAsync(() => server.Server.ReceiveBytes > 15 * MiB - LargeBytes);
+            await Eventually.TrueAsync(() => server.Server.ReceiveBytes > 15 * MiB - hostileBytes);
             byte[] content = Calls.Content(1, bytes);
 
             // It waited until the idle timeout of those before it was over, 2 min.
-            Assert.Equal(content, await honest.EchoAsync(content).WaitAsync(TimeSpan.FromSeconds(20), Token));
+            Assert.Equal(content, await honest.EchoAsync(content).WaitAsync(TimeSpan.FromSeconds(seconds), Token));
             Assert.Equal(1, honest.ConnectionGeneration);
         }
         finally
@@ -140,10 +142,10 @@ public sealed class HalfFrameTests
         receiver.Dispose();
     }
 
-    /// <summary>Frames of <see cref="LargeBytes"/>, all but the last byte.</summary>
-    private static async Task<List<Socket>> SendHalvesAsync(TestServer server, int count)
+    /// <summary>Frames of so many bytes, all but the last byte.</summary>
+    private static async Task<List<Socket>> SendHalvesAsync(TestServer server, int bytes, int count)
     {
-        byte[] frame = Calls.Frame(ScriptedHandler.Echo, FrameFlags.Oneway, 1, new byte[LargeBytes]);
+        byte[] frame = Calls.Frame(ScriptedHandler.Echo, FrameFlags.Oneway, 1, new byte[bytes]);
         var sockets = new List<Socket>();
         for (int i = 0; i < count; i++)
         {

@@ -150,7 +150,7 @@ public sealed partial class WrongClockTests : IDisposable
             {
                 ["LD_PRELOAD"] = library,
                 ["FAKETIME_TIMESTAMP_FILE"] = ClockFile,
-                ["FAKETIME_NO_CACHE"] = "1",
+                ["FAKETIME_CACHE_DURATION"] = "1",
                 ["FAKETIME_DONT_FAKE_MONOTONIC"] = "1",
                 ["NO_FAKE_STAT"] = "1",
             },

@@ -10,6 +10,8 @@ namespace EQueue.Broker;
 /// </remarks>
 internal sealed class WaitingBatch : AppendWaiter, IDeadline
 {
+    private const int LongestPooledBytes = 64 << 10;
+
     private readonly BacklogTable _table;
     private readonly TopicBacklog _backlog;
     private readonly ProduceWaiter _owner;
@@ -39,7 +41,10 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
         _owner = owner;
         _slot = slot;
         _level = level;
-        _bytes = ArrayPool<byte>.Shared.Rent(item.Batch.Length);
+        // The pool would keep long ones when nobody waits any more.
+        _bytes = item.Batch.Length <= LongestPooledBytes
+            ? ArrayPool<byte>.Shared.Rent(item.Batch.Length)
+            : GC.AllocateUninitializedArray<byte>(item.Batch.Length);
         item.Batch.CopyTo(_bytes);
         _items[0] = item;
         _items[0].Batch = _bytes.AsMemory(0, item.Batch.Length);
@@ -125,8 +130,9 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
     {
         _table.Unpark(this);
         AppendItem item = _items[0];
+        int size = item.Batch.Length;
         item.Batch = default;
-        ArrayPool<byte>.Shared.Return(_bytes);
+        if (size <= LongestPooledBytes) ArrayPool<byte>.Shared.Return(_bytes);
         _owner.SettleWaiting(_slot, item);
     }
 }

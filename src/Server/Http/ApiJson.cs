@@ -24,6 +24,7 @@ internal static class ApiJson
     {
         var options = new JsonSerializerOptions(Options);
         options.Converters.Add(new LongTextConverter());
+        options.Converters.Add(new LongBytesConverter());
         options.MakeReadOnly(populateMissingResolver: true);
         return options;
     }

@@ -10,7 +10,7 @@ namespace EQueue.MessageStore.Tests;
 /// <summary>
 /// One bit of a closed store rots, at any place of any of its files: what an entry held is reported lost and nothing
 /// else is, everything else is repaired from what it derives from, or meant nothing. EQUEUE_FLIPS sets how many
-/// flips (10,000), EQUEUE_FLIP_SEED where the seeds begin.
+/// flips (5,000), EQUEUE_FLIP_SEED where the seeds begin.
 /// </summary>
 public sealed class BitFlipTests
 {
@@ -21,7 +21,7 @@ public sealed class BitFlipTests
     private static readonly int Flips =
         int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_FLIPS"), CultureInfo.InvariantCulture, out int flips)
             ? flips
-            : 10_000;
+            : 5_000;
 
     private static readonly int FirstSeed =
         int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_FLIP_SEED"), CultureInfo.InvariantCulture, out int seed)

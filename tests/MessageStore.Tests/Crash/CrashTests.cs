@@ -5,7 +5,7 @@ namespace EQueue.MessageStore.Tests;
 
 /// <summary>
 /// The store is stopped at byte-exact points of what it wrote: by the death of its process and by power cuts that lose,
-/// tear and reorder what was not synced. EQUEUE_CRASH_POINTS sets how many points (10,000), EQUEUE_CRASH_SEED where the
+/// tear and reorder what was not synced. EQUEUE_CRASH_POINTS sets how many points (5,000), EQUEUE_CRASH_SEED where the
 /// seeds begin.
 /// </summary>
 public sealed class CrashTests
@@ -17,7 +17,7 @@ public sealed class CrashTests
     private const int StoreEvery = 4;
 
     private static readonly int Points =
-        int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_CRASH_POINTS"), out int points) ? points : 10_000;
+        int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_CRASH_POINTS"), out int points) ? points : 5_000;
 
     private static readonly int FirstSeed =
         int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_CRASH_SEED"), out int seed) ? seed : 1;

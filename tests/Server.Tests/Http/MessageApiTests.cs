@@ -46,6 +46,19 @@ public sealed class MessageApiTests
         Assert.Equal((1, 0, 4), ((int)page["nextOffset"]!, (int)page["start"]!, (int)page["end"]!));
     }
 
+    [Theory]
+    [InlineData("AAAAAAAAAAAAAA==", null)]
+    [InlineData("AAECAw==", "\0\u0001\u0002\u0003")]
+    [InlineData("bGluZQ0KCXR3byBsaW5lcw0KCRtbMW0=", "line\r\n\ttwo lines\r\n\t\u001b[1m")]
+    public async Task GivenControlCharacters_WhenRead_ThenLongBytesThatAreMostlySuchAreNoText(string base64, string? text)
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        await CreateAsync(server, queues: 1);
+        await server.AskAsync("POST", Messages, $$"""{"messages":[{"bodyBase64":"{{base64}}"}]}""");
+        JsonNode read = (await server.AskAsync("GET", QueueOf(0)))["messages"]![0]!;
+        Assert.Equal((text, text is null ? base64 : null), ((string?)read["body"], (string?)read["bodyBase64"]));
+    }
+
     [Fact]
     public async Task GivenBatchesThatCannotBeRead_WhenAPageIsAsked_ThenTheOthersAreOnItAndThoseAreNamed()
     {
