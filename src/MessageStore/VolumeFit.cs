@@ -53,7 +53,8 @@ internal static class VolumeFit
         long largest = LargestBatch(capacity);
         string remedy = largest < StoreOptions.SmallestBatchBytes
             ? ""
-            : $"Set Limits:MaxMessageBytes to {largest - (64 << 10)} or less, or ";
+            : $"Set Limits:MaxMessageBytes to {largest - (64 << 10)} or less and Store:SegmentSizeBytes to "
+                + $"{SegmentOfBatch(largest)}, or ";
         throw new StoreFitException(
             nameof(StoreOptions.MaxBatchBytes),
             $"{found}batches of {options.MaxBatchBytes} bytes (Limits:MaxMessageBytes and 64 KiB). {remedy}give the "
@@ -63,6 +64,11 @@ internal static class VolumeFit
     /// <summary>The largest batch with which <see cref="Check"/> passes, a unit of segments less.</summary>
     private static long LargestBatch(long capacity) =>
         ((capacity - (capacity / SnapshotPart)) / (LeastSegments + 2)) - (2 * StoreOptions.SmallestSegmentBytes);
+
+    /// <summary>A segment to be set, to which the server then cuts its batches.</summary>
+    private static long SegmentOfBatch(long batch) =>
+        (batch / StoreOptions.SmallestSegmentBytes * StoreOptions.SmallestSegmentBytes)
+        + StoreOptions.SmallestSegmentBytes;
 
     private static long SegmentOf(StoreOptions options, long room)
     {

@@ -42,9 +42,11 @@ public sealed class ReportTests
         run.Discredit();
         var report = Report(run);
 
-        Assert.DoesNotContain("987", JsonReport.Write(report), StringComparison.Ordinal);
-        Assert.DoesNotContain("987", new ReportTable(report, inFull: true).ToPlainText(), StringComparison.Ordinal);
-        Assert.DoesNotContain("987", MarkdownReport.Write(report, NoPictures), StringComparison.Ordinal);
+        // Not three digits alone: the hash of the commit may have them.
+        const string rate = "\\b987,?654";
+        Assert.DoesNotMatch(rate, JsonReport.Write(report));
+        Assert.DoesNotMatch(rate, new ReportTable(report, inFull: true).ToPlainText());
+        Assert.DoesNotMatch(rate, MarkdownReport.Write(report, NoPictures));
         Assert.Equal(1, report.Rows[0].Medians[FigureNames.Missing]);
     }
 

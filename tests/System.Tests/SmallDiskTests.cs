@@ -1,11 +1,15 @@
+using System.Diagnostics;
 using System.Net;
+using System.Text.RegularExpressions;
+using EQueue.Client;
+using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
 
 /// <summary>A volume that is too small, or becomes so: file systems of the test's own, which needs the rights of
 /// root.</summary>
-public sealed class SmallDiskTests
+public sealed partial class SmallDiskTests
 {
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
@@ -34,6 +38,99 @@ public sealed class SmallDiskTests
         File.Delete(volume["others"]);
         await Eventually.TrueAsync(async () => await ReadyAsync(server) == HttpStatusCode.OK);
     }
+
+    [Theory]
+    [InlineData(64)]
+    [InlineData(512)]
+    [InlineData(1 << 10)]
+    [InlineData(3 << 10)]
+    [InlineData(10 << 10)]
+    public async Task GivenAVolumeOfAnySize_WhenTheServerStartsWithDefaults_ThenItIsReadyAndTakesMessages(int mebibytes)
+    {
+        await using SmallVolume volume = await SmallVolume.MountAsync(mebibytes);
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            volume["data"], "--admin", "127.0.0.1:0", "--flush", "async");
+        Assert.Equal(HttpStatusCode.OK, await ReadyAsync(server));
+        await using var client = new EQueueClient(server.Address);
+        await SendAsync(client, megabytes: 10);
+        Assert.Equal((0, 100), await RangeAsync(client));
+        Assert.Equal(0, await server.StopAsync());
+    }
+
+    [Theory]
+    [InlineData(8)]
+    [InlineData(16)]
+    [InlineData(24)]
+    public async Task GivenAVolumeThatIsTooSmall_WhenTheRefusalIsFollowed_ThenTheServerTakesMessages(int mebibytes)
+    {
+        await using SmallVolume volume = await SmallVolume.MountAsync(mebibytes);
+        ProgramResult refused = await ProgramRun.RunAsync(
+            "Server", "--data", volume["data"], "--listen", "127.0.0.1:0", "--admin", "none");
+        Assert.Equal(2, refused.ExitCode);
+        Match advice = Advice().Match(refused.Error);
+        Assert.True(advice.Success, refused.ToString());
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            volume["data"], "--Limits:MaxMessageBytes", advice.Groups["bytes"].Value,
+            "--Store:SegmentSizeBytes", advice.Groups["segment"].Value);
+        Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", server.Address)).ExitCode);
+    }
+
+    [Fact]
+    public async Task GivenASmallVolume_WhenFarMoreIsSentThanItHolds_ThenTheOldestGoAndAllIsAcknowledged()
+    {
+        await using SmallVolume volume = await SmallVolume.MountAsync(64);
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            volume["data"], "--admin", "127.0.0.1:0", "--flush", "async", "--Topics:RetentionInterval", "100ms");
+        await using var client = new EQueueClient(server.Address);
+        await SendAsync(client, megabytes: 200);
+        (long start, long end) = await RangeAsync(client);
+        Assert.Equal(2_000, end);
+        Assert.InRange(end - start, 100, 600);
+        Assert.Equal(HttpStatusCode.OK, await ReadyAsync(server));
+        Assert.Equal(0, await server.StopAsync());
+    }
+
+    [Fact]
+    public async Task GivenUnreadMessages_WhenAnotherProgramFillsTheVolume_ThenNoneOfThemGoes()
+    {
+        await using SmallVolume volume = await SmallVolume.MountAsync(512);
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            volume["data"], "--admin", "127.0.0.1:0", "--flush", "async", "--Topics:RetentionInterval", "100ms");
+        await using var client = new EQueueClient(server.Address);
+        await SendAsync(client, megabytes: 100);
+        long free = new DriveInfo(volume["data"]).AvailableFreeSpace;
+        await File.WriteAllBytesAsync(volume["others"], new byte[free - (1 << 20)], Token);
+        await Eventually.TrueAsync(async () => await ReadyAsync(server) == HttpStatusCode.ServiceUnavailable);
+        // A round of retention ends without a trace when nothing goes: twenty of them.
+        var rounds = Stopwatch.StartNew();
+        await Eventually.TrueAsync(() => rounds.Elapsed > TimeSpan.FromSeconds(2));
+        Assert.Equal((0, 1_000), await RangeAsync(client));
+        File.Delete(volume["others"]);
+        await Eventually.TrueAsync(async () => await ReadyAsync(server) == HttpStatusCode.OK);
+        await SendAsync(client, megabytes: 1);
+        Assert.Equal((0, 1_010), await RangeAsync(client));
+        Assert.Equal(0, await server.StopAsync());
+    }
+
+    /// <summary>Sends messages of 100 KB, each acknowledged.</summary>
+    private static async Task SendAsync(EQueueClient client, int megabytes)
+    {
+        await using Producer producer = client.CreateProducer();
+        byte[] body = new byte[100_000];
+        for (int i = 0; i < megabytes * 10; i++)
+            await producer.SendAsync("t", body, "key", cancellationToken: Token);
+    }
+
+    /// <summary>The first offset of the queue that has messages, and the one behind its last.</summary>
+    private static async Task<(long Start, long End)> RangeAsync(EQueueClient client)
+    {
+        TopicDescription topic = await client.Admin.DescribeTopicAsync("t", Token);
+        QueueDescription queue = Assert.Single(topic.Queues, queue => queue.End.Value > 0);
+        return (queue.Start.Value, queue.End.Value);
+    }
+
+    [GeneratedRegex("MaxMessageBytes to (?<bytes>[0-9]+) or less and Store:SegmentSizeBytes to (?<segment>[0-9]+)")]
+    private static partial Regex Advice();
 
     private static async Task<HttpStatusCode> ReadyAsync(ServerProcess server)
     {
