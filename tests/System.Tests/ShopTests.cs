@@ -91,10 +91,10 @@ public sealed class ShopTests : IDisposable
     /// <summary>A customer: an order is accepted or not; of one without an answer nobody knows.</summary>
     private async Task OrderAsync(Shop shop, CancellationToken enough)
     {
+        // Four customers order a little less than three workers ship: what is left over at the end is soon shipped.
+        using var pace = new PeriodicTimer(TimeSpan.FromMilliseconds(40));
         while (!enough.IsCancellationRequested && await OrderOnceAsync(shop))
-        {
-            // The next one.
-        }
+            await pace.WaitForNextTickAsync(Token);
     }
 
     private async Task<bool> OrderOnceAsync(Shop shop)
