@@ -36,6 +36,21 @@ public sealed class SendBudgetTests
     }
 
     [Fact]
+    public void GivenMoreThanThereIsAtAll_WhenTaken_ThenOneHasItAndTheNextWaitsUntilItIsBack()
+    {
+        var budget = new SendBudget(100_000);
+        Assert.True(budget.TryTake(50_000));
+        Assert.False(budget.TryTake(100_000));
+        Assert.True(budget.TryTake(100_001));
+        Assert.Equal(150_001, budget.UsedBytes);
+        Assert.False(budget.TryTake(100_001));
+        Assert.False(budget.TryTake(1));
+        budget.Give(150_001);
+        Assert.True(budget.TryTake(100_001));
+        Assert.Equal(100_001, budget.UsedBytes);
+    }
+
+    [Fact]
     public void GivenFramesThatTookMemory_WhenTheyAreSealedOrLetGo_ThenItIsBackAndTheNextIsUnbounded()
     {
         var budget = new SendBudget(1 << 20);

@@ -35,11 +35,14 @@ public sealed class SendBudget
         return false;
     }
 
-    /// <summary>Takes memory if it fits.</summary>
+    /// <summary>Takes memory if it fits. More than there is at all is taken as long as the budget is not spent, because
+    /// waiting would not help.</summary>
     public bool TryTake(long bytes)
     {
-        if (!HasRoom(bytes)) return false;
-        if (Interlocked.Add(ref _usedBytes, bytes) <= MaxBytes) return true;
+        bool isMoreThanAll = bytes > MaxBytes;
+        if (!isMoreThanAll && !HasRoom(bytes)) return false;
+        long before = Interlocked.Add(ref _usedBytes, bytes) - bytes;
+        if (isMoreThanAll ? before < MaxBytes : before + bytes <= MaxBytes) return true;
         Interlocked.Add(ref _usedBytes, -bytes);
         Volatile.Write(ref _refusals, 1);
         return false;

@@ -142,6 +142,29 @@ public sealed class AnswerMemoryTests
     }
 
     [Fact]
+    public async Task GivenAMessageLargerThanAllMemoryForAnswers_WhenFetched_ThenItIsGivenAllTheSame()
+    {
+        const int Large = 20 << 20;
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(options with
+        {
+            Limits = options.Limits with { MemoryBytes = 16 << 20, MaxMessageBytes = Large, MaxFetchBytes = 32 << 20 },
+            Store = options.Store with
+            {
+                SegmentSizeBytes = 64 << 20,
+                TailMemoryBytes = 128 << 20,
+                MaxBatchBytes = Large + (1 << 20),
+            },
+        });
+        await using TestPeer peer = await TestPeer.ConnectAsync(broker.EndPoint, maxFrameBytes: 64 << 20);
+        QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
+        await peer.ProduceAsync(queue, new string('x', Large - 1000));
+        FetchRequest fetch = Messages.Open(0, Messages.From(queue, 0, 32 << 20)) with { MaxBytes = 32 << 20 };
+        for (int i = 0; i < 2; i++)
+            Assert.Single((await peer.FetchAsync(fetch).WaitAsync(TimeSpan.FromSeconds(30))).Bodies);
+    }
+
+    [Fact]
     public async Task GivenALongReset_WhenItWantsMoreMemoryThanIsLeftBesideItself_ThenItIsRefusedAndNothingHangs()
     {
         BrokerOptions options = TestBroker.SmallOptions();

@@ -16,6 +16,7 @@ internal sealed class TestPeer : IAsyncDisposable
     {
         var options = new RemotingClientOptions
         {
+            MaxFrameBytes = (int)Math.Max(hello.MaxFrameBytes, 16 << 20),
             HandshakeAsync = async (channel, cancellationToken) =>
             {
                 using ResponseFrame answer = await channel.InvokeAsync(
