@@ -54,7 +54,7 @@ internal static class VolumeFit
         string remedy = largest < StoreOptions.SmallestBatchBytes
             ? ""
             : $"Set Limits:MaxMessageBytes to {largest - (64 << 10)} or less and Store:SegmentSizeBytes to "
-                + $"{SegmentOfBatch(largest)}, or ";
+                + $"{(options with { MaxBatchBytes = (int)largest }).SegmentForBatch}, or ";
         throw new StoreFitException(
             nameof(StoreOptions.MaxBatchBytes),
             $"{found}batches of {options.MaxBatchBytes} bytes (Limits:MaxMessageBytes and 64 KiB). {remedy}give the "
@@ -64,11 +64,6 @@ internal static class VolumeFit
     /// <summary>The largest batch with which <see cref="Check"/> passes, a unit of segments less.</summary>
     private static long LargestBatch(long capacity) =>
         ((capacity - (capacity / SnapshotPart)) / (LeastSegments + 2)) - (2 * StoreOptions.SmallestSegmentBytes);
-
-    /// <summary>A segment to be set, to which the server then cuts its batches.</summary>
-    private static long SegmentOfBatch(long batch) =>
-        (batch / StoreOptions.SmallestSegmentBytes * StoreOptions.SmallestSegmentBytes)
-        + StoreOptions.SmallestSegmentBytes;
 
     private static long SegmentOf(StoreOptions options, long room)
     {

@@ -48,8 +48,7 @@ public sealed partial class SmallDiskTests
     public async Task GivenAVolumeOfAnySize_WhenTheServerStartsWithDefaults_ThenItIsReadyAndTakesMessages(int mebibytes)
     {
         await using SmallVolume volume = await SmallVolume.MountAsync(mebibytes);
-        await using ServerProcess server = await ServerProcess.StartAsync(
-            volume["data"], "--admin", "127.0.0.1:0", "--flush", "async");
+        await using ServerProcess server = await StartAsync(volume);
         Assert.Equal(HttpStatusCode.OK, await ReadyAsync(server));
         await using var client = new EQueueClient(server.Address);
         await SendAsync(client, megabytes: 10);
@@ -79,8 +78,7 @@ public sealed partial class SmallDiskTests
     public async Task GivenASmallVolume_WhenFarMoreIsSentThanItHolds_ThenTheOldestGoAndAllIsAcknowledged()
     {
         await using SmallVolume volume = await SmallVolume.MountAsync(64);
-        await using ServerProcess server = await ServerProcess.StartAsync(
-            volume["data"], "--admin", "127.0.0.1:0", "--flush", "async", "--Topics:RetentionInterval", "100ms");
+        await using ServerProcess server = await StartAsync(volume, "--Topics:RetentionInterval", "100ms");
         await using var client = new EQueueClient(server.Address);
         await SendAsync(client, megabytes: 200);
         (long start, long end) = await RangeAsync(client);
@@ -94,8 +92,7 @@ public sealed partial class SmallDiskTests
     public async Task GivenUnreadMessages_WhenAnotherProgramFillsTheVolume_ThenNoneOfThemGoes()
     {
         await using SmallVolume volume = await SmallVolume.MountAsync(512);
-        await using ServerProcess server = await ServerProcess.StartAsync(
-            volume["data"], "--admin", "127.0.0.1:0", "--flush", "async", "--Topics:RetentionInterval", "100ms");
+        await using ServerProcess server = await StartAsync(volume, "--Topics:RetentionInterval", "100ms");
         await using var client = new EQueueClient(server.Address);
         await SendAsync(client, megabytes: 100);
         long free = new DriveInfo(volume["data"]).AvailableFreeSpace;
@@ -111,6 +108,9 @@ public sealed partial class SmallDiskTests
         Assert.Equal((0, 1_010), await RangeAsync(client));
         Assert.Equal(0, await server.StopAsync());
     }
+
+    private static Task<ServerProcess> StartAsync(SmallVolume volume, params string[] more) =>
+        ServerProcess.StartAsync(volume["data"], ["--admin", "127.0.0.1:0", "--flush", "async", .. more]);
 
     /// <summary>Sends messages of 100 KB, each acknowledged.</summary>
     private static async Task SendAsync(EQueueClient client, int megabytes)

@@ -130,9 +130,8 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
     {
         _table.Unpark(this);
         AppendItem item = _items[0];
-        int size = item.Batch.Length;
         item.Batch = default;
-        if (size <= LongestPooledBytes) ArrayPool<byte>.Shared.Return(_bytes);
+        if (_bytes.Length <= LongestPooledBytes) ArrayPool<byte>.Shared.Return(_bytes);
         _owner.SettleWaiting(_slot, item);
     }
 }

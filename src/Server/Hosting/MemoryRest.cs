@@ -24,7 +24,7 @@ internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHos
 
     public Task StartAsync(CancellationToken cancellationToken)
     {
-        _restedBytes = Committed(GCKind.Any);
+        _restedBytes = GC.GetGCMemoryInfo().TotalCommittedBytes;
         _timer = time.CreateTimer(static rest => ((MemoryRest)rest!).Look(), this, Interval, Interval);
         return Task.CompletedTask;
     }
@@ -37,8 +37,6 @@ internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHos
 
     public void Dispose() => _timer?.Dispose();
 
-    private static long Committed(GCKind kind) => GC.GetGCMemoryInfo(kind).TotalCommittedBytes;
-
     private void Look()
     {
         if (broker.Serving is not { } serving)
@@ -48,17 +46,16 @@ internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHos
         _requests = requests;
         if (_quietLooks < QuietLooks)
             return;
-        long committed = Committed(GCKind.Any);
-        _restedBytes = Math.Min(_restedBytes, committed);
-        if (committed - _restedBytes < GrowthBytes)
+        GCMemoryInfo heap = GC.GetGCMemoryInfo();
+        _restedBytes = Math.Min(_restedBytes, heap.TotalCommittedBytes);
+        if (heap.TotalCommittedBytes - _restedBytes < GrowthBytes)
             return;
-        GCMemoryInfo heap = GC.GetGCMemoryInfo(GCKind.Any);
         if (heap.HeapSizeBytes - heap.FragmentedBytes < LargeHeapBytes)
         {
             FrameBuffer.ReleaseKept();
             GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
         }
 
-        _restedBytes = Committed(GCKind.Any);
+        _restedBytes = GC.GetGCMemoryInfo().TotalCommittedBytes;
     }
 }

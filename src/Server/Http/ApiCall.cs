@@ -1,5 +1,6 @@
+using System.Buffers;
 using System.Globalization;
-using System.Text.Json;
+using System.IO.Pipelines;
 using EQueue.Broker;
 using EQueue.Protocol;
 using EQueue.Remoting;
@@ -16,8 +17,10 @@ internal sealed partial class ApiCall(
     /// <summary>What a request may take beyond what it waits.</summary>
     public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
 
+    /// <summary>Bytes of messages that one answer may hold anywhere.</summary>
+    public const int MostAnswerBytes = 8 << 20;
+
     private const int PieceBytes = 64 << 10;
-    private const int MostAnswerBytes = 8 << 20;
 
     /// <summary>What a byte of the log takes when it is read into objects and written as JSON: one in the broker's
     /// answer, two as text, and up to three escaped.</summary>
@@ -96,15 +99,21 @@ internal sealed partial class ApiCall(
     /// <summary>Answers with JSON and the route's status, or the other one.</summary>
     public async Task AnswerAsync<T>(T body)
     {
-        using var bytes = new PieceWriter();
-        using (var writer = new Utf8JsonWriter(bytes, ApiJson.WriterOptions))
-            JsonSerializer.Serialize(writer, body, ApiJson.Writing);
-        KeepMemory(bytes.Length);
-        Http.Response.StatusCode = _status == 0 ? Route.Status : _status;
-        Http.Response.ContentType = ApiJson.ContentType;
-        Http.Response.ContentLength = bytes.Length;
-        foreach (ReadOnlyMemory<byte> piece in bytes.Pieces)
-            await WriteAsync(piece);
+        PipeReader reader = await ApiJson.WriteAsync(body);
+        try
+        {
+            ReadOnlySequence<byte> bytes = (await reader.ReadAsync(Token)).Buffer;
+            KeepMemory(bytes.Length);
+            Http.Response.StatusCode = _status == 0 ? Route.Status : _status;
+            Http.Response.ContentType = ApiJson.ContentType;
+            Http.Response.ContentLength = bytes.Length;
+            foreach (ReadOnlyMemory<byte> piece in bytes)
+                await WriteAsync(piece);
+        }
+        finally
+        {
+            await reader.CompleteAsync();
+        }
     }
 
     /// <summary>Writes to the body, in pieces: a peer that takes none of one for

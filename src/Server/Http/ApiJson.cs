@@ -1,3 +1,4 @@
+using System.IO.Pipelines;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Text.Json.Serialization;
@@ -13,12 +14,21 @@ internal static class ApiJson
     /// <summary>Strict: no unknown or repeated member, nothing left out that is needed, no number as text.</summary>
     public static JsonSerializerOptions Options { get; } = Create();
 
-    /// <summary>For a writer that is made by hand.</summary>
-    public static JsonWriterOptions WriterOptions { get; } =
-        new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping, SkipValidation = true };
-
     /// <summary>The same for writing alone: long texts go out in pieces. There is no schema of them.</summary>
-    public static JsonSerializerOptions Writing { get; } = CreateWriting();
+    private static readonly JsonSerializerOptions Writing = CreateWriting();
+
+    private static readonly PipeOptions Pieces = new(
+        pauseWriterThreshold: 0, minimumSegmentSize: 64 << 10, useSynchronizationContext: false);
+
+    /// <summary>A value in pieces of some 64 KiB: no copy is made while it grows.</summary>
+    /// <returns>All of it. The caller completes the reader, which gives the memory back.</returns>
+    public static async Task<PipeReader> WriteAsync<T>(T value)
+    {
+        var pieces = new Pipe(Pieces);
+        await JsonSerializer.SerializeAsync(pieces.Writer, value, Writing);
+        await pieces.Writer.CompleteAsync();
+        return pieces.Reader;
+    }
 
     private static JsonSerializerOptions CreateWriting()
     {

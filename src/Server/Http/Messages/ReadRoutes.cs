@@ -10,7 +10,6 @@ internal static class ReadRoutes
     private const int OneBatch = 1;
     private const int PieceBytes = 1 << 20;
 
-    private const int MostBytes = 8 << 20;
     private const string Messages = "/api/v1/topics/{topic}/messages";
     private const string QueueMessages = "/api/v1/topics/{topic}/queues/{queue}/messages";
 
@@ -32,7 +31,7 @@ internal static class ReadRoutes
             [
                 From,
                 ApiParameter.Number("limit", "Messages at most", 1, 1_000, 100),
-                ApiParameter.Number("maxBytes", "Bytes of the log at most", 1, MostBytes, PieceBytes),
+                ApiParameter.Number("maxBytes", "Bytes of the log at most", 1, ApiCall.MostAnswerBytes, PieceBytes),
                 ApiParameter.Number("waitMs", "How long to wait for the first one", 0, 600_000, 0),
                 ApiParameter.Text("tag", "Only messages with this tag"),
                 Encoding,
@@ -45,12 +44,12 @@ internal static class ReadRoutes
         },
         ApiRoute.Of("GET", $"{Messages}/latest", "readLatest", "Reads the latest messages", ReadLatestAsync) with
         {
-            Memory = static call => call.ReadMemory(MostBytes),
+            Memory = static call => call.ReadMemory(ApiCall.MostAnswerBytes),
             Query = [ApiParameter.Number("count", "Messages at most", 1, 100, 20), OneQueue, Encoding],
         },
         ApiRoute.Of("GET", $"{Messages}/by-key", "findByKey", "Finds messages with a key", FindByKeyAsync) with
         {
-            Memory = static call => call.ReadMemory(MostBytes),
+            Memory = static call => call.ReadMemory(ApiCall.MostAnswerBytes),
             Query =
             [
                 ApiParameter.Text("key", "The key as text; it or keyBase64"),
