@@ -37,6 +37,9 @@ public sealed record BrokerOptions
     /// <summary>How consumer groups are kept. Default: its own defaults.</summary>
     public GroupOptions Groups { get; init; } = new();
 
+    /// <summary>Who may connect. Default: its own defaults.</summary>
+    public SecurityOptions Security { get; init; } = new();
+
     /// <summary>What the broker's metrics show. Default: its own defaults.</summary>
     public TelemetryOptions Telemetry { get; init; } = new();
 
@@ -70,6 +73,7 @@ public sealed record BrokerOptions
         Topics.Validate(Limits);
         Groups.Validate();
         Telemetry.Validate();
+        Security.Validate();
         int smallestBatch = Limits.MaxMessageBytes + LimitOptions.BatchOverheadBytes;
         OptionRules.Require(
             Store.MaxBatchBytes >= smallestBatch,

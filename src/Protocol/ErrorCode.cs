@@ -60,6 +60,9 @@ public enum ErrorCode : ushort
     /// <summary>What listens at the address is no broker, or another port of it.</summary>
     NotABroker = 17,
 
+    /// <summary>The broker serves those alone who prove who they are, and the peer did not.</summary>
+    Unauthenticated = 18,
+
     /// <summary>The topic does not exist.</summary>
     UnknownTopic = 30,
 

@@ -26,6 +26,7 @@ public static class ErrorCodes
         ErrorCode.Cancelled => "The caller gave up",
         ErrorCode.Disposed => "The client was disposed",
         ErrorCode.NotABroker => "What listens at the address is no broker",
+        ErrorCode.Unauthenticated => "The broker serves those alone who prove who they are",
         ErrorCode.UnknownTopic => "The topic does not exist",
         ErrorCode.TopicExists => "A topic of that name exists",
         ErrorCode.InvalidName => "A name is 1 to 249 of A-Z a-z 0-9 . _ - and neither . nor ..",

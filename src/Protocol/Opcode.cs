@@ -79,6 +79,33 @@ public enum Opcode : byte
 
     /// <summary>Names the quotas.</summary>
     ListQuotas = 62,
+
+    /// <summary>Makes a user, or changes one.</summary>
+    SetUser = 70,
+
+    /// <summary>Removes a user and its tokens.</summary>
+    DeleteUser = 71,
+
+    /// <summary>Names the users.</summary>
+    ListUsers = 72,
+
+    /// <summary>Makes a token of a user.</summary>
+    CreateToken = 73,
+
+    /// <summary>Ends a token.</summary>
+    RevokeToken = 74,
+
+    /// <summary>Names the tokens.</summary>
+    ListTokens = 75,
+
+    /// <summary>Adds a rule that allows or denies something, or removes it.</summary>
+    SetRule = 76,
+
+    /// <summary>Names the rules.</summary>
+    ListRules = 77,
+
+    /// <summary>Tells what the rules decide.</summary>
+    TestRule = 78,
 }
 
 /// <summary>The versions of each operation that this build speaks.</summary>
@@ -88,12 +115,20 @@ public static class OperationVersions
     /// with the opening (<see cref="HistoryMark"/>) that the places in it are of.</summary>
     public const byte Marked = 1;
 
+    /// <summary>The version of <see cref="Opcode.Hello"/> whose answer is an <see cref="AuthenticatedHello"/>.</summary>
+    public const byte Authenticated = 1;
+
     /// <summary>Every operation with the lowest and highest version known.</summary>
     public static readonly IReadOnlyList<OperationVersion> All =
         [.. Enum.GetValues<Opcode>().Select(opcode => new OperationVersion(opcode, 0, Highest(opcode)))];
 
     /// <summary>The highest version of an operation that this build speaks; it speaks all below as well.</summary>
-    public static byte Highest(Opcode opcode) => opcode is Opcode.Fetch or Opcode.CommitOffsets ? Marked : (byte)0;
+    public static byte Highest(Opcode opcode) => opcode switch
+    {
+        Opcode.Fetch or Opcode.CommitOffsets => Marked,
+        Opcode.Hello => Authenticated,
+        _ => 0,
+    };
 }
 
 /// <summary>An operation and the range of its versions that a side speaks.</summary>

@@ -152,3 +152,29 @@ public sealed record HelloResponse : IPayload<HelloResponse>
         writer.WriteInt64(ServerTimeMs);
     }
 }
+
+/// <summary>The answer to a Hello of version 1: that of version 0, then the mechanism's part.</summary>
+/// <param name="Hello">As in version 0. While <see cref="IsDone"/> is false its limits count, nothing else.</param>
+/// <param name="IsDone">Whether the peer is admitted. If not, the mechanism has another step: the client sends another
+/// Hello with its answer to <see cref="Challenge"/>.</param>
+/// <param name="Challenge">The mechanism's message of the server; empty if it has none.</param>
+/// <param name="Principal">Who the broker takes the peer for, as its rules name it; "" before it is done.</param>
+public sealed record AuthenticatedHello(
+    HelloResponse Hello, bool IsDone, ReadOnlyMemory<byte> Challenge, string Principal) : IPayload<AuthenticatedHello>
+{
+    /// <inheritdoc/>
+    public static AuthenticatedHello Read(ref PayloadReader reader) => new(
+        HelloResponse.Read(ref reader),
+        reader.ReadBool(),
+        reader.ReadBytes(out _).ToArray(),
+        reader.ReadString());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        Hello.Write(writer);
+        writer.WriteBool(IsDone);
+        writer.WriteBytes(Challenge.Span);
+        writer.WriteString(Principal);
+    }
+}

@@ -1,0 +1,73 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>Who is served without credentials.</summary>
+public enum UnauthenticatedAccess
+{
+    /// <summary>Processes of the user who runs the broker, and root's, on this machine (Linux). Where the system does
+    /// not tell whose a process is: all of this machine.</summary>
+    Owner,
+
+    /// <summary>All processes of this machine.</summary>
+    Local,
+
+    /// <summary>Everybody who reaches a port.</summary>
+    Anywhere,
+}
+
+/// <summary>Who may connect, and what is written down about what they do; docs/security.md is the design.</summary>
+public sealed record SecurityOptions
+{
+    /// <summary>Who is served without credentials; default <see cref="UnauthenticatedAccess.Anywhere"/>: the program
+    /// that embeds the broker says where it listens.</summary>
+    public UnauthenticatedAccess Unauthenticated { get; init; } = UnauthenticatedAccess.Anywhere;
+
+    /// <summary>Principals that no rule binds, such as "user:alice" or "cert:ops.example"; default none.</summary>
+    public IReadOnlyList<string> Superusers { get; init; } = [];
+
+    /// <summary>Logins with a password that may be under way at once, 1 to 10,000; default 64.</summary>
+    public int MaxLoginsAtOnce { get; init; } = 64;
+
+    /// <summary>Where it is written what was administered and refused; default null: nowhere. The broker's user
+    /// disposes it, after the broker.</summary>
+    public IAuditSink? Audit { get; init; }
+
+    /// <exception cref="ArgumentException">A setting is out of its range.</exception>
+    internal void Validate()
+    {
+        OptionRules.Require(
+            MaxLoginsAtOnce is >= 1 and <= 10_000, nameof(MaxLoginsAtOnce), "1 to 10,000", MaxLoginsAtOnce);
+        foreach (string principal in Superusers)
+        {
+            OptionRules.Require(
+                Principal.IsValid(principal), nameof(Superusers), "user:NAME, cert:NAME or local:UID each", principal);
+        }
+    }
+}
+
+/// <summary>Takes what is to be remembered about who did what.</summary>
+public interface IAuditSink
+{
+    /// <summary>Takes a record; it must not wait long and must not throw. Called from any thread.</summary>
+    void Write(in AuditRecord record);
+}
+
+/// <summary>Something that was done, or refused.</summary>
+/// <param name="Time">When, by the broker's clock.</param>
+/// <param name="Principal">Who, as rules name it; "" = nobody was admitted.</param>
+/// <param name="Address">From where.</param>
+/// <param name="Client">What the peer calls itself; it may be any text.</param>
+/// <param name="Operation">What was asked.</param>
+/// <param name="Resource">With what, as "topic:orders"; "" = nothing of a name.</param>
+/// <param name="Outcome">None: it was done.</param>
+/// <param name="Detail">Before and after, or the reason; "" = nothing more to say.</param>
+public readonly record struct AuditRecord(
+    DateTimeOffset Time,
+    string Principal,
+    string Address,
+    string Client,
+    string Operation,
+    string Resource,
+    ErrorCode Outcome,
+    string Detail);

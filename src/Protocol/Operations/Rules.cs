@@ -1,0 +1,203 @@
+namespace EQueue.Protocol;
+
+/// <summary>Whether a rule lets its principal do something or keeps it from that.</summary>
+public enum RuleEffect : byte
+{
+    /// <summary>Permits it, unless a rule denies it.</summary>
+    Allow = 1,
+
+    /// <summary>Forbids it, whatever others allow.</summary>
+    Deny = 2,
+}
+
+/// <summary>What a principal may do with a resource; docs/security.md says what each covers.</summary>
+public enum Permission : byte
+{
+    /// <summary>Each of the others.</summary>
+    All = 1,
+
+    /// <summary>See it: settings, offsets, members, figures; be shown it in lists.</summary>
+    Describe = 2,
+
+    /// <summary>Fetch a topic's messages; be a member of a group and commit its progress.</summary>
+    Read = 3,
+
+    /// <summary>Send to a topic.</summary>
+    Write = 4,
+
+    /// <summary>Make a topic.</summary>
+    Create = 5,
+
+    /// <summary>Change a topic's settings and queues; reset a group.</summary>
+    Alter = 6,
+
+    /// <summary>Remove a topic or a group.</summary>
+    Delete = 7,
+
+    /// <summary>Set quotas, users, tokens and rules.</summary>
+    Administer = 8,
+}
+
+/// <summary>What a rule is about.</summary>
+public enum ResourceKind : byte
+{
+    /// <summary>The broker itself; it has no name.</summary>
+    Broker = 1,
+
+    /// <summary>A topic.</summary>
+    Topic = 2,
+
+    /// <summary>A consumer group.</summary>
+    Group = 3,
+}
+
+/// <summary>A permission, given or denied.</summary>
+/// <param name="Effect">Which of the two.</param>
+/// <param name="Principal">Whose, as in "user:alice", "cert:orders.example", "local:1000", "group:billing"; "*" =
+/// everybody.</param>
+/// <param name="Permission">To do what.</param>
+/// <param name="Resource">With what kind of thing.</param>
+/// <param name="Name">Of which name; the beginning of it and a "*", "*" alone for all; "" for the broker.</param>
+public sealed record AccessRule(
+    RuleEffect Effect, string Principal, Permission Permission, ResourceKind Resource, string Name)
+    : IPayload<AccessRule>
+{
+    /// <summary>The principal of a rule that is about everybody.</summary>
+    public const string Everybody = "*";
+
+    /// <summary>Most characters of a principal.</summary>
+    public const int MaxPrincipalLength = 255;
+
+    internal const int MinSize = 3 + (2 * 2);
+
+    /// <inheritdoc/>
+    public static AccessRule Read(ref PayloadReader reader) => new(
+        (RuleEffect)reader.ReadByte(),
+        reader.ReadString(),
+        (Permission)reader.ReadByte(),
+        (ResourceKind)reader.ReadByte(),
+        reader.ReadString());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteByte((byte)Effect);
+        writer.WriteString(Principal);
+        writer.WriteByte((byte)Permission);
+        writer.WriteByte((byte)Resource);
+        writer.WriteString(Name);
+    }
+
+    /// <summary>As people write it: "allow user:alice write topic:orders*".</summary>
+    public override string ToString()
+    {
+        string resource = Resource == ResourceKind.Broker
+            ? "broker"
+            : $"{Resource.ToString().ToLowerInvariant()}:{Name}";
+        return $"{Effect.ToString().ToLowerInvariant()} {Principal} "
+            + $"{Permission.ToString().ToLowerInvariant()} {resource}";
+    }
+}
+
+/// <summary>Adds a rule, or removes it; to add one that exists or to remove one that does not changes nothing. Errors:
+/// InvalidArgument, LimitReached.</summary>
+/// <param name="Rule">The whole of it: rules have no other name.</param>
+/// <param name="IsRemoved">Whether it goes.</param>
+public sealed record SetRuleRequest(AccessRule Rule, bool IsRemoved) : IRequest<SetRuleRequest, Done>
+{
+    /// <inheritdoc/>
+    public static Opcode Opcode => Opcode.SetRule;
+
+    /// <inheritdoc/>
+    public static SetRuleRequest Read(ref PayloadReader reader) => new(AccessRule.Read(ref reader), reader.ReadBool());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        Rule.Write(writer);
+        writer.WriteBool(IsRemoved);
+    }
+}
+
+/// <summary>Asks for the rules in ordinal order of their texts, a page at a time.</summary>
+/// <param name="After">Rules after the one that <see cref="AccessRule.ToString"/> writes so; null from the
+/// first.</param>
+/// <param name="Limit">Rules per page, 1 or more; the broker may give fewer.</param>
+public sealed record ListRulesRequest(string? After, int Limit) : IRequest<ListRulesRequest, ListRulesResponse>
+{
+    /// <inheritdoc/>
+    public static Opcode Opcode => Opcode.ListRules;
+
+    /// <inheritdoc/>
+    public static ListRulesRequest Read(ref PayloadReader reader) =>
+        new(reader.ReadNullableString(), reader.ReadInt32());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(After);
+        writer.WriteInt32(Limit);
+    }
+}
+
+/// <summary>A page of rules.</summary>
+/// <param name="Rules">In ordinal order of their texts.</param>
+/// <param name="HasMore">Whether another page follows.</param>
+public sealed record ListRulesResponse(IReadOnlyList<AccessRule> Rules, bool HasMore) : IPayload<ListRulesResponse>
+{
+    /// <inheritdoc/>
+    public static ListRulesResponse Read(ref PayloadReader reader) =>
+        new(reader.ReadList<AccessRule>(AccessRule.MinSize), reader.ReadBool());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteList(Rules);
+        writer.WriteBool(HasMore);
+    }
+}
+
+/// <summary>Asks what would be decided, without doing it. Errors: InvalidArgument.</summary>
+/// <param name="Principal">Who would do it; "" = who asks. To ask about others takes
+/// <see cref="Permission.Administer"/>.</param>
+/// <param name="Permission">What, not <see cref="Permission.All"/>.</param>
+/// <param name="Resource">With what kind of thing.</param>
+/// <param name="Name">Its name; "" for the broker.</param>
+public sealed record TestRuleRequest(string Principal, Permission Permission, ResourceKind Resource, string Name)
+    : IRequest<TestRuleRequest, TestRuleResponse>
+{
+    /// <inheritdoc/>
+    public static Opcode Opcode => Opcode.TestRule;
+
+    /// <inheritdoc/>
+    public static TestRuleRequest Read(ref PayloadReader reader) => new(
+        reader.ReadString(), (Permission)reader.ReadByte(), (ResourceKind)reader.ReadByte(), reader.ReadString());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Principal);
+        writer.WriteByte((byte)Permission);
+        writer.WriteByte((byte)Resource);
+        writer.WriteString(Name);
+    }
+}
+
+/// <summary>What would be decided.</summary>
+/// <param name="Principal">About whom.</param>
+/// <param name="IsAllowed">Whether they may.</param>
+/// <param name="Reason">Which rule decides, or why none has to, in words.</param>
+public sealed record TestRuleResponse(string Principal, bool IsAllowed, string Reason) : IPayload<TestRuleResponse>
+{
+    /// <inheritdoc/>
+    public static TestRuleResponse Read(ref PayloadReader reader) =>
+        new(reader.ReadString(), reader.ReadBool(), reader.ReadString());
+
+    /// <inheritdoc/>
+    public void Write(PayloadWriter writer)
+    {
+        writer.WriteString(Principal);
+        writer.WriteBool(IsAllowed);
+        writer.WriteString(Reason);
+    }
+}
