@@ -266,20 +266,18 @@ internal sealed class Dispatcher(
         where TResponse : IPayload<TResponse>
     {
         OperationRow row = OperationTable.Of(TRequest.Opcode);
-        TRequest? request = default;
+        string resource = "";
         try
         {
-            if (!Payload.TryRead(payload.Span, out request))
-            {
-                request = default;
+            if (!Payload.TryRead(payload.Span, out TRequest request))
                 throw Malformed(payload, TRequest.Opcode);
-            }
-
+            bool isAudited = row.IsAudited && security.Audit.IsOn;
+            resource = row.ResourceOf(request);
             row.Check(peer.Access!, request);
-            string before = row.IsAudited && security.Audit.IsOn ? facts.Tell(request) : "";
+            string before = isAudited ? facts.Tell(request) : "";
             TResponse response = await handler(peer, request, peer.Closed);
-            if (row.IsAudited && security.Audit.IsOn)
-                security.Audit.Done(peer, TRequest.Opcode, AuditFacts.ResourceOf(row, request), facts.Compare(before, request));
+            if (isAudited)
+                security.Audit.Done(peer, TRequest.Opcode, resource, facts.Compare(before, request));
             if (!header.IsOneway)
                 peer.Answer(header, response);
         }
@@ -290,11 +288,7 @@ internal sealed class Dispatcher(
         catch (Exception exception)
         {
             if (exception is EQueueException reason && (row.IsAudited || reason.Code == ErrorCode.NotAuthorized))
-            {
-                string resource = request is null ? "" : AuditFacts.ResourceOf(row, request);
                 security.Audit.Refused(peer, TRequest.Opcode, resource, reason);
-            }
-
             failures.Answer(peer, header, exception);
         }
     }

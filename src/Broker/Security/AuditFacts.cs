@@ -5,12 +5,6 @@ namespace EQueue.Broker;
 /// <summary>Says how that stands which an operation changes, for the audit log.</summary>
 internal sealed class AuditFacts(TopicCatalogue catalogue, QuotaTable quotas, SecurityTable security)
 {
-    /// <summary>What an operation is about, as "topic:orders"; "" = the broker.</summary>
-    public static string ResourceOf<TRequest>(OperationRow row, TRequest request)
-        where TRequest : notnull => row.Resource == ResourceKind.Broker || row.Name is null
-            ? ""
-            : $"{row.Resource.ToString().ToLowerInvariant()}:{row.Name(request)}";
-
     /// <summary>How it stands now; "" = it is not there, or nothing more than its name is to be said.</summary>
     public string Tell<TRequest>(TRequest request) => request switch
     {

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Why a connection was admitted: what has to hold for it to stay.</summary>

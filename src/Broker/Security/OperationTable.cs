@@ -92,6 +92,11 @@ internal sealed record OperationRow(
     public static OperationRow OfBroker(Permission permission, bool isAudited = false) =>
         new(permission, ResourceKind.Broker, static _ => "", isAudited);
 
+    /// <summary>What a request is about, as "topic:orders"; "" = the broker, or several things.</summary>
+    public string ResourceOf(object request) => Resource == ResourceKind.Broker || Name is null
+        ? ""
+        : $"{Resource.ToString().ToLowerInvariant()}:{Name(request)}";
+
     /// <summary>Throws unless the peer may. Nothing is looked at where the handler decides.</summary>
     /// <exception cref="EQueueException">NotAuthorized.</exception>
     public void Check(PeerAccess access, object request)
