@@ -1,6 +1,6 @@
 namespace EQueue.Protocol;
 
-/// <summary>How a peer proves who it is: the names that a Hello may have in <see cref="HelloRequest.Mechanism"/>.</summary>
+/// <summary>How a peer proves who it is: the names for <see cref="HelloRequest.Mechanism"/>.</summary>
 public static class Mechanisms
 {
     /// <summary>A user's password, without sending it: RFC 5802 and RFC 7677, no channel binding, two steps.</summary>

@@ -6,11 +6,11 @@ namespace EQueue.Protocol;
 /// <summary>Makes one text of the many that people mean the same by, before it becomes a key: RFC 4013.</summary>
 /// <remarks>
 /// Spaces of all kinds become U+0020, what is invisible goes, NFKC is applied, and control characters, private use,
-/// unassigned code points and marks of direction are refused. Left out: the rule for texts that mix directions (RFC 3454,
-/// section 6), and the limitation to Unicode 3.2. A process without Unicode's tables (InvariantGlobalization, as the
-/// broker and its command line are) cannot apply NFKC: it takes texts which NFKC leaves alone for sure, among them all of
-/// ASCII and the common letters of Latin, Greek, Cyrillic, Chinese, Japanese and Korean, and refuses others rather than
-/// make a key that another process would not make.
+/// unassigned code points and marks of direction are refused. Left out: the rule for texts that mix directions (RFC
+/// 3454, section 6), and the limitation to Unicode 3.2. A process without Unicode's tables (InvariantGlobalization, as
+/// the broker and its command line are) cannot apply NFKC: it takes texts which NFKC leaves alone for sure, among them
+/// all of ASCII and the common letters of Latin, Greek, Cyrillic, Chinese, Japanese and Korean, and refuses others
+/// rather than make a key that another process would not make.
 /// </remarks>
 public static class SaslPrep
 {
@@ -23,22 +23,24 @@ public static class SaslPrep
     /// decomposition, no combining class, never the second half of a composition. A test asks Python.</summary>
     private static ReadOnlySpan<int> Stable =>
     [
-        0xA1, 0xA7, 0xA9, 0xA9, 0xAB, 0xAC, 0xAE, 0xAE, 0xB0, 0xB1, 0xB6, 0xB7, 0xBB, 0xBB, 0xBF, 0x131, 0x134, 0x13E,
-        0x141, 0x148, 0x14A, 0x17E, 0x180, 0x1C3, 0x1CD, 0x1F0, 0x1F4, 0x2AF, 0x38E, 0x3A1, 0x3A3, 0x3CF, 0x400, 0x482,
-        0x48A, 0x52F, 0x531, 0x556, 0x561, 0x586, 0x5D0, 0x5EA, 0x621, 0x64A, 0x904, 0x939, 0xE01, 0xE30, 0x1E00, 0x1E99,
-        0x1E9C, 0x1EFF, 0x2012, 0x2016, 0x2018, 0x2023, 0x20A0, 0x20A7, 0x20A9, 0x20BF, 0x2190, 0x21FF, 0x3041, 0x3096,
+        0xA1, 0xA7, 0xA9, 0xA9, 0xAB, 0xAC, 0xAE, 0xAE, 0xB0, 0xB1, 0xB6, 0xB7, 0xBB, 0xBB, 0xBF, 0x131,
+        0x134, 0x13E, 0x141, 0x148, 0x14A, 0x17E, 0x180, 0x1C3, 0x1CD, 0x1F0, 0x1F4, 0x2AF, 0x38E, 0x3A1, 0x3A3, 0x3CF,
+        0x400, 0x482, 0x48A, 0x52F, 0x531, 0x556, 0x561, 0x586, 0x5D0, 0x5EA, 0x621, 0x64A, 0x904, 0x939, 0xE01, 0xE30,
+        0x1E00, 0x1E99, 0x1E9C, 0x1EFF, 0x2012, 0x2016, 0x2018, 0x2023, 0x20A0, 0x20A7, 0x20A9, 0x20BF, 0x2190, 0x21FF, 0x3041, 0x3096,
         0x30A1, 0x30FE, 0x4E00, 0x9FEF, 0xAC00, 0xD7A3, 0x1F300, 0x1F6D4, 0x1F900, 0x1F9FF,
     ];
 
     /// <summary>Prepares a text.</summary>
     /// <param name="text">1 to <see cref="MaxLength"/> characters; some must be left when it is prepared.</param>
     /// <param name="parameterName">What the exception calls it.</param>
-    /// <exception cref="ArgumentException">It is null, empty, too long or has characters that are refused. The message does
-    /// not quote it.</exception>
+    /// <exception cref="ArgumentException">It is null, empty, too long or has characters that are refused. The message
+    /// does not quote it.</exception>
     public static string Prepare(string text, string parameterName)
     {
         ArgumentException.ThrowIfNullOrEmpty(text, parameterName);
-        return Find(text, out string prepared) is { } fault ? throw new ArgumentException(fault, parameterName) : prepared;
+        return Find(text, out string prepared) is { } fault
+            ? throw new ArgumentException(fault, parameterName)
+            : prepared;
     }
 
     /// <summary>Prepares a text if it can be.</summary>

@@ -7,7 +7,8 @@ public enum ScramError
     /// <summary>None: the step is right.</summary>
     None,
 
-    /// <summary>The message does not follow RFC 5802, or is longer than <see cref="ScramSecret.MaxMessageBytes"/>.</summary>
+    /// <summary>The message does not follow RFC 5802, or is too long
+    /// (<see cref="ScramSecret.MaxMessageBytes"/>).</summary>
     Malformed,
 
     /// <summary>It asks for what this build does not have: channel binding, acting for another user, an extension that
@@ -17,9 +18,8 @@ public enum ScramError
     /// <summary>The nonce is not the one of this exchange: a message of another one, or one that was changed.</summary>
     WrongNonce,
 
-    /// <summary>Fewer than <see cref="ScramSecret.MinIterations"/> or more than <see cref="ScramSecret.MaxIterations"/>:
-    /// a server that asks for few wants the password to be guessed, one that asks for many wants the client's
-    /// time.</summary>
+    /// <summary>Below <see cref="ScramSecret.MinIterations"/>: the server may want the password to be guessed. Or above
+    /// <see cref="ScramSecret.MaxIterations"/>: it may want the client's time.</summary>
     WrongIterations,
 
     /// <summary>The client does not know the password, or there is no such user.</summary>

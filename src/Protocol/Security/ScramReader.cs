@@ -3,8 +3,8 @@ using System.Text;
 namespace EQueue.Protocol;
 
 /// <summary>Reads a SCRAM message attribute by attribute: RFC 5802, section 7. Nothing throws.</summary>
-/// <remarks>A message is <c>x=value</c> between commas, in a fixed order; extensions, which this build passes over, stand
-/// behind the known ones.</remarks>
+/// <remarks>A message is <c>x=value</c> between commas, in a fixed order; extensions, which this build passes over,
+/// stand behind the known ones.</remarks>
 internal ref struct ScramReader
 {
     private static readonly UTF8Encoding StrictUtf8 = new(false, throwOnInvalidBytes: true);

@@ -32,7 +32,8 @@ public sealed record ScramSecret(
     /// <summary>Longest message of an exchange, in bytes.</summary>
     public const int MaxMessageBytes = 4_096;
 
-    /// <summary>Whether sizes and iterations are within their bounds: to be asked of a secret that a peer sent.</summary>
+    /// <summary>Whether sizes and iterations are within their bounds: to be asked of a secret that a peer
+    /// sent.</summary>
     public bool IsValid =>
         Salt.Length == SaltSize && Iterations is >= MinIterations and <= MaxIterations
         && StoredKey.Length == KeySize && ServerKey.Length == KeySize;

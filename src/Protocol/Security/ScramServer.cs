@@ -80,7 +80,8 @@ public sealed class ScramServer
     /// <param name="serverFinal">What proves to the client that the server knows the secret; empty after an
     /// error.</param>
     /// <returns>None: the client is <see cref="User"/>. Malformed, Unsupported, WrongNonce, WrongProof.</returns>
-    /// <exception cref="InvalidOperationException">No <see cref="Challenge"/> was given, or it was answered.</exception>
+    /// <exception cref="InvalidOperationException">No <see cref="Challenge"/> was given, or it was
+    /// answered.</exception>
     public ScramError ReadFinal(ReadOnlySpan<byte> clientFinal, out byte[] serverFinal)
     {
         serverFinal = [];

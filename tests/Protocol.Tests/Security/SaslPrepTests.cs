@@ -60,7 +60,8 @@ public sealed class SaslPrepTests
     [InlineData("\u2163", "IV")]
     [InlineData("\u00aa", "a")]
     [InlineData("e\u0301", "\u00e9")]
-    public void GivenATextThatNfkcChanges_WhenPrepared_ThenItIsChangedOrRefusedForWantOfTables(string text, string expected)
+    public void GivenATextThatNfkcChanges_WhenPrepared_ThenItIsChangedOrRefusedForWantOfTables(
+        string text, string expected)
     {
         if ("\u2163".Normalize(NormalizationForm.FormKC) == "IV")
         {

@@ -3,7 +3,8 @@ using EQueue.Support.Fuzz;
 
 namespace EQueue.Protocol.Tests.Security;
 
-/// <summary>Messages that were changed give a typed failure: nothing is thrown, and no changed message logs in.</summary>
+/// <summary>Messages that were changed give a typed failure: nothing is thrown, and no changed message logs
+/// in.</summary>
 public sealed class ScramFuzzTests
 {
     private static readonly ScramSecret Secret = ScramSecret.Derive("pencil", new byte[16], ScramSecret.MinIterations);

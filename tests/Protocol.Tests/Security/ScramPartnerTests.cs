@@ -43,7 +43,8 @@ public sealed class ScramPartnerTests
 
     [Theory]
     [MemberData(nameof(Logins))]
-    public async Task GivenAClientThatIsNotOurs_WhenItLogsInAtOurServer_ThenEachKnowsTheOther(string user, string password)
+    public async Task GivenAClientThatIsNotOurs_WhenItLogsInAtOurServer_ThenEachKnowsTheOther(
+        string user, string password)
     {
         SkipWithoutPartner();
         using Process client = Start(Script, "client", user, password);
