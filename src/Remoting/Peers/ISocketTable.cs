@@ -5,5 +5,5 @@ internal interface ISocketTable
 {
     /// <summary>Whose the far end of a connection is; null when the table does not say, or the end has no process any
     /// more.</summary>
-    uint? FindUser(SocketPair ends);
+    uint? FindUser(ConnectionEnds ends);
 }

@@ -41,14 +41,14 @@ public static class LoopbackPeer
     {
         ArgumentNullException.ThrowIfNull(local);
         ArgumentNullException.ThrowIfNull(remote);
-        return IsWithin(local, remote) && FindTable()?.FindUser(SocketPair.Of(local, remote)) is { } user
+        return IsWithin(local, remote) && FindTable()?.FindUser(ConnectionEnds.Of(local, remote)) is { } user
             ? UserIds.Know(user)
             : null;
     }
 
     /// <summary>Whether both ends are loopback addresses; IPv4 ones may be written as IPv6.</summary>
     internal static bool IsWithin(IPEndPoint local, IPEndPoint remote) =>
-        IPAddress.IsLoopback(SocketPair.Plain(local.Address)) && IPAddress.IsLoopback(SocketPair.Plain(remote.Address));
+        IPAddress.IsLoopback(ConnectionEnds.Plain(local.Address)) && IPAddress.IsLoopback(ConnectionEnds.Plain(remote.Address));
 
     private static ISocketTable? FindTable()
     {
@@ -74,7 +74,7 @@ public static class LoopbackPeer
             using var far = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
             far.Connect(listener.LocalEndPoint!);
             using Socket near = listener.Accept();
-            var ends = SocketPair.Of((IPEndPoint)far.RemoteEndPoint!, (IPEndPoint)far.LocalEndPoint!);
+            var ends = ConnectionEnds.Of((IPEndPoint)far.RemoteEndPoint!, (IPEndPoint)far.LocalEndPoint!);
             return new ISocketTable[] { new SocketDiagnosis(), new SocketTableFile() }
                 .FirstOrDefault(table => table.FindUser(ends) == UserIds.Own);
         }

@@ -46,7 +46,7 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
     private SafeFileHandle? _socket;
     private uint _sequence;
 
-    public uint? FindUser(SocketPair ends)
+    public uint? FindUser(ConnectionEnds ends)
     {
         lock (_lock)
         {
@@ -56,7 +56,7 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
         }
     }
 
-    private uint? Ask(SocketPair ends, byte family)
+    private uint? Ask(ConnectionEnds ends, byte family)
     {
         Span<byte> request = stackalloc byte[RequestBytes];
         request.Clear();
@@ -75,7 +75,7 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
             : null;
     }
 
-    private void WriteRequest(Span<byte> request, SocketPair ends, byte family)
+    private void WriteRequest(Span<byte> request, ConnectionEnds ends, byte family)
     {
         MemoryMarshal.Write(request, RequestBytes);
         MemoryMarshal.Write(request[4..], ByFamily);
@@ -96,7 +96,7 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
         (family == V6 ? address.MapToIPv6() : address).TryWriteBytes(room, out _);
 
     /// <summary>What the kernel found: it may be another socket, such as one that listens at that port.</summary>
-    private static uint? ReadUser(ReadOnlySpan<byte> answer, SocketPair ends)
+    private static uint? ReadUser(ReadOnlySpan<byte> answer, ConnectionEnds ends)
     {
         byte family = answer[HeaderBytes];
         ReadOnlySpan<byte> id = answer[AnswerIdAt..];
@@ -110,7 +110,7 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
     }
 
     private static IPAddress ReadAddress(ReadOnlySpan<byte> bytes, byte family) =>
-        SocketPair.Plain(new IPAddress(bytes[..(family == V4 ? 4 : AddressBytes)]));
+        ConnectionEnds.Plain(new IPAddress(bytes[..(family == V4 ? 4 : AddressBytes)]));
 
     private bool TryOpen()
     {

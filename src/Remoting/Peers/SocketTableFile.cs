@@ -13,11 +13,11 @@ internal sealed class SocketTableFile(string directory = "/proc/net") : ISocketT
     private const int UserAt = 7;
     private const int InodeAt = 9;
 
-    public uint? FindUser(SocketPair ends) => ends.IsV4
+    public uint? FindUser(ConnectionEnds ends) => ends.IsV4
         ? Find("tcp", ends, ends.Far, ends.Near) ?? Find("tcp6", ends, ends.Far.MapToIPv6(), ends.Near.MapToIPv6())
         : Find("tcp6", ends, ends.Far, ends.Near);
 
-    private uint? Find(string file, SocketPair ends, IPAddress far, IPAddress near)
+    private uint? Find(string file, ConnectionEnds ends, IPAddress far, IPAddress near)
     {
         string wanted = $": {Text(far, ends.FarPort)} {Text(near, ends.NearPort)} ";
         try

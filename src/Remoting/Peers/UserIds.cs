@@ -20,17 +20,25 @@ internal static partial class UserIds
     /// </summary>
     public static uint? Know(uint user) => user == None || user == SharedNumber.Value ? null : user;
 
+    /// <summary>Which number stands for more than one user.</summary>
+    /// <param name="map">What /proc/self/uid_map says: first number within, first without, how many.</param>
+    /// <param name="overflow">What /proc/sys/kernel/overflowuid says.</param>
+    /// <exception cref="FormatException">It is no number.</exception>
+    public static uint? SharedNumberOf(string map, string overflow) =>
+        map.Split((char[]?)null, StringSplitOptions.RemoveEmptyEntries) is [_, _, AllUsers]
+            ? null
+            : uint.Parse(overflow, CultureInfo.InvariantCulture);
+
     private static uint? FindSharedNumber()
     {
         try
         {
-            string[] map = File.ReadAllText("/proc/self/uid_map").Split((char[]?)null, StringSplitOptions.RemoveEmptyEntries);
-            if (map is [_, _, AllUsers]) return null;
-            return uint.Parse(File.ReadAllText("/proc/sys/kernel/overflowuid"), CultureInfo.InvariantCulture);
+            return SharedNumberOf(
+                File.ReadAllText("/proc/self/uid_map"), File.ReadAllText("/proc/sys/kernel/overflowuid"));
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or FormatException)
         {
-            // No user namespaces, or a sandbox that hides which: then the usual number is not believed.
+            // A sandbox that hides both: then the usual number is not believed.
             return OperatingSystem.IsLinux() ? UsualOverflow : null;
         }
     }

@@ -8,12 +8,12 @@ namespace EQueue.Remoting;
 /// <param name="FarPort">Its port.</param>
 /// <param name="Near">The address of this process's end.</param>
 /// <param name="NearPort">Its port.</param>
-internal readonly record struct SocketPair(IPAddress Far, ushort FarPort, IPAddress Near, ushort NearPort)
+internal readonly record struct ConnectionEnds(IPAddress Far, ushort FarPort, IPAddress Near, ushort NearPort)
 {
     /// <summary>Whether it goes over IPv4, whatever its sockets are.</summary>
     public bool IsV4 => Far.AddressFamily == AddressFamily.InterNetwork;
 
-    public static SocketPair Of(IPEndPoint near, IPEndPoint far) =>
+    public static ConnectionEnds Of(IPEndPoint near, IPEndPoint far) =>
         new(Plain(far.Address), (ushort)far.Port, Plain(near.Address), (ushort)near.Port);
 
     /// <summary>An address; IPv4 that is written as IPv6 as IPv4.</summary>
