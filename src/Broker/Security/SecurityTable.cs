@@ -113,8 +113,10 @@ internal sealed class SecurityTable(
         logger.UserSet(request.Name);
     }
 
+    /// <exception cref="EQueueException">InvalidName; what the store answers.</exception>
     public async Task DeleteUserAsync(string name, CancellationToken cancellationToken)
     {
+        SecurityRules.CheckUserName(name);
         await ChangeAsync(
             book =>
             {
@@ -136,6 +138,7 @@ internal sealed class SecurityTable(
     public async Task<CreateTokenResponse> CreateTokenAsync(
         CreateTokenRequest request, CancellationToken cancellationToken)
     {
+        SecurityRules.CheckUserName(request.User);
         long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
         if (request.ExpiresMs < 0 || (request.ExpiresMs != 0 && request.ExpiresMs <= nowMs))
             throw TopicRules.Invalid($"A token ends in the future; {request.ExpiresMs} is not.");
@@ -157,8 +160,10 @@ internal sealed class SecurityTable(
         return new CreateTokenResponse(record.Id, token);
     }
 
+    /// <exception cref="EQueueException">InvalidArgument; what the store answers.</exception>
     public async Task RevokeTokenAsync(string id, CancellationToken cancellationToken)
     {
+        TopicRules.CheckText(id, "token's id");
         await ChangeAsync(
             book => book.Tokens.ContainsKey(id) ? (book.WithoutToken(id), [TokenRecord.Removal(id)]) : (book, []),
             cancellationToken);
