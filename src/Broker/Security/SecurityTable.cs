@@ -88,6 +88,7 @@ internal sealed class SecurityTable(
         {
             if (groups.Count > MaxGroups)
                 throw TopicRules.Invalid($"A user is in at most {MaxGroups} groups; {groups.Count} came.");
+            RepeatRules.Check(groups, "Group");
             foreach (string group in groups)
                 SecurityRules.CheckUserName(group);
         }
@@ -105,7 +106,7 @@ internal sealed class SecurityTable(
                     request.IsDisabled ?? before?.IsDisabled ?? false,
                     request.Secret ?? before?.Secret,
                     request.Groups is { } wanted
-                        ? [.. wanted.Distinct().Order(StringComparer.Ordinal)]
+                        ? [.. wanted.Order(StringComparer.Ordinal)]
                         : before?.Groups ?? []);
                 return (book.With(user), [user.ToEntry()]);
             },
