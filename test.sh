@@ -7,9 +7,9 @@ results="$root/artifacts/test-results"
 
 die() { echo "test.sh: $*" >&2; exit 1; }
 
-# Debian packages that tests read: a dictionary, a book in UTF-8, independent implementations of the record batch and of
-# the metrics page, a shell that is to complete lines, a wrong clock.
-packages=(wamerican debian-reference-fr python3-kafka python3-prometheus-client zsh faketime)
+# Debian packages that tests read: a dictionary, a book in UTF-8, independent implementations of the record batch, of
+# the metrics page and of SCRAM, a shell that is to complete lines, a wrong clock.
+packages=(wamerican debian-reference-fr python3-kafka python3-prometheus-client libauthen-scram-perl zsh faketime)
 
 missing_packages() {
     for package in "${packages[@]}"; do

@@ -1,31 +1,5 @@
 namespace EQueue.Protocol;
 
-/// <summary>What a broker keeps of a password: RFC 5802, section 3. The password cannot be had from it.</summary>
-/// <param name="Salt">Random, 16 bytes or more.</param>
-/// <param name="Iterations">Of PBKDF2 with HMAC-SHA-256, 4,096 or more.</param>
-/// <param name="StoredKey">SHA-256 of the client's key, 32 bytes.</param>
-/// <param name="ServerKey">The server's key, 32 bytes.</param>
-public sealed record ScramSecret(
-    ReadOnlyMemory<byte> Salt, int Iterations, ReadOnlyMemory<byte> StoredKey, ReadOnlyMemory<byte> ServerKey)
-    : IPayload<ScramSecret>
-{
-    /// <inheritdoc/>
-    public static ScramSecret Read(ref PayloadReader reader) => new(
-        reader.ReadBytes(out _).ToArray(),
-        reader.ReadInt32(),
-        reader.ReadBytes(out _).ToArray(),
-        reader.ReadBytes(out _).ToArray());
-
-    /// <inheritdoc/>
-    public void Write(PayloadWriter writer)
-    {
-        writer.WriteBytes(Salt.Span);
-        writer.WriteInt32(Iterations);
-        writer.WriteBytes(StoredKey.Span);
-        writer.WriteBytes(ServerKey.Span);
-    }
-}
-
 /// <summary>What may be seen of a user.</summary>
 /// <param name="Name">As a topic's: see <see cref="NameRules"/>.</param>
 /// <param name="IsDisabled">Whether the user may not log in.</param>
@@ -98,6 +72,7 @@ public sealed record SetUserRequest(
 }
 
 /// <summary>Removes a user and its tokens; to remove one that does not exist changes nothing.</summary>
+/// <param name="Name">Whose record goes.</param>
 public sealed record DeleteUserRequest(string Name) : IRequest<DeleteUserRequest, Done>
 {
     /// <inheritdoc/>
@@ -153,10 +128,12 @@ internal static class NameList
     public static IReadOnlyList<string> Read(ref PayloadReader reader)
     {
         int count = reader.ReadCount(2);
+        if (count == 0)
+            return [];
         var names = new string[count];
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < count && !reader.Failed; i++)
             names[i] = reader.ReadString();
-        return names;
+        return reader.Failed ? [] : names;
     }
 
     public static void Write(PayloadWriter writer, IReadOnlyList<string> names)

@@ -18,21 +18,8 @@ public static class OperationCases
             Credentials = Bytes(r),
             MaxFrameBytes = (uint)r.Next(),
         }),
-        OperationCase.Of(r => new HelloResponse
-        {
-            Version = (ushort)r.Next(),
-            Features = (ulong)r.NextInt64(),
-            Operations = List(r, x => new OperationVersion((Opcode)x.Next(256), (byte)x.Next(), (byte)x.Next())),
-            StoreId = Id(r),
-            BrokerId = Id(r),
-            Incarnation = (ulong)r.NextInt64(),
-            BrokerVersion = Text(r),
-            MaxFrameBytes = (uint)r.Next(),
-            MaxMessageBytes = (uint)r.Next(),
-            MaxBatchBytes = (uint)r.Next(),
-            SequenceWindow = (ushort)r.Next(),
-            ServerTimeMs = r.NextInt64(),
-        }),
+        OperationCase.Of(HelloOf),
+        OperationCase.Of(r => new AuthenticatedHello(HelloOf(r), r.Next(2) == 0, Bytes(r), Text(r))),
         OperationCase.Of(r => new CreateTopicRequest(Text(r), Settings(r))),
         OperationCase.Of(r => new AlterTopicRequest(Text(r), Settings(r))),
         OperationCase.Of(r => new AlterQueuesRequest(
@@ -187,8 +174,25 @@ public static class OperationCases
         OperationCase.Of(_ => Done.Value),
         OperationCase.Of(_ => new StatsRequest()),
         OperationCase.Of(r => new StatsResponse(List(r, x => new StatsFigure(Text(x), x.NextInt64())))),
+        .. SecurityCases.All,
         OperationCase.Of(r => new ErrorDetail(NullableText(r), TimeSpan.FromMilliseconds(r.Next()))),
     ];
+
+    private static HelloResponse HelloOf(Random r) => new()
+    {
+        Version = (ushort)r.Next(),
+        Features = (ulong)r.NextInt64(),
+        Operations = List(r, x => new OperationVersion((Opcode)x.Next(256), (byte)x.Next(), (byte)x.Next())),
+        StoreId = Id(r),
+        BrokerId = Id(r),
+        Incarnation = (ulong)r.NextInt64(),
+        BrokerVersion = Text(r),
+        MaxFrameBytes = (uint)r.Next(),
+        MaxMessageBytes = (uint)r.Next(),
+        MaxBatchBytes = (uint)r.Next(),
+        SequenceWindow = (ushort)r.Next(),
+        ServerTimeMs = r.NextInt64(),
+    };
 
     private static Guid Id(Random random)
     {
@@ -197,19 +201,19 @@ public static class OperationCases
         return new Guid(bytes);
     }
 
-    private static string Text(Random random) =>
+    internal static string Text(Random random) =>
         string.Concat(Enumerable.Range(0, random.Next(6)).Select(_ => "aZ9.-\u00e9\u4e16\ud83d\ude80"[random.Next(7)]));
 
-    private static string? NullableText(Random random) => random.Next(3) == 0 ? null : Text(random);
+    internal static string? NullableText(Random random) => random.Next(3) == 0 ? null : Text(random);
 
-    private static byte[] Bytes(Random random)
+    internal static byte[] Bytes(Random random)
     {
         var bytes = new byte[random.Next(20)];
         random.NextBytes(bytes);
         return bytes;
     }
 
-    private static T[] List<T>(Random random, Func<Random, T> make) =>
+    internal static T[] List<T>(Random random, Func<Random, T> make) =>
         [.. Enumerable.Range(0, random.Next(4)).Select(_ => make(random))];
 
     private static QueueId Queue(Random random) => new((uint)random.Next());

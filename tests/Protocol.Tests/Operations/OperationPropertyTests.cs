@@ -87,6 +87,27 @@ public sealed class OperationPropertyTests
                 || queue.EntriesSize <= bytes.Length - FetchedQueueHeader.Size);
     });
 
+    [Fact]
+    public void GivenEveryRequestOfTheProtocol_WhenTheCasesAreRead_ThenItAndItsAnswerAreAmongThem()
+    {
+        // These two are not payloads: their batches are read in place.
+        Opcode[] inPlace = [Opcode.Produce, Opcode.Fetch];
+        var named = OperationCases.All.Select(static one => one.Name).ToHashSet();
+        List<Opcode> seen = [];
+        foreach (Type type in typeof(HelloRequest).Assembly.GetExportedTypes())
+        {
+            Type? request = type.GetInterfaces().FirstOrDefault(static one =>
+                one.IsGenericType && one.GetGenericTypeDefinition() == typeof(IRequest<,>));
+            if (request is null)
+                continue;
+            Assert.Contains(type.Name, named);
+            Assert.Contains(request.GenericTypeArguments[1].Name, named);
+            seen.Add((Opcode)type.GetProperty("Opcode")!.GetValue(null)!);
+        }
+
+        Assert.Equal(Enum.GetValues<Opcode>().Except(inPlace), seen.Order());
+    }
+
     private static OperationCase Find(string name) => OperationCases.All.Single(one => one.Name == name);
 
     private static void Check(Func<int, bool> holds) =>
