@@ -39,16 +39,19 @@ public static class LoopbackPeer
     /// </remarks>
     public static uint? FindUser(IPEndPoint local, IPEndPoint remote)
     {
-        ArgumentNullException.ThrowIfNull(local);
-        ArgumentNullException.ThrowIfNull(remote);
         return IsWithin(local, remote) && FindTable()?.FindUser(ConnectionEnds.Of(local, remote)) is { } user
             ? UserIds.Know(user)
             : null;
     }
 
     /// <summary>Whether both ends are loopback addresses; IPv4 ones may be written as IPv6.</summary>
-    internal static bool IsWithin(IPEndPoint local, IPEndPoint remote) =>
-        IPAddress.IsLoopback(ConnectionEnds.Plain(local.Address)) && IPAddress.IsLoopback(ConnectionEnds.Plain(remote.Address));
+    public static bool IsWithin(IPEndPoint local, IPEndPoint remote)
+    {
+        ArgumentNullException.ThrowIfNull(local);
+        ArgumentNullException.ThrowIfNull(remote);
+        return IPAddress.IsLoopback(ConnectionEnds.Plain(local.Address))
+            && IPAddress.IsLoopback(ConnectionEnds.Plain(remote.Address));
+    }
 
     private static ISocketTable? FindTable()
     {
