@@ -51,7 +51,7 @@ internal static partial class Log
     [LoggerMessage(6014, LogLevel.Warning, "systemd cannot be told how the server does, at {Address}: {Reason}")]
     public static partial void NotNotified(ILogger logger, string address, string reason);
 
-    [LoggerMessage(6100, LogLevel.Warning, "Messages are not taken until there is room. {Shortage}")]
+    [LoggerMessage(6100, LogLevel.Warning, "Messages are not taken, or will not be soon, until there is room. {Shortage}")]
     public static partial void NoRoom(ILogger logger, string shortage);
 
     [LoggerMessage(6101, LogLevel.Warning,

@@ -18,7 +18,8 @@ internal static class RemoteAccess
         foreach ((string setting, string address) in FindOpen(options))
         {
             string cure = setting == "Server:Listen"
-                ? "set Server:Tls:ClientCertificates to require, or "
+                ? "set Server:Tls:ClientCertificates to require, and Server:Tls:Certificate, Server:Tls:Key and "
+                    + "Server:Tls:ClientAuthority to files, or "
                 : "";
             throw new ConfigurationException(
                 $"{setting} is '{address}', which others than this machine reach, and nobody is asked who they are: "
