@@ -68,6 +68,19 @@ public sealed partial class AdviceTests
     }
 
     [Fact]
+    public void GivenEveryTextOfTheSources_WhenItNamesAnOption_ThenTheServerKnowsIt()
+    {
+        string[] options =
+        [
+            .. Texts.Where(text => !text.File.Contains(Elsewhere[0], StringComparison.Ordinal))
+                .SelectMany(text => Option().Matches(text.Text)).Select(option => option.Value).Distinct(),
+        ];
+        Assert.True(options.Length > 6, string.Join(' ', options));
+        Assert.All(options, option => Assert.DoesNotContain("is not an option", Refusal(option), StringComparison.Ordinal));
+        Assert.Contains("is not an option", Refusal("--nothing"), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void GivenEveryTextThatTellsAnOperatorWhatToDo_WhenTheTestsAreLookedThrough_ThenOneDoesIt()
     {
         Assert.True(Advice.Length > 10, string.Join('\n', Advice));
@@ -95,6 +108,26 @@ public sealed partial class AdviceTests
     public void GivenATextOfEitherKind_WhenLookedAt_ThenAdviceIsTold(string text, bool isAdvice) =>
         Assert.Equal(isAdvice, IsAdvice(text));
 
+    /// <summary>What the command line says to an option, with a value or without.</summary>
+    private static string Refusal(string option)
+    {
+        string refusal = "";
+        foreach (string[] arguments in (string[][])[[option], [option, "1"]])
+        {
+            try
+            {
+                CommandLine.Parse(arguments);
+                return "";
+            }
+            catch (ConfigurationException exception)
+            {
+                refusal = exception.Message;
+            }
+        }
+
+        return refusal;
+    }
+
     private static bool IsAdvice(string text) => Imperative().IsMatch(text);
 
     /// <summary>What the tests of a file are marked with.</summary>
@@ -112,6 +145,9 @@ public sealed partial class AdviceTests
 
     [GeneratedRegex(@"(?<key>(Admin|Server|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*) (to )?(?<value>[a-z]*(true|false|require|allow|none|sync|async)|[0-9]\w*)\b", RegexOptions.ExplicitCapture)]
     private static partial Regex SetTo();
+
+    [GeneratedRegex(@"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!:)")]
+    private static partial Regex Option();
 
     /// <summary>A sentence, or a part of one, that begins with what to do; a bound to keep to; a command.</summary>
     [GeneratedRegex(
