@@ -58,4 +58,10 @@ internal static partial class Log
         "{Setting} is {Path}, which {Others} can read and then pretend to be this broker. chmod {Mode} "
         + "{Path} takes that away")]
     public static partial void KeyReadable(ILogger logger, string setting, string path, string others, string mode);
+
+    [LoggerMessage(6102, LogLevel.Warning,
+        "The address space is limited to {Bytes} bytes (ulimit -v, LimitAS of a service), and .NET reserves far more than "
+        + "it uses: when none is left, the server ends. Take the limit away; memory.max of a control group or "
+        + "DOTNET_GCHeapHardLimit bounds memory")]
+    public static partial void AddressSpaceLimited(ILogger logger, long bytes);
 }

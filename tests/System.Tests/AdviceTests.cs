@@ -86,6 +86,28 @@ public sealed partial class AdviceTests
     }
 
     [Fact]
+    [Follows("Take the limit away; memory.max of a control group or ")]
+    public async Task GivenALimitOfTheAddressSpace_WhenItIsTakenAwayAsTheWarningSays_ThenThereIsNoneToWarnOf()
+    {
+        if (!OperatingSystem.IsLinux()) return;
+        using var directory = new TempDirectory();
+        const long Limit = 64L << 30;
+        await using (ServerProcess limited = await ServerProcess.StartLimitedAsync(
+            directory["data"], $"as={Limit}:{Limit}", "--flush", "async"))
+        {
+            Assert.Contains(
+                $" WRN 6102 EQueue.Server.Hosting.BrokerService The address space is limited to {Limit} bytes",
+                limited.Error,
+                StringComparison.Ordinal);
+            Assert.Equal(0, await limited.StopAsync());
+        }
+
+        await using ServerProcess free = await ServerProcess.StartAsync(directory["data"]);
+        Assert.DoesNotContain(" 6102 ", free.Error, StringComparison.Ordinal);
+        Assert.Equal(0, await free.StopAsync());
+    }
+
+    [Fact]
     public async Task GivenADataDirectoryThatIsRemoved_WhenASecondHasPassed_ThenTheServerEndsWithFiveAndSaysWhy()
     {
         using var directory = new TempDirectory();

@@ -63,6 +63,8 @@ internal sealed class BrokerService(
             Log.Opening(logger, options.Broker.DataDirectory, policy);
         foreach ((string setting, string path, string others, string mode) in KeyFiles.FindReadable(options))
             Log.KeyReadable(logger, setting, path, others, mode);
+        if (AddressSpace.FindLimit() is { } addresses)
+            Log.AddressSpaceLimited(logger, addresses);
         EQueueBroker broker;
         try
         {
