@@ -81,6 +81,9 @@ public sealed partial class ServerProcess : IAsyncDisposable
     /// <summary>Ends the server as <c>kill -9</c> does.</summary>
     public Task KillAsync() => _run.KillAsync();
 
+    /// <summary>Stops the process where it is: it answers nothing, and its connections stay open.</summary>
+    public void Pause() => _run.Pause();
+
     /// <summary>Starts the server again on the same directory and port.</summary>
     public async Task RestartAsync()
     {
