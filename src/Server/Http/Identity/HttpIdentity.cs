@@ -1,7 +1,6 @@
 using EQueue.Broker;
 using EQueue.Protocol;
 using EQueue.Remoting;
-using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
 using Microsoft.Extensions.Primitives;
 
