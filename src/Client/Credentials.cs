@@ -4,8 +4,8 @@ using EQueue.Protocol;
 namespace EQueue.Client;
 
 /// <summary>How a client proves to brokers who it is: a user's password, or a token.</summary>
-/// <remarks>Thread-safe and immutable: one object serves all connections. Over a plain TCP connection to another machine
-/// none of them is used: the client refuses such a connection itself, before it sends anything
+/// <remarks>Thread-safe and immutable: one object serves all connections. Over a plain TCP connection to another
+/// machine none of them is used: the client refuses such a connection itself, before it sends anything
 /// (<see cref="ClientOptions.Tls"/> is what it takes). Its text never shows a secret.</remarks>
 public abstract class Credentials
 {

@@ -5,8 +5,8 @@ namespace EQueue.Client;
 /// <content>Rules: who may do what (docs/security.md).</content>
 public sealed partial class EQueueAdmin
 {
-    /// <summary>Adds a rule at each broker; one that is there already changes nothing. It holds when the task completes.
-    /// Until the first rule exists all who are admitted may do everything.</summary>
+    /// <summary>Adds a rule at each broker; one that is there already changes nothing. It holds when the task
+    /// completes. Until the first rule exists all who are admitted may do everything.</summary>
     /// <param name="rule">The whole of it: rules have no other name.</param>
     /// <param name="cancellationToken">Gives up waiting, not what a broker has begun.</param>
     /// <exception cref="EQueueException">InvalidArgument: its principal, its name, or what the permission means with

@@ -66,8 +66,8 @@ public sealed partial class EQueueAdmin
     /// <param name="cancellationToken">Gives up waiting; the token may be made all the same.</param>
     /// <exception cref="ArgumentOutOfRangeException">The lifetime is zero or less, or ends beyond the year
     /// 9999.</exception>
-    /// <exception cref="EQueueException">InvalidArgument: no such user, a note that is too long, or the client has several
-    /// addresses, each of which would make another token; LimitReached, NotAuthorized, StorageFull.</exception>
+    /// <exception cref="EQueueException">InvalidArgument: no such user, a note that is too long, or the client has
+    /// several addresses, each of which would make another token; LimitReached, NotAuthorized, StorageFull.</exception>
     public async ValueTask<CreateTokenResponse> CreateTokenAsync(
         string user, TimeSpan? lifetime = null, string note = "", CancellationToken cancellationToken = default)
     {
@@ -104,8 +104,8 @@ public sealed partial class EQueueAdmin
             .ConfigureAwait(false);
     }
 
-    /// <summary>All tokens in ordinal order of their ids, a page at a time when there is one broker; their secret halves
-    /// are known to who was given them alone.</summary>
+    /// <summary>All tokens in ordinal order of their ids, a page at a time when there is one broker; their secret
+    /// halves are known to who was given them alone.</summary>
     /// <exception cref="EQueueException">NotAuthorized; InternalError: a broker's pages do not lead on.</exception>
     public IAsyncEnumerable<TokenListing> ListTokensAsync(CancellationToken cancellationToken = default) =>
         _calls.ListEachAsync<TokenListing>(
