@@ -26,4 +26,6 @@ internal sealed class BrokerCounters
     public long ThrottledMilliseconds;
     public long RejectedBatches;
     public long DroppedMessages;
+    public long RefusedLogins;
+    public long UnauthorizedRequests;
 }

@@ -18,6 +18,8 @@ internal sealed class Dispatcher(
     GroupAdminHandler groupAdmin,
     StatsHandler stats,
     QuotaHandler quotaAdmin,
+    SecurityParts security,
+    AuditFacts facts,
     QuotaTable quotas,
     MemoryLedger ledger,
     BrokerCounters counters,
@@ -50,6 +52,8 @@ internal sealed class Dispatcher(
         fetch.EndSessions(peer);
         heartbeats.EndConnection(peer);
         BacklogTable.EndConnection(peer);
+        security.Authenticator.End(peer);
+        security.Peers.Remove(peer);
         logger.ConnectionClosed(connection.Id, connection.RemoteEndPoint, cause?.Message);
     }
 
@@ -75,7 +79,8 @@ internal sealed class Dispatcher(
                     ? fetch.HandleAsync(peer, header, payload)
                     : HandleLongAsync(peer, header, payload, fetch.HandleAsync);
             case Opcode.Hello:
-                return GreetAsync(peer, header, payload);
+                Greet(peer, header, payload);
+                return ValueTask.CompletedTask;
             default:
                 ValueTask handling = payload.Length < LongRequestBytes
                     ? HandleOtherAsync(peer, header, payload)
@@ -161,18 +166,69 @@ internal sealed class Dispatcher(
                 return HandleAsync<ListQuotasRequest, ListQuotasResponse>(
                     peer, header, payload, quotaAdmin.ListAsync);
             default:
+                return HandleSecurityAsync(peer, header, payload);
+        }
+    }
+
+    private ValueTask HandleSecurityAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
+    {
+        switch ((Opcode)header.Opcode)
+        {
+            case Opcode.SetUser:
+                return HandleAsync<SetUserRequest, Done>(peer, header, payload, security.Handler.SetUserAsync);
+            case Opcode.DeleteUser:
+                return HandleAsync<DeleteUserRequest, Done>(peer, header, payload, security.Handler.DeleteUserAsync);
+            case Opcode.ListUsers:
+                return HandleAsync<ListUsersRequest, ListUsersResponse>(
+                    peer, header, payload, security.Handler.ListUsersAsync);
+            case Opcode.CreateToken:
+                return HandleAsync<CreateTokenRequest, CreateTokenResponse>(
+                    peer, header, payload, security.Handler.CreateTokenAsync);
+            case Opcode.RevokeToken:
+                return HandleAsync<RevokeTokenRequest, Done>(peer, header, payload, security.Handler.RevokeTokenAsync);
+            case Opcode.ListTokens:
+                return HandleAsync<ListTokensRequest, ListTokensResponse>(
+                    peer, header, payload, security.Handler.ListTokensAsync);
+            case Opcode.SetRule:
+                return HandleAsync<SetRuleRequest, Done>(peer, header, payload, security.Handler.SetRuleAsync);
+            case Opcode.ListRules:
+                return HandleAsync<ListRulesRequest, ListRulesResponse>(
+                    peer, header, payload, security.Handler.ListRulesAsync);
+            case Opcode.TestRule:
+                return HandleAsync<TestRuleRequest, TestRuleResponse>(
+                    peer, header, payload, security.Handler.TestAsync);
+            default:
                 Interlocked.Increment(ref counters.RefusedRequests);
                 peer.Refuse(header, ErrorCode.UnknownOperation, $"There is no operation {header.Opcode}.");
                 return ValueTask.CompletedTask;
         }
     }
 
-    private async ValueTask GreetAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
+    /// <summary>Opens the connection, step by step; a refused one is closed.</summary>
+    private void Greet(BrokerConnection peer, in FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        await HandleAsync<HelloRequest, HelloResponse>(peer, header, payload, hello.HandleAsync);
-        if (peer.Client is null)
-            peer.Transport.CloseAfterFlush();
+        try
+        {
+            if (!Payload.TryRead(payload.Span, out HelloRequest request))
+                throw Malformed(payload, Opcode.Hello);
+            AuthenticatedHello answer = hello.Handle(peer, request, header.Version);
+            if (header.IsOneway)
+                return;
+            if (header.Version == OperationVersions.Authenticated)
+                peer.Answer(header, answer);
+            else
+                peer.Answer(header, answer.Hello);
+        }
+        catch (Exception exception)
+        {
+            failures.Answer(peer, header, exception);
+            if (peer.Client is null)
+                peer.Transport.CloseAfterFlush();
+        }
     }
+
+    private static EQueueException Malformed(ReadOnlyMemory<byte> payload, Opcode opcode) =>
+        new(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a {opcode} request.");
 
     private ValueTask RefuseVersion(BrokerConnection peer, in FrameHeader header)
     {
@@ -199,9 +255,8 @@ internal sealed class Dispatcher(
         return ValueTask.CompletedTask;
     }
 
-    /// <summary>
-    /// An operation that is not on the hot path: whole request in, whole answer out, exceptions to typed answers.
-    /// </summary>
+    /// <summary>An operation that is not on the hot path: the whole request in, what the table says of it checked, the
+    /// whole answer out, exceptions to typed answers, and written down what was administered.</summary>
     private async ValueTask HandleAsync<TRequest, TResponse>(
         BrokerConnection peer,
         FrameHeader header,
@@ -210,12 +265,19 @@ internal sealed class Dispatcher(
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
+        OperationRow row = OperationTable.Of(TRequest.Opcode);
+        string resource = "";
         try
         {
             if (!Payload.TryRead(payload.Span, out TRequest request))
-                throw new EQueueException(
-                    ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a {TRequest.Opcode} request.");
+                throw Malformed(payload, TRequest.Opcode);
+            bool isAudited = row.IsAudited && security.Audit.IsOn;
+            resource = row.ResourceOf(request);
+            row.Check(peer.Access!, request);
+            string before = isAudited ? facts.Tell(request) : "";
             TResponse response = await handler(peer, request, peer.Closed);
+            if (isAudited)
+                security.Audit.Done(peer, TRequest.Opcode, resource, facts.Compare(before, request));
             if (!header.IsOneway)
                 peer.Answer(header, response);
         }
@@ -225,6 +287,8 @@ internal sealed class Dispatcher(
         }
         catch (Exception exception)
         {
+            if (exception is EQueueException reason && (row.IsAudited || reason.Code == ErrorCode.NotAuthorized))
+                security.Audit.Refused(peer, TRequest.Opcode, resource, reason);
             failures.Answer(peer, header, exception);
         }
     }

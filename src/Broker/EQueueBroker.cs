@@ -21,6 +21,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly HeartbeatHandler _heartbeats;
     private readonly MemoryLedger _ledger;
     private readonly QuotaTable _quotas;
+    private readonly SecurityParts _security;
     private readonly StatsHandler _stats;
     private readonly BrokerMeter _meter;
     private readonly RetentionLoop _retention;
@@ -41,6 +42,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         HeartbeatHandler heartbeats,
         MemoryLedger ledger,
         QuotaTable quotas,
+        SecurityParts security,
         StatsHandler stats,
         BrokerMeter meter,
         RetentionLoop retention,
@@ -56,6 +58,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         _heartbeats = heartbeats;
         _ledger = ledger;
         _quotas = quotas;
+        _security = security;
         _stats = stats;
         _meter = meter;
         _retention = retention;
@@ -118,6 +121,23 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <summary>Bytes of a message at most (<see cref="LimitOptions.MaxMessageBytes"/>).</summary>
     public int MaxMessageBytes => _options.Limits.MaxMessageBytes;
 
+    /// <summary>Finds out who asks over HTTP, as Hello does for connections.</summary>
+    /// <param name="place">Where the peer is.</param>
+    /// <param name="userId">Under which user it runs, if the system tells.</param>
+    /// <param name="token">That it showed; null = none.</param>
+    /// <param name="address">Of the peer, with its port.</param>
+    /// <param name="client">What it calls itself.</param>
+    /// <returns>The principal, as rules name it.</returns>
+    /// <exception cref="EQueueException">AuthenticationFailed, Unauthenticated.</exception>
+    public string AdmitHttp(PeerPlace place, uint? userId, string? token, string address, string client) =>
+        _security.Authenticator.Admit(
+            new PeerFacts(place, userId, null, place != PeerPlace.Remote, address), token, client).Principal;
+
+    /// <summary>Throws unless a principal may do something.</summary>
+    /// <exception cref="EQueueException">NotAuthorized.</exception>
+    public void CheckAccess(string principal, Permission permission, ResourceKind resource, string name) =>
+        _security.Table.Check(principal, permission, resource, name);
+
     /// <summary>Gives back what <see cref="TakeAdminMemoryAsync"/> took.</summary>
     public void GiveAdminMemory(long bytes) => _ledger.Admin.Give(bytes);
 
@@ -175,6 +195,7 @@ public sealed class EQueueBroker : IAsyncDisposable
         FetchHandler? fetch = null;
         HeartbeatHandler? heartbeats = null;
         QuotaTable? quotas = null;
+        SecurityParts? security = null;
         RemotingServer? server = null;
         try
         {
@@ -190,8 +211,10 @@ public sealed class EQueueBroker : IAsyncDisposable
             await LoadAsync(store, state, catalogue, groups, backlogs, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             quotas.Load();
+            security = new SecurityParts(store, state, options.Security, counters, time, logger);
             fetch = new FetchHandler(
                 store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
+            security.Watch(fetch);
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, backlogs, ledger.Members, options, counters, failures, time,
                 logger);
@@ -204,11 +227,12 @@ public sealed class EQueueBroker : IAsyncDisposable
                 store, state, catalogue, groups, generations, heartbeats, progress, remover, rules, ledger.Requests,
                 logger);
             var dispatcher = new Dispatcher(
-                new HelloHandler(store, options, time),
+                new HelloHandler(store, options, security, time),
                 new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
                 fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits,
-                heartbeats, admin, stats, new QuotaHandler(quotas), quotas, ledger, counters, failures, options,
+                heartbeats, admin, stats, new QuotaHandler(quotas), security,
+                new AuditFacts(catalogue, quotas, security.Table), quotas, ledger, counters, failures, options,
                 logger);
             server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
             ledger.Include(server);
@@ -219,16 +243,17 @@ public sealed class EQueueBroker : IAsyncDisposable
             store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry);
+            security.Start();
             var parts = new BrokerParts(store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
             return new EQueueBroker(
-                options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, stats,
+                options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, security, stats,
                 new BrokerMeter(parts), retention, expiry, server);
         }
         catch
         {
             if (server is not null)
                 await server.DisposeAsync();
-            Array.ForEach<IDisposable?>([fetch, heartbeats, quotas, catalogue, backlogs, logger], x => x?.Dispose());
+            Array.ForEach<IDisposable?>([fetch, heartbeats, quotas, security, catalogue, backlogs, logger], x => x?.Dispose());
             await store.DisposeAsync();
             throw;
         }
@@ -307,6 +332,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             await _meter.DisposeAsync();
             await _retention.DisposeAsync();
             await _expiry.DisposeAsync();
+            await _security.DisposeAsync();
             await _store.DisposeAsync();
             await _watch;
             _fetch.Dispose();

@@ -4,7 +4,8 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>Greets connections: versions, limits, who is who.</summary>
-internal sealed class HelloHandler(QueueStore store, BrokerOptions options, TimeProvider time)
+internal sealed class HelloHandler(
+    QueueStore store, BrokerOptions options, SecurityParts security, TimeProvider time)
 {
     /// <summary>Batches per producer and queue that the store remembers.</summary>
     public const ushort SequenceWindow = 16;
@@ -14,8 +15,31 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
     private static readonly string BrokerVersion =
         "EQueue.Broker/" + SoftwareVersion.Of(typeof(HelloHandler).Assembly);
 
-    public ValueTask<HelloResponse> HandleAsync(
-        BrokerConnection peer, HelloRequest request, CancellationToken cancellationToken)
+    /// <summary>Takes a Hello, or a further step of its mechanism.</summary>
+    /// <returns>The answer; not done: the peer is to say Hello again.</returns>
+    /// <exception cref="EQueueException">The peer is not admitted, and why.</exception>
+    public AuthenticatedHello Handle(BrokerConnection peer, HelloRequest request, byte version)
+    {
+        Check(peer, request);
+        if (version < OperationVersions.Authenticated && request.Mechanism == Mechanisms.ScramSha256)
+        {
+            throw new EQueueException(
+                ErrorCode.UnsupportedVersion,
+                $"{Mechanisms.ScramSha256} takes Hello of version {OperationVersions.Authenticated}.");
+        }
+
+        LoginStep step = security.Authenticator.Step(peer, request);
+        if (step.Credential is not { } credential)
+            return new AuthenticatedHello(Answer(), IsDone: false, step.Challenge, "");
+        peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
+        peer.Admit(
+            new ClientIdentity(request.ClientName, credential.Principal),
+            new PeerAccess(security.Table, credential.Principal));
+        security.Peers.Add(peer, credential);
+        return new AuthenticatedHello(Answer(), IsDone: true, step.Challenge, credential.Principal);
+    }
+
+    private static void Check(BrokerConnection peer, HelloRequest request)
     {
         if (peer.Client is not null)
             throw new EQueueException(ErrorCode.MalformedRequest, "This connection said Hello before.");
@@ -25,13 +49,6 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
                 ErrorCode.UnsupportedVersion,
                 $"The client speaks protocol {request.MinVersion} to {request.MaxVersion}, "
                 + $"this broker {HelloRequest.ProtocolVersion}.");
-        }
-
-        if (request.Mechanism.Length != 0)
-        {
-            throw new EQueueException(
-                ErrorCode.AuthenticationFailed,
-                $"This broker does not know the mechanism '{Shorten(request.Mechanism)}'.");
         }
 
         if (request.Tenant.Length != 0)
@@ -44,24 +61,22 @@ internal sealed class HelloHandler(QueueStore store, BrokerOptions options, Time
         if (request.MaxFrameBytes < SmallestFrameBytes)
             throw TopicRules.Invalid(
                 $"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
-
-        peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
-        peer.Admit(new ClientIdentity(request.ClientName));
-        return ValueTask.FromResult(new HelloResponse
-        {
-            Version = HelloRequest.ProtocolVersion,
-            Operations = OperationVersions.All,
-            StoreId = store.StoreId,
-            BrokerId = store.StoreId,
-            Incarnation = (ulong)store.Epoch,
-            BrokerVersion = BrokerVersion,
-            MaxFrameBytes = (uint)Math.Min(options.MaxFrameBytes, store.MaxRequestBytes),
-            MaxMessageBytes = (uint)options.Limits.MaxMessageBytes,
-            MaxBatchBytes = (uint)options.Store.MaxBatchBytes,
-            SequenceWindow = SequenceWindow,
-            ServerTimeMs = time.GetUtcNow().ToUnixTimeMilliseconds(),
-        });
     }
+
+    private HelloResponse Answer() => new()
+    {
+        Version = HelloRequest.ProtocolVersion,
+        Operations = OperationVersions.All,
+        StoreId = store.StoreId,
+        BrokerId = store.StoreId,
+        Incarnation = (ulong)store.Epoch,
+        BrokerVersion = BrokerVersion,
+        MaxFrameBytes = (uint)Math.Min(options.MaxFrameBytes, store.MaxRequestBytes),
+        MaxMessageBytes = (uint)options.Limits.MaxMessageBytes,
+        MaxBatchBytes = (uint)options.Store.MaxBatchBytes,
+        SequenceWindow = SequenceWindow,
+        ServerTimeMs = time.GetUtcNow().ToUnixTimeMilliseconds(),
+    };
 
     private static string Shorten(string text) => text.Length <= 64 ? text : text[..64];
 }

@@ -122,6 +122,24 @@ internal static partial class Log
     public static partial void QuotaSet(
         this ILogger logger, QuotaKind kind, string name, long produceBytes, long fetchBytes, long requests);
 
+    [LoggerMessage(3220, LogLevel.Information, "Security: {Users} users, {Tokens} tokens, {Rules} rules are in the log")]
+    public static partial void SecurityLoaded(this ILogger logger, int users, int tokens, int rules);
+
+    [LoggerMessage(3221, LogLevel.Information, "User {Name} is made or changed")]
+    public static partial void UserSet(this ILogger logger, string name);
+
+    [LoggerMessage(3222, LogLevel.Information, "User {Name} is removed, with its tokens")]
+    public static partial void UserDeleted(this ILogger logger, string name);
+
+    [LoggerMessage(3223, LogLevel.Information, "Token {Id} of user {User} is made")]
+    public static partial void TokenMade(this ILogger logger, string id, string user);
+
+    [LoggerMessage(3224, LogLevel.Information, "Token {Id} is revoked")]
+    public static partial void TokenRevoked(this ILogger logger, string id);
+
+    [LoggerMessage(3225, LogLevel.Information, "Rule '{Rule}' is set (removed: {IsRemoved})")]
+    public static partial void RuleSet(this ILogger logger, AccessRule rule, bool isRemoved);
+
     [LoggerMessage(3170, LogLevel.Information,
         "{Count} messages of topic {Topic}, queue {Queue} went ({Cause}): it begins at offset {Start} now")]
     public static partial void MessagesGone(

@@ -15,12 +15,13 @@ internal sealed partial class OffsetHandler
     {
         Check(request);
         QueueId queue = request.Queue.Id;
-        if (request.Queue.Log != 0 || !catalogue.TryFindByQueue(queue, out _))
+        if (request.Queue.Log != 0 || !catalogue.TryFindByQueue(queue, out Topic? topic))
         {
             throw new EQueueException(
                 ErrorCode.UnknownQueue, $"There is no queue {request.Queue.Log}/{queue.Value} here.");
         }
 
+        peer.Access!.Check(Permission.Read, ResourceKind.Topic, topic.Name);
         var question = new KeyQuestion(
             queue,
             request.Key,

@@ -16,17 +16,20 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
                 $"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
         var answers = new OffsetAnswer[request.Questions.Count];
         for (int i = 0; i < answers.Length; i++)
-            answers[i] = await FindAsync(request.Questions[i], cancellationToken);
+            answers[i] = await FindAsync(peer.Access!, request.Questions[i], cancellationToken);
         return new FindOffsetsResponse(answers);
     }
 
-    private async ValueTask<OffsetAnswer> FindAsync(OffsetQuestion question, CancellationToken cancellationToken)
+    private async ValueTask<OffsetAnswer> FindAsync(
+        PeerAccess access, OffsetQuestion question, CancellationToken cancellationToken)
     {
         QueueId queue = question.Queue.Id;
         if (question.Queue.Log != 0
-            || !catalogue.TryFindByQueue(queue, out _)
+            || !catalogue.TryFindByQueue(queue, out Topic? topic)
             || !store.TryGetQueue(queue, out QueueView view))
             return new OffsetAnswer(ErrorCode.UnknownQueue, new QueueOffset(-1));
+        if (!access.May(Permission.Describe, ResourceKind.Topic, topic.Name))
+            return new OffsetAnswer(ErrorCode.NotAuthorized, new QueueOffset(-1));
         switch (question.TimeMs)
         {
             case OffsetQuestion.Begin:

@@ -34,7 +34,7 @@ internal static partial class Log
     public static partial void ApiFailed(ILogger logger, string method, string path, Exception cause);
 
     [LoggerMessage(6010, LogLevel.Warning,
-        "{Setting} is {Address}, beyond this machine, and nobody is asked who they are: "
+        "{Setting} is {Address}, beyond this machine, and serves without credentials: "
         + "Server:AllowUnauthenticatedRemoteAccess permits it")]
     public static partial void OpenToAll(ILogger logger, string setting, string address);
 
@@ -58,4 +58,24 @@ internal static partial class Log
         "{Setting} is {Path}, which {Others} can read and then pretend to be this broker. chmod {Mode} "
         + "{Path} takes that away")]
     public static partial void KeyReadable(ILogger logger, string setting, string path, string others, string mode);
+
+    [LoggerMessage(6170, LogLevel.Information, "Served without credentials: {Who}")]
+    public static partial void ServedWithoutCredentials(ILogger logger, string who);
+
+    [LoggerMessage(6171, LogLevel.Warning,
+        "The system does not tell whose a connection over loopback is (neither netlink nor /proc/net): without "
+        + "credentials none is served there, also none of the owner's; over a Unix socket they are")]
+    public static partial void UsersNotTold(ILogger logger);
+
+    [LoggerMessage(6172, LogLevel.Error, "{Lost} audit lines were lost since the start, for want of room: {Path}")]
+    public static partial void AuditLost(ILogger logger, long lost, string path);
+
+    [LoggerMessage(6173, LogLevel.Error, "Audit lines wait, {Path} cannot be written: {Reason}")]
+    public static partial void AuditRefused(ILogger logger, string path, string reason);
+
+    [LoggerMessage(6174, LogLevel.Information, "Audit lines are written to {Path} again")]
+    public static partial void AuditTaken(ILogger logger, string path);
+
+    [LoggerMessage(6175, LogLevel.Information, "Writing what is administered and refused to {Path}")]
+    public static partial void AuditWritten(ILogger logger, string path);
 }

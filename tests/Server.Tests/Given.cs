@@ -21,5 +21,6 @@ internal static class Given
 
     /// <summary>A broker that logs nothing and has not been started.</summary>
     public static BrokerService Broker(ServerOptions options, IHostApplicationLifetime lifetime) => new(
-        options, new ServerOutcome(), lifetime, NullLoggerFactory.Instance, NullLogger<BrokerService>.Instance);
+        options, new ServerOutcome(), lifetime, NullLoggerFactory.Instance, NullLogger<BrokerService>.Instance,
+        TimeProvider.System);
 }

@@ -21,6 +21,12 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     /// <summary>Null until the handshake is done.</summary>
     public ClientIdentity? Client { get; private set; }
 
+    /// <summary>What it may do; null until the handshake is done.</summary>
+    public PeerAccess? Access { get; private set; }
+
+    /// <summary>A login that waits for the peer's answer; null = none. The receive loop's own.</summary>
+    public LoginExchange? Login { get; set; }
+
     /// <summary>Longest frame that both sides take.</summary>
     public int MaxFrameBytes { get; set; }
 
@@ -48,8 +54,9 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public string Peer => $"'{Client?.Name}' at {Transport.RemoteEndPoint}";
 
     /// <summary>The handshake is done: the connection may stay. On its receive loop.</summary>
-    public void Admit(ClientIdentity client)
+    public void Admit(ClientIdentity client, PeerAccess access)
     {
+        Access = access;
         Client = client;
         Transport.Admit();
     }

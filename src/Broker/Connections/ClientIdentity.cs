@@ -2,6 +2,11 @@ namespace EQueue.Broker;
 
 /// <summary>Who is at the other end of a connection, from its Hello: what the broker keeps of it. Credentials are
 /// looked at and dropped.</summary>
-/// <remarks>Mechanisms that prove who it is add what they found here.</remarks>
 /// <param name="Name">What people call the client.</param>
-internal sealed record ClientIdentity(string Name);
+/// <param name="Principal">Who it proved to be.</param>
+internal sealed record ClientIdentity(string Name, string Principal)
+{
+    /// <summary>Under which name its quota is: what it proved, else what it says of itself.</summary>
+    public string QuotaName { get; } =
+        Principal is EQueue.Broker.Principal.Owner or EQueue.Broker.Principal.Anonymous ? Name : Principal;
+}

@@ -127,7 +127,7 @@ internal sealed partial class FetchHandler
         {
             if (queue.IsGone)
                 continue;
-            if (Refusal(queue) is var refusal and not ErrorCode.None)
+            if (Refusal(session, queue) is var refusal and not ErrorCode.None)
             {
                 AddError(session, queue, answer, refusal);
                 continue;

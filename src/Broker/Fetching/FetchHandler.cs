@@ -111,6 +111,24 @@ internal sealed partial class FetchHandler : IDisposable
         peer.FetchSessions.Clear();
     }
 
+    /// <summary>Rules have changed: parked requests for what may not be read any more are answered so.</summary>
+    public void JudgeParked()
+    {
+        foreach (FetchSession session in _sessions.Keys)
+        {
+            if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
+                continue;
+            Unpark(session);
+            foreach (SessionQueue queue in session.Queues.Values)
+            {
+                if (!MayRead(session, queue))
+                    session.MakeReady(queue);
+            }
+
+            Start(session, maySendHere: false);
+        }
+    }
+
     /// <summary>Answers what is parked and parks no more, so that connections can drain.</summary>
     public void Stop()
     {
@@ -284,7 +302,7 @@ internal sealed partial class FetchHandler : IDisposable
             if (!session.Queues.TryGetValue(wanted.Queue, out SessionQueue? queue))
             {
                 _catalogue.TryFindByQueue(wanted.Queue.Id, out Topic? topic);
-                session.Queues[wanted.Queue] = queue = new SessionQueue(wanted.Queue, topic?.Traffic);
+                session.Queues[wanted.Queue] = queue = new SessionQueue(wanted.Queue, topic);
             }
 
             queue.Next = queue.Told = wanted.Offset;
@@ -310,10 +328,17 @@ internal sealed partial class FetchHandler : IDisposable
     }
 
     /// <summary>Why a queue is not read now.</summary>
-    private ErrorCode Refusal(SessionQueue queue) =>
-        queue.Refusal == ErrorCode.None && !_catalogue.IsReadable(queue.Key.Id)
-            ? ErrorCode.QueueNotReadable
-            : queue.Refusal;
+    private ErrorCode Refusal(FetchSession session, SessionQueue queue)
+    {
+        if (queue.Refusal != ErrorCode.None)
+            return queue.Refusal;
+        if (!MayRead(session, queue))
+            return ErrorCode.NotAuthorized;
+        return _catalogue.IsReadable(queue.Key.Id) ? ErrorCode.None : ErrorCode.QueueNotReadable;
+    }
+
+    private static bool MayRead(FetchSession session, SessionQueue queue) =>
+        queue.Topic is not { } topic || session.Peer.Access!.MayRead(topic);
 
     /// <summary>Takes a queue out of the session it belongs to.</summary>
     private void Leave(FetchSession session, SessionQueue queue)

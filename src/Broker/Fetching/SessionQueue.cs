@@ -3,12 +3,15 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>A queue of a fetch session. Belongs to whoever serves the session.</summary>
-internal sealed class SessionQueue(FetchQueueKey key, TopicTraffic? traffic)
+internal sealed class SessionQueue(FetchQueueKey key, Topic? topic)
 {
     public FetchQueueKey Key { get; } = key;
 
+    /// <summary>As it was when the queue came; null: it has none.</summary>
+    public Topic? Topic { get; } = topic;
+
     /// <summary>Where what is given of its topic is counted; null: it has no topic.</summary>
-    public TopicTraffic? Traffic { get; } = traffic;
+    public TopicTraffic? Traffic => Topic?.Traffic;
 
     /// <summary>The first message that the reader has not been given and that was not passed over.</summary>
     public QueueOffset Next { get; set; }

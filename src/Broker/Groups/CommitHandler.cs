@@ -56,6 +56,7 @@ internal sealed class CommitHandler(
             if (history != ErrorCode.None || !Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
                 throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a commit.");
             CheckCommit(request);
+            peer.Access!.Check(Permission.Read, ResourceKind.Group, request.Group);
             await peer.BeginRequestAsync();
             try
             {
@@ -130,7 +131,7 @@ internal sealed class CommitHandler(
         {
             if (group.IsGone)
                 return AppendStatus.Nothing;
-            GroupMember? member = FindCommitter(group, request);
+            GroupMember? member = FindCommitter(peer, group, request);
             if (member is not null)
                 GroupRoster.Renew(member, now);
             string? instance = FindInstance(group, member);
@@ -188,10 +189,15 @@ internal sealed class CommitHandler(
     }
 
     /// <summary>Who commits; null = nobody's member.</summary>
-    private GroupMember? FindCommitter(Group group, CommitOffsetsRequest request)
+    private GroupMember? FindCommitter(BrokerConnection peer, Group group, CommitOffsetsRequest request)
     {
         if (request.Member != Guid.Empty)
-            return group.Roster.Find(request.Member) ?? throw Unknown(request);
+        {
+            GroupMember member = group.Roster.Find(request.Member) ?? throw Unknown(request);
+            HeartbeatRules.CheckPrincipal(member, peer, request.Group);
+            return member;
+        }
+
         ProgressWriter.CheckFree(group);
         return null;
     }

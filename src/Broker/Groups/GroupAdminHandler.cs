@@ -38,6 +38,7 @@ internal sealed partial class GroupAdminHandler(
         [
             .. groups.Groups
                 .Where(group => request.After is null || string.CompareOrdinal(group.Name, request.After) > 0)
+                .Where(group => peer.Access!.May(Permission.Describe, ResourceKind.Group, group.Name))
                 .OrderBy(group => group.Name, StringComparer.Ordinal)
                 .Take(limit + 1),
         ];
@@ -55,7 +56,8 @@ internal sealed partial class GroupAdminHandler(
         await memory.TakeAsync(bytes, cancellationToken);
         try
         {
-            return await DescribeAsync(request, group, cancellationToken);
+            bool showsIds = peer.Access!.May(Permission.Alter, ResourceKind.Group, group.Name);
+            return await DescribeAsync(request, group, showsIds, cancellationToken);
         }
         finally
         {
@@ -64,9 +66,9 @@ internal sealed partial class GroupAdminHandler(
     }
 
     private async ValueTask<GroupDescription> DescribeAsync(
-        DescribeGroupRequest request, Group group, CancellationToken cancellationToken)
+        DescribeGroupRequest request, Group group, bool showsIds, CancellationToken cancellationToken)
     {
-        (GroupDescription description, QueueRow[] rows) = Describe(group);
+        (GroupDescription description, QueueRow[] rows) = Describe(group, showsIds);
         long nowMs = store.NowMs;
         var queues = new List<GroupQueueDescription>();
         foreach (QueueRow row in rows)
@@ -152,7 +154,9 @@ internal sealed partial class GroupAdminHandler(
             ?? (group.Recorded is { IsBroadcast: true } ? GroupKind.Broadcast : GroupKind.Shared);
 
     /// <summary>The group without its queues, and which queues it has, all at one moment.</summary>
-    private (GroupDescription Description, QueueRow[] Rows) Describe(Group group)
+    /// <param name="group">Which.</param>
+    /// <param name="showsIds">Whether ids are told: who knows a member's id speaks for it.</param>
+    private (GroupDescription Description, QueueRow[] Rows) Describe(Group group, bool showsIds)
     {
         lock (group.Gate)
         {
@@ -167,7 +171,10 @@ internal sealed partial class GroupAdminHandler(
                 KindOf(group),
                 roster.State,
                 roster.Generation,
-                [.. members.Zip(CountOwned(roster, members), Describe)],
+                [
+                    .. members.Zip(
+                        CountOwned(roster, members), (member, owned) => Describe(member, owned, showsIds)),
+                ],
                 []);
             return (description, RowsOf(group, members));
         }
@@ -211,12 +218,12 @@ internal sealed partial class GroupAdminHandler(
         return [.. members.Select(member => owned.GetValueOrDefault(member))];
     }
 
-    private MemberDescription Describe(GroupMember member, int owned)
+    private MemberDescription Describe(GroupMember member, int owned, bool showsIds)
     {
         var connection = member.Connection as BrokerConnection;
         TimeSpan silent = heartbeats.Now - member.LastCall;
         return new MemberDescription(
-            member.Id,
+            showsIds ? member.Id : Guid.Empty,
             member.InstanceId,
             connection?.Client?.Name ?? member.Client,
             connection?.Transport.RemoteEndPoint.ToString() ?? "",

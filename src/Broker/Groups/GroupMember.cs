@@ -27,6 +27,9 @@ internal sealed class GroupMember
     /// <summary>Where the last call came from; null = away.</summary>
     public object? Connection { get; set; }
 
+    /// <summary>Who joined as it: others do not speak for it.</summary>
+    public string Principal { get; set; } = "";
+
     /// <summary>How messages for people name the client.</summary>
     public string Client { get; set; } = "";
 

@@ -84,6 +84,9 @@ internal sealed partial class HeartbeatHandler : IDisposable
             }
 
             HeartbeatRules.Check(request);
+            peer.Access!.Check(Permission.Read, ResourceKind.Group, request.Group);
+            foreach (TopicSubscription one in request.Subscriptions ?? [])
+                peer.Access.Check(Permission.Read, ResourceKind.Topic, one.Topic);
             await Heartbeat(peer, header, request);
         }
         catch (OperationCanceledException) when (peer.IsClosed)
@@ -104,6 +107,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
             ?? throw HeartbeatRules.UnknownMember(request.Group, request.Member);
         bool isFound = TryTurn(group, (now, replies) =>
         {
+            HeartbeatRules.CheckPrincipal(group.Roster.Find(request.Member), peer, request.Group);
             GroupMember member = group.Roster.Leave(request.Member, request.Stays, now);
             if (group.Roster.Find(member.Id) is null)
                 return;
@@ -207,6 +211,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
         List<HeartbeatReply> replies)
     {
         CheckMemory(group, request, isJoin);
+        HeartbeatRules.CheckPrincipal(group.Roster.Find(request.Member), peer, request.Group);
         (GroupMember member, bool isWhole) = isJoin
             ? (Join(peer, request, group, now), true)
             : group.Roster.Beat(request, peer, peer.Peer, now);
@@ -245,6 +250,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
         }
 
         GroupMember member = roster.Join(request, peer, peer.Peer, now);
+        member.Principal = peer.Access!.Principal;
         RefreshTopics(group);
         if (request.Generation != GroupGeneration.Join && request.Owned is { } owned)
             roster.Claim(member, owned, queue => group.Find(null, queue)?.Grant);

@@ -75,6 +75,14 @@ internal static class HeartbeatRules
     public static EQueueException UnknownMember(string group, Guid member) =>
         new(ErrorCode.UnknownMember, $"{member} is not (or no longer) a member of group '{group}'.");
 
+    /// <summary>Whoever joined as a member speaks for it, and nobody else who may read the group.</summary>
+    /// <exception cref="EQueueException">UnknownMember.</exception>
+    public static void CheckPrincipal(GroupMember? member, BrokerConnection peer, string group)
+    {
+        if (member is not null && member.Principal != peer.Access!.Principal)
+            throw UnknownMember(group, member.Id);
+    }
+
     public static string Describe(string[] tags) => tags.Length == 0 ? "all tags" : $"tags {string.Join(", ", tags)}";
 
     private static TimeSpan Least(TimeSpan a, TimeSpan b) => a < b ? a : b;

@@ -119,7 +119,7 @@ internal sealed class ProduceHandler(
             ReadOnlyMemory<byte> batch = rest.Slice(ProduceBatchHeader.Size, header.BatchSize);
             rest = rest[(ProduceBatchHeader.Size + header.BatchSize)..];
             uint tagBits = header.TagBits;
-            ErrorCode error = Check(header, batch, ref tagBits, out Topic? topic, out int messages);
+            ErrorCode error = Check(waiter.Peer, header, batch, ref tagBits, out Topic? topic, out int messages);
             header = header with { TagBits = tagBits };
             if (error == ErrorCode.None && quotas.OfTopic(topic!) is { } accounts)
                 debt = QuotaAccounts.Max(debt, accounts.ChargeProduce(batch.Length));
@@ -135,19 +135,26 @@ internal sealed class ProduceHandler(
     }
 
     private ErrorCode Check(
-        in ProduceBatchHeader header, ReadOnlyMemory<byte> batch, ref uint tagBits, out Topic? topic, out int messages)
+        BrokerConnection peer,
+        in ProduceBatchHeader header,
+        ReadOnlyMemory<byte> batch,
+        ref uint tagBits,
+        out Topic? topic,
+        out int messages)
     {
         messages = 0;
         topic = null;
-        return header.Log == 0 && catalogue.TryFindByQueue(header.Queue, out topic)
-            ? BatchRules.Check(
-                batch,
-                options.Limits,
-                options.Store.MaxBatchBytes,
-                topic.MaxMessageBytes,
-                ref tagBits,
-                out messages)
-            : ErrorCode.UnknownQueue;
+        if (header.Log != 0 || !catalogue.TryFindByQueue(header.Queue, out topic))
+            return ErrorCode.UnknownQueue;
+        if (!peer.Access!.MayWrite(topic))
+            return ErrorCode.NotAuthorized;
+        return BatchRules.Check(
+            batch,
+            options.Limits,
+            options.Store.MaxBatchBytes,
+            topic.MaxMessageBytes,
+            ref tagBits,
+            out messages);
     }
 
     /// <summary>Lets a batch into the backlog of its topic, puts it in line, or refuses it.</summary>

@@ -50,6 +50,9 @@ internal sealed class QuotaTable(
     public IReadOnlyList<Quota> List() =>
         [.. _quotas.Values.OrderBy(quota => quota.Kind).ThenBy(quota => quota.Name, StringComparer.Ordinal)];
 
+    /// <summary>The quota of a name; null = it has none of its own.</summary>
+    public Quota? Find(QuotaKind kind, string name) => _quotas.GetValueOrDefault(new QuotaKey(kind, name));
+
     /// <summary>Stores a quota; it holds when the task completes.</summary>
     /// <exception cref="EQueueException">InvalidArgument, LimitReached; what the store answers.</exception>
     public async Task SetAsync(Quota quota, CancellationToken cancellationToken)
@@ -79,7 +82,7 @@ internal sealed class QuotaTable(
 
     /// <summary>The accounts of the client that a connection is of; null = it has no quota.</summary>
     public QuotaAccounts? OfClient(BrokerConnection peer) =>
-        _isUsed && peer.Client is { } client ? Find(new QuotaKey(QuotaKind.Client, client.Name)) : null;
+        _isUsed && peer.Client is { } client ? Find(new QuotaKey(QuotaKind.Client, client.QuotaName)) : null;
 
     /// <summary>The accounts of a topic; null = it has no quota.</summary>
     public QuotaAccounts? OfTopic(Topic topic) =>

@@ -4,7 +4,8 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>The broker's state as the log has it: topics, groups, offsets and quotas, staged ones included.</summary>
+/// <summary>The broker's state as the log has it: topics, groups, offsets, quotas, users, tokens and
+/// rules, staged ones included.</summary>
 /// <remarks>
 /// Written by the store alone, under the log's lock; read by snapshots at the same time and by the catalogue and the
 /// groups when the broker starts, and by commits, which compare with it. What clients are answered comes from those
@@ -16,6 +17,9 @@ internal sealed class BrokerState : IStateMachine
     private readonly ConcurrentDictionary<GroupOffsetKey, GroupOffset> _offsets = new();
     private readonly ConcurrentDictionary<string, GroupRecord> _groups = new();
     private readonly ConcurrentDictionary<QuotaKey, Quota> _quotas = new();
+    private readonly ConcurrentDictionary<string, UserRecord> _users = new();
+    private readonly ConcurrentDictionary<string, TokenRecord> _tokens = new();
+    private readonly ConcurrentDictionary<AccessRule, bool> _rules = new();
 
     public IEnumerable<TopicRecord> Topics => _topics.Values;
 
@@ -24,6 +28,12 @@ internal sealed class BrokerState : IStateMachine
     public IEnumerable<GroupRecord> Groups => _groups.Values;
 
     public IEnumerable<Quota> Quotas => _quotas.Values;
+
+    public IEnumerable<UserRecord> Users => _users.Values;
+
+    public IEnumerable<TokenRecord> Tokens => _tokens.Values;
+
+    public IEnumerable<AccessRule> Rules => _rules.Keys;
 
     /// <summary>What the progress takes in memory.</summary>
     public ProgressUse ProgressUse { get; } = new();
@@ -64,6 +74,36 @@ internal sealed class BrokerState : IStateMachine
                 _quotas[new QuotaKey(quota.Kind, quota.Name)] = quota;
                 break;
             default:
+                ApplySecurity(record);
+                break;
+        }
+    }
+
+    private void ApplySecurity(in StateRecord record)
+    {
+        switch (record.Kind)
+        {
+            case UserRecord.Kind when record.IsDeleted:
+                _users.TryRemove(UserRecord.ReadKey(record), out _);
+                break;
+            case UserRecord.Kind:
+                UserRecord user = UserRecord.Read(record);
+                _users[user.Name] = user;
+                break;
+            case TokenRecord.Kind when record.IsDeleted:
+                _tokens.TryRemove(TokenRecord.ReadKey(record), out _);
+                break;
+            case TokenRecord.Kind:
+                TokenRecord token = TokenRecord.Read(record);
+                _tokens[token.Id] = token;
+                break;
+            case RuleRecord.Kind when record.IsDeleted:
+                _rules.TryRemove(RuleRecord.ReadKey(record), out _);
+                break;
+            case RuleRecord.Kind:
+                _rules[RuleRecord.Read(record)] = true;
+                break;
+            default:
                 throw new InvalidDataException(
                     $"State record of kind {record.Kind}: the data directory was written by a later version.");
         }
@@ -80,6 +120,12 @@ internal sealed class BrokerState : IStateMachine
             yield return group.ToEntry();
         foreach (Quota quota in _quotas.Values)
             yield return QuotaRecord.ToEntry(quota);
+        foreach (UserRecord user in _users.Values)
+            yield return user.ToEntry();
+        foreach (TokenRecord token in _tokens.Values)
+            yield return token.ToEntry();
+        foreach (AccessRule rule in _rules.Keys)
+            yield return RuleRecord.ToEntry(rule);
     }
 
     /// <summary>

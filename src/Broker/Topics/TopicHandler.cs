@@ -63,11 +63,24 @@ internal sealed class TopicHandler(
         if (request.Limit < 1)
             throw TopicRules.Invalid($"A page has 1 or more topics; asked for {request.Limit}.");
         int limit = Math.Min(request.Limit, MaxListed);
-        ArraySegment<Topic> found = catalogue.List(request.After, limit + 1);
+        var found = new List<TopicListing>();
+        string? after = request.After;
+        while (found.Count <= limit)
+        {
+            ArraySegment<Topic> next = catalogue.List(after, limit + 1);
+            foreach (Topic topic in next)
+            {
+                if (found.Count <= limit && peer.Access!.May(Permission.Describe, ResourceKind.Topic, topic.Name))
+                    found.Add(new TopicListing(topic.Name, topic.Id, topic.Queues.Length));
+            }
+
+            if (next.Count <= limit)
+                break;
+            after = next[^1].Name;
+        }
+
         bool hasMore = found.Count > limit;
-        return ValueTask.FromResult(new ListTopicsResponse(
-            [.. found.Take(limit).Select(
-                topic => new TopicListing(topic.Name, topic.Id, topic.Queues.Length))], hasMore));
+        return ValueTask.FromResult(new ListTopicsResponse([.. found.Take(limit)], hasMore));
     }
 
     public ValueTask<TopicDescription> DescribeAsync(
@@ -83,18 +96,23 @@ internal sealed class TopicHandler(
         RepeatRules.Check(request.Topics, "Topic");
         var routes = new TopicRoute[request.Topics.Count];
         for (int i = 0; i < routes.Length; i++)
-            routes[i] = await RouteAsync(request.Topics[i], request.AutoCreate, cancellationToken);
+            routes[i] = await RouteAsync(peer.Access!, request.Topics[i], request.AutoCreate, cancellationToken);
         return new RouteResponse([new BrokerAddress(store.StoreId, "", 0)], routes);
     }
 
-    private async ValueTask<TopicRoute> RouteAsync(string name, bool autoCreate, CancellationToken cancellationToken)
+    private async ValueTask<TopicRoute> RouteAsync(
+        PeerAccess access, string name, bool autoCreate, CancellationToken cancellationToken)
     {
+        if (!access.May(Permission.Describe, ResourceKind.Topic, name))
+            return new TopicRoute(ErrorCode.NotAuthorized, name, default, 0, []);
         if (!catalogue.TryFind(name, out Topic? topic))
         {
             if (!NameRules.IsValid(name))
                 return new TopicRoute(ErrorCode.InvalidName, name, default, 0, []);
             if (!autoCreate || !catalogue.Defaults.AutoCreate)
                 return new TopicRoute(ErrorCode.UnknownTopic, name, default, 0, []);
+            if (!access.May(Permission.Create, ResourceKind.Topic, name))
+                return new TopicRoute(ErrorCode.NotAuthorized, name, default, 0, []);
             try
             {
                 heartbeats.CheckQueues(name, catalogue.Defaults.QueueCount);

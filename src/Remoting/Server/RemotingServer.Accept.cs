@@ -128,8 +128,10 @@ public sealed partial class RemotingServer
     {
         await foreach (InMemoryStream memory in listener.ReadAllAsync(_stopping.Token).ConfigureAwait(false))
         {
-            if (TakePlace(endPoint) is { } share) Begin(new Wire(memory), endPoint, share, null);
-            else memory.Abort();
+            if (TakePlace(endPoint) is { } share)
+                Begin(new Wire(memory), ConnectionPeer.Within(endPoint), share, null);
+            else
+                memory.Abort();
         }
     }
 
@@ -188,8 +190,9 @@ public sealed partial class RemotingServer
             }
 
             TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
+            ConnectionPeer peer = ConnectionPeer.Behind(socket, remote);
             TlsAcceptor? tls = isTcp ? _tls : null;
-            Begin(new Wire(socket, isForTls: tls is not null), remote, share, tls);
+            Begin(new Wire(socket, isForTls: tls is not null), peer, share, tls);
         }
         catch (Exception exception)
         {
@@ -201,11 +204,11 @@ public sealed partial class RemotingServer
         }
     }
 
-    private void Begin(Wire wire, EndPoint remote, PeerShare share, TlsAcceptor? tls)
+    private void Begin(Wire wire, ConnectionPeer peer, PeerShare share, TlsAcceptor? tls)
     {
         long id = Interlocked.Increment(ref _lastId);
         var connection = new ServerConnection(
-            id, wire, remote, tls, _options, share, _budget, _sendBudget, _handler, _logger, _time);
+            id, wire, peer, tls, _options, share, _budget, _sendBudget, _handler, _logger, _time);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
         connection.Enter(_lobby);

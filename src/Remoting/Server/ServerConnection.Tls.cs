@@ -54,6 +54,7 @@ public sealed partial class ServerConnection
             if (distrust is null)
             {
                 _wire.Secure(stream);
+                _peer.Secure(stream.RemoteCertificate);
                 return null;
             }
 

@@ -26,7 +26,7 @@ public sealed partial class ServerConnection
     internal ServerConnection(
         long id,
         Wire wire,
-        EndPoint remote,
+        ConnectionPeer peer,
         TlsAcceptor? tls,
         RemotingServerOptions options,
         PeerShare share,
@@ -43,7 +43,7 @@ public sealed partial class ServerConnection
         _handler = handler;
         _logger = logger;
         _time = time;
-        RemoteEndPoint = remote;
+        _peer = peer;
         Share = share;
         Closed = _closed.Token;
         SendBudget = sendBudget;
@@ -63,7 +63,7 @@ public sealed partial class ServerConnection
     public long Id { get; }
 
     /// <summary>The peer's address.</summary>
-    public EndPoint RemoteEndPoint { get; }
+    public EndPoint RemoteEndPoint => _peer.EndPoint;
 
     /// <summary>Bounds what all connections of the server have not taken.</summary>
     public SendBudget SendBudget { get; }

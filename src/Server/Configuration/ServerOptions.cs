@@ -13,6 +13,9 @@ internal sealed record ServerOptions
     /// <summary>The word that sends metrics nowhere, unless the environment says where.</summary>
     public const string NoOtlp = "none";
 
+    /// <summary>The word that has no audit file.</summary>
+    public const string NoAudit = "none";
+
     /// <summary>
     /// Where <c>/health</c>, <c>/stats</c> and <c>/metrics</c> are: HOST:PORT, port 0 for any free one, or
     /// <see cref="NoAdmin"/>.
@@ -22,8 +25,18 @@ internal sealed record ServerOptions
     /// <summary>What the admin port allows.</summary>
     public AdminOptions Admin { get; init; } = new();
 
-    /// <summary>Whether ports may be open beyond this machine without anybody being asked who they are.</summary>
+    /// <summary>Whether everybody who reaches a port is served without credentials, beyond this machine too.</summary>
     public bool AllowsUnauthenticatedRemoteAccess { get; init; }
+
+    /// <summary>Whether all users of this machine are served without credentials.</summary>
+    public bool AllowsUnauthenticatedLocalAccess { get; init; }
+
+    /// <summary>Where it is written what was administered and refused: a path, below the data directory unless it is
+    /// absolute, or <see cref="NoAudit"/>.</summary>
+    public string AuditFile { get; init; } = "audit.jsonl";
+
+    /// <summary>Audit files that are kept, the current one included; 2 to 1,000.</summary>
+    public int AuditFiles { get; init; } = 10;
 
     /// <summary>How the broker runs.</summary>
     public BrokerOptions Broker { get; init; } = new();
@@ -33,6 +46,18 @@ internal sealed record ServerOptions
 
     /// <summary>Whether there are admin pages.</summary>
     public bool HasAdmin => AdminListen != NoAdmin;
+
+    /// <summary>The audit file's whole path; null: there is none. A broker that keeps nothing on disk has none in its
+    /// data directory either.</summary>
+    public string? AuditPath => AuditFile == NoAudit || (Broker.Store.Disk is MemoryDisk && !Path.IsPathRooted(AuditFile))
+        ? null
+        : Path.GetFullPath(AuditFile, Broker.DataDirectory);
+
+    /// <summary>Who is served without credentials, as the settings say.</summary>
+    public UnauthenticatedAccess Unauthenticated =>
+        AllowsUnauthenticatedRemoteAccess ? UnauthenticatedAccess.Anywhere
+        : AllowsUnauthenticatedLocalAccess ? UnauthenticatedAccess.Local
+        : UnauthenticatedAccess.Owner;
 
     public ServerOptions WithStore(Func<StoreOptions, StoreOptions> change)
         => this with { Broker = Broker with { Store = change(Broker.Store) } };
@@ -51,6 +76,9 @@ internal sealed record ServerOptions
         => this with { Broker = Broker with { Telemetry = change(Broker.Telemetry) } };
 
     public ServerOptions WithAdmin(Func<AdminOptions, AdminOptions> change) => this with { Admin = change(Admin) };
+
+    public ServerOptions WithSecurity(Func<SecurityOptions, SecurityOptions> change)
+        => this with { Broker = Broker with { Security = change(Broker.Security) } };
 
     public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
         => this with { Broker = Broker with { Topics = change(Broker.Topics) } };

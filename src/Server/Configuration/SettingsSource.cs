@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Broker;
 using EQueue.MessageStore;
 
 namespace EQueue.Server.Configuration;
@@ -86,6 +87,8 @@ internal static class SettingsSource
         }
 
         options = WithBatchLimit(options);
+        UnauthenticatedAccess served = options.Unauthenticated;
+        options = options.WithSecurity(security => security with { Unauthenticated = served });
         if (options.Broker.Tls is { Certificate: "" })
             throw new ConfigurationException("Server:Tls:Certificate is not set: the other settings of TLS need it.");
         try

@@ -41,8 +41,12 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
         Page("/stats", "readFigures", "The broker's figures, by name", "application/json", AnswerStatsAsync) with
         {
             ResponseType = typeof(IReadOnlyDictionary<string, long>),
+            TellsFigures = true,
         },
-        Page("/metrics", "readMetrics", "Metrics in Prometheus' text format", "text/plain", AnswerMetricsAsync),
+        Page("/metrics", "readMetrics", "Metrics in Prometheus' text format", "text/plain", AnswerMetricsAsync) with
+        {
+            TellsFigures = true,
+        },
     ];
 
     public void Dispose() => _metricsTurn.Dispose();

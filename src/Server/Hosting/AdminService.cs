@@ -52,7 +52,7 @@ internal sealed class AdminService(
         _metrics = new MetricsPage(logger);
         _pages = new AdminPages(broker, _metrics);
         IPEndPoint endPoint = await ResolveAsync(cancellationToken);
-        _api = new AdminApi(broker, options.Admin, _pages.All, time, logger)
+        _api = new AdminApi(broker, options, _pages.All, time, logger)
         {
             IsLoopback = IPAddress.IsLoopback(endPoint.Address),
         };

@@ -4,6 +4,7 @@ using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Server.Configuration;
+using EQueue.Server.Security;
 
 namespace EQueue.Server.Hosting;
 
@@ -14,11 +15,13 @@ internal sealed class BrokerService(
     ServerOutcome outcome,
     IHostApplicationLifetime lifetime,
     ILoggerFactory loggers,
-    ILogger<BrokerService> logger) : IHostedService
+    ILogger<BrokerService> logger,
+    TimeProvider time) : IHostedService
 {
     private const int SmallestFrameBytes = 16 << 20;
     private const int BesideBatch = 1 << 20;
 
+    private readonly AuditTrail _audit = new(options, time, logger);
     private volatile EQueueBroker? _broker;
     private Task _watch = Task.CompletedTask;
     private volatile bool _isStopping;
@@ -63,11 +66,13 @@ internal sealed class BrokerService(
             Log.Opening(logger, options.Broker.DataDirectory, policy);
         foreach ((string setting, string path, string others, string mode) in KeyFiles.FindReadable(options))
             Log.KeyReadable(logger, setting, path, others, mode);
+        IdentityNotice.Write(options, logger);
         EQueueBroker broker;
         try
         {
+            SecurityOptions security = options.Broker.Security with { Audit = _audit.Begin() };
             broker = await EQueueBroker.StartAsync(
-                options.Broker with { InMemory = InMemory }, loggers, cancellationToken);
+                options.Broker with { InMemory = InMemory, Security = security }, loggers, cancellationToken);
         }
         catch (SocketException exception)
         {
@@ -83,11 +88,13 @@ internal sealed class BrokerService(
             Log.NoRoom(logger, missing);
         _broker = broker;
         _watch = WatchAsync(broker);
+        _audit.Open();
     }
 
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         _isStopping = true;
+        using AuditTrail ending = _audit;
         if (_broker is not { } broker) return;
         Log.Stopping(logger);
         bool hasFailed = broker.Completion.IsFaulted;

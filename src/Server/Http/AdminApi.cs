@@ -18,18 +18,20 @@ internal sealed class AdminApi : IAsyncDisposable
     private readonly ILogger _logger;
     private readonly LiveFigures _live;
     private readonly BrokerLinks? _links;
+    private readonly HttpIdentity _identity;
     private int _requests;
     private int _streams;
 
     public AdminApi(
-        BrokerService broker, AdminOptions options, IEnumerable<ApiRoute> pages, TimeProvider time, ILogger logger)
+        BrokerService broker, ServerOptions options, IEnumerable<ApiRoute> pages, TimeProvider time, ILogger logger)
     {
         _broker = broker;
-        _options = options;
+        _options = options.Admin;
+        _identity = new HttpIdentity(broker, options.Unauthenticated);
         _time = time;
         _logger = logger;
-        _live = new LiveFigures(time);
         _links = broker.InMemory is { } endPoint ? new BrokerLinks(endPoint, broker.MaxFrameBytes) : null;
+        _live = new LiveFigures(_links, time);
         Routes =
         [
             .. pages,
@@ -37,7 +39,7 @@ internal sealed class AdminApi : IAsyncDisposable
             {
                 IsPage = true,
             },
-            .. new FigureRoutes(_live, time).All,
+            .. new FigureRoutes(_live, _identity, time).All,
             .. TopicRoutes.All,
             new SendRoute(time).ToRoute(),
             .. ReadRoutes.All,
@@ -128,6 +130,9 @@ internal sealed class AdminApi : IAsyncDisposable
 
     private async Task RunAsync(HttpContext context, ApiRoute route)
     {
+        context.Response.Headers.XContentTypeOptions = "nosniff";
+        if (await AdmitAsync(context, route) is not { } principal)
+            return;
         if (route.IsStream && context.Items.ContainsKey(HeadMark))
         {
             // A stream without its body would have no end.
@@ -135,10 +140,9 @@ internal sealed class AdminApi : IAsyncDisposable
             return;
         }
 
-        context.Response.Headers.XContentTypeOptions = "nosniff";
         if (route.IsPage)
         {
-            await RunAsync(context, route, context.RequestAborted);
+            await RunAsync(context, route, principal, context.RequestAborted);
             return;
         }
 
@@ -146,7 +150,7 @@ internal sealed class AdminApi : IAsyncDisposable
         int most = route.IsStream ? _options.MaxStreams : _options.MaxRequests;
         if (Interlocked.Increment(ref count) <= most)
         {
-            await RunCountedAsync(context, route);
+            await RunCountedAsync(context, route, principal);
             return;
         }
 
@@ -154,7 +158,36 @@ internal sealed class AdminApi : IAsyncDisposable
         await WriteAsync(context, Busy(route.IsStream ? "streams of live figures" : "requests", most));
     }
 
-    private async Task RunCountedAsync(HttpContext context, ApiRoute route)
+    /// <summary>Finds out who asks, before anything is done or read for them.</summary>
+    /// <returns>The principal, "" for a probe; null when the request was refused, and answered.</returns>
+    private async Task<string?> AdmitAsync(HttpContext context, ApiRoute route)
+    {
+        if (route.IsProbe)
+            return "";
+        try
+        {
+            // Who shows a token is no browser that was led here by a page.
+            bool isForBrowsers = !HttpIdentity.ShowsCredentials(context.Request);
+            BrowserGuard.Check(
+                context.Request, isForBrowsers && (IsLoopback || HttpIdentity.IsFromLoopback(context)));
+            string principal = _identity.Admit(context);
+            if (route.TellsFigures)
+                _identity.CheckFigures(principal);
+            return principal;
+        }
+        catch (ApiException exception)
+        {
+            await WriteAsync(context, exception.Problem);
+        }
+        catch (EQueueException exception)
+        {
+            await WriteAsync(context, ApiProblem.Of(exception));
+        }
+
+        return null;
+    }
+
+    private async Task RunCountedAsync(HttpContext context, ApiRoute route, string principal)
     {
         AdminPlace? place = context.Features.Get<AdminPlace>();
         try
@@ -165,7 +198,7 @@ internal sealed class AdminApi : IAsyncDisposable
             // A stream ends with the server; a request under way is answered, as those of other clients are.
             using var ending = CancellationTokenSource.CreateLinkedTokenSource(
                 context.RequestAborted, route.IsStream ? _broker.Stopping : CancellationToken.None);
-            await RunAsync(context, route, ending.Token);
+            await RunAsync(context, route, principal, ending.Token);
         }
         finally
         {
@@ -178,16 +211,14 @@ internal sealed class AdminApi : IAsyncDisposable
         }
     }
 
-    private async Task RunAsync(HttpContext context, ApiRoute route, CancellationToken ending)
+    private async Task RunAsync(HttpContext context, ApiRoute route, string principal, CancellationToken ending)
     {
         TimeSpan patience = route.IsStream ? Timeout.InfiniteTimeSpan : _options.RequestTimeout + (2 * ApiCall.Grace);
         using var late = new CancellationTokenSource(patience, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(late.Token, ending);
-        await using var call = new ApiCall(context, route, _links, _options, either.Token);
+        await using var call = new ApiCall(context, route, principal, _links, _options, either.Token);
         try
         {
-            if (!route.IsProbe)
-                BrowserGuard.Check(context.Request, IsLoopback);
             if (!route.IsPage)
             {
                 _broker.CheckServing();
@@ -253,6 +284,10 @@ internal sealed class AdminApi : IAsyncDisposable
         TimeSpan.FromSeconds(1),
         StatusCodes.Status503ServiceUnavailable);
 
+    /// <summary>How to ask again (RFC 6750).</summary>
+    private static string ChallengeOf(ApiProblem problem) =>
+        problem.Code == nameof(ErrorCode.AuthenticationFailed) ? "Bearer error=\"invalid_token\"" : "Bearer";
+
     private static async Task WriteAsync(HttpContext context, ApiProblem problem)
     {
         if (context.Response.HasStarted)
@@ -262,6 +297,8 @@ internal sealed class AdminApi : IAsyncDisposable
         }
 
         context.Response.StatusCode = problem.Status;
+        if (problem.Status == StatusCodes.Status401Unauthorized)
+            context.Response.Headers.WWWAuthenticate = ChallengeOf(problem);
         if (problem.RetryAfterMs is { } delay)
             context.Response.Headers.RetryAfter = $"{(delay + 999) / 1_000}";
         else if (problem is { Retriable: true, Status: >= 429 })

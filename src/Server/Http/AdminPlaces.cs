@@ -1,4 +1,5 @@
 using System.Net;
+using EQueue.Remoting;
 using Microsoft.AspNetCore.Connections;
 
 namespace EQueue.Server.Http;
@@ -90,6 +91,7 @@ internal sealed class AdminPlaces(int most)
 internal sealed class AdminPlace
 {
     private readonly AdminPlaces _owner;
+    private HttpPeer? _peer;
     private bool _isHeld;
 
     public AdminPlace(AdminPlaces owner, ConnectionContext connection)
@@ -105,6 +107,17 @@ internal sealed class AdminPlace
     public IPAddress Address { get; }
 
     public LinkedListNode<AdminPlace> Node { get; }
+
+    /// <summary>The other end. For one request at a time; a user that is not known is asked for again.</summary>
+    public HttpPeer Peer
+    {
+        get
+        {
+            if (_peer is null or { Place: PeerPlace.Loopback, User: null })
+                _peer = HttpPeer.Of(Connection);
+            return _peer;
+        }
+    }
 
     /// <summary>Whether a counted request is under way, so that the connection is not to be closed.</summary>
     public bool IsHeld

@@ -11,7 +11,12 @@ namespace EQueue.Server.Http;
 /// <summary>One request of the API: its parameters, its body, the broker, and its answer.</summary>
 /// <remarks>Used by one flow at a time.</remarks>
 internal sealed partial class ApiCall(
-    HttpContext http, ApiRoute route, BrokerLinks? links, AdminOptions options, CancellationToken cancellationToken)
+    HttpContext http,
+    ApiRoute route,
+    string principal,
+    BrokerLinks? links,
+    AdminOptions options,
+    CancellationToken cancellationToken)
     : IAsyncDisposable
 {
     /// <summary>What a request may take beyond what it waits.</summary>
@@ -37,6 +42,9 @@ internal sealed partial class ApiCall(
 
     public ApiRoute Route { get; } = route;
 
+    /// <summary>Who asks, as rules name it; "" = a probe, which is not asked.</summary>
+    public string Principal { get; } = principal;
+
     /// <summary>How long the request may wait at the broker.</summary>
     public TimeSpan Timeout { get; } = options.RequestTimeout;
 
@@ -51,7 +59,7 @@ internal sealed partial class ApiCall(
     public string Group => PathValue("group");
 
     /// <summary>The link to the broker, of this request alone.</summary>
-    public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent();
+    public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent(Principal);
 
     /// <summary>Bytes of messages that one answer holds at most; a single larger message is given whole.</summary>
     public int AnswerBytes { get; private set; } = MostAnswerBytes;

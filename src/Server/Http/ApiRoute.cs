@@ -42,8 +42,13 @@ internal sealed partial record ApiRoute
     /// broker's answer.</summary>
     public Func<ApiCall, long> Memory { get; init; } = static call => OwnBytes + (BodyFactor * call.BodyBytes);
 
-    /// <summary>Whether it answers under any name of this machine, as probes need it; it tells one word.</summary>
+    /// <summary>Whether it answers all, under any name of this machine, as probes need it; it tells one word. Every other
+    /// route answers those alone who are known.</summary>
     public bool IsProbe { get; init; }
+
+    /// <summary>Whether it tells the broker's figures: then the asker has to be allowed to describe the broker, which
+    /// nothing else would look at.</summary>
+    public bool TellsFigures { get; init; }
 
     /// <summary>Whether it lasts: counted with the streams.</summary>
     public bool IsStream { get; init; }

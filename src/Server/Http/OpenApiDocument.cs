@@ -5,6 +5,7 @@ namespace EQueue.Server.Http;
 /// <summary>The API's description (OpenAPI 3.1), made from the routes that are served.</summary>
 internal static class OpenApiDocument
 {
+    private const string Token = "token";
     private const string Schemas = "#/components/schemas/";
 
     public static JsonObject Make(IEnumerable<ApiRoute> routes, string version)
@@ -28,7 +29,17 @@ internal static class OpenApiDocument
                 ["description"] = "Each route is an operation of the broker; docs/admin-http.md says the rest.",
             },
             ["paths"] = paths,
-            ["components"] = new JsonObject { ["schemas"] = schemas },
+            ["components"] = new JsonObject
+            {
+                ["schemas"] = schemas,
+                ["securitySchemes"] = new JsonObject
+                {
+                    [Token] = new JsonObject { ["type"] = "http", ["scheme"] = "bearer" },
+                },
+            },
+
+            // Processes of the user who runs the broker need none.
+            ["security"] = new JsonArray(new JsonObject { [Token] = new JsonArray() }, new JsonObject()),
         };
     }
 
@@ -56,7 +67,11 @@ internal static class OpenApiDocument
         var responses = new JsonObject { [$"{route.Status}"] = DescribeAnswer(route, schemas) };
         if (route.OtherStatus is { } other)
             responses[$"{other}"] = DescribeAnswer(route, schemas);
-        if (!route.IsPage)
+        if (route.IsProbe)
+        {
+            described["security"] = new JsonArray();
+        }
+        else
         {
             responses["default"] = new JsonObject
             {

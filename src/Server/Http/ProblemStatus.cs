@@ -9,7 +9,7 @@ internal static class ProblemStatus
     {
         ErrorCode.InvalidArgument or ErrorCode.InvalidName or ErrorCode.MalformedRequest or ErrorCode.InvalidBatch
             or ErrorCode.CorruptBatch => StatusCodes.Status400BadRequest,
-        ErrorCode.AuthenticationFailed => StatusCodes.Status401Unauthorized,
+        ErrorCode.AuthenticationFailed or ErrorCode.Unauthenticated => StatusCodes.Status401Unauthorized,
         ErrorCode.NotAuthorized => StatusCodes.Status403Forbidden,
         ErrorCode.UnknownTopic or ErrorCode.UnknownQueue or ErrorCode.UnknownGroup or ErrorCode.UnknownMember
             or ErrorCode.UnknownProducer => StatusCodes.Status404NotFound,

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -32,7 +33,17 @@ internal sealed class TestPeer : IAsyncDisposable
     public static async Task<TestPeer> ConnectAsync(
         EndPoint endPoint, string name = "test", uint maxFrameBytes = 16 << 20)
     {
-        var peer = new TestPeer(endPoint, NewHello(name) with { MaxFrameBytes = maxFrameBytes });
+        return await ConnectAsync(endPoint, NewHello(name) with { MaxFrameBytes = maxFrameBytes });
+    }
+
+    /// <summary>Connects with a token of a user.</summary>
+    public static Task<TestPeer> LogInAsync(EndPoint endPoint, string token) => ConnectAsync(
+        endPoint,
+        NewHello("test") with { Mechanism = Mechanisms.Token, Credentials = Encoding.UTF8.GetBytes(token) });
+
+    public static async Task<TestPeer> ConnectAsync(EndPoint endPoint, HelloRequest hello)
+    {
+        var peer = new TestPeer(endPoint, hello);
         using var timeout = new CancellationTokenSource(Patience);
         await peer._client.WaitConnectedAsync(timeout.Token);
         return peer;

@@ -3,6 +3,7 @@ using System.Text;
 using System.Text.Json.Nodes;
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
+using EQueue.Server.Http;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Server.Tests.Http;
@@ -48,6 +49,9 @@ internal sealed class AdminServer : IAsyncDisposable
         server.Http = new HttpClient { BaseAddress = new Uri($"http://{server.Admin.EndPoint}") };
         return server;
     }
+
+    /// <summary>A connection to the broker in a principal's name; the caller disposes it.</summary>
+    public BrokerLink LinkOf(string principal) => new(Broker.InMemory!, Broker.MaxFrameBytes, principal);
 
     /// <summary>As a signal does, before anything is stopped.</summary>
     public void BeginStop() => _lifetime.StopApplication();

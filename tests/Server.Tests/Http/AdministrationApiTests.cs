@@ -87,7 +87,8 @@ public sealed class AdministrationApiTests
     {
         await using AdminServer server = await AdminServer.StartAsync();
         await SendAsync(server, 1);
-        await using var member = new BrokerLink(server.Broker.InMemory!, server.Broker.MaxFrameBytes);
+        await using var member = new BrokerLink(
+            server.Broker.InMemory!, server.Broker.MaxFrameBytes, HttpIdentity.Owner);
         await member.InvokeAsync(
             new GroupHeartbeatRequest
             {

@@ -11,7 +11,7 @@ public sealed class OpenApiTests
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
     /// <summary>One request or more for each route, in an order in which they succeed.</summary>
-    private static readonly (string Name, string Method, string Path, string? Body)[] Tour =
+    internal static readonly (string Name, string Method, string Path, string? Body)[] Tour =
     [
         ("readIndex", "GET", "/", null),
         ("readLive", "GET", "/health/live", null),

@@ -4,7 +4,7 @@ using EQueue.Protocol;
 namespace EQueue.Server.Http;
 
 /// <summary>The routes of the broker's figures.</summary>
-internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
+internal sealed class FigureRoutes(LiveFigures live, HttpIdentity identity, TimeProvider time)
 {
     private const int UsualIntervalMs = 1_000;
 
@@ -25,6 +25,7 @@ internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
             ContentType = "text/event-stream",
             ResponseType = typeof(LiveBody),
             IsStream = true,
+            TellsFigures = true,
             Run = StreamAsync,
         },
     ];
@@ -55,15 +56,33 @@ internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
         call.Http.Response.Headers.CacheControl = "no-store";
         using var timer = new PeriodicTimer(interval, time);
         LiveSample? before = null;
+        IReadOnlyList<LiveGroup> shown = [];
         do
         {
-            LiveSample sample = await live.SampleAsync(call);
+            LiveSample sample = await live.SampleAsync(call.Token);
             if (ReferenceEquals(sample, before))
                 continue;
-            await WriteAsync(call, sample.Since(before));
+            if (!ReferenceEquals(sample.Groups, before?.Groups))
+                shown = [.. sample.Groups.Where(one => identity.MaySeeGroup(call.Principal, one.Group))];
+            await WriteAsync(call, sample.Since(before, shown));
             before = sample;
         }
-        while (await timer.WaitForNextTickAsync(call.Token));
+        while (await timer.WaitForNextTickAsync(call.Token) && IsStillAdmitted(call));
+    }
+
+    /// <summary>Whether the asker would be admitted now: a token ends, a rule goes, while a stream lasts.</summary>
+    private bool IsStillAdmitted(ApiCall call)
+    {
+        try
+        {
+            if (identity.Admit(call.Http) != call.Principal) return false;
+            identity.CheckFigures(call.Principal);
+            return true;
+        }
+        catch (EQueueException)
+        {
+            return false;
+        }
     }
 
     /// <summary>Writes one event; whoever does not take it in time is cut.</summary>

@@ -2,15 +2,17 @@ using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 
-/// <summary>Takes the samples that live streams show; streams share them.</summary>
-/// <remarks>Thread-safe. One sample is taken at a time, at most twenty a second; backlogs of groups, which cost the
-/// most, at most every 5 s.</remarks>
-internal sealed class LiveFigures(TimeProvider time) : IDisposable
+/// <summary>Takes the samples that live streams show; streams share them, and show of them what
+/// their askers may see.</summary>
+/// <remarks>Thread-safe. One sample is taken at a time, in the owner's name, at most twenty a second; backlogs of groups,
+/// which cost the most, at most every 5 s.</remarks>
+internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisposable
 {
     private const int MostGroups = 100;
 
     private static readonly TimeSpan ShortestAge = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan GroupAge = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
     private readonly SemaphoreSlim _turn = new(1);
     private LiveSample? _last;
@@ -18,21 +20,14 @@ internal sealed class LiveFigures(TimeProvider time) : IDisposable
     private long _groupsTaken;
 
     /// <summary>The figures as of now, or of a moment ago.</summary>
-    public async Task<LiveSample> SampleAsync(ApiCall call)
+    public async Task<LiveSample> SampleAsync(CancellationToken cancellationToken)
     {
-        await _turn.WaitAsync(call.Token);
+        await _turn.WaitAsync(cancellationToken);
         try
         {
             if (_last is { } last && time.GetElapsedTime(last.Taken) < ShortestAge)
                 return last;
-            StatsResponse stats = await call.InvokeAsync(new StatsRequest());
-            if (_last is null || time.GetElapsedTime(_groupsTaken) >= GroupAge)
-            {
-                _groups = await CountGroupsAsync(call);
-                _groupsTaken = time.GetTimestamp();
-            }
-
-            return _last = new LiveSample(time, time.GetTimestamp(), time.GetUtcNow(), stats, _groups);
+            return _last = await TakeAsync(cancellationToken);
         }
         finally
         {
@@ -42,16 +37,41 @@ internal sealed class LiveFigures(TimeProvider time) : IDisposable
 
     public void Dispose() => _turn.Dispose();
 
-    private static async Task<LiveGroup[]> CountGroupsAsync(ApiCall call)
+    private async Task<LiveSample> TakeAsync(CancellationToken cancellationToken)
     {
-        ListGroupsResponse page = await call.InvokeAsync(new ListGroupsRequest(After: null, MostGroups));
+        if (links is null)
+            throw new EQueueException(ErrorCode.Unreachable);
+        BrokerLink link = links.Rent(HttpIdentity.Owner);
+        bool isAtRest = false;
+        try
+        {
+            StatsResponse stats = await link.InvokeAsync(new StatsRequest(), Patience, cancellationToken);
+            if (_last is null || time.GetElapsedTime(_groupsTaken) >= GroupAge)
+            {
+                _groups = await CountGroupsAsync(link, cancellationToken);
+                _groupsTaken = time.GetTimestamp();
+            }
+
+            isAtRest = true;
+            return new LiveSample(time, time.GetTimestamp(), time.GetUtcNow(), stats, _groups);
+        }
+        finally
+        {
+            await links.ReturnAsync(link, isAtRest);
+        }
+    }
+
+    private static async Task<LiveGroup[]> CountGroupsAsync(BrokerLink link, CancellationToken cancellationToken)
+    {
+        ListGroupsResponse page = await link.InvokeAsync(
+            new ListGroupsRequest(After: null, MostGroups), Patience, cancellationToken);
         var groups = new List<LiveGroup>();
         foreach (GroupListing listing in page.Groups)
         {
             try
             {
-                GroupDescription group = await call.InvokeAsync(
-                    new DescribeGroupRequest(listing.Group, Topic: null, WithAges: false));
+                GroupDescription group = await link.InvokeAsync(
+                    new DescribeGroupRequest(listing.Group, Topic: null, WithAges: false), Patience, cancellationToken);
                 groups.Add(new LiveGroup(listing.Group, group.Queues.Sum(static queue => queue.Lag)));
             }
             catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownGroup)
@@ -69,7 +89,9 @@ internal sealed record LiveSample(
     TimeProvider Clock, long Taken, DateTimeOffset Time, StatsResponse Stats, IReadOnlyList<LiveGroup> Groups)
 {
     /// <summary>What an event shows: levels now, and rates since an earlier sample.</summary>
-    public LiveBody Since(LiveSample? before) => new(
+    /// <param name="before">The earlier one; null = none.</param>
+    /// <param name="groups">Those that may be shown.</param>
+    public LiveBody Since(LiveSample? before, IReadOnlyList<LiveGroup> groups) => new(
         ApiTime.Of(Time.ToUnixTimeMilliseconds()),
         before is null ? null : RatesSince(before),
         new LiveLevels(
@@ -82,7 +104,7 @@ internal sealed record LiveSample(
             Find("broker.parkedProduces"),
             Find("store.isReadOnly"),
             Find("store.freeBytes")),
-        Groups);
+        groups);
 
     private LiveRates RatesSince(LiveSample before)
     {

@@ -1,3 +1,4 @@
+using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -16,8 +17,13 @@ internal sealed class BrokerLink : IAsyncDisposable
     private readonly RemotingClient _remoting;
     private HelloResponse? _hello;
 
-    public BrokerLink(InMemoryEndPoint endPoint, int maxFrameBytes)
+    /// <param name="endPoint">Where the broker is.</param>
+    /// <param name="maxFrameBytes">The longest frame that it may send.</param>
+    /// <param name="principal">Whose requests go through the link: the broker takes this process's word for it, over
+    /// memory alone.</param>
+    public BrokerLink(InMemoryEndPoint endPoint, int maxFrameBytes, string principal)
     {
+        Principal = principal;
         _maxFrameBytes = maxFrameBytes;
         // The broker logs its side of the connection, and whoever asked is told of failures.
         _remoting = new RemotingClient(
@@ -25,6 +31,9 @@ internal sealed class BrokerLink : IAsyncDisposable
             new RemotingClientOptions { HandshakeAsync = ShakeHandsAsync, MaxFrameBytes = maxFrameBytes },
             NullLoggerFactory.Instance);
     }
+
+    /// <summary>Whose requests go through the link.</summary>
+    public string Principal { get; }
 
     /// <summary>What the broker said of itself.</summary>
     /// <exception cref="EQueueException">There is no connection.</exception>
@@ -106,6 +115,8 @@ internal sealed class BrokerLink : IAsyncDisposable
             ClientInstanceId = Guid.NewGuid(),
             ClientName = ClientName,
             ClientVersion = "EQueue.Server",
+            Mechanism = Mechanisms.InProcess,
+            Credentials = Encoding.UTF8.GetBytes(Principal),
             MaxFrameBytes = (uint)_maxFrameBytes,
         };
         using ResponseFrame response =

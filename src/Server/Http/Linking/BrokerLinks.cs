@@ -1,39 +1,66 @@
-using System.Collections.Concurrent;
 using EQueue.Remoting;
 
 namespace EQueue.Server.Http;
 
-/// <summary>Links to the broker, each lent to one request at a time, so that none waits behind another.</summary>
+/// <summary>Links to the broker, each of one principal and lent to one request at a time, so that none waits behind
+/// another.</summary>
 /// <remarks>Thread-safe. As many as there are requests; a few are kept between them.</remarks>
 internal sealed class BrokerLinks(InMemoryEndPoint endPoint, int maxFrameBytes) : IAsyncDisposable
 {
     private const int MostIdle = 4;
 
-    private readonly ConcurrentBag<BrokerLink> _idle = [];
-    private volatile bool _isDisposed;
+    private readonly Lock _lock = new();
+
+    /// <summary>The one that was given back last is last.</summary>
+    private readonly List<BrokerLink> _idle = [];
+    private bool _isDisposed;
 
     /// <summary>A link for the caller alone, until it is given back.</summary>
-    public BrokerLink Rent() => _idle.TryTake(out BrokerLink? link) ? link : new BrokerLink(endPoint, maxFrameBytes);
+    /// <param name="principal">Whose requests go through it.</param>
+    public BrokerLink Rent(string principal)
+    {
+        lock (_lock)
+        {
+            int at = _idle.FindLastIndex(one => one.Principal == principal);
+            if (at >= 0)
+            {
+                BrokerLink link = _idle[at];
+                _idle.RemoveAt(at);
+                return link;
+            }
+        }
+
+        return new BrokerLink(endPoint, maxFrameBytes, principal);
+    }
 
     /// <summary>Takes a link back. One with a request under way is closed: the broker gives that up then.</summary>
     public async ValueTask ReturnAsync(BrokerLink link, bool isAtRest)
     {
-        if (isAtRest && !_isDisposed && _idle.Count < MostIdle)
+        BrokerLink? leaving = link;
+        lock (_lock)
         {
-            _idle.Add(link);
-            if (!_isDisposed)
-                return;
-            await DisposeAsync();
-            return;
+            if (isAtRest && !_isDisposed)
+            {
+                _idle.Add(link);
+                leaving = _idle.Count > MostIdle ? _idle[0] : null;
+                if (leaving is not null) _idle.RemoveAt(0);
+            }
         }
 
-        await link.DisposeAsync();
+        if (leaving is not null) await leaving.DisposeAsync();
     }
 
     public async ValueTask DisposeAsync()
     {
-        _isDisposed = true;
-        while (_idle.TryTake(out BrokerLink? link))
+        BrokerLink[] leaving;
+        lock (_lock)
+        {
+            _isDisposed = true;
+            leaving = [.. _idle];
+            _idle.Clear();
+        }
+
+        foreach (BrokerLink link in leaving)
             await link.DisposeAsync();
     }
 }

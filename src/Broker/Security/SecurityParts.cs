@@ -1,0 +1,53 @@
+using EQueue.MessageStore;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>What finds out who peers are, decides what they may do and writes it down.</summary>
+internal sealed class SecurityParts : IDisposable, IAsyncDisposable
+{
+    private readonly TimeProvider _time;
+    private readonly TokenClock _clock;
+
+    public SecurityParts(
+        QueueStore store,
+        BrokerState state,
+        SecurityOptions options,
+        BrokerCounters counters,
+        TimeProvider time,
+        ILogger logger)
+    {
+        _time = time;
+        _clock = new TokenClock(time);
+        Table = new SecurityTable(store, state, options, time, logger);
+        Table.Load();
+        Audit = new AuditLog(options.Audit, counters, time);
+        Authenticator = new Authenticator(Table, options, Audit, new LoginGuard(time), _clock);
+        Handler = new SecurityHandler(Table);
+    }
+
+    public SecurityTable Table { get; }
+
+    public AuditLog Audit { get; }
+
+    public Authenticator Authenticator { get; }
+
+    public SecurityHandler Handler { get; }
+
+    /// <summary>Set by <see cref="Watch"/>.</summary>
+    public PeerWatch Peers { get; private set; } = null!;
+
+    /// <summary>Names who is to hear that rules have changed.</summary>
+    public void Watch(FetchHandler fetch) => Peers = new PeerWatch(Table, _clock, fetch, _time);
+
+    public void Start() => Peers.Start();
+
+    public async ValueTask DisposeAsync()
+    {
+        await Peers.DisposeAsync();
+        Dispose();
+    }
+
+    /// <summary>Where nothing was started.</summary>
+    public void Dispose() => Table.Dispose();
+}

@@ -1,0 +1,89 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker;
+
+/// <summary>What users, passwords and rules may be made of.</summary>
+internal static class SecurityRules
+{
+    private const int MinIterations = 4_096;
+    private const int MaxIterations = 1_000_000;
+    private const int MinSaltBytes = 8;
+    private const int MaxSaltBytes = 64;
+    private const int KeyBytes = 32;
+
+    /// <exception cref="EQueueException">InvalidName.</exception>
+    public static void CheckUserName(string name)
+    {
+        if (!NameRules.IsValid(name))
+        {
+            throw new EQueueException(
+                ErrorCode.InvalidName, "A user's or group's name is 1 to 249 of A-Z a-z 0-9 . _ - and neither . nor ..");
+        }
+    }
+
+    /// <exception cref="EQueueException">InvalidArgument.</exception>
+    public static void CheckSecret(ScramSecret? secret)
+    {
+        if (secret is null)
+            return;
+        if (secret.Iterations is < MinIterations or > MaxIterations)
+            throw TopicRules.Invalid(
+                $"A password has {MinIterations} to {MaxIterations} iterations; {secret.Iterations} came.");
+        if (secret.Salt.Length is < MinSaltBytes or > MaxSaltBytes)
+            throw TopicRules.Invalid(
+                $"A password's salt has {MinSaltBytes} to {MaxSaltBytes} bytes; {secret.Salt.Length} came.");
+        if (secret.StoredKey.Length != KeyBytes || secret.ServerKey.Length != KeyBytes)
+            throw TopicRules.Invalid($"The keys of a password have {KeyBytes} bytes each.");
+    }
+
+    /// <exception cref="EQueueException">InvalidArgument: the rule could never fit.</exception>
+    public static void Check(AccessRule rule)
+    {
+        if (!Enum.IsDefined(rule.Effect))
+            throw TopicRules.Invalid($"There is no effect {(int)rule.Effect}: 1 allows, 2 denies.");
+        if (rule.Principal.Length > AccessRule.MaxPrincipalLength || !Principal.IsValidInRule(rule.Principal))
+        {
+            throw TopicRules.Invalid(
+                "A rule is about user:NAME, cert:NAME, local:UID, group:NAME, anonymous or * for everybody.");
+        }
+
+        if (rule.Principal == Principal.Owner)
+            throw TopicRules.Invalid("No rule binds the owner.");
+        Check(rule.Permission, rule.Resource, rule.Name, mayBePrefix: true);
+    }
+
+    /// <exception cref="EQueueException">InvalidArgument.</exception>
+    public static void Check(Permission permission, ResourceKind resource, string name, bool mayBePrefix)
+    {
+        if (!Enum.IsDefined(permission))
+            throw TopicRules.Invalid($"There is no permission {(int)permission}.");
+        if (!Enum.IsDefined(resource))
+            throw TopicRules.Invalid($"There is no kind of resource {(int)resource}.");
+        if (resource == ResourceKind.Broker)
+        {
+            if (name.Length != 0)
+                throw TopicRules.Invalid("The broker has no name in a rule.");
+        }
+        else
+        {
+            ReadOnlySpan<char> plain = mayBePrefix && name.EndsWith('*') ? name.AsSpan(..^1) : name;
+            if (!(plain.IsEmpty && name == "*") && !NameRules.IsValid(plain) && plain is not ("." or ".."))
+                throw TopicRules.Invalid("A resource is a name, the beginning of one and a *, or * alone.");
+        }
+
+        if (!Exists(permission, resource))
+        {
+            throw TopicRules.Invalid(
+                $"There is nothing to {permission.ToString().ToLowerInvariant()} of a "
+                + $"{resource.ToString().ToLowerInvariant()} (docs/security.md lists what there is).");
+        }
+    }
+
+    private static bool Exists(Permission permission, ResourceKind resource) => permission switch
+    {
+        Permission.All or Permission.Describe => true,
+        Permission.Write or Permission.Create => resource == ResourceKind.Topic,
+        Permission.Administer => resource == ResourceKind.Broker,
+        _ => resource != ResourceKind.Broker,
+    };
+}

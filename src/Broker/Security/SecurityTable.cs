@@ -1,0 +1,216 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Broker;
+
+/// <summary>The users, tokens and rules of the broker; docs/security.md is the design.</summary>
+/// <remarks>Thread-safe. A change is in the log before it holds; whoever decides reads one book.</remarks>
+internal sealed class SecurityTable(
+    QueueStore store, BrokerState state, SecurityOptions options, TimeProvider time, ILogger logger) : IDisposable
+{
+    public const int MaxUsers = 1_000;
+    public const int MaxTokens = 10_000;
+    public const int MaxRules = 10_000;
+    private const int MaxGroups = 64;
+
+    private readonly SemaphoreSlim _changes = new(1, 1);
+    private readonly HashSet<string> _superusers = new(options.Superusers, StringComparer.Ordinal);
+    private volatile SecurityBook _book = SecurityBook.Empty;
+
+    /// <summary>What holds now. Another object after each change.</summary>
+    public SecurityBook Book => _book;
+
+    /// <summary>Takes over what the log holds; before the broker serves.</summary>
+    public void Load()
+    {
+        SecurityBook book = SecurityBook.Empty;
+        foreach (UserRecord user in state.Users)
+            book = book.With(user);
+        foreach (TokenRecord token in state.Tokens)
+            book = book.With(token);
+        foreach (AccessRule rule in state.Rules)
+            book = book.With(rule);
+        _book = book;
+        if (book.Users.Count + book.Tokens.Count + book.Rules.Count > 0)
+            logger.SecurityLoaded(book.Users.Count, book.Tokens.Count, book.Rules.Count);
+    }
+
+    /// <summary>Whether no rule binds the principal.</summary>
+    public bool IsUnbound(string principal) => principal == Principal.Owner || _superusers.Contains(principal);
+
+    /// <summary>Whether it may be done.</summary>
+    public bool May(string principal, Permission permission, ResourceKind resource, string name) =>
+        _book.Rules.IsEmpty || IsUnbound(principal) || _book.Decide(principal, permission, resource, name).IsAllowed;
+
+    /// <exception cref="EQueueException">NotAuthorized.</exception>
+    public void Check(string principal, Permission permission, ResourceKind resource, string name)
+    {
+        if (!May(principal, permission, resource, name))
+            throw Refusal(principal, permission, resource, name);
+    }
+
+    /// <summary>What is answered to those who may not.</summary>
+    public static EQueueException Refusal(
+        string principal, Permission permission, ResourceKind resource, string name)
+    {
+        string what = resource == ResourceKind.Broker
+            ? "the broker"
+            : $"{resource.ToString().ToLowerInvariant()} '{name}'";
+        return new EQueueException(
+            ErrorCode.NotAuthorized,
+            $"'{principal}' may not {permission.ToString().ToLowerInvariant()} {what}: no rule allows it, or one "
+            + "denies it (equeue acl test).");
+    }
+
+    /// <summary>Says what would be decided and why.</summary>
+    public TestRuleResponse Explain(string principal, TestRuleRequest request)
+    {
+        SecurityBook book = _book;
+        if (principal == Principal.Owner)
+            return new TestRuleResponse(principal, true, "the owner is bound by no rule");
+        if (IsUnbound(principal))
+            return new TestRuleResponse(principal, true, "a superuser (Security:Superusers) is bound by no rule");
+        AccessVerdict verdict = book.Decide(principal, request.Permission, request.Resource, request.Name);
+        string reason = book.Rules.IsEmpty
+            ? "there is no rule, so everybody who is admitted may"
+            : verdict.Rule?.ToString() ?? "no rule allows it";
+        return new TestRuleResponse(principal, verdict.IsAllowed, reason);
+    }
+
+    /// <summary>Makes a user or changes what is given; it holds when the task completes.</summary>
+    /// <exception cref="EQueueException">InvalidName, InvalidArgument, LimitReached; what the store answers.</exception>
+    public async Task SetUserAsync(SetUserRequest request, CancellationToken cancellationToken)
+    {
+        SecurityRules.CheckUserName(request.Name);
+        SecurityRules.CheckSecret(request.Secret);
+        if (request.Groups is { } groups)
+        {
+            if (groups.Count > MaxGroups)
+                throw TopicRules.Invalid($"A user is in at most {MaxGroups} groups; {groups.Count} came.");
+            RepeatRules.Check(groups, "Group");
+            foreach (string group in groups)
+                SecurityRules.CheckUserName(group);
+        }
+
+        await ChangeAsync(
+            book =>
+            {
+                bool isKnown = book.Users.TryGetValue(request.Name, out UserRecord? before);
+                if (isKnown && request.MustBeNew)
+                    throw TopicRules.Invalid($"There is a user '{request.Name}' already.");
+                if (!isKnown && book.Users.Count >= MaxUsers)
+                    throw Full("users", MaxUsers);
+                var user = new UserRecord(
+                    request.Name,
+                    request.IsDisabled ?? before?.IsDisabled ?? false,
+                    request.Secret ?? before?.Secret,
+                    request.Groups is { } wanted
+                        ? [.. wanted.Order(StringComparer.Ordinal)]
+                        : before?.Groups ?? []);
+                return (book.With(user), [user.ToEntry()]);
+            },
+            cancellationToken);
+        logger.UserSet(request.Name);
+    }
+
+    /// <exception cref="EQueueException">InvalidName; what the store answers.</exception>
+    public async Task DeleteUserAsync(string name, CancellationToken cancellationToken)
+    {
+        SecurityRules.CheckUserName(name);
+        await ChangeAsync(
+            book =>
+            {
+                if (!book.Users.ContainsKey(name))
+                    return (book, []);
+                StateEntry[] entries =
+                [
+                    .. book.Tokens.Values.Where(token => token.User == name)
+                        .Select(token => TokenRecord.Removal(token.Id)),
+                    UserRecord.Removal(name),
+                ];
+                return (book.WithoutUser(name), entries);
+            },
+            cancellationToken);
+        logger.UserDeleted(name);
+    }
+
+    /// <exception cref="EQueueException">InvalidArgument, LimitReached; what the store answers.</exception>
+    public async Task<CreateTokenResponse> CreateTokenAsync(
+        CreateTokenRequest request, CancellationToken cancellationToken)
+    {
+        SecurityRules.CheckUserName(request.User);
+        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        if (request.ExpiresMs < 0 || (request.ExpiresMs != 0 && request.ExpiresMs <= nowMs))
+            throw TopicRules.Invalid($"A token ends in the future; {request.ExpiresMs} is not.");
+        TopicRules.CheckText(request.Note, "token's note");
+        if (request.Note.Length > NameRules.MaxLength)
+            throw TopicRules.Invalid($"A token's note has at most {NameRules.MaxLength} characters.");
+        (TokenRecord record, string token) = TokenRecord.Create(request.User, nowMs, request.ExpiresMs, request.Note);
+        await ChangeAsync(
+            book =>
+            {
+                if (!book.Users.ContainsKey(request.User))
+                    throw TopicRules.Invalid($"There is no user '{request.User}'.");
+                if (book.Tokens.Count >= MaxTokens)
+                    throw Full("tokens", MaxTokens);
+                return (book.With(record), [record.ToEntry()]);
+            },
+            cancellationToken);
+        logger.TokenMade(record.Id, record.User);
+        return new CreateTokenResponse(record.Id, token);
+    }
+
+    /// <exception cref="EQueueException">InvalidArgument; what the store answers.</exception>
+    public async Task RevokeTokenAsync(string id, CancellationToken cancellationToken)
+    {
+        TopicRules.CheckText(id, "token's id");
+        await ChangeAsync(
+            book => book.Tokens.ContainsKey(id) ? (book.WithoutToken(id), [TokenRecord.Removal(id)]) : (book, []),
+            cancellationToken);
+        logger.TokenRevoked(id);
+    }
+
+    /// <exception cref="EQueueException">InvalidArgument, LimitReached; what the store answers.</exception>
+    public async Task SetRuleAsync(SetRuleRequest request, CancellationToken cancellationToken)
+    {
+        SecurityRules.Check(request.Rule);
+        await ChangeAsync(
+            book =>
+            {
+                bool isKnown = book.Rules.ContainsKey(request.Rule.ToString());
+                if (isKnown != request.IsRemoved)
+                    return (book, []);
+                if (request.IsRemoved)
+                    return (book.Without(request.Rule), [RuleRecord.Removal(request.Rule)]);
+                if (book.Rules.Count >= MaxRules)
+                    throw Full("rules", MaxRules);
+                return (book.With(request.Rule), [RuleRecord.ToEntry(request.Rule)]);
+            },
+            cancellationToken);
+        logger.RuleSet(request.Rule, request.IsRemoved);
+    }
+
+    public void Dispose() => _changes.Dispose();
+
+    private static EQueueException Full(string what, int limit) =>
+        new(ErrorCode.LimitReached, $"The broker has {limit} {what}, the limit.");
+
+    private async Task ChangeAsync(
+        Func<SecurityBook, (SecurityBook Book, StateEntry[] Entries)> change, CancellationToken cancellationToken)
+    {
+        await _changes.WaitAsync(cancellationToken);
+        try
+        {
+            (SecurityBook book, StateEntry[] entries) = change(_book);
+            if (entries.Length == 0)
+                return;
+            await store.AppendStateAsync(entries, CancellationToken.None);
+            _book = book;
+        }
+        finally
+        {
+            _changes.Release();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+using EQueue.Broker;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using EQueue.Server.Configuration;
+using EQueue.Server.Hosting;
+using Microsoft.Extensions.Primitives;
+
+namespace EQueue.Server.Http;
+
+/// <summary>Finds out who asks over HTTP: by a token, else by the user who made the peer's socket.</summary>
+/// <remarks>Thread-safe. The broker decides; while there is none that serves, the owner and those who need no
+/// credentials are known, and nobody else's can be looked at.</remarks>
+internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess unauthenticated)
+{
+    /// <summary>As the broker calls the user who runs it.</summary>
+    public const string Owner = "owner";
+
+    private const string Anonymous = "anonymous";
+    private const string Scheme = "Bearer";
+
+    /// <summary>What a proxy puts into a request that it carries for another: then its own socket says nothing of who
+    /// asks.</summary>
+    private static readonly string[] Forwarding =
+        ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"];
+
+    /// <summary>Whether a request shows that it was sent by someone who knows a token, not by a browser for a
+    /// page of another site.</summary>
+    public static bool ShowsCredentials(HttpRequest request) => request.Headers.Authorization.Count > 0;
+
+    /// <summary>Finds out who asks.</summary>
+    /// <returns>The principal, as rules name it.</returns>
+    /// <exception cref="EQueueException">Unauthenticated, AuthenticationFailed; Unreachable, ShuttingDown, StoreFaulted:
+    /// nobody can look at credentials now.</exception>
+    public string Admit(HttpContext context)
+    {
+        string? token = ReadToken(context.Request.Headers.Authorization);
+        HttpPeer peer = PeerOf(context);
+        if (Forwarding.Any(context.Request.Headers.ContainsKey))
+            peer = peer with { User = null, Place = token is null ? PeerPlace.Remote : peer.Place };
+        return broker.Serving is { } serving
+            ? serving.AdmitHttp(peer.Place, peer.User, token, peer.Address, context.Request.Headers.UserAgent.ToString())
+            : AdmitWithoutBroker(peer, token);
+    }
+
+    /// <summary>Throws unless a principal may see the broker's figures.</summary>
+    /// <exception cref="EQueueException">NotAuthorized; as for <see cref="Admit"/>.</exception>
+    public void CheckFigures(string principal)
+    {
+        if (broker.Serving is { } serving)
+            serving.CheckAccess(principal, Permission.Describe, ResourceKind.Broker, "");
+        else if (principal != Owner)
+            throw NotNow();
+    }
+
+    /// <summary>Whether a principal may see a group.</summary>
+    public bool MaySeeGroup(string principal, string group)
+    {
+        try
+        {
+            broker.Serving?.CheckAccess(principal, Permission.Describe, ResourceKind.Group, group);
+            return true;
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.NotAuthorized)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>Whether the connection comes from this machine's own loopback.</summary>
+    public static bool IsFromLoopback(HttpContext context) => PeerOf(context).Place == PeerPlace.Loopback;
+
+    private static HttpPeer PeerOf(HttpContext context) => context.Features.Get<AdminPlace>() is { } place
+        ? place.Peer
+        : throw new InvalidOperationException("The connection has no place.");
+
+    private static string? ReadToken(StringValues authorization)
+    {
+        if (authorization.Count == 0) return null;
+        string[] parts = authorization.ToString().Split(' ', StringSplitOptions.RemoveEmptyEntries);
+        if (authorization.Count == 1 && parts is [var scheme, var token]
+            && scheme.Equals(Scheme, StringComparison.OrdinalIgnoreCase))
+        {
+            return token;
+        }
+
+        throw new EQueueException(
+            ErrorCode.AuthenticationFailed, "Authorization is to be one header, Bearer and a token of the broker.");
+    }
+
+    private string AdmitWithoutBroker(HttpPeer peer, string? token)
+    {
+        if (token is null && peer.IsOwner) return Owner;
+        bool isOpen = unauthenticated == UnauthenticatedAccess.Anywhere
+            || (unauthenticated == UnauthenticatedAccess.Local && peer.Place == PeerPlace.Loopback);
+        return token is null && isOpen ? Anonymous : throw NotNow();
+    }
+
+    private EQueueException NotNow()
+    {
+        try
+        {
+            broker.CheckServing();
+        }
+        catch (EQueueException reason)
+        {
+            return reason;
+        }
+
+        // It has begun to serve meanwhile.
+        return new EQueueException(ErrorCode.Unreachable) { RetryAfter = TimeSpan.FromSeconds(1) };
+    }
+}
