@@ -9,9 +9,12 @@ internal static class CliVerbs
     public static IEnumerable<string> All() =>
         Walk(Root(), []).Where(static path => path.IsLeaf).Select(static path => string.Join(' ', path.Words));
 
+    public static ParserConfiguration Configuration { get; } =
+        new() { ResponseFileTokenReplacer = null, EnablePosixBundling = false };
+
     public static RootCommand Root() => CliProgram.CreateRoot(
         new CliStreams(Stream.Null, Stream.Null, TextWriter.Null, IsTerminal: false) { Variable = _ => null },
-        new ParserConfiguration { ResponseFileTokenReplacer = null, EnablePosixBundling = false });
+        Configuration);
 
     private static IEnumerable<(string[] Words, bool IsLeaf)> Walk(Command command, string[] path) =>
     [

@@ -7,6 +7,7 @@ public sealed class SlipTests : CommandTest
     [InlineData("consme t --group g", "Did you mean 'consume'?")]
     [InlineData("topic lsit", "Did you mean 'list'?")]
     [InlineData("gruop list", "Did you mean 'group'?")]
+    [InlineData("topc list", "Did you mean 'top' or 'topic'?")]
     [InlineData("send t body --tga x", "Did you mean '--tag'?")]
     [InlineData("send t body --tga=x", "Did you mean '--tag'?")]
     [InlineData("topic list --sever 127.0.0.1:1", "Did you mean '--server'?")]

@@ -37,6 +37,7 @@ internal sealed class ForeignPeer : IDisposable
             "setpriv",
             [$"--reuid={User}", $"--regid={User}", "--clear-groups", python, "-c", Script, address, $"{port}", manner])
         {
+            UseShellExecute = false,
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             WorkingDirectory = "/",

@@ -219,7 +219,7 @@ public sealed class LoginTests : IAsyncLifetime
             Assert.NotEqual(ErrorCode.None, (await peer.SayAsync(Mechanisms.ScramSha256, bytes)).Error);
         }
 
-        Assert.Equal(1, (await _owner.InvokeAsync(new ListUsersRequest(null, 10))).Users.Count);
+        Assert.Single((await _owner.InvokeAsync(new ListUsersRequest(null, 10))).Users);
     }
 
     [Fact]
