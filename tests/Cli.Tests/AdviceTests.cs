@@ -14,8 +14,8 @@ public sealed partial class AdviceTests
     private static readonly string[] ReadOnlyVerbs =
     [
         "topic list", "topic describe", "find", "explain", "group list", "group describe", "group lag", "top",
-        "quota list", "context list", "log verify", "log inspect", "completion bash", "completion zsh",
-        "completion pwsh",
+        "quota list", "user list", "token list", "acl list", "acl test", "context list", "log verify", "log inspect",
+        "completion bash", "completion zsh", "completion pwsh",
     ];
 
     private static readonly string[] Rooms =
@@ -41,7 +41,8 @@ public sealed partial class AdviceTests
             .. Enum.GetValues<BackupFault>().Select(static fault => new BackupException(fault, "path", "fault")),
             .. Enum.GetValues<DiskFault>().Select(static fault => new DiskException(fault, "path", "open", "fault")),
         ];
-        string[] advice = [.. errors.Select(NextStep.Of).OfType<string>()];
+        string[] advice = [.. errors.SelectMany(static error => (string?[])
+            [NextStep.Of(error), NextStep.Of(error, ""), NextStep.Of(error, "user:alice (--user)")]).OfType<string>()];
         Assert.True(advice.Length > 20, $"{advice.Length}");
         Assert.All(advice, AssertChangesNothing);
     }
@@ -135,7 +136,7 @@ public sealed partial class AdviceTests
             string example = text[(text.IndexOf("Example: ", StringComparison.Ordinal) + "Example: ".Length)..];
             // What a shell does with it is the shell's.
             Match inside = Substitution().Match(example);
-            string command = inside.Success ? inside.Groups["command"].Value : example.Split(" | ")[0];
+            string command = inside.Success ? inside.Groups["command"].Value : example.Split([" | ", " > "], 0)[0];
             string[] words = [.. Word().Matches(command).Select(static word => word.Value.Trim('\''))];
             Assert.Equal("equeue", words[0]);
             Assert.True(words.Length > 1, example);
@@ -174,7 +175,7 @@ public sealed partial class AdviceTests
         return words.Contains("--help", StringComparison.Ordinal) || (verb is not null && ReadOnlyVerbs.Contains(verb));
     });
 
-    [GeneratedRegex(@"equeue (?<words>(topic|send|consume|forward|find|explain|group|top|quota|perf|context|log|backup|restore|completion)\b[^;,:.""]*)")]
+    [GeneratedRegex(@"equeue (?<words>(topic|send|consume|forward|find|explain|group|top|quota|user|token|acl|perf|context|log|backup|restore|completion)\b[^;,:.""]*)")]
     private static partial Regex AdvicePattern();
 
     /// <summary>A command up to the end of what is said of it; a verb is a lower-case word, so a wrong one is

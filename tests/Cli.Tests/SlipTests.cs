@@ -12,6 +12,19 @@ public sealed class SlipTests : CommandTest
     [InlineData("send t body --tga=x", "Did you mean '--tag'?")]
     [InlineData("topic list --sever 127.0.0.1:1", "Did you mean '--server'?")]
     [InlineData("consume t --grop g", "Did you mean '--group'?")]
+    [InlineData("acl alow user:u read topic:t", "Did you mean 'allow'?")]
+    [InlineData("acl allow user:u wirte topic:t", "Did you mean 'write'?")]
+    [InlineData("acl allow user:u consume topic:t", "Did you mean 'read'?")]
+    [InlineData("acl allow user:u Produce topic:t", "Did you mean 'write'?")]
+    [InlineData("acl allow user:u configure topic:t", "Did you mean 'alter'?")]
+    [InlineData("acl allow user:u adminster broker", "Did you mean 'administer'?")]
+    [InlineData("acl allow alice read topic:t", "Did you mean 'user:alice'?")]
+    [InlineData("acl allow usr:alice read topic:t", "Did you mean 'user:alice'?")]
+    [InlineData("acl allow anonymus read topic:t", "Did you mean 'anonymous'?")]
+    [InlineData("acl allow user:u read orders", "Did you mean 'topic:orders'?")]
+    [InlineData("acl allow user:u read topc:orders", "Did you mean 'topic:orders'?")]
+    [InlineData("acl allow user:u describe borker", "Did you mean 'broker'?")]
+    [InlineData("acl grant user:u produce topic:t", "Did you mean 'producer'?")]
     public async Task GivenAWordNearOneThatThereIs_WhenRun_ThenTheErrorAsksForIt(string line, string question)
     {
         CliRun run = await CliRun.RunAsync(line.Split(' '));
