@@ -1,8 +1,5 @@
 using System.Globalization;
-using System.Text;
 using System.Text.Json;
-using EQueue.Protocol;
-using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 

@@ -136,7 +136,7 @@ public sealed partial class AdviceTests
             string example = text[(text.IndexOf("Example: ", StringComparison.Ordinal) + "Example: ".Length)..];
             // What a shell does with it is the shell's.
             Match inside = Substitution().Match(example);
-            string command = inside.Success ? inside.Groups["command"].Value : example.Split([" | ", " > "], 0)[0];
+            string command = inside.Success ? inside.Groups["command"].Value : example.Split([" | ", " > "], StringSplitOptions.None)[0];
             string[] words = [.. Word().Matches(command).Select(static word => word.Value.Trim('\''))];
             Assert.Equal("equeue", words[0]);
             Assert.True(words.Length > 1, example);

@@ -1,4 +1,3 @@
-using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;
 

@@ -217,7 +217,7 @@ internal static class AclCommands
         {
             string? only = parsed.GetValue(principal);
             await using EQueueClient client = options.CreateClient(parsed);
-            IReadOnlyList<AccessRule> rules =
+            List<AccessRule> rules =
                 await client.Admin.ListRulesAsync(cancellationToken).ToListAsync(cancellationToken);
             bool isJson = options.IsJson(parsed);
             new AccessWriter(streams, isJson).Write(

@@ -139,7 +139,7 @@ internal static class UserCommands
             if (given.Length == 0 != parsed.GetValue(none))
                 throw new UsageException("Name the groups, or say --none.");
             string changed = parsed.GetRequiredValue(name);
-            IReadOnlyList<string> wanted = Groups(changed, given);
+            string[] wanted = Groups(changed, given);
             await using EQueueClient client = options.CreateClient(parsed);
             UserListing user = await FindAsync(client.Admin, changed, cancellationToken);
             await client.Admin.SetUserAsync(user.Name, null, null, wanted, mustBeNew: false, cancellationToken);
@@ -206,7 +206,7 @@ internal static class UserCommands
     }
 
     /// <summary>Groups as a broker keeps them: in ordinal order, each once.</summary>
-    private static IReadOnlyList<string> Groups(string user, IEnumerable<string> given)
+    private static string[] Groups(string user, IEnumerable<string> given)
     {
         if (!NameRules.IsValid(user))
             throw new UsageException($"'{user}' is no name: letters, digits, '.', '_' and '-' only.");

@@ -18,7 +18,7 @@ internal static class SecretText
     public static string ReadFile(string path)
     {
         using var file = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite);
-        if (!OperatingSystem.IsWindows() && (File.GetUnixFileMode(file.SafeFileHandle) & Others) != 0)
+        if (!OperatingSystem.IsWindows() && (File.GetUnixFileMode(file.SafeFileHandle) & Others) != UnixFileMode.None)
         {
             throw new UsageException(
                 $"{path} holds a password, and other users may read or change it: take that from them first, as "
