@@ -19,7 +19,8 @@ internal static class CliProgram
             ResponseFileTokenReplacer = null,
             EnablePosixBundling = false,
         };
-        RootCommand root = CreateRoot(streams, configuration);
+        var options = new GlobalOptions(streams);
+        RootCommand root = CreateRoot(options, streams, configuration);
         ParseResult parsed = root.Parse(arguments, configuration);
         var errors = new ErrorReport(streams.Error, IsJson: arguments.TakeWhile(a => a != "--").Contains("--json"));
         if (parsed.Errors.Count > 0)
@@ -55,18 +56,17 @@ internal static class CliProgram
         }
         catch (Exception exception)
         {
-            errors.Write(
-                exception, next: exception is UsageException ? HelpOf(parsed) : NextStep.Of(exception));
+            string? next = exception is UsageException ? HelpOf(parsed) : NextStep.Of(exception, options.Identity);
+            errors.Write(exception, next: next);
             return ExitCode.Of(exception);
         }
     }
 
     /// <summary>All commands.</summary>
-    public static RootCommand CreateRoot(CliStreams streams, ParserConfiguration configuration)
+    public static RootCommand CreateRoot(GlobalOptions options, CliStreams streams, ParserConfiguration configuration)
     {
-        var options = new GlobalOptions(streams);
         var root = new RootCommand(
-            "Sends and reads messages of an EQueue broker, and looks after its topics, groups and logs. "
+            "Sends and reads messages of an EQueue broker, and looks after its topics, groups, users and logs. "
             + "Example: equeue send orders 'one coffee'");
         options.AddTo(root);
         root.Subcommands.Add(TopicCommands.Create(options, streams));
@@ -78,6 +78,9 @@ internal static class CliProgram
         root.Subcommands.Add(GroupCommands.Create(options, streams));
         root.Subcommands.Add(TopCommand.Create(options, streams));
         root.Subcommands.Add(QuotaCommands.Create(options, streams));
+        root.Subcommands.Add(UserCommands.Create(options, streams));
+        root.Subcommands.Add(TokenCommands.Create(options, streams));
+        root.Subcommands.Add(AclCommands.Create(options, streams));
         root.Subcommands.Add(PerfCommand.Create(options, streams));
         root.Subcommands.Add(ContextCommands.Create(options, streams));
         root.Subcommands.Add(LogCommands.Create(options, streams));

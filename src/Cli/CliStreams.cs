@@ -28,6 +28,11 @@ internal sealed record CliStreams(Stream Input, Stream Output, TextWriter Error,
     /// <summary>Tells without writing that the reader of the output has gone.</summary>
     public Func<bool> IsReaderGone { get; init; } = static () => false;
 
+    /// <summary>Asks a person for a password, which the terminal does not show; only where a person types the
+    /// input.</summary>
+    public Func<string, string> AskSecret { get; init; } =
+        static _ => throw new UsageException("There is no terminal to ask for the password.");
+
     /// <summary>Looks a variable of the environment up.</summary>
     public Func<string, string?> Variable { get; init; } = Environment.GetEnvironmentVariable;
 

@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using EQueue.Cli;
+using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 
 using var interrupted = new CancellationTokenSource();
@@ -13,6 +14,7 @@ var streams = new CliStreams(input, output, Console.Error, isTerminal)
 {
     IsErrorTerminal = !Console.IsErrorRedirected,
     IsInputTerminal = !Console.IsInputRedirected,
+    AskSecret = new SecretPrompt(Console.Error, interrupted.Token).Ask,
     IsReaderGone = StandardOutput.IsReaderGone,
     Width = isTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : 120,
 };

@@ -23,6 +23,10 @@ public sealed record ClientOptions
     /// them. Default: null.</summary>
     public TlsOptions? Tls { get; init; }
 
+    /// <summary>How the client proves who it is; null = it does not, and brokers serve it as their settings say. Not
+    /// used over plain TCP to another machine. Default: null.</summary>
+    public Credentials? Credentials { get; init; }
+
     /// <summary>What people read in the broker's log and lists; at most 249 characters, which is what brokers
     /// take. Default: the machine's name and the process id.</summary>
     public string ClientName { get; init; } = Environment.MachineName + "/" + Environment.ProcessId;
@@ -85,6 +89,11 @@ public sealed record ClientOptions
     {
         ServerAddress.ParseList(Addresses);
         Tls?.Validate();
+        Option.Require(
+            Credentials is not { IsInProcess: true } || InMemory is not null,
+            nameof(Credentials),
+            Credentials?.ToString() ?? "null",
+            "a password or a token: only InMemory connections take the process's own word");
         Option.Require(
             ClientName is { Length: <= NameRules.MaxLength } && NameRules.IsText(ClientName),
             nameof(ClientName),

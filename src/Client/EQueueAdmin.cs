@@ -6,9 +6,9 @@ namespace EQueue.Client;
 /// <remarks>
 /// Thread-safe. Failures are <see cref="EQueueException"/>. Requests go over one connection to each given address,
 /// apart from those of producers and readers, and wait for it no longer than
-/// <see cref="ClientOptions.RequestTimeout"/>. With several addresses what is about topics, groups and quotas is asked
-/// of, and done at, every broker. One that is away fails the call before any is asked; a refusal of one leaves done
-/// what others have done. Queues have the numbers that they have for producers and readers.
+/// <see cref="ClientOptions.RequestTimeout"/>. With several addresses what is about topics, groups, quotas, users and
+/// rules is asked of, and done at, every broker. One that is away fails the call before any is asked; a refusal of one
+/// leaves done what others have done. Queues have the numbers that they have for producers and readers.
 /// </remarks>
 public sealed partial class EQueueAdmin
 {

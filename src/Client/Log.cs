@@ -13,6 +13,9 @@ internal static partial class Log
         5001, LogLevel.Warning, "{Address} is another store now ({Found} instead of {Known}): routes are asked anew.")]
     public static partial void StoreChanged(ILogger logger, ServerAddress address, Guid found, Guid known);
 
+    [LoggerMessage(5110, LogLevel.Information, "{Address} takes this client for {Principal}.")]
+    public static partial void LoggedIn(ILogger logger, ServerAddress address, string principal);
+
     [LoggerMessage(
         5100, LogLevel.Warning, "{Address} cannot be reached: {Reason}. Trying on ({Attempts} attempts so far).")]
     public static partial void CannotConnect(ILogger logger, string address, string reason, int attempts);

@@ -115,7 +115,8 @@ public static class OperationVersions
     /// with the opening (<see cref="HistoryMark"/>) that the places in it are of.</summary>
     public const byte Marked = 1;
 
-    /// <summary>The version of <see cref="Opcode.Hello"/> whose answer is an <see cref="AuthenticatedHello"/>.</summary>
+    /// <summary>The version of <see cref="Opcode.Hello"/> whose answer is an
+    /// <see cref="AuthenticatedHello"/>.</summary>
     public const byte Authenticated = 1;
 
     /// <summary>Every operation with the lowest and highest version known.</summary>

@@ -14,19 +14,22 @@ public sealed class DeletionTests : IDisposable
     public void Dispose() => _log.Dispose();
 
     [Theory]
-    [InlineData(8)]
-    [InlineData(3_650)]
-    [InlineData(-30)]
-    public async Task GivenUnreadMessages_WhenTheClockIsWrongForAMoment_ThenAllAreThereAndAWarningSaysWhy(int days)
+    [InlineData(8 * 24, 7 * 24)]
+    [InlineData(3_650 * 24, 7 * 24)]
+    [InlineData(-30 * 24, 7 * 24)]
+    [InlineData(20, 6)]
+    public async Task GivenUnreadMessages_WhenTheClockIsWrongForAMoment_ThenAllAreThereAndAWarningSaysWhy(
+        int hours, int keptHours)
     {
         await using TestBroker broker = await StartAsync(SmallOptions());
         await using TestPeer peer = await broker.ConnectAsync();
-        QueueId queue = await FillAsync(peer, "orders", new TopicSettings { RetentionAge = TimeSpan.FromDays(7) });
+        var settings = new TopicSettings { RetentionAge = TimeSpan.FromHours(keptHours) };
+        QueueId queue = await FillAsync(peer, "orders", settings);
         await CommitAsync(peer, "billing", queue, 1);
 
-        _time.SetWallClock(TimeSpan.FromDays(days));
+        _time.SetWallClock(TimeSpan.FromHours(hours));
         await SeeRoundAsync(peer, "first");
-        _time.SetWallClock(-TimeSpan.FromDays(days));
+        _time.SetWallClock(-TimeSpan.FromHours(hours));
         await SeeRoundAsync(peer, "second");
 
         Assert.Equal(0, await BeginAsync(peer, queue));

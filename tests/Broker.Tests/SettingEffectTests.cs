@@ -140,22 +140,56 @@ public sealed class SettingEffectTests
     }
 
     [Fact]
-    [EffectOf("Topics:RetentionInterval", "Groups:ExpiryInterval", "Telemetry:GroupInterval")]
+    [EffectOf("Topics:RetentionInterval")]
+    public async Task GivenARoundOfRetention_WhenMoreIsTooMuch_ThenItGoesAfterTheIntervalAndNotBefore()
+    {
+        var interval = TimeSpan.FromMinutes(30);
+        var time = new ManualTime();
+        await using TestBroker broker = await TestBroker.StartAsync(
+            TestBroker.SmallOptions() with { Topics = new TopicOptions { RetentionInterval = interval } }, time);
+        await using TestPeer peer = await broker.ConnectAsync();
+        QueueId queue = (await peer.InvokeAsync(new CreateTopicRequest(
+            "orders", new TopicSettings { QueueCount = 1, RetentionCount = 1 }))).Queues[0].Id;
+
+        // The first round comes soon after the start.
+        await peer.ProduceAsync(queue, "a");
+        await peer.ProduceAsync(queue, "b");
+        await Eventually.TrueAsync(async () => await BeginAsync(peer, queue) == 1);
+
+        // The clock runs some hundred times as fast as the loop that looks at it: it looks several times on the way.
+        await peer.ProduceAsync(queue, "c");
+        TimeSpan passed = TimeSpan.Zero;
+        await Eventually.TrueAsync(async () =>
+        {
+            time.Jump(TimeSpan.FromSeconds(10));
+            passed += TimeSpan.FromSeconds(10);
+            return await BeginAsync(peer, queue) == 2;
+        });
+        Assert.True(passed >= 0.9 * interval, $"It went after {passed}.");
+    }
+
+    [Fact]
+    [EffectOf("Groups:ExpiryInterval", "Telemetry:GroupInterval")]
     public async Task GivenIntervals_WhenTheBrokerRuns_ThenItsRoundsComeAtThem()
     {
         var time = new PeriodRecorder();
-        TimeSpan[] intervals = [TimeSpan.FromMilliseconds(610), TimeSpan.FromSeconds(62), TimeSpan.FromSeconds(63)];
+        TimeSpan[] intervals = [TimeSpan.FromSeconds(62), TimeSpan.FromSeconds(63)];
         await using TestBroker broker = await TestBroker.StartAsync(
             TestBroker.SmallOptions() with
             {
-                Topics = new TopicOptions { RetentionInterval = intervals[0] },
-                Groups = new GroupOptions { ExpiryInterval = intervals[1] },
-                Telemetry = new TelemetryOptions { GroupInterval = intervals[2] },
+                Groups = new GroupOptions { ExpiryInterval = intervals[0] },
+                Telemetry = new TelemetryOptions { GroupInterval = intervals[1] },
             },
             time);
 
-        // Retention's loop ticks each second at least, for the bound of the log.
         await Eventually.TrueAsync(() => Task.FromResult(intervals.All(time.Periods.ContainsKey)));
+    }
+
+    private static async Task<long> BeginAsync(TestPeer peer, QueueId queue)
+    {
+        FindOffsetsResponse found = await peer.InvokeAsync(new FindOffsetsRequest(
+            [new OffsetQuestion(new FetchQueueKey(0, queue), OffsetQuestion.Begin)]));
+        return found.Answers[0].Offset.Value;
     }
 
     /// <summary>The system's clock, which notes with what periods its timers are set.</summary>

@@ -13,13 +13,16 @@ public sealed class TextFieldTests : IAsyncLifetime
     /// <summary>What may answer otherwise than with InvalidName or InvalidArgument, and why.</summary>
     private static readonly Dictionary<string, ErrorCode> Others = new()
     {
-        // No tenant and no mechanism but "" exists today.
+        // No tenant but "" exists, and no such mechanism.
         ["HelloRequest.Tenant"] = ErrorCode.NotAuthorized,
         ["HelloRequest.Mechanism"] = ErrorCode.AuthenticationFailed,
 
         // Where a list goes on: compared with names, never kept and never shown.
         ["ListTopicsRequest.After"] = ErrorCode.None,
         ["ListGroupsRequest.After"] = ErrorCode.None,
+        ["ListUsersRequest.After"] = ErrorCode.None,
+        ["ListTokensRequest.After"] = ErrorCode.None,
+        ["ListRulesRequest.After"] = ErrorCode.None,
 
         // A topic of that name cannot be: it is looked for and not found.
         ["AlterTopicRequest.Topic"] = ErrorCode.UnknownTopic,
@@ -80,6 +83,16 @@ public sealed class TextFieldTests : IAsyncLifetime
             new DeleteGroupRequest("group", "orders"),
             new ResetOffsetsRequest { Group = "group", InstanceId = "instance", Topic = "orders" },
             new SetQuotaRequest(new Quota(QuotaKind.Client, "name", 1, 1, 1)),
+            new SetUserRequest("user", null, null, ["group"], false),
+            new DeleteUserRequest("none"),
+            new ListUsersRequest("a", 10),
+            new CreateTokenRequest("user", 0, "note"),
+            new RevokeTokenRequest("none"),
+            new ListTokensRequest("a", 10),
+            new SetRuleRequest(
+                new AccessRule(RuleEffect.Deny, "user:else", Permission.Read, ResourceKind.Topic, "else"), false),
+            new ListRulesRequest("a", 10),
+            new TestRuleRequest("user:else", Permission.Read, ResourceKind.Topic, "orders"),
         ];
     }
 

@@ -14,8 +14,18 @@ public sealed partial class AdviceTests
     private static readonly string[] ReadOnlyVerbs =
     [
         "topic list", "topic describe", "find", "explain", "group list", "group describe", "group lag", "top",
-        "quota list", "context list", "log verify", "log inspect", "completion bash", "completion zsh",
-        "completion pwsh",
+        "quota list", "user list", "token list", "acl list", "acl test", "context list", "log verify", "log inspect",
+        "completion bash", "completion zsh", "completion pwsh",
+    ];
+
+    private static readonly string[] Rooms =
+        ["Cli", "Server", "Broker", "MessageStore", "Client", "Remoting", "Replication", "Protocol"];
+
+    /// <summary>Groups of verbs included; the longest first.</summary>
+    private static readonly string[] AllVerbs =
+    [
+        .. CliVerbs.All().SelectMany(static verb => new[] { verb, verb.Split(' ')[0] }).Distinct()
+            .OrderByDescending(static verb => verb.Length),
     ];
 
     private static readonly string[] Verbs = [.. CliVerbs.All().OrderByDescending(static verb => verb.Length)];
@@ -31,7 +41,8 @@ public sealed partial class AdviceTests
             .. Enum.GetValues<BackupFault>().Select(static fault => new BackupException(fault, "path", "fault")),
             .. Enum.GetValues<DiskFault>().Select(static fault => new DiskException(fault, "path", "open", "fault")),
         ];
-        string[] advice = [.. errors.Select(NextStep.Of).OfType<string>()];
+        string[] advice = [.. errors.SelectMany(static error => (string?[])
+            [NextStep.Of(error), NextStep.Of(error, ""), NextStep.Of(error, "user:alice (--user)")]).OfType<string>()];
         Assert.True(advice.Length > 20, $"{advice.Length}");
         Assert.All(advice, AssertChangesNothing);
     }
@@ -78,12 +89,82 @@ public sealed partial class AdviceTests
         Assert.True(found > 10, $"{found}");
     }
 
+    /// <summary>Of every program and library: what a person reads and types.</summary>
+    [Fact]
+    public void GivenEveryTextOfTheSources_WhenItNamesACommand_ThenItsVerbAndOptionsExist()
+    {
+        int commands = 0, options = 0;
+        foreach (SourceText text in SourceText.Of(Rooms))
+        {
+            if (Path.GetFileName(text.File) is "ShellScripts.cs" or "CompletionCommands.cs") continue;
+            foreach (Match match in CommandPattern().Matches(ExamplePattern().Replace(text.Text, "")))
+            {
+                string words = match.Groups["words"].Value;
+                string? verb = AllVerbs.FirstOrDefault(one => $"{words} ".StartsWith(one + " ", StringComparison.Ordinal));
+                Assert.True(verb is not null, $"{text.File}: equeue {words}");
+                commands++;
+                foreach (Match option in OptionPattern().Matches(words))
+                {
+                    Assert.True(OptionsOf(verb).Contains(option.Value), $"{text.File}: equeue {words}: {option.Value}");
+                    options++;
+                }
+            }
+        }
+
+        Assert.True(commands > 20 && options > 5, $"{commands} commands, {options} options");
+    }
+
+    [Fact]
+    public void GivenEveryTextOfTheProgram_WhenItNamesAnOption_ThenSomeVerbHasIt()
+    {
+        HashSet<string> known = [.. AllVerbs.SelectMany(OptionsOf)];
+        string[] named =
+        [
+            .. SourceText.Of("Cli").SelectMany(text => OptionPattern().Matches(text.Text)).Select(option => option.Value)
+                .Distinct(),
+        ];
+        Assert.True(named.Length > 40, $"{named.Length}");
+        Assert.Empty(named.Except(known));
+    }
+
+    [Fact]
+    public void GivenEveryExample_WhenTypedAsItStands_ThenItIsUnderstood()
+    {
+        foreach (string verb in AllVerbs)
+        {
+            string text = Find(verb).Description!;
+            string example = text[(text.IndexOf("Example: ", StringComparison.Ordinal) + "Example: ".Length)..];
+            // What a shell does with it is the shell's.
+            Match inside = Substitution().Match(example);
+            string command = inside.Success ? inside.Groups["command"].Value : example.Split([" | ", " > "], 0)[0];
+            string[] words = [.. Word().Matches(command).Select(static word => word.Value.Trim('\''))];
+            Assert.Equal("equeue", words[0]);
+            Assert.True(words.Length > 1, example);
+            System.CommandLine.ParseResult parsed = CliVerbs.Root().Parse(words[1..], CliVerbs.Configuration);
+            Assert.True(parsed.Errors.Count == 0, $"{example}: {string.Join(' ', parsed.Errors)}");
+            Assert.NotEqual("equeue", parsed.CommandResult.Command.Name);
+        }
+    }
+
     [Theory]
     [InlineData("Start a reader, or try: equeue consume orders --group billing")]
     [InlineData("equeue topic alter orders --retention-age 1d; see equeue topic list")]
     [InlineData("is still there: equeue topic delete x --yes")]
     public void GivenAdviceThatChangesSomething_WhenLookedAt_ThenItIsFound(string advice) =>
         Assert.False(ChangesNothing(advice));
+
+    private static System.CommandLine.Command Find(string verb)
+    {
+        System.CommandLine.Command command = CliVerbs.Root();
+        foreach (string word in verb.Split(' ', StringSplitOptions.RemoveEmptyEntries))
+            command = command.Subcommands.Single(one => one.Name == word);
+        return command;
+    }
+
+    /// <summary>Its own, and those of every verb.</summary>
+    private static IEnumerable<string> OptionsOf(string verb) =>
+        Find(verb).Options.Concat(CliVerbs.Root().Options).SelectMany(static option => option.Aliases.Append(option.Name))
+            .Append("--help");
 
     private static void AssertChangesNothing(string advice) => Assert.True(ChangesNothing(advice), advice);
 
@@ -94,8 +175,22 @@ public sealed partial class AdviceTests
         return words.Contains("--help", StringComparison.Ordinal) || (verb is not null && ReadOnlyVerbs.Contains(verb));
     });
 
-    [GeneratedRegex(@"equeue (?<words>(topic|send|consume|forward|find|explain|group|top|quota|perf|context|log|backup|restore|completion)\b[^;,:.""]*)")]
+    [GeneratedRegex(@"equeue (?<words>(topic|send|consume|forward|find|explain|group|top|quota|user|token|acl|perf|context|log|backup|restore|completion)\b[^;,:.""]*)")]
     private static partial Regex AdvicePattern();
+
+    /// <summary>A command up to the end of what is said of it; a verb is a lower-case word, so a wrong one is
+    /// found.</summary>
+    [GeneratedRegex(@"(?<![\w./'-])'?equeue (?<words>[a-z][a-z-]*\b(?:\{[^}]*\}|[^;,:.""')])*)")]
+    private static partial Regex CommandPattern();
+
+    [GeneratedRegex(@"(?<![\w-])--[a-z][a-z-]*[a-z]")]
+    private static partial Regex OptionPattern();
+
+    [GeneratedRegex(@"<\((?<command>equeue [^)]*)\)")]
+    private static partial Regex Substitution();
+
+    [GeneratedRegex(@"'[^']*'|\S+")]
+    private static partial Regex Word();
 
     [GeneratedRegex(@"""(?:[^""\\\n]|\\.)*""(?:\s*\+\s*\$?""(?:[^""\\\n]|\\.)*"")*")]
     private static partial Regex TextPattern();

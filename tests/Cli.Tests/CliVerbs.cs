@@ -1,4 +1,5 @@
 using System.CommandLine;
+using EQueue.Cli.Commands;
 
 namespace EQueue.Cli.Tests;
 
@@ -9,9 +10,18 @@ internal static class CliVerbs
     public static IEnumerable<string> All() =>
         Walk(Root(), []).Where(static path => path.IsLeaf).Select(static path => string.Join(' ', path.Words));
 
-    public static RootCommand Root() => CliProgram.CreateRoot(
-        new CliStreams(Stream.Null, Stream.Null, TextWriter.Null, IsTerminal: false) { Variable = _ => null },
-        new ParserConfiguration { ResponseFileTokenReplacer = null, EnablePosixBundling = false });
+    /// <summary>How command lines are read.</summary>
+    public static ParserConfiguration Configuration { get; } =
+        new() { ResponseFileTokenReplacer = null, EnablePosixBundling = false };
+
+    public static RootCommand Root()
+    {
+        var streams = new CliStreams(Stream.Null, Stream.Null, TextWriter.Null, IsTerminal: false)
+        {
+            Variable = _ => null,
+        };
+        return CliProgram.CreateRoot(new GlobalOptions(streams), streams, Configuration);
+    }
 
     private static IEnumerable<(string[] Words, bool IsLeaf)> Walk(Command command, string[] path) =>
     [

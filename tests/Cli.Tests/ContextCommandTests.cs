@@ -41,16 +41,17 @@ public sealed class ContextCommandTests : CommandTest
         await InAsync(ExitCode.Done, "context", "add", "b", "--server", "127.0.0.1:1,127.0.0.1:2");
         await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:3", "--tls");
         Assert.Equal(
-            ["a\t127.0.0.1:3\tyes\t", "b\t127.0.0.1:1,127.0.0.1:2\tno\t*"],
+            ["a\t127.0.0.1:3\tyes\t\t", "b\t127.0.0.1:1,127.0.0.1:2\tno\t*\t"],
             (await InAsync(ExitCode.Done, "context", "list")).OutputLines);
         Assert.Equal(
-            """{"name":"a","server":"127.0.0.1:3","tls":true,"tlsCa":null,"tlsCert":null,"tlsKey":null,"inUse":false}""",
+            """{"name":"a","server":"127.0.0.1:3","tls":true,"tlsCa":null,"tlsCert":null,"tlsKey":null,"inUse":false,"""
+            + "\"user\":null,\"passwordFile\":null,\"tokenFile\":null}",
             (await InAsync(ExitCode.Done, "context", "list", "--json")).OutputLines[0]);
         CliRun again = await InAsync(ExitCode.Usage, "context", "add", "a", "--server", "127.0.0.1:4");
         Assert.Contains("--replace", again.Error, StringComparison.Ordinal);
         await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:4", "--replace");
         await InAsync(ExitCode.Done, "context", "remove", "b");
-        Assert.Equal(["a\t127.0.0.1:4\tno\t"], (await InAsync(ExitCode.Done, "context", "list")).OutputLines);
+        Assert.Equal(["a\t127.0.0.1:4\tno\t\t"], (await InAsync(ExitCode.Done, "context", "list")).OutputLines);
         CliRun gone = await InAsync(ExitCode.NotFound, "context", "use", "b");
         Assert.Contains("there are a.", gone.Error, StringComparison.Ordinal);
         await InAsync(ExitCode.NotFound, "context", "remove", "b");

@@ -77,7 +77,8 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
         connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
     }
 
-    private static HelloResponse Hello() => new()
+    /// <summary>Its greeting.</summary>
+    public static HelloResponse Hello() => new()
     {
         Version = HelloRequest.ProtocolVersion,
         Operations = OperationVersions.All,
@@ -145,6 +146,27 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
                 break;
             case Opcode.ListQuotas:
                 Answer(connection, header, new ListQuotasResponse([new Quota(QuotaKind.Client, Text, 1, 2, 3)]));
+                break;
+            case Opcode.ListUsers:
+                Answer(connection, header, new ListUsersResponse(
+                    [new UserListing(Text, false, true, [Text])], AlwaysHasMore));
+                break;
+            case Opcode.ListTokens:
+                Answer(connection, header, new ListTokensResponse(
+                    [new TokenListing(Text, Text, long.MinValue, long.MaxValue, Text)], AlwaysHasMore));
+                break;
+            case Opcode.CreateToken:
+                Answer(connection, header, new CreateTokenResponse(Text, Text));
+                break;
+            case Opcode.ListRules:
+                Answer(connection, header, new ListRulesResponse(
+                    [new AccessRule(RuleEffect.Allow, Text, Permission.Read, ResourceKind.Topic, Text)], AlwaysHasMore));
+                break;
+            case Opcode.TestRule:
+                Answer(connection, header, new TestRuleResponse(Text, true, Text));
+                break;
+            case Opcode.SetUser or Opcode.DeleteUser or Opcode.RevokeToken or Opcode.SetRule:
+                Answer(connection, header, Done.Value);
                 break;
             case Opcode.DeleteTopic or Opcode.DeleteGroup or Opcode.SetQuota:
                 Answer(connection, header, Done.Value);

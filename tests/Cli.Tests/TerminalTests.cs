@@ -33,6 +33,22 @@ public sealed class TerminalTests
         ["quota set"] = "client c --produce-rate 1",
         ["quota remove"] = "client c",
         ["quota list"] = "",
+        ["user add"] = "u --no-password",
+        ["user passwd"] = "u",
+        ["user disable"] = "u",
+        ["user enable"] = "u",
+        ["user groups"] = "u --none",
+        ["user remove"] = "u",
+        ["user list"] = "",
+        ["token create"] = "u",
+        ["token revoke"] = "t",
+        ["token list"] = "",
+        ["acl allow"] = "user:u read topic:t",
+        ["acl deny"] = "user:u read topic:t",
+        ["acl remove"] = "allow user:u read topic:t",
+        ["acl list"] = "",
+        ["acl test"] = "me read topic:t",
+        ["acl grant"] = "user:u viewer",
         ["perf"] = "--seconds 1",
         ["context add"] = "c --server SERVER",
         ["context list"] = "",
@@ -52,6 +68,7 @@ public sealed class TerminalTests
     [
         "topic create", "topic alter", "topic alter-queues", "topic list", "topic describe", "topic delete",
         "explain", "group list", "group describe", "group lag", "group reset", "top", "quota list",
+        "user list", "token create", "token list", "acl list", "acl test",
     ];
 
     /// <summary>Those that ask no broker.</summary>
@@ -139,6 +156,9 @@ public sealed class TerminalTests
     [InlineData("group list", Opcode.ListGroups)]
     [InlineData("group lag", Opcode.ListGroups)]
     [InlineData("top --once --interval 100ms", Opcode.ListTopics)]
+    [InlineData("user list", Opcode.ListUsers)]
+    [InlineData("token list", Opcode.ListTokens)]
+    [InlineData("acl list", Opcode.ListRules)]
     public async Task GivenABrokerThatAlwaysHasMore_WhenItsListIsRead_ThenTheCommandEndsAndSaysWhy(
         string line, Opcode opcode)
     {

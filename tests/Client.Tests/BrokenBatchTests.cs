@@ -149,6 +149,31 @@ public sealed class BrokenBatchTests
         Assert.True(refusal.Code is ErrorCode.DamagedData or ErrorCode.UnsupportedCodec);
     }
 
+    [Fact]
+    public async Task GivenBatchesThatClaimMoreRecordsThanAUIntCounts_WhenItMayBeSkipped_ThenTheMessagesBetweenAreRead()
+    {
+        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
+        var huge = BrokenBatches.Unreadable["a gzip batch that claims 2^31-1 records"];
+        string[] expected = [.. Enumerable.Range(0, 5).Select(static i => $"good {i}")];
+        await broker.StoreBelowAsync(
+            "orders", 0, Token, [.. expected.SelectMany(body => new[] { [.. huge], BrokenBatches.Good(body) })]);
+        foreach (bool inBatches in new[] { false, true })
+        {
+            await using var reader = broker.Client.CreateReader(Skipping);
+            await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
+            List<string> read = [];
+            await ReadAsync(reader, inBatches, read);
+            Assert.Equal(expected, read);
+        }
+
+        var end = (await broker.Client.Admin.DescribeTopicAsync("orders", Token)).Queues[0].End.Value;
+        Assert.Equal((5L * int.MaxValue) + 5, end);
+        Assert.Equal(
+            "good 4",
+            Text((await broker.Client.Admin.ReadMessageAsync("orders", 0, end - 1, Token))!.Body));
+    }
+
     /// <summary>Good batches, and a broken one behind each.</summary>
     /// <returns>The bodies that can be read.</returns>
     private static async Task<string[]> FillAsync(TestBroker broker, bool withHuge = true)

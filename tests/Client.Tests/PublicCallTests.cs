@@ -19,6 +19,9 @@ public sealed class PublicCallTests
         "QueueReader.GetProgress()",
     ];
 
+    private static readonly AccessRule Rule =
+        new(RuleEffect.Allow, "user:u", Permission.Read, ResourceKind.Topic, "t");
+
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
     /// <summary>A call of each method: by its name, what is called, and whether it takes a token.</summary>
@@ -66,6 +69,21 @@ public sealed class PublicCallTests
         ["EQueueAdmin.SetQuotaAsync(Quota,CancellationToken)"] =
             Call.Of((w, t) => w.Admin.SetQuotaAsync(new Quota(QuotaKind.Client, "c", 1000, 0, 0), t)),
         ["EQueueAdmin.ListQuotasAsync(CancellationToken)"] = Call.Of((w, t) => w.Admin.ListQuotasAsync(t)),
+        ["EQueueAdmin.SetUserAsync(String,String,Nullable`1,IReadOnlyList`1,Boolean,CancellationToken)"] =
+            Call.Of((w, t) => w.Admin.SetUserAsync("u", "p", cancellationToken: t)),
+        ["EQueueAdmin.DeleteUserAsync(String,CancellationToken)"] = Call.Of((w, t) => w.Admin.DeleteUserAsync("u", t)),
+        ["EQueueAdmin.ListUsersAsync(CancellationToken)"] = Call.Each((w, t) => w.Admin.ListUsersAsync(t)),
+        ["EQueueAdmin.CreateTokenAsync(String,Nullable`1,String,CancellationToken)"] =
+            Call.Of((w, t) => w.Admin.CreateTokenAsync("u", cancellationToken: t)),
+        ["EQueueAdmin.RevokeTokenAsync(String,CancellationToken)"] =
+            Call.Of((w, t) => w.Admin.RevokeTokenAsync("i", t)),
+        ["EQueueAdmin.ListTokensAsync(CancellationToken)"] = Call.Each((w, t) => w.Admin.ListTokensAsync(t)),
+        ["EQueueAdmin.AddRuleAsync(AccessRule,CancellationToken)"] = Call.Of((w, t) => w.Admin.AddRuleAsync(Rule, t)),
+        ["EQueueAdmin.RemoveRuleAsync(AccessRule,CancellationToken)"] =
+            Call.Of((w, t) => w.Admin.RemoveRuleAsync(Rule, t)),
+        ["EQueueAdmin.ListRulesAsync(CancellationToken)"] = Call.Each((w, t) => w.Admin.ListRulesAsync(t)),
+        ["EQueueAdmin.TestAccessAsync(String,Permission,ResourceKind,String,CancellationToken)"] =
+            Call.Of((w, t) => w.Admin.TestAccessAsync("", Permission.Read, ResourceKind.Topic, "t", t)),
 
         ["Producer.SendAsync(String,ReadOnlySpan`1,String,String,RecordProperties,CancellationToken)"] =
             Call.Of((w, t) => w.Producer.SendAsync("t", "x"u8, cancellationToken: t)),

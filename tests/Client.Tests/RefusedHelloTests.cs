@@ -24,6 +24,7 @@ public sealed class RefusedHelloTests
     [Theory]
     [InlineData(ErrorCode.UnsupportedVersion)]
     [InlineData(ErrorCode.AuthenticationFailed)]
+    [InlineData(ErrorCode.Unauthenticated)]
     [InlineData(ErrorCode.NotAuthorized)]
     [InlineData(ErrorCode.InvalidArgument)]
     public async Task GivenARefusalThatNeverPasses_WhenTheClientCalls_ThenItIsToldAtOnceAndNotTriedAgain(

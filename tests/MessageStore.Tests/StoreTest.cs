@@ -124,6 +124,7 @@ public abstract class StoreTest : IDisposable
                 return all;
             }
             Assert.True(entries[0].FirstOffset <= from);
+            Assert.True(result.NextOffset.Value > from, $"a read from {from} goes on at {result.NextOffset}");
             all.AddRange(entries);
             from = result.NextOffset.Value;
         }

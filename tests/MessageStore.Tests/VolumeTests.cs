@@ -84,6 +84,22 @@ public sealed class VolumeTests : StoreTest
     }
 
     [Fact]
+    [Follows("Lessen it, or give the data directory a larger volume.")]
+    public async Task GivenAReserveThatDoesNotFit_WhenTheAdviceIsFollowed_ThenTheStoreOpens()
+    {
+        var volume = new VolumeDisk(64 * Mega);
+        StoreFitException refused = await Assert.ThrowsAsync<StoreFitException>(
+            () => OpenAsync(volume, reserve: 60 * Mega));
+        Assert.Equal(nameof(StoreOptions.ReserveBytes), refused.ParamName);
+        Assert.Contains("ReserveBytes 62914560. Lessen it", refused.Message, StringComparison.Ordinal);
+
+        await using (QueueStore lessened = await OpenAsync(volume, reserve: 30 * Mega))
+            Assert.Equal(0, await AppendAsync(lessened, await OpenQueueAsync(lessened), "a"));
+        await using QueueStore larger = await OpenAsync(new VolumeDisk(128 * Mega), reserve: 60 * Mega);
+        Assert.Equal(0, await AppendAsync(larger, await OpenQueueAsync(larger), "a"));
+    }
+
+    [Fact]
     public async Task GivenAVolumeThatOthersHaveFilled_WhenTheStoreOpens_ThenItWaitsForRoomInsteadOfRefusing()
     {
         var volume = new VolumeDisk(64 * Mega);
@@ -126,12 +142,14 @@ public sealed class VolumeTests : StoreTest
         }
     }
 
-    private Task<QueueStore> OpenAsync(IDisk volume, int? maxBatchBytes = null) => QueueStore.OpenAsync(
+    private Task<QueueStore> OpenAsync(
+        IDisk volume, int? maxBatchBytes = null, long? reserve = null) => QueueStore.OpenAsync(
         new StoreOptions
         {
             DataDirectory = "/data",
             Disk = volume,
             FlushPolicy = FlushPolicy.Async,
+            ReserveBytes = reserve,
             MaxBatchBytes = maxBatchBytes ?? new StoreOptions { DataDirectory = "/data" }.MaxBatchBytes,
         },
         State,

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.Versioning;
 using EQueue.Server.Configuration;
 using EQueue.Support;
@@ -9,8 +10,10 @@ namespace EQueue.Server.Tests;
 public sealed class KeyFilesTests : IDisposable
 {
     private readonly TempDirectory _directory = new();
+    private (string Setting, string Path)[] _given = [];
 
     [Theory]
+    [Follows("is a file that its owner alone can write. chmod 600 {path}")]
     [InlineData("Server:Tls:Key", "602", "everybody")]
     [InlineData("Server:Tls:Key", "620", "its group")]
     [InlineData("Server:Tls:Key", "666", "everybody")]
@@ -21,10 +24,12 @@ public sealed class KeyFilesTests : IDisposable
         var refused = Assert.Throws<ConfigurationException>(() => Read(setting, mode));
         Assert.StartsWith($"{setting} is '{_directory.FullPath}", refused.Message, StringComparison.Ordinal);
         Assert.Contains($"which {who} can write ({mode})", refused.Message, StringComparison.Ordinal);
-        Assert.Contains("chmod 600", refused.Message, StringComparison.Ordinal);
+        Do(refused.Message[refused.Message.IndexOf("chmod 600", StringComparison.Ordinal)..]);
+        Assert.NotNull(Given.Settings(_given).Broker.Tls);
     }
 
     [Theory]
+    [Follows("which {Others} can read and then pretend to be this broker. chmod {Mode} {Path} takes that away")]
     [InlineData("Server:Tls:Key", "644", "everybody on this machine")]
     [InlineData("Server:Tls:Key", "604", "everybody on this machine")]
     [InlineData("Server:Tls:Key", "640", "every member of its group")]
@@ -32,8 +37,11 @@ public sealed class KeyFilesTests : IDisposable
     [InlineData("Server:Tls:Certificate", "640", "every member of its group")]
     public void GivenAKeyThatOthersCanRead_WhenRead_ThenTheyAreToldOf(string setting, string mode, string who)
     {
-        (string found, _, string others, _) = Assert.Single(KeyFiles.FindReadable(Read(setting, mode)));
+        (string found, string path, string others, string advised) =
+            Assert.Single(KeyFiles.FindReadable(Read(setting, mode)));
         Assert.Equal((setting, who), (found, others));
+        Do($"chmod {advised} {path}");
+        Assert.DoesNotContain(KeyFiles.FindReadable(Given.Settings(_given)), one => one.Others == who);
     }
 
     [Theory]
@@ -66,6 +74,16 @@ public sealed class KeyFilesTests : IDisposable
         foreach ((string one, string path) in files)
             File.SetUnixFileMode(path, (UnixFileMode)Convert.ToInt32(one == setting ? mode : "600", 8));
         string needless = isPfx ? "Server:Tls:Key" : "Server:Tls:PasswordFile";
-        return Given.Settings([.. files.Where(one => one.Setting != needless)]);
+        _given = [.. files.Where(one => one.Setting != needless)];
+        return Given.Settings(_given);
+    }
+
+    /// <summary>Runs what a message says.</summary>
+    private static void Do(string command)
+    {
+        string[] words = command.Split(' ');
+        using Process run = Process.Start(words[0], words[1..]);
+        run.WaitForExit();
+        Assert.Equal(0, run.ExitCode);
     }
 }

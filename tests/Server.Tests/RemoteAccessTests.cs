@@ -1,13 +1,15 @@
+using System.Text.RegularExpressions;
 using EQueue.Server.Configuration;
 using EQueue.Support;
 
 namespace EQueue.Server.Tests;
 
 /// <summary>No port is open beyond this machine by accident.</summary>
-public sealed class RemoteAccessTests
+public sealed partial class RemoteAccessTests
 {
     [Theory]
     [EffectOf("Server:AllowUnauthenticatedRemoteAccess")]
+    [Follows("allowed is an address of this machine alone (127.0.0.1, [::1], localhost); {cure}set {Permission}")]
     [InlineData("Server:Listen", "0.0.0.0:9490")]
     [InlineData("Server:Listen", "[::]:9490")]
     [InlineData("Server:Listen", "10.0.0.7:9490")]
@@ -19,8 +21,11 @@ public sealed class RemoteAccessTests
         var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, address)));
         Assert.StartsWith($"{key} is '{address.Split(',')[^1]}'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Server:AllowUnauthenticatedRemoteAccess", refused.Message, StringComparison.Ordinal);
-        ServerOptions options = Given.Settings((key, address), ("Server:AllowUnauthenticatedRemoteAccess", "true"));
+        Match advised = SetIt().Match(refused.Message);
+        ServerOptions options = Given.Settings((key, address), (advised.Groups["key"].Value, advised.Groups["value"].Value));
         Assert.Single(RemoteAccess.FindOpen(options));
+        string own = refused.Message.Split(" alone (")[1].Split(',')[0];
+        Assert.Empty(RemoteAccess.FindOpen(Given.Settings((key, $"{own}:9490"))));
     }
 
     [Theory]
@@ -31,6 +36,7 @@ public sealed class RemoteAccessTests
         => Assert.Empty(RemoteAccess.FindOpen(Given.Settings((key, address))));
 
     [Theory]
+    [Follows("set Server:Tls:Certificate, so that peers can prove who they are, or ")]
     [InlineData("require")]
     [InlineData("allow")]
     [InlineData("none")]
@@ -53,6 +59,12 @@ public sealed class RemoteAccessTests
         Assert.Empty(RemoteAccess.FindOpen(options));
         ServerOptions open = Given.Settings([.. tls, ("Server:AllowUnauthenticatedRemoteAccess", "true")]);
         Assert.Equal(asked == "require" ? 0 : 1, RemoteAccess.FindOpen(open).Count());
+        string advice = Assert.Throws<ConfigurationException>(
+            () => Given.Settings(("Server:Listen", "0.0.0.0:9490"))).Message;
+        Assert.Contains("set Server:Tls:Certificate, so that", advice, StringComparison.Ordinal);
         Assert.Throws<ConfigurationException>(() => Given.Settings([.. tls, ("Server:AdminListen", "0.0.0.0:9491")]));
     }
+
+    [GeneratedRegex("set (?<key>Server:[A-Za-z]+) to (?<value>[a-z]+)")]
+    private static partial Regex SetIt();
 }

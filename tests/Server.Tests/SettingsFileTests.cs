@@ -49,6 +49,16 @@ public sealed class SettingsFileTests : IDisposable
         Assert.Contains(hint, message, StringComparison.Ordinal);
     }
 
+    [Fact]
+    [Follows(" Put it there: ")]
+    public void GivenASectionOutsideItsPlace_WhenPutWhereTheRefusalSays_ThenItIsRead()
+    {
+        const string Inner = """{ "Listen": "127.0.0.1:1" }""";
+        string message = Assert.Throws<ConfigurationException>(() => Load($$"""{ "Server": {{Inner}} }""")).Message;
+        string advised = message.Split(" Put it there: ")[1].TrimEnd('.').Replace("...", Inner, StringComparison.Ordinal);
+        Assert.Equal("127.0.0.1:1", Load(advised).Broker.Listen);
+    }
+
     [Theory]
     [InlineData("""{ "EQueue": { "Store": { "FlushPolicie": "sync" } } }""", "EQueue:Store:FlushPolicie", "Store:FlushPolicy")]
     [InlineData("""{ "EQueue": { "Listen": "127.0.0.1:1" } }""", "EQueue:Listen", "Server:Listen")]
@@ -109,6 +119,18 @@ public sealed class SettingsFileTests : IDisposable
     [InlineData("""{ "WriteTo": [{ "Name": "Logger", "Args": { "configureLogger": { "WriteTo": ["Console"] } } }] }""")]
     public void GivenALogSectionThatIsRight_WhenLoaded_ThenItIsTaken(string serilog) =>
         Load($$"""{ "Serilog": {{serilog}} }""");
+
+    [Fact]
+    [Follows("in the environment sets nothing: allowed is {meant}, with two underscores between parts.")]
+    public async Task GivenAVariableWithAMisspeltRoot_WhenItIsNamedAsTheRefusalSays_ThenItSetsTheSetting()
+    {
+        ProgramResult refused = await CheckConfigAsync("EQUEUE_Topics__QueueCount");
+        Assert.Equal(2, refused.ExitCode);
+        string advised = refused.Error.Split("allowed is ")[1].Split(',')[0];
+        ProgramResult taken = await CheckConfigAsync(advised);
+        Assert.Equal(0, taken.ExitCode);
+        Assert.Matches("QueueCount.*9", taken.OutputText);
+    }
 
     [Theory]
     [InlineData("EQUEUE_Topics__QueueCount")]
@@ -195,5 +217,12 @@ public sealed class SettingsFileTests : IDisposable
     {
         System.IO.File.WriteAllText(File, json);
         return SettingsSource.Read(SettingsSource.Load(CommandLine.Parse(["--config", File])));
+    }
+
+    private static async Task<ProgramResult> CheckConfigAsync(string variable)
+    {
+        var environment = new Dictionary<string, string>(StringComparer.Ordinal) { [variable] = "9" };
+        await using ProgramRun run = ProgramRun.Start("Server", ["--check-config"], environment: environment);
+        return await run.FinishAsync();
     }
 }

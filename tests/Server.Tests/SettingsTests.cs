@@ -1,3 +1,4 @@
+using System.Globalization;
 using EQueue.MessageStore;
 using EQueue.Remoting;
 using EQueue.Server.Configuration;
@@ -136,6 +137,7 @@ public sealed class SettingsTests
     }
 
     [Fact]
+    [Follows("allowed is at most {largest - Overhead} while")]
     public void GivenAMessageLimitBeyondTheTailMemory_WhenRead_ThenTheMessageNamesBothSettings()
     {
         var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:TailMemoryBytes", "1048576")));
@@ -144,6 +146,12 @@ public sealed class SettingsTests
         ServerOptions smaller = Given.Settings(
             ("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", "65536"));
         smaller.Broker.Validate();
+
+        long most = long.Parse(
+            refused.Message.Split("allowed is at most ")[1].Split(' ')[0], CultureInfo.InvariantCulture);
+        Given.Settings(("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", $"{most}")).Broker.Validate();
+        Assert.Throws<ConfigurationException>(() => Given.Settings(
+            ("Store:TailMemoryBytes", "1048576"), ("Limits:MaxMessageBytes", $"{most + 1}")));
     }
 
     [Fact]

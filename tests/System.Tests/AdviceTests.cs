@@ -9,6 +9,7 @@ public sealed partial class AdviceTests
     private const int Count = 2_000;
 
     [Fact]
+    [Follows("Start the server once with --Store:AcceptLostState true to go on without it; take a copy")]
     public async Task GivenOneBitOfStateThatRotted_WhenTheRefusalIsFollowed_ThenAllMessagesAreThereForGood()
     {
         using var directory = new TempDirectory();
@@ -26,6 +27,7 @@ public sealed partial class AdviceTests
         Assert.Equal(3, refused.ExitCode);
         Assert.Matches("[0-9]+ records between positions [0-9]+ and [0-9]+", refused.Error);
         string[] advised = Advice().Match(refused.Error).Groups["arguments"].Value.Split(' ');
+        Assert.Equal(0, (await ToolRun.RunAsync("cp", "-r", directory["data"], directory["copy"])).ExitCode);
 
         await using (ServerProcess once = await ServerProcess.StartAsync(directory["data"], advised))
         {
@@ -37,6 +39,72 @@ public sealed partial class AdviceTests
 
         await using ServerProcess again = await ServerProcess.StartAsync(directory["data"]);
         Assert.Equal(0, await again.StopAsync());
+
+        // The copy is as it was.
+        refused = await ProgramRun.RunAsync("Server", "--data", directory["copy"], "--listen", "127.0.0.1:0");
+        Assert.Equal(3, refused.ExitCode);
+    }
+
+    [Theory]
+    [Follows("run 'equeue restore' again, or empty the directory.")]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenARestoreThatWasInterrupted_WhenTheRefusalIsFollowed_ThenTheServerServes(bool isEmptied)
+    {
+        using var directory = new TempDirectory();
+        await using (ServerProcess server = await ServerProcess.StartAsync(directory["data"]))
+        {
+            await RunCliAsync(server.Address, "send", "t", "kept");
+            Assert.Equal(0, await server.StopAsync());
+        }
+
+        string[] restore = ["restore", directory["backup"], "--data", directory["restored"]];
+        Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "backup", directory["backup"], "--data", directory["data"])).ExitCode);
+        Assert.Equal(0, (await ProgramRun.RunAsync("Cli", restore)).ExitCode);
+
+        // As a restore that was killed leaves it: its mark is there and not all of the files.
+        await File.WriteAllTextAsync(Path.Combine(directory["restored"], "restoring"), "A restore has not ended.\n");
+        File.Delete(Path.Combine(directory["restored"], "store"));
+        ProgramResult refused =
+            await ProgramRun.RunAsync("Server", "--data", directory["restored"], "--listen", "127.0.0.1:0");
+        Assert.Equal(3, refused.ExitCode);
+        Match advised = Restore().Match(refused.Error);
+        Assert.True(advised.Success, refused.Error);
+
+        if (isEmptied)
+            Directory.Delete(directory["restored"], recursive: true);
+        else
+        {
+            string[] again = [.. advised.Groups["command"].Value.Split(' ')[1..], .. restore[1..]];
+            Assert.Equal(0, (await ProgramRun.RunAsync("Cli", again)).ExitCode);
+        }
+
+        await using ServerProcess restored = await ServerProcess.StartAsync(directory["restored"]);
+        ProgramResult topics = await RunCliAsync(restored.Address, "topic", "list");
+        Assert.Equal(!isEmptied, topics.OutputText.Contains('t', StringComparison.Ordinal));
+        Assert.Equal(0, await restored.StopAsync());
+    }
+
+    [Fact]
+    [Follows("Take the limit away; memory.max of a control group or ")]
+    public async Task GivenALimitOfTheAddressSpace_WhenItIsTakenAwayAsTheWarningSays_ThenThereIsNoneToWarnOf()
+    {
+        if (!OperatingSystem.IsLinux()) return;
+        using var directory = new TempDirectory();
+        const long Limit = 64L << 30;
+        await using (ServerProcess limited = await ServerProcess.StartLimitedAsync(
+            directory["data"], $"as={Limit}:{Limit}", "--flush", "async"))
+        {
+            Assert.Contains(
+                $" WRN 6102 EQueue.Server.Hosting.BrokerService The address space is limited to {Limit} bytes",
+                limited.Error,
+                StringComparison.Ordinal);
+            Assert.Equal(0, await limited.StopAsync());
+        }
+
+        await using ServerProcess free = await ServerProcess.StartAsync(directory["data"]);
+        Assert.DoesNotContain(" 6102 ", free.Error, StringComparison.Ordinal);
+        Assert.Equal(0, await free.StopAsync());
     }
 
     [Fact]
@@ -70,6 +138,9 @@ public sealed partial class AdviceTests
         file.Position = at;
         file.WriteByte((byte)(bytes[at] ^ 1));
     }
+
+    [GeneratedRegex("run '(?<command>equeue [a-z]+)' again, or empty the directory")]
+    private static partial Regex Restore();
 
     [GeneratedRegex("Start the server once with (?<arguments>--[^:]+:[A-Za-z]+ [a-z]+)")]
     private static partial Regex Advice();

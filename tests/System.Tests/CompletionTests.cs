@@ -24,7 +24,7 @@ public sealed class CompletionTests
         if (!OperatingSystem.IsWindows())
             File.SetUnixFileMode(directory["equeue"], UnixFileMode.UserRead | UnixFileMode.UserExecute);
 
-        Assert.Equal("top topic", await CompleteAsync(shell, directory, server.Address, "equeue", "to"));
+        Assert.Equal("token top topic", await CompleteAsync(shell, directory, server.Address, "equeue", "to"));
         Assert.Equal(
             "orders orders-old",
             await CompleteAsync(shell, directory, server.Address, "equeue", "topic", "describe", "or"));
@@ -34,6 +34,9 @@ public sealed class CompletionTests
         Assert.Equal(
             "bills orders orders-old",
             await CompleteAsync(shell, directory, server.Address, "equeue", "topic", "delete", ""));
+        Assert.Equal(
+            shell == "bash" ? "orders orders-old" : "topic:orders topic:orders-old",
+            await CompleteAsync(shell, directory, server.Address, "equeue", "acl", "allow", "user:u", "read", "topic:or"));
     }
 
     /// <summary>What the completion function of the script gives for a line, once it has been loaded.</summary>
@@ -66,6 +69,7 @@ public sealed class CompletionTests
         set -e
         source <(equeue completion bash)
         complete -p equeue > /dev/null
+        COMP_WORDBREAKS=$' \t\n"\'><=;|&(:'
         COMP_LINE='{{line}}' COMP_POINT={{line.Length}} COMP_WORDS=({{words}})
         COMP_CWORD={{count - 1}}
         _equeue

@@ -1,13 +1,15 @@
 using System.Diagnostics;
+using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
+using System.Text.RegularExpressions;
 using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
 
 /// <summary>A server that has few descriptors, or none left.</summary>
-public sealed class DescriptorTests
+public sealed partial class DescriptorTests
 {
     private const string Topic = "orders";
 
@@ -16,8 +18,11 @@ public sealed class DescriptorTests
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
-    [Fact]
-    public async Task GivenAThousandDescriptorsAnd820BareConnections_WhenMessagesAreSent_ThenTheStoreWritesOn()
+    [Theory]
+    [InlineData(820)]
+    [InlineData(1_000)]
+    public async Task GivenAThousandDescriptorsAndManyBareConnections_WhenMessagesAreSent_ThenTheStoreWritesOn(
+        int connections)
     {
         if (!OperatingSystem.IsLinux()) return;
         using var directory = new TempDirectory();
@@ -30,7 +35,7 @@ public sealed class DescriptorTests
         var bare = new List<Socket>();
         try
         {
-            for (int i = 0; i < 820; i++)
+            for (int i = 0; i < connections; i++)
             {
                 var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
                 bare.Add(socket);
@@ -53,6 +58,32 @@ public sealed class DescriptorTests
         Assert.Equal(0, await server.StopAsync());
         Assert.Contains("Limits:MaxConnections is lowered from 18000 to ", server.Error, StringComparison.Ordinal);
         Assert.Contains("LimitNOFILE", server.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    [Follows("(ulimit -n, LimitNOFILE of a service)")]
+    public async Task GivenConnectionsThatAreLowered_WhenTheLimitIsRaisedAsTheWarningSays_ThenAllAreThere()
+    {
+        if (!OperatingSystem.IsLinux()) return;
+        using var directory = new TempDirectory();
+        string[] connections = ["--Limits:MaxConnections", "700"];
+        int needed;
+        await using (ServerProcess few = await ServerProcess.StartWithDescriptorsAsync(directory["data"], 1024, connections))
+        {
+            Match told = Lowered().Match(few.Error);
+            Assert.True(told.Success, few.Error);
+            Assert.Equal("1024", told.Groups["has"].Value);
+            needed = told.Groups.Values.Where(static group => group.Name is "wanted" or "taken" or "kept")
+                .Sum(static group => int.Parse(group.Value, CultureInfo.InvariantCulture));
+            Assert.InRange(needed, 1025, 2048);
+            Assert.Equal(0, await few.StopAsync());
+        }
+
+        // How many are taken differs by a few from start to start.
+        await using ServerProcess enough = await ServerProcess.StartWithDescriptorsAsync(
+            directory["data"], needed + 64, connections);
+        Assert.DoesNotContain("is lowered", enough.Error, StringComparison.Ordinal);
+        Assert.Equal(0, await enough.StopAsync());
     }
 
     [Fact]
@@ -83,6 +114,10 @@ public sealed class DescriptorTests
         Assert.Equal(0, await server.StopAsync());
         Assert.Contains("the shortage is over", server.Error, StringComparison.Ordinal);
     }
+
+    [GeneratedRegex("is lowered from (?<wanted>[0-9]+) to [0-9]+: the process may have (?<has>[0-9]+) descriptors "
+        + @"\(ulimit -n, LimitNOFILE of a service\), (?<taken>[0-9]+) are taken and (?<kept>[0-9]+) kept")]
+    private static partial Regex Lowered();
 
     /// <summary>Messages of 50 KB, each acknowledged.</summary>
     private static async Task SendAsync(Producer producer, int count)

@@ -61,6 +61,7 @@ public sealed class ServerProcessTests
     }
 
     [Fact]
+    [Follows("End what listens there, or set another address; port 0 takes any free one.")]
     public async Task GivenAPortInUse_WhenAServerListensOnIt_ThenItEndsWithFourAndNamesAddressAndSetting()
     {
         using var directory = new TempDirectory();
@@ -79,6 +80,15 @@ public sealed class ServerProcessTests
         Assert.Equal(4, admin.ExitCode);
         Assert.Contains(
             $"Server:AdminListen is '{taken.LocalEndpoint}', which is in use", admin.Error, StringComparison.Ordinal);
+
+        Assert.Contains("or set another address; port 0 takes any free one", data.Error, StringComparison.Ordinal);
+        await using (ServerProcess any = await ServerProcess.StartAsync(directory["a"], "--listen", "127.0.0.1:0"))
+            Assert.Equal(0, await any.StopAsync());
+        string address = $"{taken.LocalEndpoint}";
+        taken.Stop();
+        await using ServerProcess same = await ServerProcess.StartAsync(directory["a"], "--listen", address);
+        Assert.Equal(address, same.Address);
+        Assert.Equal(0, await same.StopAsync());
     }
 
     [Theory]

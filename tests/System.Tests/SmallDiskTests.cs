@@ -57,6 +57,7 @@ public sealed partial class SmallDiskTests
     }
 
     [Theory]
+    [Follows("Set Limits:MaxMessageBytes to", "give the data directory (--data) a larger volume.")]
     [InlineData(8)]
     [InlineData(16)]
     [InlineData(24)]
@@ -72,6 +73,52 @@ public sealed partial class SmallDiskTests
             volume["data"], "--Limits:MaxMessageBytes", advice.Groups["bytes"].Value,
             "--Store:SegmentSizeBytes", advice.Groups["segment"].Value);
         Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", server.Address)).ExitCode);
+
+        Assert.Contains("give the data directory (--data) a larger volume", refused.Error, StringComparison.Ordinal);
+        await using SmallVolume larger = await SmallVolume.MountAsync(64);
+        await using ServerProcess there = await StartAsync(larger);
+        Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", there.Address)).ExitCode);
+    }
+
+    [Fact]
+    [Follows("Give it more room, or set Store:SegmentSizeBytes to", "Give it more room: messages of")]
+    public async Task GivenALargeLogAndOthersWhoTookTheRest_WhenTheWarningIsFollowed_ThenMessagesAreTaken()
+    {
+        await using SmallVolume volume = await SmallVolume.MountAsync(512);
+        string[] small = ["--Limits:MaxMessageBytes", "256KiB"];
+        await using (ServerProcess before = await StartAsync(volume, small))
+        {
+            await using var client = new EQueueClient(before.Address);
+            await SendAsync(client, megabytes: 250);
+            Assert.Equal(0, await before.StopAsync());
+        }
+
+        await LeaveAsync(volume, 24 << 20);
+        string advised;
+        await using (ServerProcess waiting = await StartAsync(volume, small))
+        {
+            Assert.True(await ReadyAsync(waiting) == HttpStatusCode.ServiceUnavailable, waiting.Error);
+            Match advice = SegmentAdvice().Match(waiting.Error);
+            Assert.True(advice.Success, waiting.Error);
+            advised = advice.Groups["segment"].Value;
+            Assert.Equal(0, await waiting.StopAsync());
+        }
+
+        await using (ServerProcess smaller = await StartAsync(volume, [.. small, "--Store:SegmentSizeBytes", advised]))
+        {
+            Assert.Equal(HttpStatusCode.OK, await ReadyAsync(smaller));
+            Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", smaller.Address)).ExitCode);
+            Assert.Equal(0, await smaller.StopAsync());
+        }
+
+        await LeaveAsync(volume, 10 << 20);
+        await using ServerProcess full = await StartAsync(volume, small);
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, await ReadyAsync(full));
+        Assert.Contains("Give it more room: messages of", full.Error, StringComparison.Ordinal);
+        File.Delete(volume["others"]);
+        await Eventually.TrueAsync(async () => await ReadyAsync(full) == HttpStatusCode.OK);
+        Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", full.Address)).ExitCode);
+        Assert.Equal(0, await full.StopAsync());
     }
 
     [Fact]
@@ -109,6 +156,14 @@ public sealed partial class SmallDiskTests
         Assert.Equal(0, await server.StopAsync());
     }
 
+    /// <summary>Others take all of the volume but so many bytes.</summary>
+    private static async Task LeaveAsync(SmallVolume volume, long bytes)
+    {
+        File.Delete(volume["others"]);
+        long free = new DriveInfo(volume["data"]).AvailableFreeSpace;
+        await File.WriteAllBytesAsync(volume["others"], new byte[free - bytes], Token);
+    }
+
     private static Task<ServerProcess> StartAsync(SmallVolume volume, params string[] more) =>
         ServerProcess.StartAsync(volume["data"], ["--admin", "127.0.0.1:0", "--flush", "async", .. more]);
 
@@ -131,6 +186,9 @@ public sealed partial class SmallDiskTests
 
     [GeneratedRegex("MaxMessageBytes to (?<bytes>[0-9]+) or less and Store:SegmentSizeBytes to (?<segment>[0-9]+)")]
     private static partial Regex Advice();
+
+    [GeneratedRegex("Store:SegmentSizeBytes to (?<segment>[0-9]+[A-Za-z]*) or less")]
+    private static partial Regex SegmentAdvice();
 
     private static async Task<HttpStatusCode> ReadyAsync(ServerProcess server)
     {

@@ -47,6 +47,7 @@ public sealed partial class WrongClockTests : IDisposable
     }
 
     [Theory]
+    [Follows("set back meanwhile, stored times go back with it")]
     [InlineData("+40d")]
     [InlineData("+400d")]
     public async Task GivenAStartWithAClockFarAhead_WhenItIsSetRight_ThenNothingWentAndTimesAreRightAgain(string wrong)
@@ -71,6 +72,7 @@ public sealed partial class WrongClockTests : IDisposable
     }
 
     [Fact]
+    [Follows("start the server once with --Store:AcceptClock true", "The setting Store:AcceptClock is on: take it away")]
     public async Task GivenStoredTimesThatAreAhead_WhenTheWarningIsFollowed_ThenTimesAreRightAgain()
     {
         SetClock("+400d");
@@ -87,6 +89,7 @@ public sealed partial class WrongClockTests : IDisposable
         await using ServerProcess accepting = await StartAsync(advised);
         await using (var client = new EQueueClient(accepting.Address))
             AssertRight((await SendAsync(client, Topic, 1)).StoredTime);
+        Assert.Contains("The setting Store:AcceptClock is on: take it away", accepting.Error, StringComparison.Ordinal);
         Assert.Equal(0, await accepting.StopAsync());
         await server.RestartAsync();
         await using var after = new EQueueClient(server.Address);

@@ -21,12 +21,13 @@ internal sealed class AuditLog(IAuditSink? sink, BrokerCounters counters, TimePr
     public void Done(BrokerConnection peer, Opcode operation, string resource, string detail) =>
         sink?.Write(Record(peer, operation, resource, ErrorCode.None, detail));
 
-    /// <summary>An operation was not carried out.</summary>
+    /// <summary>An operation was not carried out: always told of who may ask for it, at a bounded rate of who may
+    /// not.</summary>
     public void Refused(BrokerConnection peer, Opcode operation, string resource, EQueueException reason)
     {
         if (reason.Code == ErrorCode.NotAuthorized)
             Interlocked.Increment(ref counters.UnauthorizedRequests);
-        if (sink is not null && MayWrite())
+        if (sink is not null && (reason.Code != ErrorCode.NotAuthorized || MayWrite()))
             sink.Write(Record(peer, operation, resource, reason.Code, reason.Message));
     }
 

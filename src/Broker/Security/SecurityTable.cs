@@ -88,6 +88,7 @@ internal sealed class SecurityTable(
         {
             if (groups.Count > MaxGroups)
                 throw TopicRules.Invalid($"A user is in at most {MaxGroups} groups; {groups.Count} came.");
+            RepeatRules.Check(groups, "Group");
             foreach (string group in groups)
                 SecurityRules.CheckUserName(group);
         }
@@ -105,7 +106,7 @@ internal sealed class SecurityTable(
                     request.IsDisabled ?? before?.IsDisabled ?? false,
                     request.Secret ?? before?.Secret,
                     request.Groups is { } wanted
-                        ? [.. wanted.Distinct().Order(StringComparer.Ordinal)]
+                        ? [.. wanted.Order(StringComparer.Ordinal)]
                         : before?.Groups ?? []);
                 return (book.With(user), [user.ToEntry()]);
             },
@@ -113,8 +114,10 @@ internal sealed class SecurityTable(
         logger.UserSet(request.Name);
     }
 
+    /// <exception cref="EQueueException">InvalidName; what the store answers.</exception>
     public async Task DeleteUserAsync(string name, CancellationToken cancellationToken)
     {
+        SecurityRules.CheckUserName(name);
         await ChangeAsync(
             book =>
             {
@@ -136,6 +139,7 @@ internal sealed class SecurityTable(
     public async Task<CreateTokenResponse> CreateTokenAsync(
         CreateTokenRequest request, CancellationToken cancellationToken)
     {
+        SecurityRules.CheckUserName(request.User);
         long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
         if (request.ExpiresMs < 0 || (request.ExpiresMs != 0 && request.ExpiresMs <= nowMs))
             throw TopicRules.Invalid($"A token ends in the future; {request.ExpiresMs} is not.");
@@ -157,8 +161,10 @@ internal sealed class SecurityTable(
         return new CreateTokenResponse(record.Id, token);
     }
 
+    /// <exception cref="EQueueException">InvalidArgument; what the store answers.</exception>
     public async Task RevokeTokenAsync(string id, CancellationToken cancellationToken)
     {
+        TopicRules.CheckText(id, "token's id");
         await ChangeAsync(
             book => book.Tokens.ContainsKey(id) ? (book.WithoutToken(id), [TokenRecord.Removal(id)]) : (book, []),
             cancellationToken);

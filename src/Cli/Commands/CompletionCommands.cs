@@ -25,6 +25,7 @@ internal static class CompletionCommands
         TimeSpan patience = DurationText.TryRead(streams.Variable("EQUEUE_COMPLETION_TIMEOUT") ?? "")
             ?? BrokerNames.UsualPatience;
         new BrokerNames(options, patience).AddTo(root);
+        ArgumentTurns.AddTo(root);
         return completion;
     }
 

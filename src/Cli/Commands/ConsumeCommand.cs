@@ -26,6 +26,7 @@ internal static class ConsumeCommand
             var printer = new MessagePrinter(consume.Open(parsed, streams), request, TimeProvider.System)
             {
                 IsReaderGone = streams.IsReaderGone,
+                Remark = text => streams.Error.WriteLine($"equeue: {text}"),
             };
             int exitCode = request.Group is null
                 ? await ReadQueueAsync(client, request, printer, cancellationToken)
@@ -35,6 +36,9 @@ internal static class ConsumeCommand
         });
         return command;
     }
+
+    /// <summary>How long the farewell to a broker may take once the command was interrupted.</summary>
+    private static readonly TimeSpan Farewell = TimeSpan.FromMilliseconds(500);
 
     private static async Task<int> ReadGroupAsync(
         EQueueClient client, ConsumeRequest request, MessagePrinter printer, CancellationToken cancellationToken)
@@ -50,7 +54,9 @@ internal static class ConsumeCommand
         });
         printer.CommitAsync = token => consumer.CommitAsync(token);
         printer.CommitLastAsync = (message, token) => consumer.CommitAsync(message, token);
-        return await printer.RunAsync(consumer.ReadAllAsync, cancellationToken);
+        int exitCode = await printer.RunAsync(consumer.ReadAllAsync, cancellationToken);
+        if (exitCode == ExitCode.Interrupted) await consumer.CloseAsync(Farewell);
+        return exitCode;
     }
 
     private static async Task<int> ReadQueueAsync(

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Contexts;
+using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;
 using EQueue.Protocol;
@@ -29,8 +30,8 @@ internal static class ContextCommands
         var replace = new Option<bool>("--replace") { Description = "Puts it in place of the one of that name." };
         var command = new Command(
             "add",
-            "Keeps --server and the --tls options under a name; the first one is used at once. "
-            + "Example: equeue context add production --server broker.example:9490 --tls-ca ca.pem")
+            "Keeps --server, the --tls options and those of credentials under a name; the first one is used at once. "
+            + "Example: equeue context add production --server broker.example:9490 --tls-ca ca.pem --user alice")
         {
             name, replace,
         };
@@ -40,14 +41,18 @@ internal static class ContextCommands
             if (!NameRules.IsValid(added))
                 throw new UsageException($"'{added}' is no name: letters, digits, '.', '_' and '-' only.");
             if (!options.NamesServer(parsed)) throw new UsageException("Say which servers: add --server HOST:PORT.");
+            NamedContext context = options.ReadContext(parsed);
+            if (context.PasswordFile is not null) SecretText.ReadFile(context.PasswordFile);
+            if (context.TokenFile is not null && !File.Exists(context.TokenFile))
+                throw new UsageException($"There is no file {context.TokenFile}.");
             // Nothing is connected: addresses and files are looked at.
-            await using (EQueueClient unused = options.CreateClient(parsed))
+            await using (EQueueClient unused = options.CreateIdleClient(parsed))
             {
                 ContextFile file = options.Contexts;
                 ContextBook book = file.Read();
                 if (book.Contexts.ContainsKey(added) && !parsed.GetValue(replace))
                     throw new UsageException($"There is a context '{added}': add --replace, or choose another name.");
-                book.Contexts[added] = options.ReadContext(parsed);
+                book.Contexts[added] = context;
                 file.Write(book with { Current = book.Current ?? added });
             }
 
@@ -68,11 +73,12 @@ internal static class ContextCommands
             {
                 TableWriter.Write(
                     streams,
-                    ["name", "server", "TLS", "in use"],
+                    ["name", "server", "TLS", "in use", "as"],
                     [
                         .. book.Contexts.Select(one => new[]
                         {
                             one.Key, one.Value.Server, one.Value.Tls ? "yes" : "no", one.Key == current ? "*" : "",
+                            AsWhom(one.Value),
                         }),
                     ]);
                 return ExitCode.Done;
@@ -89,6 +95,9 @@ internal static class ContextCommands
                     json.WriteString("tlsCert", context.TlsCert);
                     json.WriteString("tlsKey", context.TlsKey);
                     json.WriteBoolean("inUse", name == current);
+                    json.WriteString("user", context.User);
+                    json.WriteString("passwordFile", context.PasswordFile);
+                    json.WriteString("tokenFile", context.TokenFile);
                 });
             }
 
@@ -132,6 +141,14 @@ internal static class ContextCommands
         });
         return command;
     }
+
+    private static string AsWhom(NamedContext context) => context switch
+    {
+        { User: { } user } => PrincipalText.OfUser(user),
+        { TokenFile: not null } => "a token",
+        { TlsCert: not null } => "a certificate",
+        _ => "",
+    };
 
     private static async Task<int> TellAsync(
         GlobalOptions options, ParseResult parsed, CliStreams streams, string done, string name)

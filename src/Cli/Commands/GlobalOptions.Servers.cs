@@ -26,15 +26,18 @@ internal sealed partial class GlobalOptions
     public string? ContextName(ParseResult parsed, ContextBook book) => parsed.GetValue(_context)
         ?? (streams.Variable("EQUEUE_CONTEXT") is { Length: > 0 } name ? name : book.Current);
 
-    /// <summary>What the command line names, as a context.</summary>
-    public NamedContext ReadContext(ParseResult parsed) => new()
-    {
-        Server = Servers(parsed),
-        Tls = GivenTls(parsed) is not null,
-        TlsCa = FullPath(parsed.GetValue(_tlsAuthority)),
-        TlsCert = FullPath(parsed.GetValue(_tlsCertificate)),
-        TlsKey = FullPath(parsed.GetValue(_tlsKey)),
-    };
+    /// <summary>What the command line names, as a context; files are named in it, never copied.</summary>
+    /// <exception cref="UsageException">The options of credentials contradict each other.</exception>
+    public NamedContext ReadContext(ParseResult parsed) => _login.AddTo(
+        new NamedContext
+        {
+            Server = Servers(parsed),
+            Tls = GivenTls(parsed) is not null,
+            TlsCa = FullPath(parsed.GetValue(_tlsAuthority)),
+            TlsCert = FullPath(parsed.GetValue(_tlsCertificate)),
+            TlsKey = FullPath(parsed.GetValue(_tlsKey)),
+        },
+        parsed);
 
     private static string? FullPath(string? path) => path is null ? null : Path.GetFullPath(path);
 

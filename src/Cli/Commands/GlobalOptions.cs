@@ -1,4 +1,6 @@
 using System.CommandLine;
+using EQueue.Cli.Access;
+using EQueue.Cli.Contexts;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;
@@ -12,6 +14,8 @@ namespace EQueue.Cli.Commands;
 /// <param name="streams">Where it is said that a broker is not there, and the environment.</param>
 internal sealed partial class GlobalOptions(CliStreams streams)
 {
+    private readonly LoginOptions _login = new(streams.Variable);
+    private readonly Dictionary<Login, Credentials> _opened = [];
     private readonly ConnectRemarks _remarks = new(streams.Error, TimeProvider.System);
 
     private readonly Option<string?> _server = new("--server")
@@ -79,6 +83,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
         root.Options.Add(_tlsAuthority);
         root.Options.Add(_tlsCertificate);
         root.Options.Add(_tlsKey);
+        _login.AddTo(root);
         root.Options.Add(_timeout);
         root.Options.Add(_json);
     }
@@ -87,28 +92,76 @@ internal sealed partial class GlobalOptions(CliStreams streams)
 
     public TimeSpan Timeout(ParseResult parsed) => parsed.GetValue(_timeout);
 
-    /// <summary>A client of the servers that were named.</summary>
-    /// <exception cref="UsageException">An address cannot be read.</exception>
-    public EQueueClient CreateClient(ParseResult parsed) =>
-        CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance, Remarks(parsed));
+    /// <summary>As whom the last client came, for people; null = there was none yet.</summary>
+    public string? Identity { get; private set; }
 
-    /// <summary>The same for who waits at a prompt: why a broker is not there is not said.</summary>
-    public EQueueClient CreateSilentClient(ParseResult parsed) =>
-        CreateClient(parsed, Servers(parsed), ReadTls(parsed), NullLoggerFactory.Instance, connectFailed: null);
+    /// <summary>A client of the servers that were named.</summary>
+    /// <exception cref="UsageException">An address or the credentials cannot be used.</exception>
+    public EQueueClient CreateClient(ParseResult parsed) => CreateClient(parsed, Servers(parsed));
+
+    /// <summary>The same for who waits at a prompt: why a broker is not there is not said, and no password is asked
+    /// for.</summary>
+    /// <returns>Null when the password would have to be asked for.</returns>
+    public EQueueClient? TryCreateSilentClient(ParseResult parsed)
+    {
+        Login? login = FindLogin(parsed);
+        return login is { NeedsPerson: true } ? null : CreateClient(
+            parsed, Servers(parsed), ReadTls(parsed), login?.Open(streams), NullLoggerFactory.Instance,
+            connectFailed: null);
+    }
+
+    /// <summary>A client that is not to connect: addresses and the files of TLS are looked at.</summary>
+    /// <exception cref="UsageException">One cannot be used.</exception>
+    public EQueueClient CreateIdleClient(ParseResult parsed) => CreateClient(
+        parsed, Servers(parsed), ReadTls(parsed), null, NullLoggerFactory.Instance, connectFailed: null);
 
     /// <summary>A client of the servers that were named, with its log.</summary>
-    /// <exception cref="UsageException">An address cannot be read.</exception>
-    public EQueueClient CreateClient(ParseResult parsed, ILoggerFactory loggers) =>
-        CreateClient(parsed, Servers(parsed), ReadTls(parsed), loggers, Remarks(parsed));
+    /// <exception cref="UsageException">An address or the credentials cannot be used.</exception>
+    public EQueueClient CreateClient(ParseResult parsed, ILoggerFactory loggers) => CreateClient(
+        parsed, Servers(parsed), ReadTls(parsed), Open(parsed, FindLogin(parsed)), loggers, Remarks(parsed));
 
     /// <summary>A client of one of the servers that were named.</summary>
-    public EQueueClient CreateClient(ParseResult parsed, string address) =>
-        CreateClient(parsed, address, ReadTls(parsed), NullLoggerFactory.Instance, Remarks(parsed));
+    public EQueueClient CreateClient(ParseResult parsed, string address) => CreateClient(
+        parsed, address, ReadTls(parsed), Open(parsed, FindLogin(parsed)), NullLoggerFactory.Instance,
+        Remarks(parsed));
 
-    /// <summary>A client of other servers.</summary>
-    /// <exception cref="UsageException">An address cannot be read.</exception>
-    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers) =>
-        CreateClient(parsed, addresses, GivenTls(parsed), loggers, Remarks(parsed));
+    /// <summary>A client of other servers, with what the command line and the environment say of credentials.</summary>
+    /// <exception cref="UsageException">An address or the credentials cannot be used.</exception>
+    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers) => CreateClient(
+        parsed, addresses, GivenTls(parsed), Open(parsed, _login.Find(parsed, null, null)), loggers, Remarks(parsed));
+
+    private Login? FindLogin(ParseResult parsed)
+    {
+        NamedContext? context = ContextOf(parsed);
+        return _login.Find(parsed, context, context is null ? null : ContextName(parsed, Contexts.Read()));
+    }
+
+    /// <summary>Opens the credentials of a command once, however many clients it makes.</summary>
+    private Credentials? Open(ParseResult parsed, Login? login)
+    {
+        string certificate = ReadTls(parsed)?.CertificateFile is { } file ? $"the certificate in {file}" : "";
+        Identity = login?.Text ?? certificate;
+        if (login is null) return null;
+        if (!_opened.TryGetValue(login, out Credentials? opened))
+        {
+            opened = OpenOrRefuse(login);
+            _opened.Add(login, opened);
+        }
+
+        return opened;
+    }
+
+    private Credentials OpenOrRefuse(Login login)
+    {
+        try
+        {
+            return login.Open(streams);
+        }
+        catch (ArgumentException exception)
+        {
+            throw new UsageException(Words.Of(exception));
+        }
+    }
 
     /// <summary>With <c>--json</c> standard error is JSON: the error at the end gives the reason.</summary>
     private Action<ConnectFailure>? Remarks(ParseResult parsed) => IsJson(parsed) ? null : _remarks.Tell;
@@ -117,6 +170,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
         ParseResult parsed,
         string addresses,
         TlsOptions? tls,
+        Credentials? credentials,
         ILoggerFactory loggers,
         Action<ConnectFailure>? connectFailed)
     {
@@ -127,6 +181,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
             {
                 Addresses = addresses,
                 Tls = tls,
+                Credentials = credentials,
                 ClientName = $"equeue/{Environment.ProcessId}",
                 RequestTimeout = timeout,
                 ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),

@@ -24,18 +24,25 @@ internal static class QuotaCommands
         return quota;
     }
 
-    private static Argument<QuotaKind> KindArgument() => new("kind")
+    private static Argument<QuotaKind> KindArgument()
     {
-        Description = "client (by the name that it says) or topic.",
-        HelpName = "client|topic",
-        CustomParser = result =>
+        var argument = new Argument<QuotaKind>("kind")
         {
-            string word = result.Tokens[0].Value;
-            if (word == Client) return QuotaKind.Client;
-            if (word != Topic) result.AddError($"'{word}' has no quota: client or topic.");
-            return QuotaKind.Topic;
-        },
-    };
+            Description = "client (by the name that it says) or topic.",
+            HelpName = "client|topic",
+            CustomParser = result =>
+            {
+                string word = result.Tokens[0].Value;
+                if (word == Client) return QuotaKind.Client;
+                if (word != Topic) result.AddError($"'{word}' has no quota: client or topic.");
+                return QuotaKind.Topic;
+            },
+        };
+        // Those of the type are spelled as the code does.
+        argument.CompletionSources.Clear();
+        argument.CompletionSources.Add(Client, Topic);
+        return argument;
+    }
 
     private static Argument<string> NameArgument() =>
         new("name") { Description = "Its name; '*' = each that has no quota of its own." };

@@ -1,12 +1,13 @@
 using System.CommandLine;
 using System.CommandLine.Completions;
 using EQueue.Cli.Commands;
+using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Completing;
 
-/// <summary>Names of topics and groups, and of contexts, for those who complete a line.</summary>
+/// <summary>Names of topics, groups, users, tokens and contexts, for those who complete a line.</summary>
 /// <remarks>A broker that does not answer in time, or at all, has no names: nobody waits at a prompt.</remarks>
 internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
 {
@@ -21,23 +22,39 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
     {
         foreach (Argument argument in command.Arguments)
         {
-            // What is to be made is not there yet.
-            if (command.Name is "create" or "add") continue;
-            bool isContext = argument.Name == "name" && command.Name is "use" or "remove" && IsOf(command, "context");
-            Add(argument.CompletionSources, isContext ? "context" : argument.Name);
+            // What is to be made is not there yet; a token is made of a user who is.
+            if (command.Name is "create" or "add" && argument.Name != "user") continue;
+            Add(argument.CompletionSources, WhatIs(argument.Name, command));
         }
 
-        foreach (Option option in command.Options) Add(option.CompletionSources, option.Name.TrimStart('-'));
+        foreach (Option option in command.Options)
+            Add(option.CompletionSources, WhatIs(option.Name.TrimStart('-'), command));
         foreach (Command inner in command.Subcommands) AddTo(inner);
     }
 
-    private static bool IsOf(Command command, string parent) =>
-        command.Parents.OfType<Command>().Any(one => one.Name == parent);
+    /// <summary>What an argument or an option names: what it is called, unless its family of commands says
+    /// more.</summary>
+    private static string WhatIs(string name, Command command)
+    {
+        string family = command.Parents.OfType<Command>().FirstOrDefault()?.Name ?? "";
+        return (family, name) switch
+        {
+            ("context" or "user", "name") => family,
+            ("user", "group") => "group-of-users",
+            ("token", "id") => "token",
+            _ => name,
+        };
+    }
 
     private void Add(List<Func<CompletionContext, IEnumerable<CompletionItem>>> sources, string what)
     {
         if (what == "topic") sources.Add(context => Ask(context, ReadTopicsAsync));
         else if (what == "group") sources.Add(context => Ask(context, ReadGroupsAsync));
+        else if (what == "user") sources.Add(context => Ask(context, ReadUsersAsync));
+        else if (what == "group-of-users") sources.Add(context => Ask(context, ReadGroupsOfUsersAsync));
+        else if (what == "token") sources.Add(context => Ask(context, ReadTokensAsync));
+        else if (what == "principal") sources.Add(context => Ask(context, ReadPrincipalsAsync));
+        else if (what == "resource") sources.Add(context => Ask(context, ReadResourcesAsync));
         else if (what == "context") sources.Add(_ => options.Contexts.Read().Contexts.Keys.Select(Item));
     }
 
@@ -51,8 +68,8 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         Task asking = Task.Run(async () =>
         {
             using var ending = new CancellationTokenSource(patience);
-            await using EQueueClient client = options.CreateSilentClient(context.ParseResult);
-            await read(client.Admin, names, ending.Token);
+            if (options.TryCreateSilentClient(context.ParseResult) is not { } client) return;
+            await using (client) await read(client.Admin, names, ending.Token);
         });
         try
         {
@@ -89,5 +106,44 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
             Add(names, group.Group);
             if (names.Count == MostNames) return;
         }
+    }
+
+    private static async Task ReadUsersAsync(EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
+    {
+        await foreach (UserListing user in admin.ListUsersAsync(cancellationToken)) Add(names, user.Name);
+    }
+
+    private static async Task ReadGroupsOfUsersAsync(
+        EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
+    {
+        await foreach (UserListing user in admin.ListUsersAsync(cancellationToken))
+        {
+            foreach (string group in user.Groups) Add(names, group);
+        }
+    }
+
+    private static async Task ReadTokensAsync(
+        EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
+    {
+        await foreach (TokenListing token in admin.ListTokensAsync(cancellationToken)) Add(names, token.Id);
+    }
+
+    private static async Task ReadPrincipalsAsync(
+        EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
+    {
+        var users = new List<string>();
+        await ReadUsersAsync(admin, users, cancellationToken);
+        names.AddRange(users.Select(PrincipalText.OfUser));
+    }
+
+    private static async Task ReadResourcesAsync(
+        EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
+    {
+        var found = new List<string>();
+        await ReadTopicsAsync(admin, found, cancellationToken);
+        names.AddRange(found.Select(static topic => ResourceText.Of(ResourceKind.Topic, topic)));
+        found.Clear();
+        await ReadGroupsAsync(admin, found, cancellationToken);
+        names.AddRange(found.Select(static group => ResourceText.Of(ResourceKind.Group, group)));
     }
 }

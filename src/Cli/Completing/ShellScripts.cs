@@ -6,8 +6,13 @@ internal static class ShellScripts
     public const string Bash = """
         # equeue for bash: put  source <(equeue completion bash)  into ~/.bashrc
         _equeue() {
-            local IFS=$'\n'
-            COMPREPLY=($("${COMP_WORDS[0]}" completion suggest -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null))
+            local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}"
+            COMPREPLY=($("${COMP_WORDS[0]}" completion suggest -- "$line" 2>/dev/null))
+            # bash takes what follows a colon for a word of its own
+            local word="${line##* }"
+            if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then
+                COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*:}"}"}")
+            fi
         }
         complete -F _equeue equeue
         """;

@@ -10,7 +10,7 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
     private static readonly TimeSpan CommitInterval = TimeSpan.FromSeconds(1);
 
     /// <summary>How long the last commit may take once the command was interrupted.</summary>
-    private static readonly TimeSpan CommitPatience = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan CommitPatience = TimeSpan.FromSeconds(2);
 
     private long _committedAt = time.GetTimestamp();
     private long _printed;
@@ -24,6 +24,9 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
 
     /// <summary>Whether anybody would read what is printed; asked while nothing is to be printed.</summary>
     public Func<bool> IsReaderGone { get; init; } = static () => false;
+
+    /// <summary>Says on standard error what was not done.</summary>
+    public Action<string> Remark { get; init; } = static _ => { };
 
     /// <returns>The exit code.</returns>
     /// <exception cref="OutputClosedException">The reader has gone; what was written since the last commit is not
@@ -56,7 +59,10 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
             await output.FlushAsync(CancellationToken.None);
         }
 
-        await CommitPrintedAsync(cancellationToken.IsCancellationRequested);
+        if (cancellationToken.IsCancellationRequested)
+            await CommitHurriedlyAsync();
+        else
+            await CommitPrintedAsync(CancellationToken.None);
         return cancellationToken.IsCancellationRequested ? ExitCode.Interrupted : ExitCode.Done;
     }
 
@@ -69,7 +75,7 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
         if (IsCommitDue())
         {
             await output.FlushAsync(CancellationToken.None);
-            await TryCommitAsync();
+            await TryCommitAsync(ending.Token);
             // The step of the message printed last is not over: it is not among them.
             _hasUncommitted = true;
         }
@@ -88,7 +94,7 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
             }
             catch (TimeoutException) when (!waiting.IsCompleted)
             {
-                await TryCommitAsync();
+                await TryCommitAsync(ending.Token);
                 if (IsReaderGone() || (request.IdleExit is { } idle && time.GetElapsedTime(idleSince) >= idle))
                     await ending.CancelAsync();
             }
@@ -106,13 +112,17 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
     private bool IsCommitDue() => _hasUncommitted && time.GetElapsedTime(_committedAt) >= CommitInterval;
 
     /// <summary>Commits on the way; a broker that is away for now is asked again a moment later.</summary>
-    private async ValueTask TryCommitAsync()
+    private async ValueTask TryCommitAsync(CancellationToken cancellationToken)
     {
         if (CommitAsync is null || !_hasUncommitted) return;
         try
         {
-            await CommitAsync(CancellationToken.None);
+            await CommitAsync(cancellationToken);
             _hasUncommitted = false;
+        }
+        catch (Exception exception) when (cancellationToken.IsCancellationRequested && IsCancellation(exception))
+        {
+            // The last commit has a time of its own.
         }
         catch (EQueueException exception) when (exception.IsRetriable)
         {
@@ -129,15 +139,26 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
     {
         await output.FlushAsync(CancellationToken.None);
         if (CommitLastAsync is not null) await CommitLastAsync(last, CancellationToken.None);
-        await CommitPrintedAsync(isHurried: false);
+        await CommitPrintedAsync(CancellationToken.None);
     }
 
-    /// <param name="isHurried">Whether a person or a service manager waits for the end.</param>
-    private async ValueTask CommitPrintedAsync(bool isHurried)
+    private async ValueTask CommitPrintedAsync(CancellationToken cancellationToken)
     {
-        if (CommitAsync is null || !_hasUncommitted) return;
-        using var patience = new CancellationTokenSource(
-            isHurried ? CommitPatience : Timeout.InfiniteTimeSpan, time);
-        await CommitAsync(patience.Token);
+        if (CommitAsync is not null && _hasUncommitted) await CommitAsync(cancellationToken);
+    }
+
+    /// <summary>A person or a service manager waits for the end: a broker that is away is not waited for.</summary>
+    private async ValueTask CommitHurriedlyAsync()
+    {
+        using var patience = new CancellationTokenSource(CommitPatience, time);
+        try
+        {
+            await CommitPrintedAsync(patience.Token);
+        }
+        catch (Exception exception) when (IsCancellation(exception) || exception is EQueueException)
+        {
+            string reason = IsCancellation(exception) ? "the broker did not answer" : Words.Of(exception).TrimEnd('.');
+            Remark($"what was printed last is not committed ({reason}), so {request.Group} gets it again");
+        }
     }
 }

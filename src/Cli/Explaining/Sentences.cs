@@ -71,7 +71,7 @@ internal static class Sentences
         string where = member.Address.Length == 0
             ? "which is away" : $"at {member.Address}";
         return $"{group} has not committed it. The queue is with {Name(member)}, {where}, "
-            + $"whose last call was {Age(member.SinceLastCall)} ago.";
+            + $"whose last call was {HumanText.Time(member.SinceLastCall)} ago.";
     }
 
     private static string Progress(Explanation facts)
@@ -94,7 +94,7 @@ internal static class Sentences
     {
         DateTimeOffset at = DateTimeOffset.FromUnixTimeMilliseconds(committedMs);
         TimeSpan age = facts.AskedAt - at;
-        return $" at {JsonText.Time(at)} ({Age(age < TimeSpan.Zero ? TimeSpan.Zero : age)} ago)";
+        return $" at {JsonText.Time(at)} ({HumanText.Time(age < TimeSpan.Zero ? TimeSpan.Zero : age)} ago)";
     }
 
     private static string? Advice(Explanation facts) => facts.Standing switch
@@ -112,10 +112,4 @@ internal static class Sentences
 
     private static string Name(MemberDescription member) => member.InstanceId is { } instance
         ? $"{instance} ({member.Client})" : member.Client;
-
-    private static string Age(TimeSpan age) => age.TotalSeconds < 10
-        ? string.Create(CultureInfo.InvariantCulture, $"{(long)age.TotalMilliseconds} ms")
-        : age.TotalMinutes < 10
-            ? string.Create(CultureInfo.InvariantCulture, $"{(long)age.TotalSeconds} s")
-            : string.Create(CultureInfo.InvariantCulture, $"{(long)age.TotalMinutes} min");
 }

@@ -3,20 +3,22 @@ namespace EQueue.Cli.Input;
 /// <summary>Finds what a person may have meant by a word that there is not.</summary>
 internal static class Nearest
 {
-    /// <summary>A question, such as <c>Did you mean 'consume'?</c>; null when nothing is near.</summary>
+    /// <summary>A question, such as <c>Did you mean 'consume'?</c>, which names all that are equally near; null when
+    /// nothing is near.</summary>
     /// <param name="word">As it was written.</param>
     /// <param name="candidates">What there is.</param>
     public static string? Ask(string word, IEnumerable<string> candidates)
     {
         int most = Math.Min(3, word.TrimStart('-').Length / 3);
-        string? found = candidates
+        string[] found = candidates
             .Where(candidate => candidate != word)
             .Select(candidate => (Candidate: candidate, Distance: DistanceOf(word, candidate)))
             .Where(one => one.Distance <= most)
-            .OrderBy(static one => one.Distance).ThenBy(static one => one.Candidate, StringComparer.Ordinal)
-            .Select(static one => one.Candidate)
-            .FirstOrDefault();
-        return found is null ? null : $"Did you mean '{found}'?";
+            .GroupBy(static one => one.Distance, static one => $"'{one.Candidate}'")
+            .OrderBy(static near => near.Key)
+            .FirstOrDefault()?
+            .Order(StringComparer.Ordinal).ToArray() ?? [];
+        return found.Length == 0 ? null : $"Did you mean {string.Join(" or ", found)}?";
     }
 
     /// <summary>Letters to insert, leave out, change, or swap with their neighbour; case does not count.</summary>

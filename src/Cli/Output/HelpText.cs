@@ -45,7 +45,8 @@ internal sealed class HelpText(TextWriter output, int width)
         }
 
         bool isLocal = words.Count > 1 && Local.Contains(words[1]);
-        string rest = isLocal ? "--json, as with every command" : "--json, --server and those of TLS and time-outs";
+        string rest = isLocal ? "--json, as with every command"
+            : "--json, --server and those of TLS, credentials and time-outs";
         output.WriteLine($"{rest}: {Program} --help");
     }
 

@@ -7,13 +7,16 @@ namespace EQueue.Cli.Output;
 /// <remarks>A command that is named here changes nothing, whatever it is given, or ends with <c>--help</c>.</remarks>
 internal static class NextStep
 {
+    /// <param name="exception">The error.</param>
+    /// <param name="identity">As whom the command came, for people; "" without credentials, null when it came to no
+    /// broker.</param>
     /// <returns>A sentence; null when the error says it all.</returns>
-    public static string? Of(Exception exception) => exception switch
+    public static string? Of(Exception exception, string? identity = null) => exception switch
     {
-        PartlyDoneException { InnerException: EQueueException cause } => Of(cause),
+        PartlyDoneException { InnerException: EQueueException cause } => Of(cause, identity),
         EQueueException { Code: ErrorCode.Timeout, InnerException: EQueueException last } =>
-            Of(last) ?? Of(ErrorCode.Timeout),
-        EQueueException failure => Of(failure.Code),
+            Of(last, identity) ?? Of(ErrorCode.Timeout),
+        EQueueException failure => OfIdentity(failure.Code, identity ?? "") ?? Of(failure.Code),
         BackupException refusal => Of(refusal.Fault),
         DiskException { Fault: DiskFault.Full } =>
             "make room on that disk and run it again; a backup continues where it was",
@@ -28,6 +31,28 @@ internal static class NextStep
         BackupFault.InUse => "wait until it has ended, or stop it, and try again",
         _ => null,
     };
+
+    /// <summary>What to do about who one is.</summary>
+    private static string? OfIdentity(ErrorCode code, string identity)
+    {
+        string came = identity.Length > 0 ? $"you came as {identity}" : "you came without credentials";
+        return code switch
+        {
+            ErrorCode.Unauthenticated when identity.Length == 0 =>
+                $"{came}: --user NAME and --token-file FILE log in, --tls-cert FILE shows a certificate, and the user "
+                + "who runs the broker needs none on its machine",
+            ErrorCode.Unauthenticated =>
+                $"{came}, which the broker does not take: the broker's owner sees in equeue user list and equeue token "
+                + "list whether it ended",
+            ErrorCode.AuthenticationFailed when identity.Length > 0 =>
+                $"{came}: is it the right password, token or certificate? The broker's owner sees in equeue user list "
+                + "and equeue token list whether it ended; for TLS see --tls-ca, --tls-cert and --tls-key",
+            ErrorCode.NotAuthorized =>
+                $"{came}; equeue acl test me OPERATION RESOURCE tells by which rule, and who administers the broker "
+                + "can set others",
+            _ => null,
+        };
+    }
 
     private static string? Of(ErrorCode code) => code switch
     {

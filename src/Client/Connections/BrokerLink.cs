@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
@@ -23,6 +25,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     private readonly bool _readsHistory;
     private volatile HelloResponse? _hello;
     private volatile LogHistory? _history;
+    private volatile Login? _refused;
     private volatile bool _isStale;
 
     /// <param name="address">Where the broker listens.</param>
@@ -75,6 +78,12 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     /// <summary>Whether the address is another store now.</summary>
     public bool IsStale => _isStale;
+
+    /// <summary>Who the broker takes the client for, as its rules name it; "" = it was not told.</summary>
+    public string Principal { get; private set; } = "";
+
+    /// <summary>Whether the link has ended because its credentials were refused, and there are others by now.</summary>
+    public bool HasNewCredentials => _refused is { } refused && refused.HasChanged();
 
     /// <summary>Waits until the broker has said hello.</summary>
     /// <exception cref="EQueueException">Cancelled, disposed, refused for good, or Unreachable after
@@ -230,24 +239,100 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
     {
-        var request = new HelloRequest
-        {
-            ClientInstanceId = _clientInstanceId,
-            ClientName = _options.ClientName,
-            ClientVersion = ClientVersion,
-            MaxFrameBytes = (uint)_options.MaxFrameBytes,
-        };
-        using var response = await channel
-            .InvokeAsync(Encode(request), (byte)Opcode.Hello, 0, cancellationToken).ConfigureAwait(false);
-        if (response.Header.Error != 0)
-            throw Refused(Faults.From(response));
-        if (!Payload.TryRead<HelloResponse>(response.PayloadSpan, out var hello))
-            throw Faults.Malformed(Opcode.Hello, Address.ToString());
+        var hello = _options.Credentials is { } credentials
+            ? await LogInAsync(channel, credentials, cancellationToken).ConfigureAwait(false)
+            : await GreetAsync<HelloResponse>(channel, Greeting(), 0, cancellationToken).ConfigureAwait(false);
         var history = _readsHistory && TellsHistory(hello)
             ? await ReadHistoryAsync(channel, cancellationToken).ConfigureAwait(false)
             : null;
         Accept(hello);
         _history = history;
+    }
+
+    /// <summary>Says who the client is, and proves it in as many steps as the broker asks for.</summary>
+    private async ValueTask<HelloResponse> LogInAsync(
+        IHandshakeChannel channel, Credentials credentials, CancellationToken cancellationToken)
+    {
+        if (_options.Tls is null && !IsPrivate(channel.RemoteEndPoint))
+            throw ForGood(Faults.Unprotected(Address));
+        var login = credentials.Begin();
+        try
+        {
+            var request = Greeting() with { Mechanism = login.Mechanism, Credentials = login.First };
+            for (var step = 1; step <= Login.MaxSteps; step++)
+            {
+                var answer = await GreetAsync<AuthenticatedHello>(
+                    channel, request, OperationVersions.Authenticated, cancellationToken).ConfigureAwait(false);
+                if (answer.IsDone)
+                {
+                    login.Finish(answer.Challenge.Span, Address);
+                    NotePrincipal(answer.Principal);
+                    return answer.Hello;
+                }
+
+                request = request with { Credentials = login.Answer(answer.Challenge.Span, Address) };
+            }
+
+            throw new EQueueException(
+                ErrorCode.AuthenticationFailed, $"{Address} is not done after {Login.MaxSteps} steps.");
+        }
+        catch (EQueueException exception) when (login is NoLogin && _hello is not null)
+        {
+            // It has worked before: the file is being written anew, perhaps.
+            throw new EQueueException(ErrorCode.Unreachable, exception.Message, exception);
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.AuthenticationFailed)
+        {
+            _refused = login;
+            throw ForGood(exception);
+        }
+        catch (PermanentFailureException)
+        {
+            _refused = login;
+            throw;
+        }
+    }
+
+    private HelloRequest Greeting() => new()
+    {
+        ClientInstanceId = _clientInstanceId,
+        ClientName = _options.ClientName,
+        ClientVersion = ClientVersion,
+        MaxFrameBytes = (uint)_options.MaxFrameBytes,
+    };
+
+    private async ValueTask<TAnswer> GreetAsync<TAnswer>(
+        IHandshakeChannel channel, HelloRequest request, byte version, CancellationToken cancellationToken)
+        where TAnswer : IPayload<TAnswer>
+    {
+        using var response = await channel
+            .InvokeAsync(Encode(request), (byte)Opcode.Hello, version, cancellationToken).ConfigureAwait(false);
+        if (response.Header.Error != 0)
+        {
+            var refusal = Faults.From(response);
+            throw Refused(version > 0 && refusal.Code == ErrorCode.UnsupportedVersion
+                ? Faults.KnowsNoCredentials(Address, refusal) : refusal);
+        }
+
+        return Payload.TryRead<TAnswer>(response.PayloadSpan, out var answer)
+            ? answer
+            : throw Faults.Malformed(Opcode.Hello, Address.ToString());
+    }
+
+    /// <summary>Whether what goes over a connection without TLS stays on this machine.</summary>
+    internal static bool IsPrivate(EndPoint endPoint) => endPoint switch
+    {
+        IPEndPoint { Address: var address } =>
+            IPAddress.IsLoopback(address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address),
+        InMemoryEndPoint or UnixDomainSocketEndPoint => true,
+        _ => false,
+    };
+
+    private void NotePrincipal(string principal)
+    {
+        if (Principal != principal)
+            Log.LoggedIn(_logger, Address, principal);
+        Principal = principal;
     }
 
     private static bool TellsHistory(HelloResponse hello) =>
@@ -264,7 +349,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         using var response = await channel
             .InvokeAsync(Encode(request), (byte)Opcode.CheckHistory, 0, cancellationToken).ConfigureAwait(false);
         if (response.Header.Error != 0)
-            throw Faults.From(response);
+            throw Refused(Faults.From(response));
         return Payload.TryRead<CheckHistoryResponse>(response.PayloadSpan, out var answer)
             ? answer.History
             : throw Faults.Malformed(Opcode.CheckHistory, Address.ToString());
@@ -297,8 +382,9 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     /// <summary>What no later attempt can change ends the link; anything else may pass, and is tried again.</summary>
     private static Exception Refused(EQueueException exception) =>
-        exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed or ErrorCode.NotAuthorized
-            or ErrorCode.InvalidArgument or ErrorCode.MalformedRequest or ErrorCode.UnknownOperation
+        exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed or ErrorCode.Unauthenticated
+            or ErrorCode.NotAuthorized or ErrorCode.InvalidArgument or ErrorCode.MalformedRequest
+            or ErrorCode.UnknownOperation
             ? ForGood(exception) : exception;
 
     private static PermanentFailureException ForGood(EQueueException exception) => new(exception.Message, exception);

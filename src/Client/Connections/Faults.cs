@@ -31,6 +31,19 @@ internal static class Faults
     public static EQueueException Malformed(Opcode opcode, string address) =>
         new(ErrorCode.InternalError, $"The answer of {address} to {opcode} does not follow the protocol.");
 
+    /// <summary>Credentials are not for a connection that others can listen to.</summary>
+    public static EQueueException Unprotected(ServerAddress address) => new(
+        ErrorCode.AuthenticationFailed,
+        $"{address} is another machine and the connection has no TLS: the credentials were not used, for others could "
+        + "listen. Set ClientOptions.Tls, and TLS at the broker.");
+
+    /// <summary>The broker is older than logging in.</summary>
+    public static EQueueException KnowsNoCredentials(ServerAddress address, EQueueException refusal) => new(
+        ErrorCode.UnsupportedVersion,
+        $"{address} does not know credentials: its broker is older than this client. Update it, or leave "
+        + $"ClientOptions.Credentials out to be served as it serves all. It says: {refusal.Message}",
+        refusal);
+
     public static EQueueException Unordered(string before, string name) => new(
         ErrorCode.InternalError,
         $"The broker lists '{name}' behind '{before}': its pages are not in order and would never end.");

@@ -36,7 +36,8 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     /// <summary>It did not answer while others did.</summary>
     public void NoteAbsence() => _isAway = true;
 
-    /// <summary>The connection, made at first need, and anew when another store answers there.</summary>
+    /// <summary>The connection, made at first need, and anew when another store answers there or credentials that were
+    /// refused have changed.</summary>
     /// <exception cref="EQueueException">Disposed.</exception>
     public BrokerLink GetLink()
     {
@@ -47,10 +48,11 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
             {
                 if (_isDisposed)
                     throw Faults.Disposed("client");
-                if (_link is { IsStale: false } link)
+                if (_link is { IsStale: false, HasNewCredentials: false } link)
                     return link;
                 old = _link;
-                _told.Clear();
+                if (old is { IsStale: true })
+                    _told.Clear();
                 _link = directory.Open(Address);
                 return _link;
             }

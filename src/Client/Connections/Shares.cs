@@ -80,6 +80,10 @@ internal static class Shares
             .ThenBy(static queue => queue.Number),
     ];
 
+    /// <summary>What brokers were each told: by name, as the first broker that has it tells it.</summary>
+    public static IEnumerable<T> UniteByName<T>(IEnumerable<T> items, Func<T, string> nameOf) =>
+        items.DistinctBy(nameOf, StringComparer.Ordinal).OrderBy(nameOf, StringComparer.Ordinal);
+
     /// <summary>Groups by name.</summary>
     public static IEnumerable<GroupListing> Unite(IEnumerable<GroupListing> listings) => listings
         .GroupBy(static group => group.Group, StringComparer.Ordinal)

@@ -41,6 +41,10 @@ internal sealed partial class MessageStream
             case ErrorCode.DivergingEpoch when cursor.Fork is { } fork:
                 OnFork(cursor, fork);
                 break;
+            case ErrorCode.NotAuthorized:
+                // The reader's own failure, not a queue that has gone: it is not passed over without a word.
+                throw new EQueueException(
+                    queue.Error, $"{ErrorCodes.Describe(queue.Error)}: read {cursor.Topic}/{cursor.Number}.");
             case ErrorCode.QueueNotReadable when _options.StopAtEnd && IsSettled is null:
                 // It has an end that cannot be reached; a group's member is about to lose it.
                 throw new EQueueException(

@@ -143,8 +143,9 @@ internal sealed partial class BrokerLane
             case ErrorCode.CorruptBatch when batch.Attempts < MaxCorruptAttempts:
                 SendAgain(batch, failure, isUnknown: false, result.RetryAfterMs);
                 break;
-            case ErrorCode.QueueFull or ErrorCode.BatchExceedsBacklog when !batch.MayBeStored:
-                // What the topic does not let wait, the application decides about.
+            case ErrorCode.QueueFull or ErrorCode.BatchExceedsBacklog or ErrorCode.NotAuthorized
+                when !batch.MayBeStored:
+                // What the topic does not let wait, or does not let this client send, the application decides about.
                 batch.State = BatchState.Waiting;
                 Fail(batch, failure, request.Settled);
                 OnGivenUp(batch, $"({result.Error})");

@@ -224,8 +224,8 @@ internal sealed partial class CommitLog
         return end;
     }
 
-    /// <summary>Whether a batch may follow what the queue holds. What is stored already is a duplicate, whether the
-    /// queue takes messages or not.</summary>
+    /// <summary>Whether a batch may follow what the queue holds, and has offsets left. What is stored already is a
+    /// duplicate, whether the queue takes messages or not.</summary>
     private ErrorCode Judge(Queue queue, in RecordBatchHeader header, out SequencedBatch original)
     {
         original = default;
@@ -233,7 +233,8 @@ internal sealed partial class CommitLog
             ? _state.Producers.Check(
                 header.Producer, queue.Id, header.BaseSequence, header.LastOffsetDelta + 1, header.Crc, out original)
             : ErrorCode.None;
-        return !queue.IsWritable && error is ErrorCode.None or ErrorCode.OutOfOrderSequence
+        bool takes = queue.IsWritable && queue.NextOffset <= long.MaxValue - header.LastOffsetDelta - 1;
+        return !takes && error is ErrorCode.None or ErrorCode.OutOfOrderSequence
             ? ErrorCode.QueueNotWritable
             : error;
     }

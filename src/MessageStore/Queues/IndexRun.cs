@@ -1,7 +1,8 @@
 namespace EQueue.MessageStore;
 
 /// <summary>
-/// The entries of one queue in one segment, without a gap between their offsets: a gap (damage) begins another run.
+/// The entries of one queue in one segment, without a gap between their offsets: a gap (damage) begins another run, and
+/// so does what the differences of an entry cannot say.
 /// Written under the log's lock, read by anybody without one: an entry is in its place before the count that covers it.
 /// </summary>
 /// <remarks>
@@ -89,8 +90,8 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
     /// <summary>Adds the next entry; under the log's lock (or by recovery).</summary>
     /// <param name="position">Of the entry in the log.</param>
     /// <param name="size">Of the whole entry in bytes.</param>
-    /// <param name="endOffset">After its last record.</param>
-    /// <param name="storedTimeMs">One that <see cref="TakesTime"/>.</param>
+    /// <param name="endOffset">After its last record; one that the run <see cref="Takes"/>.</param>
+    /// <param name="storedTimeMs">The same.</param>
     /// <param name="tagBits">As the entry carries them.</param>
     public void Add(long position, int size, long endOffset, long storedTimeMs, uint tagBits)
     {
@@ -151,9 +152,10 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
         return low;
     }
 
-    /// <summary>Whether an entry of that time can follow: differences to the first one are unsigned and end after 49
-    /// days.</summary>
-    public bool TakesTime(long storedTimeMs) => (ulong)(storedTimeMs - FirstTimeMs) <= uint.MaxValue;
+    /// <summary>Whether an entry of that time and end can follow: differences to the first ones are unsigned and end
+    /// after 49 days and 2^32 records.</summary>
+    public bool Takes(long storedTimeMs, long endOffset) =>
+        (ulong)(storedTimeMs - FirstTimeMs) <= uint.MaxValue && (ulong)(endOffset - FirstOffset) <= uint.MaxValue;
 
     /// <summary>The first entry among the first <paramref name="count"/> stored at or after a time; count when none
     /// is.</summary>

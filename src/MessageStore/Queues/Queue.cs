@@ -115,7 +115,8 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         Segment segment, long position, int size, long firstOffset, long endOffset, long storedTimeMs, uint tagBits)
     {
         IndexRun? run = _tail;
-        if (run is null || run.Segment != segment || run.EndOffset != firstOffset || !run.TakesTime(storedTimeMs))
+        if (run is null || run.Segment != segment || run.EndOffset != firstOffset
+            || !run.Takes(storedTimeMs, endOffset))
         {
             run = new IndexRun(segment, firstOffset, storedTimeMs) { Previous = run };
             segment.Runs.Add((this, run));

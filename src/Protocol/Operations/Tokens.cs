@@ -64,6 +64,9 @@ public sealed record CreateTokenResponse(string Id, string Token) : IPayload<Cre
         writer.WriteString(Id);
         writer.WriteString(Token);
     }
+
+    /// <summary>Its public half alone.</summary>
+    public override string ToString() => $"token {Id}";
 }
 
 /// <summary>Ends a token; to end one that does not exist changes nothing.</summary>

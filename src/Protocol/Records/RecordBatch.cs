@@ -24,7 +24,8 @@ public static partial class RecordBatch
             return false;
 
         header = new RecordBatchHeader(bytes);
-        if (header.LastOffsetDelta < 0 || header.RecordsCount < 0 || header.RecordsCount > header.LastOffsetDelta + 1L)
+        if (header.LastOffsetDelta is < 0 or int.MaxValue
+            || header.RecordsCount < 0 || header.RecordsCount > header.LastOffsetDelta + 1)
             return false;
 
         error = ErrorCode.None;

@@ -128,7 +128,7 @@ internal static class SettingsSource
     /// <summary>
     /// A batch holds at least one message, so its limit follows the message's and what the store can take.
     /// </summary>
-    private static ServerOptions WithBatchLimit(ServerOptions options)
+    public static ServerOptions WithBatchLimit(ServerOptions options)
     {
         const int Overhead = 64 << 10;
         (long tail, long segment) = (options.Broker.Store.TailMemoryBytes, options.Broker.Store.SegmentSizeBytes);

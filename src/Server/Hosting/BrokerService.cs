@@ -67,6 +67,8 @@ internal sealed class BrokerService(
         foreach ((string setting, string path, string others, string mode) in KeyFiles.FindReadable(options))
             Log.KeyReadable(logger, setting, path, others, mode);
         IdentityNotice.Write(options, logger);
+        if (AddressSpace.FindLimit() is { } addresses)
+            Log.AddressSpaceLimited(logger, addresses);
         EQueueBroker broker;
         try
         {

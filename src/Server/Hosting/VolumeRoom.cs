@@ -12,37 +12,48 @@ internal static class VolumeRoom
     public static string? FindShortage(ServerOptions options) =>
         options.Broker.Store.Disk is null && TryMeasure(options.Broker.DataDirectory, out long free, out long total)
             && Fit(options) is var fitted && free < fitted.Broker.Store.NeededFreeBytes
-            ? Describe(fitted, free, total)
+            ? Describe(options, fitted.Broker.Store, free, total)
             : null;
 
-    /// <summary>What is needed and which setting helps.</summary>
-    /// <param name="options">What the store runs with.</param>
-    /// <param name="free">Free bytes of the volume.</param>
-    /// <param name="total">Bytes of the volume.</param>
-    public static string Describe(ServerOptions options, long free, long total)
+    private static string Describe(ServerOptions options, StoreOptions store, long free, long total)
     {
-        StoreOptions store = options.Broker.Store;
         string need = $"Server:DataDirectory is {options.Broker.DataDirectory}, whose volume has {Round(free)} free of "
             + $"{Round(total)}: {Round(store.NeededFreeBytes)} are needed while Store:SegmentSizeBytes is "
             + $"{SettingKinds.WriteSize(store.SegmentSizeBytes)}. ";
-        long smallest = store.MaxBatchBytes + 1024;
-        long? fitting = FindFitting(store, free, smallest);
-        return need + (fitting is { } size
+        return need + (FindFitting(options, store, free) is { } size
             ? $"Give it more room, or set Store:SegmentSizeBytes to {SettingKinds.WriteSize(size)} or less."
             : $"Give it more room: messages of {SettingKinds.WriteSize(options.Broker.Limits.MaxMessageBytes)} "
                 + "(Limits:MaxMessageBytes) need more than that with any Store:SegmentSizeBytes.");
     }
 
-    /// <summary>The largest power of two with which the store has room; null: there is none.</summary>
-    private static long? FindFitting(StoreOptions store, long free, long smallest)
+    /// <summary>The largest power of two below the present size with which a start would have room, its reserve
+    /// included; null: there is none.</summary>
+    private static long? FindFitting(ServerOptions options, StoreOptions fitted, long free)
     {
-        for (long size = 1 << 30; size >= Math.Max(smallest, StoreOptions.SmallestSegmentBytes); size >>= 1)
+        for (long size = 1 << 30; size >= StoreOptions.SmallestSegmentBytes; size >>= 1)
         {
-            if (size < store.SegmentSizeBytes && (store with { SegmentSizeBytes = size }).NeededFreeBytes <= free)
+            if (size < fitted.SegmentSizeBytes && WithSegments(options, size) is { } smaller
+                && smaller.Broker.Store.NeededFreeBytes <= free)
+            {
                 return size;
+            }
         }
 
         return null;
+    }
+
+    /// <summary>What a start with smaller segments would run with; null: messages are too large for them.</summary>
+    private static ServerOptions? WithSegments(ServerOptions options, long size)
+    {
+        try
+        {
+            return Fit(SettingsSource.WithBatchLimit(
+                options.WithStore(store => store with { SegmentSizeBytes = size })));
+        }
+        catch (ConfigurationException)
+        {
+            return null;
+        }
     }
 
     /// <summary>With the sizes that the store uses on this volume.</summary>

@@ -27,6 +27,8 @@ public sealed class RepeatedNameTests
                 GroupDescription group = await given.Peer.InvokeAsync(new DescribeGroupRequest("billing", null, false));
                 Assert.Equal(["a"], group.Members[0].Subscriptions[0].Tags);
             },
+            ["SetUserRequest.Groups"] = given =>
+                given.RefusedAsync(new SetUserRequest("alice", null, null, ["staff", "staff"], false)),
             ["GroupHeartbeatRequest.Owned"] = async given =>
             {
                 GroupHeartbeatRequest join = given.Join(new TopicSubscription("orders", []));

@@ -17,10 +17,11 @@ internal sealed class RawConnection : IDisposable
         return connection;
     }
 
-    public static byte[] Frame(Opcode opcode, ReadOnlySpan<byte> body, ushort flags = 0, uint correlation = 7)
+    public static byte[] Frame(
+        Opcode opcode, ReadOnlySpan<byte> body, ushort flags = 0, uint correlation = 7, byte version = 0)
     {
         var frame = new byte[FrameHeader.Size + body.Length];
-        new FrameHeader((uint)frame.Length, (byte)opcode, 0, (FrameFlags)flags, correlation, 0).Write(frame);
+        new FrameHeader((uint)frame.Length, (byte)opcode, version, (FrameFlags)flags, correlation, 0).Write(frame);
         body.CopyTo(frame.AsSpan(FrameHeader.Size));
         return frame;
     }
@@ -48,16 +49,20 @@ internal sealed class RawConnection : IDisposable
     }
 
     /// <summary>The header of the next frame that is not a keep-alive; null when the connection ended.</summary>
-    public async Task<FrameHeader?> ReceiveHeaderAsync()
+    public async Task<FrameHeader?> ReceiveHeaderAsync() => (await ReceiveFrameAsync())?.Header;
+
+    /// <summary>The next frame that is not a keep-alive; null when the connection ended.</summary>
+    public async Task<(FrameHeader Header, byte[] Payload)?> ReceiveFrameAsync()
     {
         var head = new byte[FrameHeader.Size];
         while (await FillAsync(head))
         {
             Assert.True(FrameHeader.TryRead(head, 16 << 20, out FrameHeader header, out _));
-            if (!await FillAsync(new byte[header.PayloadBytes]))
+            var payload = new byte[header.PayloadBytes];
+            if (!await FillAsync(payload))
                 return null;
             if (header.Opcode != 0)
-                return header;
+                return (header, payload);
         }
 
         return null;

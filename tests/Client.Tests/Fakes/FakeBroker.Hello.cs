@@ -16,17 +16,22 @@ internal sealed partial class FakeBroker
 
     public int HelloCount => Volatile.Read(ref _helloCount);
 
-    private void Greet(ServerConnection connection, FrameHeader header)
+    private void Greet(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
     {
         var error = MeetHello(Interlocked.Increment(ref _helloCount) - 1);
-        if (error == ErrorCode.None)
-        {
+        Hellos.Enqueue((header.Version, payload.ToArray()));
+        if (error == ErrorCode.None && header.Version == 0)
             Answer(connection, header, Hello());
-            return;
-        }
+        else if (error == ErrorCode.None)
+            LogIn(connection, header, payload);
+        else
+            Refuse(connection, header, error, "As the test says.");
+    }
 
+    private static void Refuse(ServerConnection connection, FrameHeader header, ErrorCode error, string message)
+    {
         var frame = FrameBuffer.Rent();
-        new ErrorDetail("As the test says.", TimeSpan.Zero).Write(new PayloadWriter(frame));
+        new ErrorDetail(message, TimeSpan.Zero).Write(new PayloadWriter(frame));
         connection.Send(
             frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
         connection.CloseAfterFlush();

@@ -53,11 +53,12 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     private long _nextProducerId = 7;
     private int _produceCount;
 
-    private FakeBroker(int queueCount, InMemoryEndPoint? inMemory)
+    private FakeBroker(int queueCount, InMemoryEndPoint? inMemory, string listen)
     {
         QueueCount = queueCount;
         _server = new RemotingServer(
-            new RemotingServerOptions { InMemory = inMemory }, this, NullLoggerFactory.Instance, TimeProvider.System);
+            new RemotingServerOptions { InMemory = inMemory, Listen = [listen] },
+            this, NullLoggerFactory.Instance, TimeProvider.System);
     }
 
     public int QueueCount { get; }
@@ -89,9 +90,10 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     public short HighestEpoch => _epochs.Values.DefaultIfEmpty((short)-1).Max();
 
-    public static async Task<FakeBroker> StartAsync(int queueCount = 1, InMemoryEndPoint? inMemory = null)
+    public static async Task<FakeBroker> StartAsync(
+        int queueCount = 1, InMemoryEndPoint? inMemory = null, string listen = "127.0.0.1:0")
     {
-        var broker = new FakeBroker(queueCount, inMemory);
+        var broker = new FakeBroker(queueCount, inMemory, listen);
         await broker._server.StartAsync(CancellationToken.None);
         return broker;
     }
@@ -154,7 +156,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         switch ((Opcode)header.Opcode)
         {
             case Opcode.Hello:
-                Greet(connection, header);
+                Greet(connection, header, payload.Span);
                 break;
             case Opcode.Route:
                 Assert.True(Payload.TryRead<RouteRequest>(payload.Span, out var route));
@@ -171,6 +173,9 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
             case Opcode.Produce:
                 Produce(connection, header, payload.ToArray());
                 return new ValueTask(Reading);
+            case >= Opcode.SetUser and <= Opcode.TestRule:
+                Administer(connection, header, payload.Span);
+                break;
             default:
                 connection.Close(null);
                 break;

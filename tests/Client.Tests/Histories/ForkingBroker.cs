@@ -123,6 +123,15 @@ internal sealed class ForkingBroker : IAsyncDisposable
         await StartOnAsync(left);
     }
 
+    /// <summary>The same under load: the disk is off from this moment on, so the broker acknowledges nothing that the
+    /// next one does not find.</summary>
+    public async Task CutPowerNowAsync(int seed)
+    {
+        var left = Disk.CutPower(seed);
+        await StopAsync();
+        await StartOnAsync(left);
+    }
+
     /// <summary>Stops in order and starts again.</summary>
     public async Task RestartAsync()
     {

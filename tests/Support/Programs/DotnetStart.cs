@@ -12,11 +12,11 @@ public static class DotnetStart
     /// </summary>
     /// <param name="arguments">The program's assembly, then its arguments.</param>
     /// <param name="ignoredSignal">A signal that it ignores, without <c>SIG</c>.</param>
-    /// <param name="descriptors">Descriptors that it may have; null = as many as the tests.</param>
+    /// <param name="limit">A limit of prlimit(1), such as <c>nofile=100:100</c>; null = those of the tests.</param>
     public static ProcessStartInfo Of(
-        IEnumerable<string> arguments, string? ignoredSignal = null, int? descriptors = null)
+        IEnumerable<string> arguments, string? ignoredSignal = null, string? limit = null)
     {
-        string[] limited = descriptors is null ? [] : ["prlimit", $"--nofile={descriptors}:{descriptors}"];
+        string[] limited = limit is null ? [] : ["prlimit", $"--{limit}"];
         string[] ignored = ignoredSignal is null ? [] : [$"--ignore-signal={ignoredSignal}"];
         string[] program = OperatingSystem.IsWindows()
             ? ["dotnet", .. arguments]

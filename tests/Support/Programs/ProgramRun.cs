@@ -45,10 +45,10 @@ public sealed class ProgramRun : IAsyncDisposable
         string? workingDirectory = null,
         IReadOnlyDictionary<string, string>? environment = null,
         string? ignoredSignal = null,
-        int? descriptors = null)
+        string? limit = null)
     {
         ProcessStartInfo start = DotnetStart.Of(
-            [ProgramFiles.AssemblyOf(project), .. arguments], ignoredSignal, descriptors);
+            [ProgramFiles.AssemblyOf(project), .. arguments], ignoredSignal, limit);
         start.RedirectStandardInput = true;
         start.StandardOutputEncoding = Encoding.UTF8;
         start.StandardErrorEncoding = Encoding.UTF8;

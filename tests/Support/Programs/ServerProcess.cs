@@ -62,16 +62,27 @@ public sealed partial class ServerProcess : IAsyncDisposable
     }
 
     /// <summary>Starts a server that may have no more than so many descriptors (<c>ulimit -n</c>).</summary>
-    public static async Task<ServerProcess> StartWithDescriptorsAsync(
-        string dataDirectory, int descriptors, params string[] arguments)
+    public static Task<ServerProcess> StartWithDescriptorsAsync(
+        string dataDirectory, int descriptors, params string[] arguments) =>
+        StartLimitedAsync(dataDirectory, $"nofile={descriptors}:{descriptors}", arguments);
+
+    /// <summary>Starts a server under a limit.</summary>
+    /// <param name="dataDirectory">Its directory.</param>
+    /// <param name="limit">As an option of prlimit(1): <c>as=SOFT:HARD</c>.</param>
+    /// <param name="arguments">Others.</param>
+    public static async Task<ServerProcess> StartLimitedAsync(
+        string dataDirectory, string limit, params string[] arguments)
     {
         string[] all = ["--data", dataDirectory, "--listen", "127.0.0.1:0", "--admin", "none", .. arguments];
-        (ProgramRun run, Match ready) = await StartOnceAsync(all, descriptors: descriptors);
+        (ProgramRun run, Match ready) = await StartOnceAsync(all, limit: limit);
         return new ServerProcess(run, ready, all);
     }
 
     /// <summary>Ends the server as <c>kill -9</c> does.</summary>
     public Task KillAsync() => _run.KillAsync();
+
+    /// <summary>Stops the process where it is: it answers nothing, and its connections stay open.</summary>
+    public void Pause() => _run.Pause();
 
     /// <summary>Starts the server again on the same directory and port.</summary>
     public async Task RestartAsync()
@@ -103,8 +114,8 @@ public sealed partial class ServerProcess : IAsyncDisposable
         string[] arguments,
         string? ignoredSignal = null,
         IReadOnlyDictionary<string, string>? environment = null,
-        int? descriptors = null) =>
-        await TryStartAsync(arguments, ignoredSignal, environment, descriptors)
+        string? limit = null) =>
+        await TryStartAsync(arguments, ignoredSignal, environment, limit)
             ?? throw new InvalidOperationException($"The port is taken: {string.Join(' ', arguments)}.");
 
     /// <returns>Null when somebody else has the port.</returns>
@@ -112,10 +123,10 @@ public sealed partial class ServerProcess : IAsyncDisposable
         string[] arguments,
         string? ignoredSignal = null,
         IReadOnlyDictionary<string, string>? environment = null,
-        int? descriptors = null)
+        string? limit = null)
     {
         ProgramRun run = ProgramRun.Start(
-            "Server", arguments, environment: environment, ignoredSignal: ignoredSignal, descriptors: descriptors);
+            "Server", arguments, environment: environment, ignoredSignal: ignoredSignal, limit: limit);
         string? line = await run.OutputReader.ReadLineAsync();
         Match ready = ReadyPattern().Match(line ?? "");
         if (ready.Success) return (run, ready);

@@ -9,8 +9,7 @@ namespace EQueue.Support.Stores;
 /// alone stores.</summary>
 public static class BrokenBatches
 {
-    /// <summary>Every way, by name; none has a record that can be read. One claims 2^31-1 records: no queue can hold
-    /// two of those in one segment.</summary>
+    /// <summary>Every way, by name; none has a record that can be read.</summary>
     public static IReadOnlyDictionary<string, byte[]> Unreadable { get; } = new SortedDictionary<string, byte[]>
     {
         ["random bytes"] = Around("8F3A11C05D7E22B9FE", 1),

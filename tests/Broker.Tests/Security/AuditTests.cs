@@ -1,0 +1,157 @@
+using EQueue.Protocol;
+
+namespace EQueue.Broker.Tests;
+
+/// <summary>What is written down about who did what.</summary>
+public sealed class AuditTests : IAsyncLifetime
+{
+    private const int Peers = 4;
+    private const int OperationsEach = 2_500;
+
+    private readonly AuditLines _audit = new();
+    private TestBroker _broker = null!;
+    private TestPeer _owner = null!;
+
+    public async ValueTask InitializeAsync()
+    {
+        _broker = await TestBroker.StartAsync(
+            TestBroker.SmallOptions() with { Security = new SecurityOptions { Audit = _audit } });
+        _owner = await _broker.ConnectAsync("owner");
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _owner.DisposeAsync();
+        await _broker.DisposeAsync();
+    }
+
+    [Fact]
+    public async Task GivenAStormOfAdministration_WhenItIsOver_ThenEachOperationHasItsLineInOrder()
+    {
+        List<(string Operation, string Resource, ErrorCode Outcome)>[] asked =
+            await Task.WhenAll(Enumerable.Range(0, Peers).Select(StormAsync));
+        AuditRecord[] lines = _audit.Lines;
+        Assert.Equal(Peers * OperationsEach, lines.Length);
+        for (int peer = 0; peer < Peers; peer++)
+        {
+            Assert.Equal(
+                asked[peer],
+                lines.Where(line => line.Client == $"storm-{peer}")
+                    .Select(line => (line.Operation, line.Resource, line.Outcome)));
+        }
+
+        // The storm did not do one thing alone, and not all of it was done.
+        Assert.True(lines.Select(line => line.Operation).Distinct().Count() >= 9);
+        Assert.Contains(lines, line => line.Outcome != ErrorCode.None);
+        Assert.All(lines, line => Assert.Equal("owner", line.Principal));
+    }
+
+    [Fact]
+    public async Task GivenAChange_WhenItIsDone_ThenBeforeAndAfterAreTold()
+    {
+        await _owner.CreateTopicAsync("orders");
+        await _owner.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { RetentionCount = 77 }));
+        await _owner.InvokeAsync(new SetQuotaRequest(new Quota(QuotaKind.Topic, "orders", 11, 0, 0)));
+        await _owner.InvokeAsync(new SetQuotaRequest(new Quota(QuotaKind.Topic, "orders", 22, 0, 0)));
+        await _owner.InvokeAsync(new DeleteTopicRequest("orders"));
+        AuditRecord[] lines = _audit.Lines;
+        string altered = lines.Single(line => line.Operation == nameof(Opcode.AlterTopic)).Detail;
+        string[] halves = altered.Split("; after: ");
+        Assert.DoesNotContain("77", halves[0], StringComparison.Ordinal);
+        Assert.Contains("77", halves[1], StringComparison.Ordinal);
+        string quota = lines.Last(line => line.Operation == nameof(Opcode.SetQuota)).Detail;
+        Assert.Matches("^before: .*11.*; after: .*22", quota);
+        string deleted = lines.Single(line => line.Operation == nameof(Opcode.DeleteTopic)).Detail;
+        Assert.Matches("^before: .*77.*; after: -$", deleted);
+    }
+
+    [Fact]
+    public async Task GivenAPasswordAndAToken_WhenSet_ThenNoLineHasTheSecret()
+    {
+        ScramSecret secret = ScramSecret.Create("the password", ScramSecret.MinIterations);
+        await _owner.InvokeAsync(new SetUserRequest("alice", secret, null, null, true));
+        CreateTokenResponse token = await _owner.InvokeAsync(new CreateTokenRequest("alice", 0, "note"));
+        string all = string.Join('\n', _audit.Lines.Select(line => line.ToString()));
+        Assert.Contains("alice", all, StringComparison.Ordinal);
+        foreach (string hidden in (string[])
+            [
+                "the password", token.Token, token.Token[13..], Convert.ToHexString(secret.StoredKey.Span),
+                Convert.ToBase64String(secret.StoredKey.Span),
+            ])
+            Assert.DoesNotContain(hidden, all, StringComparison.OrdinalIgnoreCase);
+    }
+
+    [Fact]
+    public async Task GivenAFloodOfRefusals_WhenWrittenDown_ThenTheirNumberIsBoundedAndCounted()
+    {
+        await _owner.InvokeAsync(new SetUserRequest("mallory", null, null, null, true));
+        string token = (await _owner.InvokeAsync(new CreateTokenRequest("mallory", 0, ""))).Token;
+        await _owner.InvokeAsync(new SetRuleRequest(
+            new AccessRule(RuleEffect.Allow, "user:else", Permission.Read, ResourceKind.Topic, "x"), false));
+        await using TestPeer mallory = await TestPeer.LogInAsync(_broker.EndPoint, token);
+        for (int i = 0; i < 3 * AuditLog.RefusalsPerMinute; i++)
+            await mallory.RefusalAsync(new DeleteTopicRequest("orders"));
+        AuditRecord[] refusals = [.. _audit.Lines.Where(line => line.Outcome == ErrorCode.NotAuthorized)];
+        Assert.InRange(refusals.Length, 1, 2 * AuditLog.RefusalsPerMinute);
+        Assert.All(refusals, line => Assert.Equal("user:mallory", line.Principal));
+        Assert.Equal(
+            3 * AuditLog.RefusalsPerMinute, await _owner.FigureAsync("broker.unauthorizedRequests"));
+    }
+
+    private async Task<List<(string Operation, string Resource, ErrorCode Outcome)>> StormAsync(int number)
+    {
+        await using TestPeer peer = await _broker.ConnectAsync($"storm-{number}");
+        var random = new Random(number);
+        var asked = new List<(string Operation, string Resource, ErrorCode Outcome)>();
+        for (int i = 0; i < OperationsEach; i++)
+        {
+            string name = $"t{random.Next(8)}";
+            switch (random.Next(10))
+            {
+                case 0:
+                    await AskAsync(new CreateTopicRequest(name, new TopicSettings { QueueCount = 1 }), $"topic:{name}");
+                    break;
+                case 1:
+                    await AskAsync(
+                        new AlterTopicRequest(name, new TopicSettings { RetentionCount = i }), $"topic:{name}");
+                    break;
+                case 2:
+                    await AskAsync(new DeleteTopicRequest(name), $"topic:{name}");
+                    break;
+                case 3:
+                    await AskAsync(new SetQuotaRequest(new Quota(QuotaKind.Topic, name, i, 0, 0)), "");
+                    break;
+                case 4:
+                    await AskAsync(new SetUserRequest(name, null, i % 2 == 0, null, false), "");
+                    break;
+                case 5:
+                    await AskAsync(new DeleteUserRequest(name), "");
+                    break;
+                case 6:
+                    await AskAsync(new CreateTokenRequest(name, 0, "storm"), "");
+                    break;
+                case 7:
+                    var rule = new AccessRule(
+                        RuleEffect.Deny, $"user:{name}", Permission.Read, ResourceKind.Topic, name);
+                    await AskAsync(new SetRuleRequest(rule, i % 2 == 0), "");
+                    break;
+                case 8:
+                    await AskAsync(new DeleteGroupRequest(name, null), $"group:{name}");
+                    break;
+                case 9:
+                    await AskAsync(new ResetOffsetsRequest { Group = name, Topic = name }, $"group:{name}");
+                    break;
+            }
+        }
+
+        return asked;
+
+        async Task AskAsync<TRequest, TResponse>(IRequest<TRequest, TResponse> request, string resource)
+            where TRequest : IRequest<TRequest, TResponse>
+            where TResponse : IPayload<TResponse>
+        {
+            ErrorCode outcome = await peer.RefusalAsync(TRequest.Opcode, TestPeer.Encode((TRequest)request));
+            asked.Add((TRequest.Opcode.ToString(), resource, outcome));
+        }
+    }
+}
