@@ -384,10 +384,12 @@ internal sealed class BrokerLink : IAsyncDisposable
     /// <summary>What no later attempt can change ends the link. Anything else may pass, and is tried again: so is a
     /// refusal that names a time to wait, because others at this address have failed to log in.</summary>
     private static Exception Refused(EQueueException exception) =>
-        exception.RetryAfter == TimeSpan.Zero && exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed or ErrorCode.Unauthenticated
-            or ErrorCode.NotAuthorized or ErrorCode.InvalidArgument or ErrorCode.MalformedRequest
-            or ErrorCode.UnknownOperation
-            ? ForGood(exception) : exception;
+        exception.RetryAfter == TimeSpan.Zero
+            && exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed
+                or ErrorCode.Unauthenticated or ErrorCode.NotAuthorized or ErrorCode.InvalidArgument
+                or ErrorCode.MalformedRequest or ErrorCode.UnknownOperation
+            ? ForGood(exception)
+            : exception;
 
     private static PermanentFailureException ForGood(EQueueException exception) => new(exception.Message, exception);
 }
