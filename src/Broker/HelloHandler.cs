@@ -30,7 +30,16 @@ internal sealed class HelloHandler(
 
         LoginStep step = security.Authenticator.Step(peer, request);
         if (step.Credential is not { } credential)
-            return new AuthenticatedHello(Answer(), IsDone: false, step.Challenge, "");
+        {
+            // Strangers are told no more than what the next step takes.
+            var limits = new HelloResponse
+            {
+                Version = HelloRequest.ProtocolVersion,
+                MaxFrameBytes = (uint)Math.Min(options.MaxFrameBytes, store.MaxRequestBytes),
+            };
+            return new AuthenticatedHello(limits, IsDone: false, step.Challenge, "");
+        }
+
         peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
         peer.Admit(
             new ClientIdentity(request.ClientName, credential.Principal),

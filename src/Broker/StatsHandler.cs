@@ -90,14 +90,18 @@ internal sealed class StatsHandler(
         ];
         return
         [
-            .. fixedFigures,
-            new("broker.refusedLogins", Volatile.Read(ref counters.RefusedLogins)),
-            new("broker.unauthorizedRequests", Volatile.Read(ref counters.UnauthorizedRequests)),
+            .. fixedFigures, .. CollectRefusals(),
             .. ledger.Pools.SelectMany(CollectPool),
             .. backlogs.BoundedTopics
                 .OrderBy(backlog => backlog.Topic, StringComparer.Ordinal).Take(MaxTopics).SelectMany(CollectBacklog),
         ];
     }
+
+    private StatsFigure[] CollectRefusals() =>
+    [
+        new("broker.refusedLogins", Volatile.Read(ref counters.RefusedLogins)),
+        new("broker.unauthorizedRequests", Volatile.Read(ref counters.UnauthorizedRequests)),
+    ];
 
     private static StatsFigure[] CollectPool(MemoryPool pool) =>
     [

@@ -30,8 +30,9 @@ internal sealed class Authenticator(
             return request.Mechanism switch
             {
                 "" => new LoginStep(AdmitByPlace(facts), default),
-                Mechanisms.InProcess when facts.Place == PeerPlace.InProcess =>
-                    new LoginStep(new Credential(Encoding.UTF8.GetString(request.Credentials.Span)), default),
+                Mechanisms.InProcess when facts.Place == PeerPlace.InProcess
+                    && Encoding.UTF8.GetString(request.Credentials.Span) is var named && Principal.IsValid(named) =>
+                    new LoginStep(new Credential(named), default),
                 Mechanisms.Token => new LoginStep(
                     AdmitByToken(facts, Encoding.UTF8.GetString(request.Credentials.Span)), default),
                 Mechanisms.ScramSha256 => Begin(peer, facts, request),
@@ -153,7 +154,7 @@ internal sealed class Authenticator(
             var credential = new Credential(Principal.OfUser(name), name, login.Secret.StoredKey);
             if (credential.Holds(table.Book, clock.NowMs))
             {
-                guard.Succeeded(facts.Source, name);
+                guard.Succeeded(name);
                 return new LoginStep(credential, proof);
             }
         }

@@ -4,8 +4,8 @@ namespace EQueue.Broker;
 
 /// <summary>Makes those wait who failed to prove who they are, by where they come from and by whom they say to
 /// be.</summary>
-/// <remarks>Thread-safe. After <see cref="FreeFailures"/> failures each further one doubles the wait. A quiet minute or
-/// a success forgets them. The waits of a name are short: a stranger must not lock its user out.</remarks>
+/// <remarks>Thread-safe. After <see cref="FreeFailures"/> failures each further one doubles the wait. A quiet minute
+/// forgets them. The waits of a name are short: a stranger must not lock its user out.</remarks>
 internal sealed class LoginGuard(TimeProvider time)
 {
     public const int FreeFailures = 5;
@@ -22,7 +22,7 @@ internal sealed class LoginGuard(TimeProvider time)
 
     /// <param name="address">Where the peer is.</param>
     /// <param name="name">Whom it says to be; null = it says nothing of that.</param>
-    /// <exception cref="EQueueException">AuthenticationFailed, with the time to wait: too many have failed.</exception>
+    /// <exception cref="EQueueException">Throttled, with the time to wait: too many have failed.</exception>
     public void Check(string address, string? name)
     {
         lock (_gate)
@@ -37,7 +37,7 @@ internal sealed class LoginGuard(TimeProvider time)
             if (wait > TimeSpan.Zero)
             {
                 throw new EQueueException(
-                    ErrorCode.AuthenticationFailed,
+                    ErrorCode.Throttled,
                     $"Too many logins failed: the next may be tried in {Math.Ceiling(wait.TotalSeconds)} s.")
                 {
                     RetryAfter = wait,
@@ -56,11 +56,12 @@ internal sealed class LoginGuard(TimeProvider time)
         }
     }
 
-    public void Succeeded(string address, string name)
+    /// <summary>Forgets the failures of the name. Those of the address stay: one good account is no leave to try
+    /// others.</summary>
+    public void Succeeded(string name)
     {
         lock (_gate)
         {
-            _failures.Remove(AddressKey(address));
             _failures.Remove(NameKey(name)!);
         }
     }

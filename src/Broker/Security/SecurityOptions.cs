@@ -19,18 +19,18 @@ public enum UnauthenticatedAccess
 /// <summary>Who may connect, and what is written down about what they do; docs/security.md is the design.</summary>
 public sealed record SecurityOptions
 {
-    /// <summary>Who is served without credentials; default <see cref="UnauthenticatedAccess.Anywhere"/>: the program
-    /// that embeds the broker says where it listens.</summary>
+    /// <summary>Who is served without credentials; the program that embeds the broker says where it listens.
+    /// Default: Anywhere.</summary>
     public UnauthenticatedAccess Unauthenticated { get; init; } = UnauthenticatedAccess.Anywhere;
 
-    /// <summary>Principals that no rule binds, such as "user:alice" or "cert:ops.example"; default none.</summary>
+    /// <summary>Principals that no rule binds, such as "user:alice" or "cert:ops.example". Default: none.</summary>
     public IReadOnlyList<string> Superusers { get; init; } = [];
 
-    /// <summary>Logins with a password that may be under way at once, 1 to 10,000; default 64.</summary>
+    /// <summary>Logins with a password that may be under way at once, 1 to 10,000. Default: 64.</summary>
     public int MaxLoginsAtOnce { get; init; } = 64;
 
-    /// <summary>Where it is written what was administered and refused; default null: nowhere. The broker's user
-    /// disposes it, after the broker.</summary>
+    /// <summary>Where it is written what was administered and refused; null = nowhere. The broker's user disposes it,
+    /// after the broker. Default: null.</summary>
     public IAuditSink? Audit { get; init; }
 
     /// <exception cref="ArgumentException">A setting is out of its range.</exception>

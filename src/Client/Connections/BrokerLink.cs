@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
@@ -13,7 +11,7 @@ namespace EQueue.Client;
 /// Queue ids mean something within one store only. So a link belongs to the store it met first: when the address turns
 /// out to be another store, <see cref="IsStale"/> becomes true, every call fails, and the owner makes a new link.
 /// </remarks>
-internal sealed class BrokerLink : IAsyncDisposable
+internal sealed partial class BrokerLink : IAsyncDisposable
 {
     /// <summary>Whole, such as 3.0.0-alpha.1: what a pre-release differs in, its broker's log tells.</summary>
     private static readonly string ClientVersion = "EQueue.Client/" + SoftwareVersion.Of(typeof(BrokerLink).Assembly);
@@ -25,7 +23,6 @@ internal sealed class BrokerLink : IAsyncDisposable
     private readonly bool _readsHistory;
     private volatile HelloResponse? _hello;
     private volatile LogHistory? _history;
-    private volatile Login? _refused;
     private volatile bool _isStale;
 
     /// <param name="address">Where the broker listens.</param>
@@ -78,12 +75,6 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     /// <summary>Whether the address is another store now.</summary>
     public bool IsStale => _isStale;
-
-    /// <summary>Who the broker takes the client for, as its rules name it; "" = it was not told.</summary>
-    public string Principal { get; private set; } = "";
-
-    /// <summary>Whether the link has ended because its credentials were refused, and there are others by now.</summary>
-    public bool HasNewCredentials => _refused is { } refused && refused.HasChanged();
 
     /// <summary>Waits until the broker has said hello.</summary>
     /// <exception cref="EQueueException">Cancelled, disposed, refused for good, or Unreachable after
@@ -236,6 +227,7 @@ internal sealed class BrokerLink : IAsyncDisposable
         var least = TimeSpan.FromMilliseconds(100);
         return value < least ? least : value;
     }
+<<<<<<< HEAD
 
     private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
     {
@@ -392,4 +384,6 @@ internal sealed class BrokerLink : IAsyncDisposable
             : exception;
 
     private static PermanentFailureException ForGood(EQueueException exception) => new(exception.Message, exception);
+=======
+>>>>>>> wt-sec-client
 }

@@ -176,7 +176,7 @@ public sealed class LoginTests : IAsyncLifetime
 
         using LoginPeer early = await ConnectAsync();
         LoginAnswer answer = await early.LogInAsync("alice", Right);
-        Assert.Equal(ErrorCode.AuthenticationFailed, answer.Error);
+        Assert.Equal(ErrorCode.Throttled, answer.Error);
         Assert.Contains("may be tried in", answer.Message, StringComparison.Ordinal);
         _time.Advance(TimeSpan.FromSeconds(3));
         using LoginPeer late = await ConnectAsync();
