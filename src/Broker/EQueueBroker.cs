@@ -208,9 +208,8 @@ public sealed class EQueueBroker : IAsyncDisposable
             backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
             ledger.Include(backlogs);
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
-            await LoadAsync(store, state, catalogue, groups, backlogs, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
-            quotas.Load();
+            await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
             security = new SecurityParts(store, state, options.Security, counters, time, logger);
             fetch = new FetchHandler(
                 store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
@@ -242,8 +241,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
             store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
-            StartLoops(options, retention, expiry);
-            security.Start();
+            StartLoops(options, retention, expiry, security);
             var parts = new BrokerParts(store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
             return new EQueueBroker(
                 options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, security, stats,
@@ -251,12 +249,18 @@ public sealed class EQueueBroker : IAsyncDisposable
         }
         catch
         {
-            if (server is not null)
-                await server.DisposeAsync();
-            Array.ForEach<IDisposable?>([fetch, heartbeats, quotas, security, catalogue, backlogs, logger], x => x?.Dispose());
-            await store.DisposeAsync();
+            await GiveUpAsync(server, store, [fetch, heartbeats, quotas, security, catalogue, backlogs, logger]);
             throw;
         }
+    }
+
+    private static async Task GiveUpAsync(RemotingServer? server, QueueStore store, IDisposable?[] parts)
+    {
+        if (server is not null)
+            await server.DisposeAsync();
+        foreach (IDisposable? part in parts)
+            part?.Dispose();
+        await store.DisposeAsync();
     }
 
     private static async Task LoadAsync(
@@ -265,9 +269,11 @@ public sealed class EQueueBroker : IAsyncDisposable
         TopicCatalogue catalogue,
         GroupTable groups,
         BacklogTable backlogs,
+        QuotaTable quotas,
         ILogger logger)
     {
         catalogue.Load();
+        quotas.Load();
         await GroupProgress.MendAsync(store, state, logger);
         int forgotten = groups.Load(catalogue);
         if (forgotten > 0)
@@ -291,8 +297,10 @@ public sealed class EQueueBroker : IAsyncDisposable
             catalogue.QueueCount,
             groups.Count);
 
-    private static void StartLoops(BrokerOptions options, RetentionLoop retention, GroupExpiry expiry)
+    private static void StartLoops(
+        BrokerOptions options, RetentionLoop retention, GroupExpiry expiry, SecurityParts security)
     {
+        security.Start();
         retention.Start();
         if (options.Groups.OffsetRetention > TimeSpan.Zero)
             expiry.Start();

@@ -122,7 +122,7 @@ internal static partial class Log
     public static partial void QuotaSet(
         this ILogger logger, QuotaKind kind, string name, long produceBytes, long fetchBytes, long requests);
 
-    [LoggerMessage(3220, LogLevel.Information, "Security: {Users} users, {Tokens} tokens, {Rules} rules are in the log")]
+    [LoggerMessage(3220, LogLevel.Information, "The log holds {Users} users, {Tokens} tokens and {Rules} rules")]
     public static partial void SecurityLoaded(this ILogger logger, int users, int tokens, int rules);
 
     [LoggerMessage(3221, LogLevel.Information, "User {Name} is made or changed")]

@@ -85,14 +85,14 @@ internal sealed class StatsHandler(
             new("broker.groupsExpired", Volatile.Read(ref counters.GroupsExpired)),
             new("broker.parkedBytes", backlogs.ParkedBytes),
             new("broker.receiveBytes", ledger.Receive.UsedBytes),
-            new("broker.refusedLogins", Volatile.Read(ref counters.RefusedLogins)),
-            new("broker.unauthorizedRequests", Volatile.Read(ref counters.UnauthorizedRequests)),
             new("broker.throttledRequests", Volatile.Read(ref counters.ThrottledRequests)),
             new("broker.throttledMilliseconds", Volatile.Read(ref counters.ThrottledMilliseconds)),
         ];
         return
         [
             .. fixedFigures,
+            new("broker.refusedLogins", Volatile.Read(ref counters.RefusedLogins)),
+            new("broker.unauthorizedRequests", Volatile.Read(ref counters.UnauthorizedRequests)),
             .. ledger.Pools.SelectMany(CollectPool),
             .. backlogs.BoundedTopics
                 .OrderBy(backlog => backlog.Topic, StringComparer.Ordinal).Take(MaxTopics).SelectMany(CollectBacklog),

@@ -151,7 +151,8 @@ internal static partial class Log
     [LoggerMessage(2107, LogLevel.Warning, "Rewrote the header of {Path}, which was {Verdict}")]
     public static partial void SegmentHeaderRewritten(ILogger logger, string path, FileVerdict verdict);
 
-    [LoggerMessage(2108, LogLevel.Error, "State was lost by damage and the setting Store:AcceptLostState is on: {Reason}")]
+    [LoggerMessage(
+        2108, LogLevel.Error, "State was lost by damage and the setting Store:AcceptLostState is on: {Reason}")]
     public static partial void LostStateAccepted(ILogger logger, string reason);
 
     [LoggerMessage(

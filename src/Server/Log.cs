@@ -51,7 +51,8 @@ internal static partial class Log
     [LoggerMessage(6014, LogLevel.Warning, "systemd cannot be told how the server does, at {Address}: {Reason}")]
     public static partial void NotNotified(ILogger logger, string address, string reason);
 
-    [LoggerMessage(6100, LogLevel.Warning, "Messages are not taken, or will not be soon, until there is room. {Shortage}")]
+    [LoggerMessage(
+        6100, LogLevel.Warning, "Messages are not taken, or will not be soon, until there is room. {Shortage}")]
     public static partial void NoRoom(ILogger logger, string shortage);
 
     [LoggerMessage(6101, LogLevel.Warning,
@@ -60,8 +61,8 @@ internal static partial class Log
     public static partial void KeyReadable(ILogger logger, string setting, string path, string others, string mode);
 
     [LoggerMessage(6102, LogLevel.Warning,
-        "The address space is limited to {Bytes} bytes (ulimit -v, LimitAS of a service), and .NET reserves far more than "
-        + "it uses: when none is left, the server ends. Take the limit away; memory.max of a control group or "
+        "The address space is limited to {Bytes} bytes (ulimit -v, LimitAS of a service), and .NET reserves far more "
+        + "than it uses: when none is left, the server ends. Take the limit away; memory.max of a control group or "
         + "DOTNET_GCHeapHardLimit bounds memory")]
     public static partial void AddressSpaceLimited(ILogger logger, long bytes);
 

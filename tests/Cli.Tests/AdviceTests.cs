@@ -180,7 +180,7 @@ public sealed partial class AdviceTests
 
     /// <summary>A command up to the end of what is said of it; a verb is a lower-case word, so a wrong one is
     /// found.</summary>
-    [GeneratedRegex(@"(?<![\w./'-])'?equeue (?<words>[a-z][a-z-]*\b[^;,:.""')]*)")]
+    [GeneratedRegex(@"(?<![\w./'-])'?equeue (?<words>[a-z][a-z-]*\b(?:\{[^}]*\}|[^;,:.""')])*)")]
     private static partial Regex CommandPattern();
 
     [GeneratedRegex(@"(?<![\w-])--[a-z][a-z-]*[a-z]")]

@@ -66,6 +66,17 @@ public sealed class CredentialTests
         Assert.Equal(2, broker.HelloCount);
     }
 
+    [Fact]
+    public async Task GivenAnAddressWhereLoginsFailed_WhenTheBrokerNamesATimeToWait_ThenTheClientTriesOn()
+    {
+        await using var broker = await StartAsync();
+        broker.MeetHello = static attempt => attempt < 2 ? ErrorCode.AuthenticationFailed : ErrorCode.None;
+        broker.RefusalDelay = TimeSpan.FromSeconds(1);
+        await using var client = NewClient(broker, Credentials.Password("alice", Password));
+        await client.Admin.HelloAsync(Token);
+        Assert.Equal(4, broker.HelloCount);
+    }
+
     [Theory]
     [InlineData("another signature", "does not prove that it knows the user alice")]
     [InlineData("no exchange", "does not prove that it knows the user alice")]

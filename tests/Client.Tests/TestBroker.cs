@@ -32,7 +32,8 @@ internal sealed class TestBroker : IAsyncDisposable
         string listen = "127.0.0.1:0",
         InMemoryEndPoint? inMemory = null,
         ServerTlsOptions? tls = null,
-        TlsOptions? clientTls = null)
+        TlsOptions? clientTls = null,
+        SecurityOptions? security = null)
     {
         var directory = new TempDirectory();
         var options = new BrokerOptions
@@ -49,6 +50,7 @@ internal sealed class TestBroker : IAsyncDisposable
                 ReserveBytes = 16 * 1024 * 1024,
             },
             Topics = new TopicOptions { QueueCount = queues },
+            Security = security ?? new SecurityOptions(),
         };
         var broker = new TestBroker(directory, options);
         await broker.StartBrokerAsync();

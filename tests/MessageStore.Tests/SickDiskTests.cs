@@ -54,16 +54,22 @@ public sealed class SickDiskTests : StoreTest
         Assert.Equal(Bodies, read + lost);
     }
 
-    [Fact]
-    public async Task GivenADataDirectoryThatIsRemoved_WhenASecondHasPassed_ThenNothingIsAcknowledgedAnyMore()
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenADataDirectoryThatIsRemoved_WhenASecondHasPassed_ThenNothingIsAcknowledgedAnyMore(
+        bool isMadeAnew)
     {
         QueueStore store = await OpenLoggedAsync(Small);
         QueueId queue = await OpenQueueAsync(store);
         await AppendAsync(store, queue, "a");
 
         Directory.Delete(Folder, recursive: true);
+        if (isMadeAnew)
+            Directory.CreateDirectory(LogFiles.LogDirectory(Folder));
 
-        EQueueException fault = await Assert.ThrowsAsync<EQueueException>(() => store.Completion.WaitAsync(Cancel));
+        EQueueException fault = await Assert.ThrowsAsync<EQueueException>(
+            () => store.Completion.WaitAsync(TimeSpan.FromSeconds(30), Cancel));
         Assert.Equal(ErrorCode.StoreFaulted, fault.Code);
         Assert.Contains("the data directory was removed or moved", fault.Message, StringComparison.Ordinal);
         await FailsAsync(ErrorCode.StoreFaulted, AppendAsync(store, queue, "b"));

@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Text;
 using EQueue.Support;
@@ -26,6 +28,17 @@ public sealed class SampleTests
         Assert.Equal("customer-7\tthe bill", await consumer.OutputReader.ReadLineAsync());
         consumer.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await consumer.WaitForExitAsync());
+    }
+
+    [Fact]
+    public async Task GivenABrokerThatDoesNotAnswer_WhenTheConsumerIsStopped_ThenItEndsInSilenceWithZero()
+    {
+        using var listener = new TcpListener(IPAddress.Loopback, 0);
+        listener.Start();
+        await using ProgramRun consumer = ProgramRun.Start("Consumer", [$"{listener.LocalEndpoint}", "orders", "kitchen"]);
+        using Socket connection = await listener.AcceptSocketAsync(TestContext.Current.CancellationToken);
+        consumer.Signal(PosixSignal.SIGTERM);
+        Assert.Equal((0, ""), (await consumer.WaitForExitAsync(), consumer.Error));
     }
 
     [Fact]

@@ -42,8 +42,9 @@ public sealed partial class AdviceTests
     {
         string[] named = [.. Texts.SelectMany(text => SettingName().Matches(text.Text)).Select(name => name.Value)];
         Assert.True(named.Distinct().Count() > 40, $"{named.Length}");
-        Assert.Empty(named.Where(name => !Settings.All.Any(
-            setting => setting.Key == name || setting.Key.StartsWith(name + ":", StringComparison.Ordinal))));
+        Assert.All(named, name => Assert.Contains(
+            Settings.All,
+            setting => setting.Key == name || setting.Key.StartsWith(name + ":", StringComparison.Ordinal)));
     }
 
     [Fact]
@@ -93,7 +94,9 @@ public sealed partial class AdviceTests
 
     [Fact]
     public void GivenTheMarksOfTests_WhenHeldAgainstTheTexts_ThenEachIsPartOfOne() =>
-        Assert.Empty(Followed.Where(mark => !Texts.Any(text => text.Text.Contains(mark, StringComparison.Ordinal))));
+        Assert.All(
+            Followed,
+            mark => Assert.Contains(Texts, text => text.Text.Contains(mark, StringComparison.Ordinal)));
 
     [Theory]
     [InlineData("It is gone. Start the server once with --Store:AcceptLostState true to go on without it.", true)]

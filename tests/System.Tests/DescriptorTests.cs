@@ -18,8 +18,11 @@ public sealed partial class DescriptorTests
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
-    [Fact]
-    public async Task GivenAThousandDescriptorsAnd820BareConnections_WhenMessagesAreSent_ThenTheStoreWritesOn()
+    [Theory]
+    [InlineData(820)]
+    [InlineData(1_000)]
+    public async Task GivenAThousandDescriptorsAndManyBareConnections_WhenMessagesAreSent_ThenTheStoreWritesOn(
+        int connections)
     {
         if (!OperatingSystem.IsLinux()) return;
         using var directory = new TempDirectory();
@@ -32,7 +35,7 @@ public sealed partial class DescriptorTests
         var bare = new List<Socket>();
         try
         {
-            for (int i = 0; i < 820; i++)
+            for (int i = 0; i < connections; i++)
             {
                 var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
                 bare.Add(socket);

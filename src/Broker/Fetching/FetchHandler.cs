@@ -111,24 +111,6 @@ internal sealed partial class FetchHandler : IDisposable
         peer.FetchSessions.Clear();
     }
 
-    /// <summary>Rules have changed: parked requests for what may not be read any more are answered so.</summary>
-    public void JudgeParked()
-    {
-        foreach (FetchSession session in _sessions.Keys)
-        {
-            if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
-                continue;
-            Unpark(session);
-            foreach (SessionQueue queue in session.Queues.Values)
-            {
-                if (!MayRead(session, queue))
-                    session.MakeReady(queue);
-            }
-
-            Start(session, maySendHere: false);
-        }
-    }
-
     /// <summary>Answers what is parked and parks no more, so that connections can drain.</summary>
     public void Stop()
     {
@@ -336,9 +318,6 @@ internal sealed partial class FetchHandler : IDisposable
             return ErrorCode.NotAuthorized;
         return _catalogue.IsReadable(queue.Key.Id) ? ErrorCode.None : ErrorCode.QueueNotReadable;
     }
-
-    private static bool MayRead(FetchSession session, SessionQueue queue) =>
-        queue.Topic is not { } topic || session.Peer.Access!.MayRead(topic);
 
     /// <summary>Takes a queue out of the session it belongs to.</summary>
     private void Leave(FetchSession session, SessionQueue queue)

@@ -95,8 +95,8 @@ internal sealed class Authenticator(
         ErrorCode.Unauthenticated,
         $"The broker serves the user who runs it, and those who prove who they are; this is {who}. Log in with a user "
         + "or a token of the broker (equeue user add, equeue token create; --user, --token-file), have the broker's "
-        + "owner add a rule for this user (equeue acl allow local:UID ...), or have it open to all users of the machine "
-        + "(Server:AllowUnauthenticatedLocalAccess).");
+        + "owner add a rule for this user (equeue acl allow local:UID ...), or have it open to all users of this "
+        + "machine (Server:AllowUnauthenticatedLocalAccess).");
 
     private Credential AdmitByToken(in PeerFacts facts, string text)
     {

@@ -17,7 +17,8 @@ internal static class SecurityRules
         if (!NameRules.IsValid(name))
         {
             throw new EQueueException(
-                ErrorCode.InvalidName, "A user's or group's name is 1 to 249 of A-Z a-z 0-9 . _ - and neither . nor ..");
+                ErrorCode.InvalidName,
+                "A user's or group's name is 1 to 249 of A-Z a-z 0-9 . _ - and neither . nor ..");
         }
     }
 

@@ -79,7 +79,7 @@ internal sealed class SecurityTable(
     }
 
     /// <summary>Makes a user or changes what is given; it holds when the task completes.</summary>
-    /// <exception cref="EQueueException">InvalidName, InvalidArgument, LimitReached; what the store answers.</exception>
+    /// <exception cref="EQueueException">InvalidName, InvalidArgument, LimitReached; or the store's.</exception>
     public async Task SetUserAsync(SetUserRequest request, CancellationToken cancellationToken)
     {
         SecurityRules.CheckUserName(request.Name);

@@ -281,7 +281,8 @@ internal sealed class BrokerLink : IAsyncDisposable
             // It has worked before: the file is being written anew, perhaps.
             throw new EQueueException(ErrorCode.Unreachable, exception.Message, exception);
         }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.AuthenticationFailed)
+        catch (EQueueException exception)
+            when (exception.Code == ErrorCode.AuthenticationFailed && exception.RetryAfter == TimeSpan.Zero)
         {
             _refused = login;
             throw ForGood(exception);
@@ -380,12 +381,15 @@ internal sealed class BrokerLink : IAsyncDisposable
         _reports.Connected(Address);
     }
 
-    /// <summary>What no later attempt can change ends the link; anything else may pass, and is tried again.</summary>
+    /// <summary>What no later attempt can change ends the link. Anything else may pass, and is tried again: so is a
+    /// refusal that names a time to wait, because others at this address have failed to log in.</summary>
     private static Exception Refused(EQueueException exception) =>
-        exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed or ErrorCode.Unauthenticated
-            or ErrorCode.NotAuthorized or ErrorCode.InvalidArgument or ErrorCode.MalformedRequest
-            or ErrorCode.UnknownOperation
-            ? ForGood(exception) : exception;
+        exception.RetryAfter == TimeSpan.Zero
+            && exception.Code is ErrorCode.UnsupportedVersion or ErrorCode.AuthenticationFailed
+                or ErrorCode.Unauthenticated or ErrorCode.NotAuthorized or ErrorCode.InvalidArgument
+                or ErrorCode.MalformedRequest or ErrorCode.UnknownOperation
+            ? ForGood(exception)
+            : exception;
 
     private static PermanentFailureException ForGood(EQueueException exception) => new(exception.Message, exception);
 }

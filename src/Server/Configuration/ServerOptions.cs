@@ -49,9 +49,10 @@ internal sealed record ServerOptions
 
     /// <summary>The audit file's whole path; null: there is none. A broker that keeps nothing on disk has none in its
     /// data directory either.</summary>
-    public string? AuditPath => AuditFile == NoAudit || (Broker.Store.Disk is MemoryDisk && !Path.IsPathRooted(AuditFile))
-        ? null
-        : Path.GetFullPath(AuditFile, Broker.DataDirectory);
+    public string? AuditPath =>
+        AuditFile == NoAudit || (Broker.Store.Disk is MemoryDisk && !Path.IsPathRooted(AuditFile))
+            ? null
+            : Path.GetFullPath(AuditFile, Broker.DataDirectory);
 
     /// <summary>Who is served without credentials, as the settings say.</summary>
     public UnauthenticatedAccess Unauthenticated =>

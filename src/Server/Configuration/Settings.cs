@@ -5,7 +5,10 @@ internal static class Settings
 {
     /// <summary>Every setting, in the order that people read them.</summary>
     public static IReadOnlyList<Setting> All { get; } =
-        [.. ServerSettings.All, .. SecuritySettings.All, .. StoreSettings.All, .. LimitSettings.All, .. BrokerSettings.All];
+    [
+        .. ServerSettings.All, .. SecuritySettings.All, .. StoreSettings.All, .. LimitSettings.All,
+        .. BrokerSettings.All,
+    ];
 
     /// <summary>The setting of that key, letter case aside.</summary>
     public static Setting? Find(string key)

@@ -2,8 +2,9 @@ using System.Globalization;
 
 namespace EQueue.Server.Hosting;
 
-/// <summary>The limit of the process's address space (ulimit -v, RLIMIT_AS). .NET reserves far more than it uses: under
-/// such a limit it does not start, or ends the process when no address is left, however little memory is used.</summary>
+/// <summary>The limit of the process's address space (ulimit -v, RLIMIT_AS). .NET reserves far more than it uses:
+/// under such a limit it does not start, or ends the process when no address is left, however little memory is
+/// used.</summary>
 internal static class AddressSpace
 {
     private const string Field = "Max address space";

@@ -16,7 +16,7 @@ internal sealed class BrokerService(
     IHostApplicationLifetime lifetime,
     ILoggerFactory loggers,
     ILogger<BrokerService> logger,
-    TimeProvider time) : IHostedService
+    TimeProvider time) : IHostedService, IDisposable
 {
     private const int SmallestFrameBytes = 16 << 20;
     private const int BesideBatch = 1 << 20;
@@ -96,7 +96,6 @@ internal sealed class BrokerService(
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         _isStopping = true;
-        using AuditTrail ending = _audit;
         if (_broker is not { } broker) return;
         Log.Stopping(logger);
         bool hasFailed = broker.Completion.IsFaulted;
@@ -110,7 +109,11 @@ internal sealed class BrokerService(
         }
 
         await _watch;
+        _audit.Dispose();
     }
+
+    /// <summary>Writes the audit lines that wait, where the broker was not stopped.</summary>
+    public void Dispose() => _audit.Dispose();
 
     private async Task WatchAsync(EQueueBroker broker)
     {

@@ -42,8 +42,8 @@ internal sealed partial record ApiRoute
     /// broker's answer.</summary>
     public Func<ApiCall, long> Memory { get; init; } = static call => OwnBytes + (BodyFactor * call.BodyBytes);
 
-    /// <summary>Whether it answers all, under any name of this machine, as probes need it; it tells one word. Every other
-    /// route answers those alone who are known.</summary>
+    /// <summary>Whether it answers all, under any name of this machine, as probes need it; it tells one word. Every
+    /// other route answers those alone who are known.</summary>
     public bool IsProbe { get; init; }
 
     /// <summary>Whether it tells the broker's figures: then the asker has to be allowed to describe the broker, which

@@ -37,7 +37,8 @@ internal sealed class AuditTrail(ServerOptions options, TimeProvider time, ILogg
         catch (Exception exception) when (exception is UnauthorizedAccessException or DirectoryNotFoundException)
         {
             throw new ConfigurationException(
-                $"Security:AuditFile is '{options.AuditPath}', which cannot be written: {exception.Message}", exception);
+                $"Security:AuditFile is '{options.AuditPath}', which cannot be written: {exception.Message}",
+                exception);
         }
         catch (IOException exception)
         {
@@ -50,5 +51,6 @@ internal sealed class AuditTrail(ServerOptions options, TimeProvider time, ILogg
     public void Dispose() => _file?.Dispose();
 
     private bool IsInData(string path) =>
-        Path.GetDirectoryName(path) == Path.TrimEndingDirectorySeparator(Path.GetFullPath(options.Broker.DataDirectory));
+        Path.GetDirectoryName(path)
+            == Path.TrimEndingDirectorySeparator(Path.GetFullPath(options.Broker.DataDirectory));
 }

@@ -11,6 +11,9 @@ internal sealed partial class FakeBroker
     /// <summary>What the n-th Hello meets, from 0: an error closes the connection.</summary>
     public Func<int, ErrorCode> MeetHello { get; set; } = static _ => ErrorCode.None;
 
+    /// <summary>When its refusals say that another try is worth its while.</summary>
+    public TimeSpan RefusalDelay { get; set; }
+
     /// <summary>What it says that it is.</summary>
     public string Version { get; set; } = "fake";
 
@@ -28,10 +31,10 @@ internal sealed partial class FakeBroker
             Refuse(connection, header, error, "As the test says.");
     }
 
-    private static void Refuse(ServerConnection connection, FrameHeader header, ErrorCode error, string message)
+    private void Refuse(ServerConnection connection, FrameHeader header, ErrorCode error, string message)
     {
         var frame = FrameBuffer.Rent();
-        new ErrorDetail(message, TimeSpan.Zero).Write(new PayloadWriter(frame));
+        new ErrorDetail(message, RefusalDelay).Write(new PayloadWriter(frame));
         connection.Send(
             frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
         connection.CloseAfterFlush();

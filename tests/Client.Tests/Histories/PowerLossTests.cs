@@ -59,10 +59,9 @@ public sealed class PowerLossTests
         await broker.SendAsync(New);
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address });
         await using var consumer = client.CreateConsumer(
-            LivingReader.Group, [ForkingBroker.Topic], new ConsumerOptions
-            {
-                StopAtEnd = true, StartAt = StartPosition.Begin,
-            });
+            LivingReader.Group,
+            [ForkingBroker.Topic],
+            new ConsumerOptions { StopAtEnd = true, StartAt = StartPosition.Begin });
         List<int> read = [];
         await foreach (var message in consumer.ReadAllAsync(Token))
             read.Add(BitConverter.ToInt32(message.Body.Span));

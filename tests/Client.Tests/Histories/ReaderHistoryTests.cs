@@ -22,16 +22,20 @@ public sealed class ReaderHistoryTests
     {
         await using var broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(100);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember);
+        await using var wire = new CutWire(broker.Address);
+        await using var reader = await LivingReader.StartAsync(wire.Address, isMember);
         await reader.HasReadAsync(99);
         var save = broker.Save();
         await broker.SendAsync(100);
         await reader.HasReadAsync(199);
 
+        if (!isBackBefore)
+            wire.Sever();
         await broker.KillAsync(putBack: save);
         if (isBackBefore)
             await Eventually.TrueAsync(() => reader.Log.CountOf(Diverged) == 1);
         await broker.SendAsync(150);
+        wire.Mend();
 
         await HasAllAsync(broker, reader);
         Assert.Equal(1, reader.Log.CountOf(Diverged));
@@ -49,14 +53,18 @@ public sealed class ReaderHistoryTests
     {
         await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
         await broker.SendAsync(200, areDurable: true);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember);
+        await using var wire = new CutWire(broker.Address);
+        await using var reader = await LivingReader.StartAsync(wire.Address, isMember);
         await broker.SendAsync(100);
         await reader.HasReadAsync(299);
 
+        if (!isBackBefore)
+            wire.Sever();
         await broker.CutPowerAsync();
         if (isBackBefore)
             await Eventually.TrueAsync(() => reader.Log.CountOf(Diverged) == 1);
         await broker.SendAsync(200);
+        wire.Mend();
 
         await HasAllAsync(broker, reader);
         Assert.Equal(1, reader.Log.CountOf(Diverged));

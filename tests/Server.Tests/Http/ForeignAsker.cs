@@ -46,6 +46,7 @@ internal static class ForeignAsker
                 $"{server.Port}",
             ])
         {
+            UseShellExecute = false,
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             WorkingDirectory = "/",

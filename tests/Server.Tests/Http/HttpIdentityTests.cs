@@ -4,11 +4,10 @@ using System.Text.Json.Nodes;
 using EQueue.Protocol;
 using EQueue.Server.Http;
 using EQueue.Support;
+using Answer = EQueue.Server.Tests.Http.ForeignAsker.Answer;
+using Question = EQueue.Server.Tests.Http.ForeignAsker.Question;
 
 namespace EQueue.Server.Tests.Http;
-
-using Answer = ForeignAsker.Answer;
-using Question = ForeignAsker.Question;
 
 /// <summary>Who may ask the admin port: the owner by the socket's user, others by their tokens, and nobody
 /// else.</summary>

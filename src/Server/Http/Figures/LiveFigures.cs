@@ -4,8 +4,8 @@ namespace EQueue.Server.Http;
 
 /// <summary>Takes the samples that live streams show; streams share them, and show of them what
 /// their askers may see.</summary>
-/// <remarks>Thread-safe. One sample is taken at a time, in the owner's name, at most twenty a second; backlogs of groups,
-/// which cost the most, at most every 5 s.</remarks>
+/// <remarks>Thread-safe. One sample is taken at a time, in the owner's name, at most twenty a second; backlogs of
+/// groups, which cost the most, at most every 5 s.</remarks>
 internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisposable
 {
     private const int MostGroups = 100;

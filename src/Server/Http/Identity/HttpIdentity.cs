@@ -1,7 +1,6 @@
 using EQueue.Broker;
 using EQueue.Protocol;
 using EQueue.Remoting;
-using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
 using Microsoft.Extensions.Primitives;
 
@@ -29,16 +28,17 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
 
     /// <summary>Finds out who asks.</summary>
     /// <returns>The principal, as rules name it.</returns>
-    /// <exception cref="EQueueException">Unauthenticated, AuthenticationFailed; Unreachable, ShuttingDown, StoreFaulted:
-    /// nobody can look at credentials now.</exception>
+    /// <exception cref="EQueueException">Unauthenticated, AuthenticationFailed; Unreachable, ShuttingDown,
+    /// StoreFaulted: nobody can look at credentials now.</exception>
     public string Admit(HttpContext context)
     {
-        string? token = ReadToken(context.Request.Headers.Authorization);
+        IHeaderDictionary headers = context.Request.Headers;
+        string? token = ReadToken(headers.Authorization);
         HttpPeer peer = PeerOf(context);
-        if (Forwarding.Any(context.Request.Headers.ContainsKey))
+        if (Forwarding.Any(headers.ContainsKey))
             peer = peer with { User = null, Place = token is null ? PeerPlace.Remote : peer.Place };
         return broker.Serving is { } serving
-            ? serving.AdmitHttp(peer.Place, peer.User, token, peer.Address, context.Request.Headers.UserAgent.ToString())
+            ? serving.AdmitHttp(peer.Place, peer.User, token, peer.Address, headers.UserAgent.ToString())
             : AdmitWithoutBroker(peer, token);
     }
 

@@ -1,0 +1,93 @@
+using System.Diagnostics;
+using System.Text.Json;
+using EQueue.Support;
+
+namespace EQueue.System.Tests;
+
+/// <summary>A server in a process of its own, its owner, and another user of the machine.</summary>
+public sealed class IdentityTests
+{
+    private const uint Stranger = 65534;
+
+    /// <summary>Prints the status of each path.</summary>
+    private const string Script = """
+        import http.client, sys
+        host, port = sys.argv[1].rsplit(':', 1)
+        for path in sys.argv[2:]:
+            peer = http.client.HTTPConnection(host, int(port), timeout=60)
+            peer.request('DELETE' if path.startswith('DELETE ') else 'GET', path.split(' ')[-1])
+            print(path, peer.getresponse().status)
+        """;
+
+    [Fact]
+    [EffectOf("Security:AuditFile")]
+    public async Task GivenServer_WhenItsOwnerAndAnotherUserAsk_ThenTheOwnerIsServedAndBothAreWrittenDown()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], "--admin", "127.0.0.1:0");
+        Assert.Contains(" 6170 ", server.Error, StringComparison.Ordinal);
+        ProgramResult made = await ProgramRun.RunAsync("Cli", "topic", "create", "t", "--server", server.Address);
+        Assert.Equal(0, made.ExitCode);
+        string[] answers = await AskAsStrangerAsync(server.Admin, "/health/ready", "/stats", "DELETE /api/v1/topics/t");
+        Assert.Equal(["/health/ready 200", "/stats 401", "DELETE /api/v1/topics/t 401"], answers);
+        ProgramResult listed = await ProgramRun.RunAsync("Cli", "topic", "list", "--server", server.Address);
+        Assert.Contains("t", listed.OutputText, StringComparison.Ordinal);
+        Assert.Equal(0, await server.StopAsync());
+
+        string path = Path.Combine(directory["data"], "audit.jsonl");
+        JsonElement[] lines = [.. (await File.ReadAllLinesAsync(path, TestContext.Current.CancellationToken))
+            .Select(static line => JsonDocument.Parse(line).RootElement)];
+        Assert.Contains(lines, static line => Is(line, "operation", "CreateTopic") && Is(line, "principal", "owner")
+            && Is(line, "resource", "topic:t") && Is(line, "outcome", "done"));
+        Assert.Contains(
+            lines, static line => Is(line, "operation", "Login") && Is(line, "outcome", "Unauthenticated"));
+        UnixFileMode mode = OperatingSystem.IsWindows() ? default : File.GetUnixFileMode(path);
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite, mode);
+    }
+
+    [Fact]
+    [EffectOf("Server:AllowUnauthenticatedLocalAccess")]
+    public async Task GivenServerForAllOfTheMachine_WhenAnotherUserAsks_ThenItIsServed()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], "--admin", "127.0.0.1:0", "--Server:AllowUnauthenticatedLocalAccess", "true");
+        Assert.Equal(
+            ["/stats 200", "/api/v1/topics 200"],
+            await AskAsStrangerAsync(server.Admin, "/stats", "/api/v1/topics"));
+    }
+
+    [Fact]
+    public async Task GivenAuditFileThatCannotBeWritten_WhenAServerStarts_ThenItEndsWithTwoAndNamesTheSetting()
+    {
+        using var directory = new TempDirectory();
+        ProgramResult ended = await ProgramRun.RunAsync(
+            "Server", "--data", directory["data"], "--listen", "127.0.0.1:0", "--admin", "none",
+            "--Security:AuditFile", directory["none/audit.jsonl"]);
+        Assert.Equal(2, ended.ExitCode);
+        Assert.Contains($"Security:AuditFile is '{directory["none/audit.jsonl"]}'", ended.Error, StringComparison.Ordinal);
+        Assert.False(Directory.Exists(directory["data"]), "nothing was made");
+    }
+
+    private static bool Is(JsonElement line, string key, string value) => line.GetProperty(key).GetString() == value;
+
+    private static async Task<string[]> AskAsStrangerAsync(string address, params string[] paths)
+    {
+        Assert.SkipUnless(
+            OperatingSystem.IsLinux() && Environment.IsPrivilegedProcess,
+            "Only root starts a process of another user, and only Linux tells users of sockets.");
+        string python = File.Exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
+        var start = new ProcessStartInfo(
+            "setpriv",
+            [$"--reuid={Stranger}", $"--regid={Stranger}", "--clear-groups", python, "-c", Script, address, .. paths])
+        {
+            UseShellExecute = false,
+            RedirectStandardOutput = true,
+            WorkingDirectory = "/",
+        };
+        using Process process = Process.Start(start)!;
+        string output = await process.StandardOutput.ReadToEndAsync().WaitAsync(TimeSpan.FromSeconds(60));
+        return output.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+    }
+}
