@@ -140,13 +140,13 @@ public sealed partial class AdviceTests
         .SelectMany(test => Mark().Matches(test.Value))
         .SelectMany(mark => SourceText.In(mark.Value));
 
-    [GeneratedRegex(@"(?<![\w:])(Admin|Server|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*", RegexOptions.ExplicitCapture)]
+    [GeneratedRegex(@"(?<![\w:])(Admin|Server|Security|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*", RegexOptions.ExplicitCapture)]
     private static partial Regex SettingName();
 
     [GeneratedRegex(@"\b[Ss]etting (?<name>[A-Z]\w*)(?!\w*:)")]
     private static partial Regex CalledASetting();
 
-    [GeneratedRegex(@"(?<key>(Admin|Server|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*) (to )?(?<value>[a-z]*(true|false|require|allow|none|sync|async)|[0-9]\w*)\b", RegexOptions.ExplicitCapture)]
+    [GeneratedRegex(@"(?<key>(Admin|Server|Security|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*) (to )?(?<value>[a-z]*(true|false|require|allow|none|sync|async)|[0-9]\w*)\b", RegexOptions.ExplicitCapture)]
     private static partial Regex SetTo();
 
     [GeneratedRegex(@"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!:)")]

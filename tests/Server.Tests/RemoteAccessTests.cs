@@ -9,7 +9,7 @@ public sealed partial class RemoteAccessTests
 {
     [Theory]
     [EffectOf("Server:AllowUnauthenticatedRemoteAccess")]
-    [Follows("allowed is an address of this machine alone (127.0.0.1, [::1], localhost); {cure}set {Permission}")]
+    [Follows("allowed is an address of this machine alone (127.0.0.1, [::1], localhost); {cure}set ")]
     [InlineData("Server:Listen", "0.0.0.0:9490")]
     [InlineData("Server:Listen", "[::]:9490")]
     [InlineData("Server:Listen", "10.0.0.7:9490")]

@@ -9,7 +9,6 @@ namespace EQueue.Server.Configuration;
 internal static class RemoteAccess
 {
     private const string Data = "Server:Listen";
-    private const string Permission = "Server:AllowUnauthenticatedRemoteAccess";
 
     /// <exception cref="ConfigurationException">A port would be; names it and what can be done.</exception>
     public static void Check(ServerOptions options)
@@ -23,8 +22,8 @@ internal static class RemoteAccess
                 : "have a proxy with TLS before it, or ";
             throw new ConfigurationException(
                 $"{setting} is '{address}', which others than this machine reach, without TLS: allowed is an address "
-                + $"of this machine alone (127.0.0.1, [::1], localhost); {cure}set {Permission} "
-                + "to true where the network keeps strangers out.");
+                + $"of this machine alone (127.0.0.1, [::1], localhost); {cure}set "
+                + "Server:AllowUnauthenticatedRemoteAccess to true where the network keeps strangers out.");
         }
     }
 
