@@ -15,7 +15,7 @@ internal sealed class Authenticator(
     /// <summary>Unknown users get a challenge that is made with it, the same each time.</summary>
     private readonly byte[] _mockKey = RandomNumberGenerator.GetBytes(32);
 
-    private int _logins;
+    private readonly LoginPlaces _places = new(options.MaxLoginsAtOnce);
 
     /// <summary>Takes a step of a login.</summary>
     /// <returns>Done with the credential, or what the peer is to answer.</returns>
@@ -67,10 +67,10 @@ internal sealed class Authenticator(
     /// <summary>The connection is gone in the middle of its login.</summary>
     public void End(BrokerConnection peer)
     {
-        if (peer.Login is null)
+        if (peer.Login is not { } login)
             return;
         peer.Login = null;
-        Interlocked.Decrement(ref _logins);
+        _places.Give(login.Facts.Source);
     }
 
     private static string Shorten(string text) => text.Length <= 64 ? text : text[..64];
@@ -85,8 +85,10 @@ internal sealed class Authenticator(
             return options.Unauthenticated == UnauthenticatedAccess.Anywhere
                 ? new Credential(Principal.Anonymous)
                 : throw Unknown("from another machine");
-        if (facts.UserId is { } id && table.Book.Names(Principal.OfLocal(id)))
-            return new Credential(Principal.OfLocal(id), IsByRule: true);
+        if (facts.UserId is { } id && table.IsUnbound(Principal.OfLocal(id)))
+            return new Credential(Principal.OfLocal(id));
+        if (facts.UserId is { } named && table.Book.Names(Principal.OfLocal(named)))
+            return new Credential(Principal.OfLocal(named), IsByRule: true);
         return options.Unauthenticated != UnauthenticatedAccess.Owner
             ? new Credential(Principal.Anonymous)
             : throw Unknown(facts.UserId is { } other ? $"user {other} of this machine" : "a user of this machine");
@@ -101,8 +103,8 @@ internal sealed class Authenticator(
 
     private Credential AdmitByToken(in PeerFacts facts, string text)
     {
+        // A token has 256 random bits: nobody guesses it, so nobody has to wait for others' failures.
         CheckPrivate(facts);
-        guard.Check(facts.Source, null);
         if (TokenRecord.TryParse(text, out string id, out string secret)
             && table.Book.Tokens.TryGetValue(id, out TokenRecord? token)
             && token.Fits(secret))
@@ -112,7 +114,6 @@ internal sealed class Authenticator(
                 return credential;
         }
 
-        guard.Failed(facts.Source, null);
         throw new EQueueException(ErrorCode.AuthenticationFailed, Failed);
     }
 
@@ -123,12 +124,12 @@ internal sealed class Authenticator(
         if (server.ReadFirst(request.Credentials.Span) != ScramError.None)
             throw new EQueueException(ErrorCode.AuthenticationFailed, "This is no first message of SCRAM-SHA-256.");
         guard.Check(facts.Source, server.User);
-        if (Interlocked.Increment(ref _logins) > options.MaxLoginsAtOnce)
+        if (!_places.TryTake(facts.Source))
         {
-            Interlocked.Decrement(ref _logins);
             throw new EQueueException(
                 ErrorCode.LimitReached,
-                $"{options.MaxLoginsAtOnce} logins are under way (Security:MaxLoginsAtOnce).")
+                $"{options.MaxLoginsAtOnce} logins are under way, or a quarter of that from here "
+                + "(Security:MaxLoginsAtOnce).")
             {
                 RetryAfter = TimeSpan.FromMilliseconds(200),
             };

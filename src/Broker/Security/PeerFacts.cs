@@ -13,6 +13,8 @@ namespace EQueue.Broker;
 internal readonly record struct PeerFacts(
     PeerPlace Place, uint? UserId, string? CertificateName, bool IsPrivate, string Address)
 {
+    private const string CommonName = "2.5.4.3";
+
     /// <summary>Whom failures of logins count for: processes of one machine by their user, others by host.</summary>
     public string Source => UserId is { } id ? Principal.OfLocal(id) : Address[..Math.Max(Address.LastIndexOf(':'), 0)];
 
@@ -35,14 +37,18 @@ internal readonly record struct PeerFacts(
     private static string? NameOf(X509Certificate2 certificate)
     {
         foreach (X509NameType type in (ReadOnlySpan<X509NameType>)
-            [X509NameType.UrlName, X509NameType.DnsFromAlternativeName, X509NameType.SimpleName])
+            [X509NameType.UrlName, X509NameType.DnsFromAlternativeName])
         {
             string name = certificate.GetNameInfo(type, forIssuer: false);
             if (Principal.IsCertificateName(name))
                 return name;
         }
 
-        return null;
+        // An organisation's name, which many certificates share, is none.
+        return certificate.SubjectName.EnumerateRelativeDistinguishedNames()
+            .Where(part => !part.HasMultipleElements && part.GetSingleElementType().Value == CommonName)
+            .Select(part => part.GetSingleElementValue())
+            .FirstOrDefault(name => name is not null && Principal.IsCertificateName(name));
     }
 
     private static uint ProcessUser() => OperatingSystem.IsWindows() ? uint.MaxValue : GetEffectiveUserId();

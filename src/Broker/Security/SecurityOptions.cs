@@ -41,7 +41,8 @@ public sealed record SecurityOptions
         foreach (string principal in Superusers)
         {
             OptionRules.Require(
-                Principal.IsValid(principal), nameof(Superusers), "user:NAME, cert:NAME or local:UID each", principal);
+                Principal.IsValid(principal) && principal is not (Principal.Owner or Principal.Anonymous),
+                nameof(Superusers), "user:NAME, cert:NAME or local:UID each", principal);
         }
     }
 }

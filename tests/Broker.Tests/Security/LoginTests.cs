@@ -18,7 +18,7 @@ public sealed class LoginTests : IAsyncLifetime
         _broker = await TestBroker.StartAsync(
             TestBroker.SmallOptions() with
             {
-                Security = new SecurityOptions { MaxLoginsAtOnce = 3, Audit = _audit },
+                Security = new SecurityOptions { MaxLoginsAtOnce = 12, Audit = _audit },
             },
             _time);
         _owner = await _broker.ConnectAsync();
