@@ -59,6 +59,39 @@ public sealed class IdentityTests
     }
 
     [Fact]
+    [Follows("of the broker (equeue user add, equeue token create; --user,", "or one denies it (equeue acl test).")]
+    public async Task GivenARefusal_WhenItsAdviceIsFollowed_ThenTheOtherUserIsServedAndItIsSaidWhichRuleDecides()
+    {
+        using var directory = new TempDirectory();
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], "--admin", "127.0.0.1:0");
+        await RunAsync(0, "topic", "create", "t");
+        Assert.Equal(["/api/v1/topics 401"], await AskAsStrangerAsync(server.Admin, "/api/v1/topics"));
+
+        await RunAsync(0, "acl", "allow", $"local:{Stranger}", "describe", "topic:*", "--yes");
+        Assert.Equal(["/api/v1/topics 200"], await AskAsStrangerAsync(server.Admin, "/api/v1/topics"));
+
+        await RunAsync(0, "user", "add", "alice", "--no-password");
+        string token = await RunAsync(0, "token", "create", "alice", "--no-expiry");
+        await File.WriteAllTextAsync(directory["token"], token, TestContext.Current.CancellationToken);
+        ProgramResult refused = await ProgramRun.RunAsync(
+            "Cli", "topic", "delete", "t", "--yes", "--token-file", directory["token"], "--server", server.Address);
+        Assert.NotEqual(0, refused.ExitCode);
+        Assert.Contains("(equeue acl test)", refused.Error, StringComparison.Ordinal);
+        Assert.StartsWith("denied", await RunAsync(1, "acl", "test", "user:alice", "delete", "topic:t"));
+        await RunAsync(0, "acl", "allow", "user:alice", "delete", "topic:t");
+        Assert.StartsWith("allowed", await RunAsync(0, "acl", "test", "user:alice", "delete", "topic:t"));
+        await RunAsync(0, "topic", "delete", "t", "--yes", "--token-file", directory["token"]);
+
+        async Task<string> RunAsync(int exitCode, params string[] words)
+        {
+            ProgramResult run = await ProgramRun.RunAsync("Cli", [.. words, "--server", server.Address]);
+            Assert.True(run.ExitCode == exitCode, $"{string.Join(' ', words)}: {run.ExitCode} {run.Error}");
+            return run.OutputText;
+        }
+    }
+
+    [Fact]
     public async Task GivenAuditFileThatCannotBeWritten_WhenAServerStarts_ThenItEndsWithTwoAndNamesTheSetting()
     {
         using var directory = new TempDirectory();
