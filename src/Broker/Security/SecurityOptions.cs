@@ -23,7 +23,8 @@ public sealed record SecurityOptions
     /// Default: Anywhere.</summary>
     public UnauthenticatedAccess Unauthenticated { get; init; } = UnauthenticatedAccess.Anywhere;
 
-    /// <summary>Principals that no rule binds, such as "user:alice" or "cert:ops.example". Default: none.</summary>
+    /// <summary>Principals that no rule binds, such as "user:alice" or "cert:ops.example".
+    /// Default: empty.</summary>
     public IReadOnlyList<string> Superusers { get; init; } = [];
 
     /// <summary>Logins with a password that may be under way at once, 1 to 10,000. Default: 64.</summary>
