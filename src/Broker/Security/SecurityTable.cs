@@ -12,7 +12,7 @@ internal sealed class SecurityTable(
     public const int MaxUsers = 1_000;
     public const int MaxTokens = 10_000;
     public const int MaxRules = 10_000;
-    private const int MaxGroups = 64;
+    private const int MaxGroups = 16;
 
     private readonly SemaphoreSlim _changes = new(1, 1);
     private readonly HashSet<string> _superusers = new(options.Superusers, StringComparer.Ordinal);

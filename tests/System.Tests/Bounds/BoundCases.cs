@@ -76,6 +76,28 @@ internal sealed class BoundCases(BoundPlant plant)
         [Opcode.SetQuota] = () =>
             Many(1, new SetQuotaRequest(new Quota(QuotaKind.Client, $"{Next()}".PadLeft(249, 'c'), 1L << 40, 0, 0))),
         [Opcode.ListQuotas] = () => Many(16, new ListQuotasRequest()),
+        [Opcode.SetUser] = () => Many(4, new SetUserRequest(
+            LongName("u", Next()), null, null, [.. Enumerable.Range(0, 16).Select(i => LongName("g", i))], false)),
+        [Opcode.DeleteUser] = () => Many(4, new DeleteUserRequest(LongName("u", Next() - 400))),
+        [Opcode.ListUsers] = () => Many(16, new ListUsersRequest(null, int.MaxValue)),
+        [Opcode.CreateToken] = () =>
+        [
+            Of(new SetUserRequest(LongName("t", 0), null, null, [], false)),
+            .. Many(8, new CreateTokenRequest(LongName("t", 0), 0, LongName("n", 0))),
+        ],
+        [Opcode.RevokeToken] = () => Many(4, new RevokeTokenRequest(LongName("r", Next()))),
+        [Opcode.ListTokens] = () => Many(16, new ListTokensRequest(null, int.MaxValue)),
+        [Opcode.SetRule] = () => Many(8, new SetRuleRequest(
+            new AccessRule(
+                RuleEffect.Deny,
+                "user:" + LongName("p", Next()),
+                Permission.Read,
+                ResourceKind.Topic,
+                LongName("q", 0)),
+            IsRemoved: false)),
+        [Opcode.ListRules] = () => Many(16, new ListRulesRequest(null, int.MaxValue)),
+        [Opcode.TestRule] = () => Many(16, new TestRuleRequest(
+            "user:" + LongName("p", 1), Permission.Read, ResourceKind.Topic, LongName("q", 0))),
     };
 
     /// <summary>A frame with a request.</summary>
@@ -91,6 +113,9 @@ internal sealed class BoundCases(BoundPlant plant)
 
     private static byte[][] Many<T>(int count, IPayload<T> request)
         where T : IPayload<T> => [.. Enumerable.Repeat(Of(request), count)];
+
+    private static string LongName(string kind, int number) =>
+        kind + number.ToString("D10").PadLeft(NameRules.MaxLength - kind.Length, '0');
 
     private static TopicSettings Queues(int count) => new() { QueueCount = count };
 
