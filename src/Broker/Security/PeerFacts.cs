@@ -1,4 +1,3 @@
-using System.Runtime.InteropServices;
 using System.Security.Cryptography.X509Certificates;
 using EQueue.Remoting;
 
@@ -22,8 +21,7 @@ internal readonly record struct PeerFacts(
     public bool IsLocal => Place != PeerPlace.Remote;
 
     /// <summary>Whether it runs under the broker's own user, or root's; also where the system tells neither.</summary>
-    public bool IsOwner => Place == PeerPlace.InProcess
-        || (IsLocal && (UserId is null ? !OperatingSystem.IsLinux() : UserId == 0 || UserId == ProcessUser()));
+    public bool IsOwner => Place == PeerPlace.InProcess || (IsLocal && LoopbackPeer.IsOwner(UserId));
 
     public static PeerFacts Of(ServerConnection connection) => new(
         connection.Place,
@@ -50,10 +48,4 @@ internal readonly record struct PeerFacts(
             .Select(part => part.GetSingleElementValue())
             .FirstOrDefault(name => name is not null && Principal.IsCertificateName(name));
     }
-
-    private static uint ProcessUser() => OperatingSystem.IsWindows() ? uint.MaxValue : GetEffectiveUserId();
-
-    [DllImport("libc", EntryPoint = "geteuid")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.SafeDirectories)]
-    private static extern uint GetEffectiveUserId();
 }

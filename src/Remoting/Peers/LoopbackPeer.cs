@@ -18,6 +18,12 @@ public static class LoopbackPeer
     /// process runs under the number that also stands for users whom its container does not know.</summary>
     public static uint? OwnUser => UserIds.Own is { } own ? UserIds.Know(own) : null;
 
+    /// <summary>Whether a peer within this machine is the user of this process, or root, who can read all that it has;
+    /// where the system tells no users, each of this machine is.</summary>
+    /// <param name="user">As <see cref="FindUser"/> found it.</param>
+    public static bool IsOwner(uint? user) =>
+        user is { } number ? number == 0 || number == OwnUser : !OperatingSystem.IsLinux();
+
     /// <summary>Whether this system tells the users of sockets: the first call tries it with a connection of its
     /// own.</summary>
     public static bool IsTold => FindTable() is not null;

@@ -12,8 +12,7 @@ internal sealed record HttpPeer(PeerPlace Place, uint? User, string Address)
 {
     /// <summary>Whether it is the process of the user who runs the server, or root's; where the system tells no users,
     /// any of this machine.</summary>
-    public bool IsOwner => Place == PeerPlace.Loopback
-        && (User is { } user ? user == 0 || user == LoopbackPeer.OwnUser : !OperatingSystem.IsLinux());
+    public bool IsOwner => Place == PeerPlace.Loopback && LoopbackPeer.IsOwner(User);
 
     /// <summary>Asks the system, which costs some microseconds.</summary>
     public static HttpPeer Of(ConnectionContext connection)
