@@ -128,6 +128,15 @@ public ref struct PayloadReader
         where T : IPayload<T> =>
         ReadNullableCount(minItemSize) is { } count ? ReadItems<T>(count) : null;
 
+    /// <summary>Reads a list of strings.</summary>
+    public string[] ReadStrings()
+    {
+        var strings = new string[ReadCount(2)];
+        for (var i = 0; i < strings.Length; i++)
+            strings[i] = ReadString();
+        return strings;
+    }
+
     /// <summary>Marks the payload as not valid: a value is outside its range.</summary>
     public void Fail() => Failed = true;
 

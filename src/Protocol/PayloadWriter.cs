@@ -110,6 +110,14 @@ public readonly ref struct PayloadWriter
             items[i].Write(this);
     }
 
+    /// <summary>Writes a list of strings.</summary>
+    public void WriteStrings(IReadOnlyList<string> strings)
+    {
+        WriteCount(strings.Count);
+        for (var i = 0; i < strings.Count; i++)
+            WriteString(strings[i]);
+    }
+
     /// <summary>As <see cref="WriteList"/>, with null written as its own count.</summary>
     public void WriteNullableList<T>(IReadOnlyList<T>? items)
         where T : IPayload<T>

@@ -33,9 +33,7 @@ internal sealed record UserRecord(string Name, bool IsDisabled, ScramSecret? Sec
         writer.WriteByte(Version);
         writer.WriteByte((byte)((IsDisabled ? Disabled : 0) | (Secret is null ? 0 : HasPassword)));
         Secret?.Write(writer);
-        writer.WriteCount(Groups.Count);
-        foreach (string group in Groups)
-            writer.WriteString(group);
+        writer.WriteStrings(Groups);
         return new StateEntry(Kind, Encoding.UTF8.GetBytes(Name), value.WrittenMemory);
     }
 
@@ -53,9 +51,7 @@ internal sealed record UserRecord(string Name, bool IsDisabled, ScramSecret? Sec
             throw new InvalidDataException($"User record '{name}' has version {version}; this build reads {Version}.");
         byte flags = reader.ReadByte();
         ScramSecret? secret = (flags & HasPassword) != 0 ? ScramSecret.Read(ref reader) : null;
-        var groups = new string[reader.ReadCount(2)];
-        for (int i = 0; i < groups.Length; i++)
-            groups[i] = reader.ReadString();
+        string[] groups = reader.ReadStrings();
         return reader.IsComplete
             ? new UserRecord(name, (flags & Disabled) != 0, secret, groups)
             : throw new InvalidDataException($"User record '{name}' does not fit its {record.Value.Length} bytes.");

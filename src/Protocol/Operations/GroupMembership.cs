@@ -85,22 +85,13 @@ public sealed record TopicSubscription(string Topic, IReadOnlyList<string> Tags)
     internal const int MinSize = 2 + 4;
 
     /// <inheritdoc/>
-    public static TopicSubscription Read(ref PayloadReader reader)
-    {
-        var topic = reader.ReadString();
-        var tags = new string[reader.ReadCount(2)];
-        for (var i = 0; i < tags.Length; i++)
-            tags[i] = reader.ReadString();
-        return new TopicSubscription(topic, tags);
-    }
+    public static TopicSubscription Read(ref PayloadReader reader) => new(reader.ReadString(), reader.ReadStrings());
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
         writer.WriteString(Topic);
-        writer.WriteCount(Tags.Count);
-        foreach (var tag in Tags)
-            writer.WriteString(tag);
+        writer.WriteStrings(Tags);
     }
 }
 

@@ -10,20 +10,12 @@ public sealed record RouteRequest(IReadOnlyList<string> Topics, bool AutoCreate)
     public static Opcode Opcode => Opcode.Route;
 
     /// <inheritdoc/>
-    public static RouteRequest Read(ref PayloadReader reader)
-    {
-        var topics = new string[reader.ReadCount(2)];
-        for (var i = 0; i < topics.Length; i++)
-            topics[i] = reader.ReadString();
-        return new RouteRequest(topics, reader.ReadBool());
-    }
+    public static RouteRequest Read(ref PayloadReader reader) => new(reader.ReadStrings(), reader.ReadBool());
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
     {
-        writer.WriteCount(Topics.Count);
-        foreach (var topic in Topics)
-            writer.WriteString(topic);
+        writer.WriteStrings(Topics);
         writer.WriteBool(AutoCreate);
     }
 }

@@ -16,7 +16,7 @@ public sealed record UserListing(string Name, bool IsDisabled, bool HasPassword,
         string name = reader.ReadString();
         bool isDisabled = reader.ReadBool();
         bool hasPassword = reader.ReadBool();
-        return new UserListing(name, isDisabled, hasPassword, NameList.Read(ref reader));
+        return new UserListing(name, isDisabled, hasPassword, reader.ReadStrings());
     }
 
     /// <inheritdoc/>
@@ -25,7 +25,7 @@ public sealed record UserListing(string Name, bool IsDisabled, bool HasPassword,
         writer.WriteString(Name);
         writer.WriteBool(IsDisabled);
         writer.WriteBool(HasPassword);
-        NameList.Write(writer, Groups);
+        writer.WriteStrings(Groups);
     }
 }
 
@@ -52,7 +52,7 @@ public sealed record SetUserRequest(
         byte disabled = reader.ReadByte();
         if (disabled > NotGiven)
             reader.Fail();
-        IReadOnlyList<string>? groups = reader.ReadBool() ? NameList.Read(ref reader) : null;
+        IReadOnlyList<string>? groups = reader.ReadBool() ? reader.ReadStrings() : null;
         return new SetUserRequest(
             name, secret, disabled == NotGiven ? null : disabled == 1, groups, reader.ReadBool());
     }
@@ -66,7 +66,7 @@ public sealed record SetUserRequest(
         writer.WriteByte(IsDisabled is { } isDisabled ? (isDisabled ? (byte)1 : (byte)0) : NotGiven);
         writer.WriteBool(Groups is not null);
         if (Groups is not null)
-            NameList.Write(writer, Groups);
+            writer.WriteStrings(Groups);
         writer.WriteBool(MustBeNew);
     }
 }
@@ -119,27 +119,5 @@ public sealed record ListUsersResponse(IReadOnlyList<UserListing> Users, bool Ha
     {
         writer.WriteList(Users);
         writer.WriteBool(HasMore);
-    }
-}
-
-/// <summary>A list of names within a payload: u32 count, then each a string.</summary>
-internal static class NameList
-{
-    public static IReadOnlyList<string> Read(ref PayloadReader reader)
-    {
-        int count = reader.ReadCount(2);
-        if (count == 0)
-            return [];
-        var names = new string[count];
-        for (int i = 0; i < count && !reader.Failed; i++)
-            names[i] = reader.ReadString();
-        return reader.Failed ? [] : names;
-    }
-
-    public static void Write(PayloadWriter writer, IReadOnlyList<string> names)
-    {
-        writer.WriteCount(names.Count);
-        foreach (string name in names)
-            writer.WriteString(name);
     }
 }
