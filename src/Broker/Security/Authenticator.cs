@@ -105,7 +105,7 @@ internal sealed class Authenticator(
     {
         // A token has 256 random bits: nobody guesses it, so nobody has to wait for others' failures.
         CheckPrivate(facts);
-        if (TokenRecord.TryParse(text, out string id, out string secret)
+        if (TokenText.TryParse(text, out string id, out string secret)
             && table.Book.Tokens.TryGetValue(id, out TokenRecord? token)
             && token.Fits(secret))
         {

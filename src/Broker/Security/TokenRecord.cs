@@ -18,8 +18,7 @@ namespace EQueue.Broker;
 /// 41   8    when it ends, i64 Unix milliseconds; 0 = never
 /// 49   ...  user and note, strings (u16 size, UTF-8)
 /// </code>
-/// A token is "eqt_", the id (8 characters), "_", the secret (43 characters: 32 random bytes in base64url). The secret
-/// has 256 random bits, so a fast hash keeps it.
+/// <see cref="TokenText"/> says how a token is written. Its secret has 256 random bits, so a fast hash keeps it.
 /// </remarks>
 internal sealed record TokenRecord(
     string Id, ReadOnlyMemory<byte> Hash, string User, long CreatedMs, long ExpiresMs, string Note)
@@ -28,30 +27,14 @@ internal sealed record TokenRecord(
 
     private const byte Version = 0;
     private const int HashSize = 32;
-    private const int IdBytes = 6;
-    private const int SecretBytes = 32;
-    private const string Mark = "eqt_";
-    private const int IdLength = 8;
 
     /// <summary>Makes a token.</summary>
     /// <returns>The record, and the token itself, which is not kept.</returns>
     public static (TokenRecord Record, string Token) Create(string user, long createdMs, long expiresMs, string note)
     {
-        string id = Base64Url.EncodeToString(RandomNumberGenerator.GetBytes(IdBytes));
-        string secret = Base64Url.EncodeToString(RandomNumberGenerator.GetBytes(SecretBytes));
-        return (new TokenRecord(id, HashOf(secret), user, createdMs, expiresMs, note), $"{Mark}{id}_{secret}");
-    }
-
-    /// <summary>Takes a token apart.</summary>
-    public static bool TryParse(string token, out string id, out string secret)
-    {
-        bool isOne = token.Length > Mark.Length + IdLength + 1
-            && token.Length <= 128
-            && token.StartsWith(Mark, StringComparison.Ordinal)
-            && token[Mark.Length + IdLength] == '_';
-        id = isOne ? token.Substring(Mark.Length, IdLength) : "";
-        secret = isOne ? token[(Mark.Length + IdLength + 1)..] : "";
-        return isOne;
+        string id = Base64Url.EncodeToString(RandomNumberGenerator.GetBytes(TokenText.IdBytes));
+        string secret = Base64Url.EncodeToString(RandomNumberGenerator.GetBytes(TokenText.SecretBytes));
+        return (new TokenRecord(id, HashOf(secret), user, createdMs, expiresMs, note), TokenText.Of(id, secret));
     }
 
     /// <summary>Whether the secret is this token's; takes the same time for each.</summary>

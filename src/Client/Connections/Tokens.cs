@@ -1,3 +1,5 @@
+using EQueue.Protocol;
+
 namespace EQueue.Client;
 
 /// <summary>What a token looks like, in an option and in a file.</summary>
@@ -8,16 +10,8 @@ internal static class Tokens
 
     private const int MaxLength = 4_096;
 
-    /// <summary>Brokers make tokens of this form: eqt_, 8 characters of an id, _, and 43 that are secret.</summary>
-    private const string Prefix = "eqt_";
-    private const int IdLength = 8;
-    private const int SecretLength = 43;
-
     /// <summary>The id of a whole token; any other text is one already.</summary>
-    public static string IdOf(string token) =>
-        token.Length == Prefix.Length + IdLength + 1 + SecretLength
-        && token.StartsWith(Prefix, StringComparison.Ordinal)
-            ? token.Substring(Prefix.Length, IdLength) : token;
+    public static string IdOf(string token) => TokenText.TryParse(token, out var id, out _) ? id : token;
 
     /// <summary>The token without the white space around it; null: it is none.</summary>
     public static string? Check(string? text)
