@@ -93,9 +93,8 @@ internal sealed record OperationRow(
         new(permission, ResourceKind.Broker, static _ => "", isAudited);
 
     /// <summary>What a request is about, as "topic:orders"; "" = the broker, or several things.</summary>
-    public string ResourceOf(object request) => Resource == ResourceKind.Broker || Name is null
-        ? ""
-        : $"{Resource.ToString().ToLowerInvariant()}:{Name(request)}";
+    public string ResourceOf(object request) =>
+        Resource == ResourceKind.Broker || Name is null ? "" : AccessRule.TextOf(Resource, Name(request));
 
     /// <summary>Throws unless the peer may. Nothing is looked at where the handler decides.</summary>
     /// <exception cref="EQueueException">NotAuthorized.</exception>

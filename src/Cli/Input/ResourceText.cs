@@ -29,8 +29,7 @@ internal static class ResourceText
 
     public static string Of(ResourceKind kind) => kind.ToString().ToLowerInvariant();
 
-    public static string Of(ResourceKind kind, string name) =>
-        kind == ResourceKind.Broker ? Of(kind) : $"{Of(kind)}:{name}";
+    public static string Of(ResourceKind kind, string name) => AccessRule.TextOf(kind, name);
 
     /// <summary>For an argument's parser.</summary>
     public static AccessResource Parse(ArgumentResult result) => Read(result.Tokens[0].Value, result);

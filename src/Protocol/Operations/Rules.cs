@@ -89,13 +89,14 @@ public sealed record AccessRule(
     }
 
     /// <summary>As people write it: "allow user:alice write topic:orders*".</summary>
-    public override string ToString()
+    public override string ToString() => $"{Effect.ToString().ToLowerInvariant()} {Principal} "
+        + $"{Permission.ToString().ToLowerInvariant()} {TextOf(Resource, Name)}";
+
+    /// <summary>A resource as people write it: "topic:orders*", "broker".</summary>
+    public static string TextOf(ResourceKind resource, string name)
     {
-        string resource = Resource == ResourceKind.Broker
-            ? "broker"
-            : $"{Resource.ToString().ToLowerInvariant()}:{Name}";
-        return $"{Effect.ToString().ToLowerInvariant()} {Principal} "
-            + $"{Permission.ToString().ToLowerInvariant()} {resource}";
+        string kind = resource.ToString().ToLowerInvariant();
+        return resource == ResourceKind.Broker ? kind : $"{kind}:{name}";
     }
 }
 
