@@ -5,12 +5,6 @@ namespace EQueue.Broker;
 /// <summary>What users, passwords and rules may be made of.</summary>
 internal static class SecurityRules
 {
-    private const int MinIterations = 4_096;
-    private const int MaxIterations = 1_000_000;
-    private const int MinSaltBytes = 8;
-    private const int MaxSaltBytes = 64;
-    private const int KeyBytes = 32;
-
     /// <exception cref="EQueueException">InvalidName.</exception>
     public static void CheckUserName(string name)
     {
@@ -25,16 +19,12 @@ internal static class SecurityRules
     /// <exception cref="EQueueException">InvalidArgument.</exception>
     public static void CheckSecret(ScramSecret? secret)
     {
-        if (secret is null)
-            return;
-        if (secret.Iterations is < MinIterations or > MaxIterations)
+        if (secret is { IsValid: false })
+        {
             throw TopicRules.Invalid(
-                $"A password has {MinIterations} to {MaxIterations} iterations; {secret.Iterations} came.");
-        if (secret.Salt.Length is < MinSaltBytes or > MaxSaltBytes)
-            throw TopicRules.Invalid(
-                $"A password's salt has {MinSaltBytes} to {MaxSaltBytes} bytes; {secret.Salt.Length} came.");
-        if (secret.StoredKey.Length != KeyBytes || secret.ServerKey.Length != KeyBytes)
-            throw TopicRules.Invalid($"The keys of a password have {KeyBytes} bytes each.");
+                $"A password is kept as a salt of {ScramSecret.SaltSize} bytes, {ScramSecret.MinIterations} to "
+                + $"{ScramSecret.MaxIterations} iterations and two keys of {ScramSecret.KeySize} bytes.");
+        }
     }
 
     /// <exception cref="EQueueException">InvalidArgument: the rule could never fit.</exception>
