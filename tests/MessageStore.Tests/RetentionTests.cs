@@ -168,8 +168,10 @@ public sealed class RetentionTests : StoreTest
         await AppendAsync(store, queue, "a");
         _time.UnixMs += 7_200_000;
         await AppendUntilAsync(store, queue, () => store.Figures.Segments == 2);
-        await Eventually(() => Disk.List(LogFiles.LogDirectory(Folder))
-            .Any(file => file.Name == "00000000000000000000.log" && file.Size < 1 << 19));
+        string folder = LogFiles.LogDirectory(Folder);
+        long used = SegmentHeader.Length + LogFiles.Find(Disk, folder, LogFiles.SegmentSuffix)[1].Value;
+        await Eventually(() => Disk.List(folder)
+            .Any(file => file.Name == "00000000000000000000.log" && file.Size == used));
         Assert.Equal(View(store, queue).End.Value, (await ReadAllAsync(store, queue)).Sum(entry => entry.Count));
     }
 

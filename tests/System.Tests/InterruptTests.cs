@@ -31,6 +31,10 @@ public sealed class InterruptTests
         {
             await Eventually.TrueAsync(async () =>
                 (await client.Admin.ReadGroupOffsetsAsync(Group, Topic, Token))[0].Value == 3);
+
+            // What follows in the log is answered after the commit: the follower has its answer too.
+            await client.Admin.CreateTopicAsync("later", cancellationToken: Token);
+            await client.Admin.ReadGroupOffsetsAsync(Group, Topic, Token);
         }
 
         await TakeAwayAsync(server, isHung);

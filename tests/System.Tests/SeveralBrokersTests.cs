@@ -25,7 +25,12 @@ public sealed class SeveralBrokersTests
         string both = $"{first.Address},{second.Address}";
         ProgramResult made = await ProgramRun.RunAsync("Cli", "topic", "create", Topic, "--queues", "3", "--server", both);
         Assert.True(made.ExitCode == 0, made.Error);
-        await using var client = new EQueueClient(both);
+        ConcurrentQueue<string> unreachable = [];
+        await using var client = new EQueueClient(new ClientOptions
+        {
+            Addresses = both,
+            ConnectFailed = failure => unreachable.Enqueue(failure.Address),
+        });
         await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 4096 });
         ConcurrentDictionary<(int Queue, long Offset), bool> seen = [];
         await using var member = new BackgroundMember(client, "billing", Topic, (message, _) =>
@@ -41,6 +46,10 @@ public sealed class SeveralBrokersTests
             Task<SendReceipt>[] keyed = [.. Enumerable.Range(round * PerRound, PerRound)
                 .Select(i => SendAsync(producer, i, $"key-{i % KeyCount}"))];
             await victim.KillAsync();
+
+            // What is written to a connection that is not yet known as lost waits for the broker's return.
+            await Eventually.TrueAsync(() => unreachable.Contains(victim.Address));
+            unreachable.Clear();
             SendReceipt[] free = await Task.WhenAll(Enumerable.Range(0, 500)
                 .Select(i => SendAsync(producer, (round * PerRound) + i, key: null)));
             await victim.RestartAsync();
