@@ -157,7 +157,7 @@ public sealed class AdmissionTests
     [InlineData("::ffff:203.0.113.7", "203.0.113.7", true)]
     [InlineData("::1", "::2", false)]
     public void GivenAddresses_WhenOneHostMayHaveBoth_ThenTheyCountAsOne(string one, string other, bool areOne) =>
-        Assert.Equal(areOne, Equals(PeerShare.AddressOf(At(one)), PeerShare.AddressOf(At(other))));
+        Assert.Equal(areOne, Equals(PeerHost.AddressOf(At(one)), PeerHost.AddressOf(At(other))));
 
     [Fact]
     public void GivenPlacesGivenBack_WhenTaken_ThenEveryoneCountsAnew()

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Security.Cryptography.X509Certificates;
 using EQueue.Remoting;
 
@@ -15,7 +16,9 @@ internal readonly record struct PeerFacts(
     private const string CommonName = "2.5.4.3";
 
     /// <summary>Whom failures of logins count for: processes of one machine by their user, others by host.</summary>
-    public string Source => UserId is { } id ? Principal.OfLocal(id) : Address[..Math.Max(Address.LastIndexOf(':'), 0)];
+    public string Source => UserId is { } id
+        ? Principal.OfLocal(id)
+        : IPEndPoint.TryParse(Address, out IPEndPoint? peer) ? $"{PeerHost.AddressOf(peer)}" : Address;
 
     /// <summary>Whether it is of this machine.</summary>
     public bool IsLocal => Place != PeerPlace.Remote;

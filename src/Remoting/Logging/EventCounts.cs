@@ -75,7 +75,7 @@ internal sealed class EventCounts(TimeProvider time)
         if (state is not IEnumerable<KeyValuePair<string, object?>> values) return null;
         foreach (KeyValuePair<string, object?> value in values)
         {
-            if (value.Value is EndPoint peer) return PeerShare.AddressOf(peer);
+            if (value.Value is EndPoint peer) return PeerHost.AddressOf(peer);
         }
 
         return null;

@@ -35,7 +35,7 @@ internal sealed class ConnectionPlaces(int max, int keptForLocal, int maxPerAddr
     /// <param name="share">Its address's, when there is a place; at <see cref="Refusal.Address"/> too.</param>
     public Refusal TryTake(EndPoint peer, out PeerShare? share)
     {
-        IPAddress? address = PeerShare.AddressOf(peer);
+        IPAddress? address = PeerHost.AddressOf(peer);
         lock (_lock)
         {
             share = _withoutAddress;
