@@ -14,8 +14,10 @@ public sealed partial class EQueueAdmin
     /// <param name="groups">The groups that rules may name, in place of the ones before; null = they stay, and a new
     /// user has none.</param>
     /// <param name="mustBeNew">Whether it is a mistake if there is a user of that name.</param>
+    /// <param name="mustExist">Whether it is a mistake if there is none: then none is made.</param>
     /// <param name="cancellationToken">Gives up waiting, not what a broker has begun.</param>
-    /// <exception cref="ArgumentException">The password cannot be used; the message does not quote it.</exception>
+    /// <exception cref="ArgumentException">The password cannot be used; the message does not quote it. Or the user is
+    /// to be new and to exist.</exception>
     /// <exception cref="EQueueException">InvalidName, InvalidArgument, LimitReached, NotAuthorized,
     /// StorageFull.</exception>
     /// <remarks>Making the secret takes this thread about 10 ms.</remarks>
@@ -25,11 +27,14 @@ public sealed partial class EQueueAdmin
         bool? isDisabled = null,
         IReadOnlyList<string>? groups = null,
         bool mustBeNew = false,
+        bool mustExist = false,
         CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(name);
+        if (mustBeNew && mustExist)
+            throw new ArgumentException("A user is new or exists, not both.", nameof(mustExist));
         var secret = password is null ? null : ScramSecret.Create(password);
-        var request = new SetUserRequest(name, secret, isDisabled, groups, mustBeNew);
+        var request = new SetUserRequest(name, secret, isDisabled, groups, mustBeNew, mustExist);
         await _calls.InvokeEachAsync<SetUserRequest, Done>(_ => request, [], cancellationToken).ConfigureAwait(false);
     }
 

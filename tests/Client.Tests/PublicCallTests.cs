@@ -69,7 +69,7 @@ public sealed class PublicCallTests
         ["EQueueAdmin.SetQuotaAsync(Quota,CancellationToken)"] =
             Call.Of((w, t) => w.Admin.SetQuotaAsync(new Quota(QuotaKind.Client, "c", 1000, 0, 0), t)),
         ["EQueueAdmin.ListQuotasAsync(CancellationToken)"] = Call.Of((w, t) => w.Admin.ListQuotasAsync(t)),
-        ["EQueueAdmin.SetUserAsync(String,String,Nullable`1,IReadOnlyList`1,Boolean,CancellationToken)"] =
+        ["EQueueAdmin.SetUserAsync(String,String,Nullable`1,IReadOnlyList`1,Boolean,Boolean,CancellationToken)"] =
             Call.Of((w, t) => w.Admin.SetUserAsync("u", "p", cancellationToken: t)),
         ["EQueueAdmin.DeleteUserAsync(String,CancellationToken)"] = Call.Of((w, t) => w.Admin.DeleteUserAsync("u", t)),
         ["EQueueAdmin.ListUsersAsync(CancellationToken)"] = Call.Each((w, t) => w.Admin.ListUsersAsync(t)),

@@ -36,6 +36,22 @@ public sealed class SecurityAdminTests
     }
 
     [Fact]
+    public async Task GivenAUserThatMustExist_WhenItDoesNot_ThenTheBrokerIsToldSoAndRefuses()
+    {
+        await using var broker = await FakeBroker.StartAsync();
+        await using var client = new EQueueClient(broker.Address);
+        await client.Admin.SetUserAsync("alice", cancellationToken: Token);
+        await client.Admin.SetUserAsync("alice", isDisabled: true, mustExist: true, cancellationToken: Token);
+        await Assert.ThrowsAsync<ArgumentException>(() => client.Admin.SetUserAsync(
+            "alice", mustBeNew: true, mustExist: true, cancellationToken: Token).AsTask());
+        Assert.Equal(2, broker.Administered.Count);
+        var unknown = await Assert.ThrowsAsync<EQueueException>(
+            () => client.Admin.SetUserAsync("bob", mustExist: true, cancellationToken: Token).AsTask());
+        Assert.Equal(ErrorCode.InvalidArgument, unknown.Code);
+        Assert.Equal(["alice"], broker.UserListings.Keys);
+    }
+
+    [Fact]
     public async Task GivenMoreThanAPage_WhenUsersTokensAndRulesAreListed_ThenAllComeInOrder()
     {
         await using var broker = await FakeBroker.StartAsync();

@@ -99,6 +99,8 @@ internal sealed class SecurityTable(
                 bool isKnown = book.Users.TryGetValue(request.Name, out UserRecord? before);
                 if (isKnown && request.MustBeNew)
                     throw TopicRules.Invalid($"There is a user '{request.Name}' already.");
+                if (!isKnown && request.MustExist)
+                    throw TopicRules.Invalid($"There is no user '{request.Name}'.");
                 if (!isKnown && book.Users.Count >= MaxUsers)
                     throw Full("users", MaxUsers);
                 var user = new UserRecord(

@@ -75,7 +75,8 @@ internal static class UserCommands
             string? password = user.HasPassword
                 ? new NewPassword(streams).Read(added, parsed.GetValue(file)) : null;
             await client.Admin.SetUserAsync(
-                added, password, isDisabled: false, user.Groups, mustBeNew: true, cancellationToken);
+                added, password, isDisabled: false, user.Groups, mustBeNew: true,
+                cancellationToken: cancellationToken);
             return await TellAsync("added", user, options.IsJson(parsed), streams);
         });
         return command;
@@ -95,7 +96,8 @@ internal static class UserCommands
             await using EQueueClient client = options.CreateClient(parsed);
             UserListing user = await FindAsync(client.Admin, parsed.GetRequiredValue(name), cancellationToken);
             string password = new NewPassword(streams).Read(user.Name, parsed.GetValue(file));
-            await client.Admin.SetUserAsync(user.Name, password, null, null, mustBeNew: false, cancellationToken);
+            await client.Admin.SetUserAsync(
+                user.Name, password, mustExist: true, cancellationToken: cancellationToken);
             return await TellAsync(
                 "set the password of", user with { HasPassword = true }, options.IsJson(parsed), streams);
         });
@@ -110,7 +112,8 @@ internal static class UserCommands
         {
             await using EQueueClient client = options.CreateClient(parsed);
             UserListing user = await FindAsync(client.Admin, parsed.GetRequiredValue(name), cancellationToken);
-            await client.Admin.SetUserAsync(user.Name, null, isDisabled, null, mustBeNew: false, cancellationToken);
+            await client.Admin.SetUserAsync(
+                user.Name, isDisabled: isDisabled, mustExist: true, cancellationToken: cancellationToken);
             return await TellAsync(
                 isDisabled ? "disabled" : "enabled", user with { IsDisabled = isDisabled }, options.IsJson(parsed),
                 streams);
@@ -142,7 +145,8 @@ internal static class UserCommands
             string[] wanted = Groups(changed, given);
             await using EQueueClient client = options.CreateClient(parsed);
             UserListing user = await FindAsync(client.Admin, changed, cancellationToken);
-            await client.Admin.SetUserAsync(user.Name, null, null, wanted, mustBeNew: false, cancellationToken);
+            await client.Admin.SetUserAsync(
+                user.Name, groups: wanted, mustExist: true, cancellationToken: cancellationToken);
             return await TellAsync(
                 "set the groups of", user with { Groups = wanted }, options.IsJson(parsed), streams);
         });
@@ -194,7 +198,7 @@ internal static class UserCommands
         return command;
     }
 
-    /// <summary>What a user is now. To change one that is not there would make one, so it is looked for.</summary>
+    /// <summary>What a user is now; of one that is not there, which names are near.</summary>
     private static async Task<UserListing> FindAsync(
         EQueueAdmin admin, string name, CancellationToken cancellationToken)
     {

@@ -35,11 +35,23 @@ public sealed record UserListing(string Name, bool IsDisabled, bool HasPassword,
 /// <param name="IsDisabled">Null = stays as it is, false for a new user.</param>
 /// <param name="Groups">Null = stay as they are.</param>
 /// <param name="MustBeNew">Whether a user of that name is a mistake (InvalidArgument).</param>
+/// <param name="MustExist">Whether it is one that there is none (InvalidArgument); not beside
+/// <paramref name="MustBeNew"/>.</param>
 public sealed record SetUserRequest(
-    string Name, ScramSecret? Secret, bool? IsDisabled, IReadOnlyList<string>? Groups, bool MustBeNew)
+    string Name,
+    ScramSecret? Secret,
+    bool? IsDisabled,
+    IReadOnlyList<string>? Groups,
+    bool MustBeNew,
+    bool MustExist = false)
     : IRequest<SetUserRequest, Done>
 {
     private const byte NotGiven = 2;
+
+    /// <summary>What has to hold of a user before.</summary>
+    private const byte Either = 0;
+    private const byte New = 1;
+    private const byte Known = 2;
 
     /// <inheritdoc/>
     public static Opcode Opcode => Opcode.SetUser;
@@ -53,8 +65,11 @@ public sealed record SetUserRequest(
         if (disabled > NotGiven)
             reader.Fail();
         IReadOnlyList<string>? groups = reader.ReadBool() ? reader.ReadStrings() : null;
+        byte before = reader.ReadByte();
+        if (before > Known)
+            reader.Fail();
         return new SetUserRequest(
-            name, secret, disabled == NotGiven ? null : disabled == 1, groups, reader.ReadBool());
+            name, secret, disabled == NotGiven ? null : disabled == 1, groups, before == New, before == Known);
     }
 
     /// <inheritdoc/>
@@ -67,7 +82,7 @@ public sealed record SetUserRequest(
         writer.WriteBool(Groups is not null);
         if (Groups is not null)
             writer.WriteStrings(Groups);
-        writer.WriteBool(MustBeNew);
+        writer.WriteByte(MustBeNew ? New : MustExist ? Known : Either);
     }
 }
 

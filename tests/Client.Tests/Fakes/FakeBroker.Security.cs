@@ -96,6 +96,12 @@ internal sealed partial class FakeBroker
                     return;
                 }
 
+                if (set.MustExist && !UserListings.ContainsKey(set.Name))
+                {
+                    Refuse(connection, header, ErrorCode.InvalidArgument, $"There is no user {set.Name}.");
+                    return;
+                }
+
                 if (set.Secret is not null)
                     Users[set.Name] = set.Secret;
                 UserListings[set.Name] = new UserListing(

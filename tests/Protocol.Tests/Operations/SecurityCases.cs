@@ -8,12 +8,7 @@ internal static class SecurityCases
     public static IReadOnlyList<OperationCase> All =>
     [
         OperationCase.Of(Secret),
-        OperationCase.Of(r => new SetUserRequest(
-            Text(r),
-            r.Next(2) == 0 ? null : Secret(r),
-            r.Next(3) == 0 ? null : r.Next(2) == 0,
-            r.Next(3) == 0 ? null : List(r, Text),
-            r.Next(2) == 0)),
+        OperationCase.Of(r => User(r, r.Next(3))),
         OperationCase.Of(r => new DeleteUserRequest(Text(r))),
         OperationCase.Of(r => new ListUsersRequest(NullableText(r), r.Next())),
         OperationCase.Of(r => new ListUsersResponse(
@@ -34,6 +29,14 @@ internal static class SecurityCases
     ];
 
     private static ScramSecret Secret(Random random) => new(Bytes(random), random.Next(), Bytes(random), Bytes(random));
+
+    private static SetUserRequest User(Random random, int before) => new(
+        Text(random),
+        random.Next(2) == 0 ? null : Secret(random),
+        random.Next(3) == 0 ? null : random.Next(2) == 0,
+        random.Next(3) == 0 ? null : List(random, Text),
+        before == 1,
+        before == 2);
 
     private static AccessRule Rule(Random random) => new(
         (RuleEffect)random.Next(256),

@@ -42,6 +42,7 @@ public sealed class SecurityGoldenTests
             "0100 61 01 02000000 0102 00100000 01000000 03 01000000 04 01 01 02000000 0100 67 0100 68 01");
         Holds(new SetUserRequest("a", null, false, [], false), "0100 61 00 00 01 00000000 00");
         Holds(new SetUserRequest("a", null, null, null, false), "0100 61 00 02 00 00");
+        Holds(new SetUserRequest("a", null, null, null, false, MustExist: true), "0100 61 00 02 00 02");
         Holds(new DeleteUserRequest("a"), "0100 61");
         Holds(new ListUsersRequest(null, 10), "ffff 0a000000");
         Holds(
