@@ -273,11 +273,15 @@ internal sealed class Dispatcher(
                 throw Malformed(payload, TRequest.Opcode);
             bool isAudited = row.IsAudited && security.Audit.IsOn;
             resource = row.ResourceOf(request);
-            row.Check(peer.Access!, request);
+            row.Check(peer.Access!, TRequest.Opcode, request, resource);
             string before = isAudited ? facts.Tell(request) : "";
             TResponse response = await handler(peer, request, peer.Closed);
             if (isAudited)
-                security.Audit.Done(peer, TRequest.Opcode, resource, facts.Compare(before, request));
+            {
+                string change = facts.Compare(before, request, response);
+                security.Audit.Done(peer.Client!, TRequest.Opcode, resource, change);
+            }
+
             if (!header.IsOneway)
                 peer.Answer(header, response);
         }
@@ -287,8 +291,9 @@ internal sealed class Dispatcher(
         }
         catch (Exception exception)
         {
-            if (exception is EQueueException reason && (row.IsAudited || reason.Code == ErrorCode.NotAuthorized))
-                security.Audit.Refused(peer, TRequest.Opcode, resource, reason);
+            // What no rule allows is written down where it is decided.
+            if (row.IsAudited && exception is EQueueException { Code: not ErrorCode.NotAuthorized } reason)
+                security.Audit.Failed(peer.Client!, TRequest.Opcode, resource, reason);
             failures.Answer(peer, header, exception);
         }
     }

@@ -102,7 +102,15 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <summary>
     /// The broker's own figures, as the Stats operation gives them; docs/protocol.md lists their names.
     /// </summary>
-    public StatsResponse CollectStats() => new(_stats.Collect());
+    public StatsResponse CollectStats() => new(_stats.Collect(static _ => true));
+
+    /// <summary>The figures without those of topics that somebody may not see.</summary>
+    /// <param name="asker">Who is to see them.</param>
+    public StatsResponse CollectStats(Admission asker)
+    {
+        ArgumentNullException.ThrowIfNull(asker);
+        return new StatsResponse(_stats.Collect(topic => asker.MaySee(ResourceKind.Topic, topic)));
+    }
 
     /// <summary>Requests since the start.</summary>
     public long RequestCount => _stats.Requests;
@@ -127,16 +135,10 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <param name="token">That it showed; null = none.</param>
     /// <param name="address">Of the peer, with its port.</param>
     /// <param name="client">What it calls itself.</param>
-    /// <returns>The principal, as rules name it.</returns>
+    /// <returns>Who it is, for one request; the caller disposes it when that is answered.</returns>
     /// <exception cref="EQueueException">AuthenticationFailed, Unauthenticated.</exception>
-    public string AdmitHttp(PeerPlace place, uint? userId, string? token, string address, string client) =>
-        _security.Authenticator.Admit(
-            new PeerFacts(place, userId, null, place != PeerPlace.Remote, address), token, client).Principal;
-
-    /// <summary>Throws unless a principal may do something.</summary>
-    /// <exception cref="EQueueException">NotAuthorized.</exception>
-    public void CheckAccess(string principal, Permission permission, ResourceKind resource, string name) =>
-        _security.Table.Check(principal, permission, resource, name);
+    public Admission AdmitHttp(PeerPlace place, uint? userId, string? token, string address, string client) =>
+        _security.Admit(new PeerFacts(place, userId, null, place != PeerPlace.Remote, address), token, client);
 
     /// <summary>Gives back what <see cref="TakeAdminMemoryAsync"/> took.</summary>
     public void GiveAdminMemory(long bytes) => _ledger.Admin.Give(bytes);
@@ -217,7 +219,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             heartbeats = new HeartbeatHandler(
                 store, catalogue, groups, generations, backlogs, ledger.Members, options, counters, failures, time,
                 logger);
-            var stats = new StatsHandler(store, catalogue, groups, backlogs, ledger, counters, time);
+            var stats = new StatsHandler(store, catalogue, groups, backlogs, ledger, counters, security.Audit, time);
             var progress = new ProgressWriter(store, heartbeats, backlogs);
             var remover = new GroupRemover(progress);
             var commits = new CommitHandler(
@@ -229,10 +231,9 @@ public sealed class EQueueBroker : IAsyncDisposable
                 new HelloHandler(store, options, security, time),
                 new TopicHandler(store, catalogue, groups, heartbeats),
                 new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
-                fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits,
-                heartbeats, admin, stats, new QuotaHandler(quotas), security,
-                new AuditFacts(catalogue, quotas, security.Table), quotas, ledger, counters, failures, options,
-                logger);
+                fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits, heartbeats,
+                admin, stats, new QuotaHandler(quotas), security, new AuditFacts(catalogue, quotas, security.Table),
+                quotas, ledger, counters, failures, options, logger);
             server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
             ledger.Include(server);
             await server.StartAsync(cancellationToken);
@@ -242,7 +243,8 @@ public sealed class EQueueBroker : IAsyncDisposable
             store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, retention, expiry, security);
-            var parts = new BrokerParts(store, catalogue, groups, backlogs, ledger, counters, options, time, logger);
+            var parts = new BrokerParts(
+                store, catalogue, groups, backlogs, ledger, counters, security.Audit, options, time, logger);
             return new EQueueBroker(
                 options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, security, stats,
                 new BrokerMeter(parts), retention, expiry, server);

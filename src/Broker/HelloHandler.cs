@@ -41,9 +41,9 @@ internal sealed class HelloHandler(
         }
 
         peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
-        peer.Admit(
-            new ClientIdentity(request.ClientName, credential.Principal),
-            new PeerAccess(security.Table, credential.Principal));
+        string address = credential.Address ?? peer.Transport.RemoteEndPoint?.ToString() ?? "";
+        var client = new ClientIdentity(request.ClientName, credential.Principal, address);
+        peer.Admit(client, security.AccessOf(client));
         security.Peers.Add(peer, credential);
         return new AuthenticatedHello(Answer(), IsDone: true, step.Challenge, credential.Principal);
     }

@@ -140,6 +140,9 @@ internal static partial class Log
     [LoggerMessage(3225, LogLevel.Information, "Rule '{Rule}' is set (removed: {IsRemoved})")]
     public static partial void RuleSet(this ILogger logger, AccessRule rule, bool isRemoved);
 
+    [LoggerMessage(3226, LogLevel.Warning, "A request of {Principal}, whose rights ended, failed while it was ended")]
+    public static partial void RequestNotEnded(this ILogger logger, string principal, Exception exception);
+
     [LoggerMessage(3170, LogLevel.Information,
         "{Count} messages of topic {Topic}, queue {Queue} went ({Cause}): it begins at offset {Start} now")]
     public static partial void MessagesGone(

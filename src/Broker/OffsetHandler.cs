@@ -28,7 +28,7 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
             || !catalogue.TryFindByQueue(queue, out Topic? topic)
             || !store.TryGetQueue(queue, out QueueView view))
             return new OffsetAnswer(ErrorCode.UnknownQueue, new QueueOffset(-1));
-        if (!access.May(Permission.Describe, ResourceKind.Topic, topic.Name))
+        if (!access.Permit(Opcode.FindOffsets, Permission.Describe, ResourceKind.Topic, topic.Name))
             return new OffsetAnswer(ErrorCode.NotAuthorized, new QueueOffset(-1));
         switch (question.TimeMs)
         {

@@ -11,6 +11,7 @@ internal sealed class StatsHandler(
     BacklogTable backlogs,
     MemoryLedger ledger,
     BrokerCounters counters,
+    AuditLog audit,
     TimeProvider time)
 {
     /// <summary>Topics with a bound that are told of, the first by name: the answer must fit into a frame.</summary>
@@ -20,12 +21,15 @@ internal sealed class StatsHandler(
 
     public ValueTask<StatsResponse> HandleAsync(
         BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
-        ValueTask.FromResult(new StatsResponse(Collect()));
+        ValueTask.FromResult(new StatsResponse(
+            Collect(topic => peer.Access!.May(Permission.Describe, ResourceKind.Topic, topic))));
 
     /// <summary>Requests since the start.</summary>
     public long Requests => Volatile.Read(ref counters.Requests);
 
-    public StatsFigure[] Collect()
+    /// <summary>The figures now.</summary>
+    /// <param name="isShown">Which topics are told of by name.</param>
+    public StatsFigure[] Collect(Func<string, bool> isShown)
     {
         StoreFigures figures = store.Figures;
         LogWatermarks marks = store.Watermarks;
@@ -92,7 +96,7 @@ internal sealed class StatsHandler(
         [
             .. fixedFigures, .. CollectRefusals(),
             .. ledger.Pools.SelectMany(CollectPool),
-            .. backlogs.BoundedTopics
+            .. backlogs.BoundedTopics.Where(backlog => isShown(backlog.Topic))
                 .OrderBy(backlog => backlog.Topic, StringComparer.Ordinal).Take(MaxTopics).SelectMany(CollectBacklog),
         ];
     }
@@ -101,6 +105,7 @@ internal sealed class StatsHandler(
     [
         new("broker.refusedLogins", Volatile.Read(ref counters.RefusedLogins)),
         new("broker.unauthorizedRequests", Volatile.Read(ref counters.UnauthorizedRequests)),
+        new("audit.lost", audit.Lost),
     ];
 
     private static StatsFigure[] CollectPool(MemoryPool pool) =>

@@ -4,7 +4,9 @@ namespace EQueue.Broker;
 /// looked at and dropped.</summary>
 /// <param name="Name">What people call the client.</param>
 /// <param name="Principal">Who it proved to be.</param>
-internal sealed record ClientIdentity(string Name, string Principal)
+/// <param name="Address">From where, as it is written down; of a link that carries another's requests, such as those
+/// over HTTP, from where that other asks.</param>
+internal sealed record ClientIdentity(string Name, string Principal, string Address)
 {
     /// <summary>Under which name its quota is: what it proved, else what it says of itself.</summary>
     public string QuotaName { get; } =

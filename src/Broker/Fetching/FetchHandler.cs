@@ -314,7 +314,7 @@ internal sealed partial class FetchHandler : IDisposable
     {
         if (queue.Refusal != ErrorCode.None)
             return queue.Refusal;
-        if (!MayRead(session, queue))
+        if (queue.Topic is { } topic && !session.Peer.Access!.PermitRead(topic))
             return ErrorCode.NotAuthorized;
         return _catalogue.IsReadable(queue.Key.Id) ? ErrorCode.None : ErrorCode.QueueNotReadable;
     }

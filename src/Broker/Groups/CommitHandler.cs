@@ -56,7 +56,7 @@ internal sealed class CommitHandler(
             if (history != ErrorCode.None || !Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
                 throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a commit.");
             CheckCommit(request);
-            peer.Access!.Check(Permission.Read, ResourceKind.Group, request.Group);
+            peer.Access!.Check(Opcode.CommitOffsets, Permission.Read, ResourceKind.Group, request.Group);
             await peer.BeginRequestAsync();
             try
             {

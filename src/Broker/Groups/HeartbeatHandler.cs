@@ -84,9 +84,9 @@ internal sealed partial class HeartbeatHandler : IDisposable
             }
 
             HeartbeatRules.Check(request);
-            peer.Access!.Check(Permission.Read, ResourceKind.Group, request.Group);
+            peer.Access!.Check(Opcode.GroupHeartbeat, Permission.Read, ResourceKind.Group, request.Group);
             foreach (TopicSubscription one in request.Subscriptions ?? [])
-                peer.Access.Check(Permission.Read, ResourceKind.Topic, one.Topic);
+                peer.Access.Check(Opcode.GroupHeartbeat, Permission.Read, ResourceKind.Topic, one.Topic);
             await Heartbeat(peer, header, request);
         }
         catch (OperationCanceledException) when (peer.IsClosed)

@@ -146,7 +146,7 @@ internal sealed class ProduceHandler(
         topic = null;
         if (header.Log != 0 || !catalogue.TryFindByQueue(header.Queue, out topic))
             return ErrorCode.UnknownQueue;
-        if (!peer.Access!.MayWrite(topic))
+        if (!peer.Access!.PermitWrite(topic))
             return ErrorCode.NotAuthorized;
         return BatchRules.Check(
             batch,

@@ -14,5 +14,13 @@ internal sealed class QuotaHandler(QuotaTable quotas)
 
     public ValueTask<ListQuotasResponse> ListAsync(
         BrokerConnection peer, ListQuotasRequest request, CancellationToken cancellationToken) =>
-        ValueTask.FromResult(new ListQuotasResponse(quotas.List()));
+        ValueTask.FromResult(new ListQuotasResponse([.. quotas.List().Where(quota => MaySee(peer.Access!, quota))]));
+
+    /// <summary>Quotas are the broker's; one that names a topic is for those who may see the topic, or set
+    /// quotas.</summary>
+    private static bool MaySee(PeerAccess access, Quota quota) =>
+        quota.Kind != QuotaKind.Topic
+        || quota.Name == Quota.Everybody
+        || access.May(Permission.Describe, ResourceKind.Topic, quota.Name)
+        || access.May(Permission.Administer, ResourceKind.Broker, "");
 }

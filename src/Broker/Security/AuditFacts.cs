@@ -5,6 +5,9 @@ namespace EQueue.Broker;
 /// <summary>Says how that stands which an operation changes, for the audit log.</summary>
 internal sealed class AuditFacts(TopicCatalogue catalogue, QuotaTable quotas, SecurityTable security)
 {
+    /// <summary>Characters of a token's id.</summary>
+    private const int PublicChars = 8;
+
     /// <summary>How it stands now; "" = it is not there, or nothing more than its name is to be said.</summary>
     public string Tell<TRequest>(TRequest request) => request switch
     {
@@ -20,15 +23,19 @@ internal sealed class AuditFacts(TopicCatalogue catalogue, QuotaTable quotas, Se
         _ => "",
     };
 
+    /// <summary>How a token is written down: its public half alone, whatever a peer takes for that.</summary>
+    public static string NameOfToken(string id) => "token:" + id[..Math.Min(id.Length, PublicChars)];
+
     /// <summary>What was asked and what it changed.</summary>
-    public string Compare<TRequest>(string before, TRequest request)
+    public string Compare<TRequest, TResponse>(string before, TRequest request, TResponse response)
     {
+        string after = response is CreateTokenResponse made ? Token(made.Id) : Tell(request);
         string asked = request switch
         {
             ResetOffsetsRequest or DeleteGroupRequest or CreateTokenRequest => $"asked: {request}; ",
             _ => "",
         };
-        return $"{asked}before: {Or(before)}; after: {Or(Tell(request))}";
+        return $"{asked}before: {Or(before)}; after: {Or(after)}";
     }
 
     private static string Or(string text) => text.Length == 0 ? "-" : text;

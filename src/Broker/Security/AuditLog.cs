@@ -6,36 +6,55 @@ namespace EQueue.Broker;
 /// <remarks>Thread-safe. Without a sink it only counts.</remarks>
 internal sealed class AuditLog(IAuditSink? sink, BrokerCounters counters, TimeProvider time)
 {
-    /// <summary>Refusals that are written down per minute; the others are counted.</summary>
+    /// <summary>Refusals that are written down per minute, of logins and of operations each; the others are
+    /// counted.</summary>
     public const int RefusalsPerMinute = 600;
 
-    private readonly Lock _gate = new();
-    private long _minute;
-    private int _written;
-    private long _passedOver;
+    private readonly MinuteBound _logins = new(RefusalsPerMinute, time);
+    private readonly MinuteBound _operations = new(RefusalsPerMinute, time);
 
     /// <summary>Whether anything is written.</summary>
     public bool IsOn => sink is not null;
 
-    /// <summary>An operation was carried out.</summary>
-    public void Done(BrokerConnection peer, Opcode operation, string resource, string detail) =>
-        sink?.Write(Record(peer, operation, resource, ErrorCode.None, detail));
+    /// <summary>Lines that the sink did not write and will not.</summary>
+    public long Lost => sink?.Lost ?? 0;
 
-    /// <summary>An operation was not carried out: always told of who may ask for it, at a bounded rate of who may
-    /// not.</summary>
-    public void Refused(BrokerConnection peer, Opcode operation, string resource, EQueueException reason)
+    /// <summary>An operation was carried out.</summary>
+    public void Done(ClientIdentity client, Opcode operation, string resource, string detail) =>
+        sink?.Write(Record(client, operation, resource, ErrorCode.None, detail));
+
+    /// <summary>An operation was not carried out that the peer may ask for.</summary>
+    public void Failed(ClientIdentity client, Opcode operation, string resource, EQueueException reason) =>
+        sink?.Write(Record(client, operation, resource, reason.Code, reason.Message));
+
+    /// <summary>A peer asked for what no rule allows it.</summary>
+    /// <param name="client">The peer.</param>
+    /// <param name="operation">What it asked for.</param>
+    /// <param name="permission">The right that it lacks.</param>
+    /// <param name="resource">To what kind of thing.</param>
+    /// <param name="name">Its name.</param>
+    /// <param name="subject">What the operation is about; null = the thing itself.</param>
+    public void Unauthorized(
+        ClientIdentity client,
+        Opcode operation,
+        Permission permission,
+        ResourceKind resource,
+        string name,
+        string? subject)
     {
-        if (reason.Code == ErrorCode.NotAuthorized)
-            Interlocked.Increment(ref counters.UnauthorizedRequests);
-        if (sink is not null && (reason.Code != ErrorCode.NotAuthorized || MayWrite()))
-            sink.Write(Record(peer, operation, resource, reason.Code, reason.Message));
+        Interlocked.Increment(ref counters.UnauthorizedRequests);
+        if (sink is null || !MayWrite(_operations))
+            return;
+        string about = subject ?? (resource == ResourceKind.Broker ? "" : AccessRule.TextOf(resource, name));
+        string reason = SecurityTable.Refusal(client.Principal, permission, resource, name).Message;
+        sink.Write(Record(client, operation, about, ErrorCode.NotAuthorized, reason));
     }
 
     /// <summary>Somebody was not admitted.</summary>
     public void LoginRefused(string address, string client, string principal, EQueueException reason)
     {
         Interlocked.Increment(ref counters.RefusedLogins);
-        if (sink is not null && MayWrite())
+        if (sink is not null && MayWrite(_logins))
         {
             sink.Write(new AuditRecord(
                 time.GetUtcNow(), principal, address, client, "Login", "", reason.Code, reason.Message));
@@ -43,33 +62,21 @@ internal sealed class AuditLog(IAuditSink? sink, BrokerCounters counters, TimePr
     }
 
     private AuditRecord Record(
-        BrokerConnection peer, Opcode operation, string resource, ErrorCode outcome, string detail) => new(
+        ClientIdentity client, Opcode operation, string resource, ErrorCode outcome, string detail) => new(
             time.GetUtcNow(),
-            peer.Access?.Principal ?? "",
-            peer.Transport.RemoteEndPoint?.ToString() ?? "",
-            peer.Client?.Name ?? "",
+            client.Principal,
+            client.Address,
+            client.Name,
             operation.ToString(),
             resource,
             outcome,
             detail);
 
-    private bool MayWrite()
+    /// <summary>Whether one more refusal is written down; tells first how many were not.</summary>
+    private bool MayWrite(MinuteBound bound)
     {
-        long minute = time.GetTimestamp() / (time.TimestampFrequency * 60);
-        long passedOver;
-        lock (_gate)
-        {
-            if (minute == _minute && _written >= RefusalsPerMinute)
-            {
-                _passedOver++;
-                return false;
-            }
-
-            passedOver = minute == _minute ? 0 : _passedOver;
-            (_passedOver, _written) = minute == _minute ? (_passedOver, _written + 1) : (0, 1);
-            _minute = minute;
-        }
-
+        if (!bound.TryTake(out long passedOver))
+            return false;
         if (passedOver > 0)
         {
             sink!.Write(new AuditRecord(

@@ -31,8 +31,8 @@ internal sealed class Authenticator(
             {
                 "" => new LoginStep(AdmitByPlace(facts), default),
                 Mechanisms.InProcess when facts.Place == PeerPlace.InProcess
-                    && Encoding.UTF8.GetString(request.Credentials.Span) is var named && Principal.IsValid(named) =>
-                    new LoginStep(new Credential(named), default),
+                    && InProcessWord.Parse(request.Credentials.Span) is var word && Principal.IsValid(word.Principal) =>
+                    new LoginStep(new Credential(word.Principal, Address: word.Address), default),
                 Mechanisms.Token => new LoginStep(
                     AdmitByToken(facts, Encoding.UTF8.GetString(request.Credentials.Span)), default),
                 Mechanisms.ScramSha256 => Begin(peer, facts, request),

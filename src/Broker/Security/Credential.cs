@@ -6,13 +6,19 @@ namespace EQueue.Broker;
 /// <param name="StoredKey">Of the password that it proved.</param>
 /// <param name="TokenId">Of the token that it showed.</param>
 /// <param name="IsByRule">Whether it was admitted because a rule names it.</param>
+/// <param name="Address">From where it asks, if this process carries its requests; null = from the connection's other
+/// end.</param>
 internal sealed record Credential(
     string Principal,
     string? User = null,
     ReadOnlyMemory<byte>? StoredKey = null,
     string? TokenId = null,
-    bool IsByRule = false)
+    bool IsByRule = false,
+    string? Address = null)
 {
+    /// <summary>Whether it can end while the peer is there.</summary>
+    public bool CanEnd => User is not null || IsByRule;
+
     /// <summary>Whether it holds now.</summary>
     public bool Holds(SecurityBook book, long nowMs)
     {

@@ -44,14 +44,15 @@ internal static class OperationTable
             Permission.Delete, ResourceKind.Group, static x => x.Group),
         [Opcode.Stats] = OperationRow.OfBroker(Permission.Describe),
         [Opcode.ListQuotas] = OperationRow.OfBroker(Permission.Describe),
-        [Opcode.SetQuota] = OperationRow.OfBroker(Permission.Administer, isAudited: true),
-        [Opcode.SetUser] = OperationRow.OfBroker(Permission.Administer, isAudited: true),
-        [Opcode.DeleteUser] = OperationRow.OfBroker(Permission.Administer, isAudited: true),
+        [Opcode.SetQuota] = OperationRow.Administer<SetQuotaRequest>(
+            static x => $"quota:{x.Quota.Kind.ToString().ToLowerInvariant()}:{x.Quota.Name}"),
+        [Opcode.SetUser] = OperationRow.Administer<SetUserRequest>(static x => Principal.OfUser(x.Name)),
+        [Opcode.DeleteUser] = OperationRow.Administer<DeleteUserRequest>(static x => Principal.OfUser(x.Name)),
         [Opcode.ListUsers] = OperationRow.OfBroker(Permission.Administer),
-        [Opcode.CreateToken] = OperationRow.OfBroker(Permission.Administer, isAudited: true),
-        [Opcode.RevokeToken] = OperationRow.OfBroker(Permission.Administer, isAudited: true),
+        [Opcode.CreateToken] = OperationRow.Administer<CreateTokenRequest>(static x => Principal.OfUser(x.User)),
+        [Opcode.RevokeToken] = OperationRow.Administer<RevokeTokenRequest>(static x => AuditFacts.NameOfToken(x.Id)),
         [Opcode.ListTokens] = OperationRow.OfBroker(Permission.Administer),
-        [Opcode.SetRule] = OperationRow.OfBroker(Permission.Administer, isAudited: true),
+        [Opcode.SetRule] = OperationRow.Administer<SetRuleRequest>(static x => $"rule:{x.Rule}"),
         [Opcode.ListRules] = OperationRow.OfBroker(Permission.Administer),
     };
 
@@ -61,46 +62,4 @@ internal static class OperationTable
 
     /// <summary>Whether an operation has a row.</summary>
     public static bool Has(Opcode opcode) => Rows.ContainsKey(opcode);
-}
-
-/// <summary>What one operation needs.</summary>
-/// <param name="Permission">The right; null = none but to be admitted.</param>
-/// <param name="Resource">To what kind of thing.</param>
-/// <param name="Name">Its name, from the request; null = its handler decides, thing by thing.</param>
-/// <param name="IsAudited">Whether it is written down when it is done: it changes what is administered.</param>
-internal sealed record OperationRow(
-    Permission? Permission, ResourceKind Resource, Func<object, string>? Name, bool IsAudited)
-{
-    /// <summary>For everybody who is admitted.</summary>
-    public static readonly OperationRow Open = new(null, ResourceKind.Broker, null, false);
-
-    /// <summary>Decided by its handler.</summary>
-    public static OperationRow Within(Permission permission, ResourceKind resource) =>
-        new(permission, resource, null, false);
-
-    /// <summary>Changes the one thing that it names.</summary>
-    public static OperationRow Of<TRequest>(
-        Permission permission, ResourceKind resource, Func<TRequest, string> name) =>
-        new(permission, resource, request => name((TRequest)request), true);
-
-    /// <summary>Looks at the one thing that it names.</summary>
-    public static OperationRow Look<TRequest>(
-        Permission permission, ResourceKind resource, Func<TRequest, string> name) =>
-        new(permission, resource, request => name((TRequest)request), false);
-
-    /// <summary>About the broker.</summary>
-    public static OperationRow OfBroker(Permission permission, bool isAudited = false) =>
-        new(permission, ResourceKind.Broker, static _ => "", isAudited);
-
-    /// <summary>What a request is about, as "topic:orders"; "" = the broker, or several things.</summary>
-    public string ResourceOf(object request) =>
-        Resource == ResourceKind.Broker || Name is null ? "" : AccessRule.TextOf(Resource, Name(request));
-
-    /// <summary>Throws unless the peer may. Nothing is looked at where the handler decides.</summary>
-    /// <exception cref="EQueueException">NotAuthorized.</exception>
-    public void Check(PeerAccess access, object request)
-    {
-        if (Permission is { } permission && Name is { } name)
-            access.Check(permission, Resource, name(request));
-    }
 }

@@ -3,31 +3,67 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>What one connection may do with topics, remembered until users, tokens or rules change.</summary>
-/// <remarks>Thread-safe. Without rules it costs two reads; with rules a look-up for each batch or queue.</remarks>
-internal sealed class PeerAccess(SecurityTable table, string principal)
+/// <summary>What one peer may do, remembered for topics until users, tokens or rules change.</summary>
+/// <remarks>
+/// <para>Thread-safe. Without rules it costs two reads; with rules a look-up for each batch or queue.</para>
+/// <para>The one place that decides for a peer, so the one that counts and writes down. Permit and Check are for what
+/// the peer asks to be done: a no is a refusal, whatever shape the answer has. May is for what is shown: a list leaves
+/// out what it must not show, and refuses nothing.</para>
+/// </remarks>
+internal sealed class PeerAccess(SecurityTable table, AuditLog audit, ClientIdentity client)
 {
     /// <summary>A connection that uses more topics than that asks again.</summary>
     private const int MostRemembered = 256;
 
-    private readonly bool _isUnbound = table.IsUnbound(principal);
-    private volatile Remembered _remembered = new(SecurityBook.Empty);
+    private static readonly Remembered Nothing = new(SecurityBook.Empty);
 
-    public string Principal => principal;
+    private readonly bool _isUnbound = table.IsUnbound(client.Principal);
+    private volatile Remembered _remembered = Nothing;
 
-    public bool MayWrite(Topic topic) => _isUnbound || table.Book.Rules.IsEmpty || Ask(topic.Name, Permission.Write);
+    public string Principal => client.Principal;
 
+    /// <summary>Whether a batch may be stored.</summary>
+    public bool PermitWrite(Topic topic) =>
+        _isUnbound || table.Book.Rules.IsEmpty || Ask(topic.Name, Permission.Write)
+        || Refuse(Opcode.Produce, Permission.Write, ResourceKind.Topic, topic.Name);
+
+    /// <summary>Whether a queue may be read that is asked for.</summary>
+    public bool PermitRead(Topic topic) =>
+        MayRead(topic) || Refuse(Opcode.Fetch, Permission.Read, ResourceKind.Topic, topic.Name);
+
+    /// <summary>Whether one of several things may be done that an operation is asked to do.</summary>
+    public bool Permit(Opcode operation, Permission permission, ResourceKind resource, string name) =>
+        May(permission, resource, name) || Refuse(operation, permission, resource, name);
+
+    /// <summary>Throws unless an operation may be done.</summary>
+    /// <param name="operation">Which one.</param>
+    /// <param name="permission">The right that it needs.</param>
+    /// <param name="resource">To what kind of thing.</param>
+    /// <param name="name">Its name.</param>
+    /// <param name="subject">What is written down of what it is about; null = the thing itself.</param>
+    /// <exception cref="EQueueException">NotAuthorized.</exception>
+    public void Check(
+        Opcode operation, Permission permission, ResourceKind resource, string name, string? subject = null)
+    {
+        if (May(permission, resource, name))
+            return;
+        Refuse(operation, permission, resource, name, subject);
+        throw SecurityTable.Refusal(Principal, permission, resource, name);
+    }
+
+    /// <summary>Whether a queue would be read; nothing is refused.</summary>
     public bool MayRead(Topic topic) => _isUnbound || table.Book.Rules.IsEmpty || Ask(topic.Name, Permission.Read);
 
-    /// <summary>Whether it may be done with something.</summary>
+    /// <summary>Whether something may be shown; nothing is refused.</summary>
     public bool May(Permission permission, ResourceKind resource, string name) =>
-        _isUnbound || table.May(principal, permission, resource, name);
+        _isUnbound || table.May(Principal, permission, resource, name);
 
-    /// <exception cref="EQueueException">NotAuthorized.</exception>
-    public void Check(Permission permission, ResourceKind resource, string name)
+    /// <returns>False.</returns>
+    private bool Refuse(
+        Opcode operation, Permission permission, ResourceKind resource, string name, string? subject = null)
     {
-        if (!May(permission, resource, name))
-            throw SecurityTable.Refusal(principal, permission, resource, name);
+        audit.Unauthorized(client, operation, permission, resource, name, subject);
+        return false;
     }
 
     private bool Ask(string topic, Permission permission)
@@ -41,7 +77,7 @@ internal sealed class PeerAccess(SecurityTable table, string principal)
             return isAllowed;
         if (remembered.Verdicts.Count >= MostRemembered)
             remembered.Verdicts.Clear();
-        return remembered.Verdicts[key] = book.Decide(principal, permission, ResourceKind.Topic, topic).IsAllowed;
+        return remembered.Verdicts[key] = book.Decide(Principal, permission, ResourceKind.Topic, topic).IsAllowed;
     }
 
     private sealed record Remembered(SecurityBook Book)

@@ -67,7 +67,7 @@ internal sealed class SecurityHandler(SecurityTable table)
         string own = peer.Access!.Principal;
         string principal = request.Principal.Length == 0 ? own : request.Principal;
         if (principal != own)
-            peer.Access.Check(Permission.Administer, ResourceKind.Broker, "");
+            peer.Access.Check(Opcode.TestRule, Permission.Administer, ResourceKind.Broker, "");
         if (!Principal.IsValid(principal))
             throw TopicRules.Invalid("A principal is user:NAME, cert:NAME, local:UID, anonymous or owner.");
         SecurityRules.Check(request.Permission, request.Resource, request.Name, mayBePrefix: false);

@@ -51,6 +51,9 @@ public sealed record SecurityOptions
 /// <summary>Takes what is to be remembered about who did what.</summary>
 public interface IAuditSink
 {
+    /// <summary>Records that were taken and will not be kept; 0 where the sink does not count them.</summary>
+    long Lost => 0;
+
     /// <summary>Takes a record; it must not wait long and must not throw. Called from any thread.</summary>
     void Write(in AuditRecord record);
 }

@@ -1,4 +1,5 @@
 using EQueue.MessageStore;
+using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
@@ -8,6 +9,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
 {
     private readonly TimeProvider _time;
     private readonly TokenClock _clock;
+    private readonly ILogger _logger;
 
     public SecurityParts(
         QueueStore store,
@@ -18,6 +20,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
         ILogger logger)
     {
         _time = time;
+        _logger = logger;
         _clock = new TokenClock(time);
         Table = new SecurityTable(store, state, options, time, logger);
         Table.Load();
@@ -38,7 +41,22 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
     public PeerWatch Peers { get; private set; } = null!;
 
     /// <summary>Names who is to hear that rules have changed.</summary>
-    public void Watch(FetchHandler fetch) => Peers = new PeerWatch(Table, _clock, fetch, _time);
+    public void Watch(FetchHandler fetch) => Peers = new PeerWatch(Table, _clock, fetch, _time, _logger);
+
+    /// <summary>What a peer may do.</summary>
+    public PeerAccess AccessOf(ClientIdentity client) => new(Table, Audit, client);
+
+    /// <summary>Admits somebody who has no connection, for one request.</summary>
+    /// <param name="facts">Of the peer.</param>
+    /// <param name="token">That it showed; null = none.</param>
+    /// <param name="client">What it calls itself.</param>
+    /// <exception cref="EQueueException">AuthenticationFailed, Unauthenticated.</exception>
+    public Admission Admit(in PeerFacts facts, string? token, string client)
+    {
+        Credential credential = Authenticator.Admit(facts, token, client);
+        var peer = new ClientIdentity(client, credential.Principal, facts.Address);
+        return new Admission(credential, AccessOf(peer), Peers);
+    }
 
     public void Start() => Peers.Start();
 

@@ -43,13 +43,6 @@ internal sealed class SecurityTable(
     public bool May(string principal, Permission permission, ResourceKind resource, string name) =>
         _book.Rules.IsEmpty || IsUnbound(principal) || _book.Decide(principal, permission, resource, name).IsAllowed;
 
-    /// <exception cref="EQueueException">NotAuthorized.</exception>
-    public void Check(string principal, Permission permission, ResourceKind resource, string name)
-    {
-        if (!May(principal, permission, resource, name))
-            throw Refusal(principal, permission, resource, name);
-    }
-
     /// <summary>What is answered to those who may not.</summary>
     public static EQueueException Refusal(
         string principal, Permission permission, ResourceKind resource, string name)

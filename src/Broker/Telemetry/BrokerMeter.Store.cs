@@ -83,7 +83,7 @@ internal sealed partial class BrokerMeter
         _meter.CreateObservableCounter(name, () => MeasureEachTopic(read), unit, description);
 
     private IEnumerable<Measurement<long>> MeasureEachTopic(Func<TopicFigures, long> read) => _topics.Show(read)
-        .Select(topic => Of(read(topic), "messaging.destination.name", topic.Name));
+        .Select(topic => Of(read(topic), BrokerTelemetry.TopicTag, topic.Name));
 
     private Measurement<long>[] MeasureReads()
     {
@@ -113,12 +113,12 @@ internal sealed partial class BrokerMeter
     {
         IReadOnlyList<(string Topic, BacklogFigures Figures)> topics = _ranking.Show(read);
         foreach ((string topic, BacklogFigures figures) in topics.Take(_options.MaxSeries))
-            yield return Of(read(figures), "messaging.destination.name", topic);
+            yield return Of(read(figures), BrokerTelemetry.TopicTag, topic);
         if (topics.Count > _options.MaxSeries)
         {
             yield return Of(
                 topics.Skip(_options.MaxSeries).Sum(topic => read(topic.Figures)),
-                "messaging.destination.name", BrokerTelemetry.Others);
+                BrokerTelemetry.TopicTag, BrokerTelemetry.Others);
         }
     }
 }

@@ -97,6 +97,20 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
         Count(
             "equeue.broker.dropped_messages", "{message}", "Messages let go because a backlog was at its bound.",
             () => Counters.DroppedMessages);
+        AddRefusals();
+    }
+
+    private void AddRefusals()
+    {
+        Count(
+            "equeue.broker.refused_logins", "{login}", "Peers that were not admitted.", () => Counters.RefusedLogins);
+        Count(
+            "equeue.broker.unauthorized_requests", "{request}",
+            "Requests, and batches, queues and topics within requests, that no rule allowed.",
+            () => Counters.UnauthorizedRequests);
+        Count(
+            "equeue.audit.lost", "{line}", "Lines of the audit log that were not written and will not be.",
+            () => _parts.Audit.Lost);
     }
 
     private void AddLevels()

@@ -11,6 +11,7 @@ internal sealed record BrokerParts(
     BacklogTable Backlogs,
     MemoryLedger Ledger,
     BrokerCounters Counters,
+    AuditLog Audit,
     BrokerOptions Options,
     TimeProvider Time,
     ILogger Logger);

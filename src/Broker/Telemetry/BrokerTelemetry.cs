@@ -11,6 +11,12 @@ public static class BrokerTelemetry
     /// <summary>The meter's tag that tells several brokers of a process apart: the id of the data directory.</summary>
     public const string StoreIdTag = "equeue.store.id";
 
+    /// <summary>The attribute of a series that names a topic.</summary>
+    public const string TopicTag = "messaging.destination.name";
+
+    /// <summary>The attribute of a series that names a consumer group.</summary>
+    public const string GroupTag = "messaging.consumer.group.name";
+
     /// <summary>The topic or group of a series that sums those that are not shown by themselves.</summary>
     public const string Others = "(others)";
 

@@ -31,8 +31,8 @@ internal sealed class GroupInstruments
 
     private static KeyValuePair<string, object?>[] TagsOf(GroupSeries series) =>
     [
-        new("messaging.consumer.group.name", series.Group),
-        new("messaging.destination.name", series.Topic),
+        new(BrokerTelemetry.GroupTag, series.Group),
+        new(BrokerTelemetry.TopicTag, series.Topic),
     ];
 }
 

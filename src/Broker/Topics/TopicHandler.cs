@@ -103,7 +103,7 @@ internal sealed class TopicHandler(
     private async ValueTask<TopicRoute> RouteAsync(
         PeerAccess access, string name, bool autoCreate, CancellationToken cancellationToken)
     {
-        if (!access.May(Permission.Describe, ResourceKind.Topic, name))
+        if (!access.Permit(Opcode.Route, Permission.Describe, ResourceKind.Topic, name))
             return new TopicRoute(ErrorCode.NotAuthorized, name, default, 0, []);
         if (!catalogue.TryFind(name, out Topic? topic))
         {
@@ -111,7 +111,7 @@ internal sealed class TopicHandler(
                 return new TopicRoute(ErrorCode.InvalidName, name, default, 0, []);
             if (!autoCreate || !catalogue.Defaults.AutoCreate)
                 return new TopicRoute(ErrorCode.UnknownTopic, name, default, 0, []);
-            if (!access.May(Permission.Create, ResourceKind.Topic, name))
+            if (!access.Permit(Opcode.Route, Permission.Create, ResourceKind.Topic, name))
                 return new TopicRoute(ErrorCode.NotAuthorized, name, default, 0, []);
             try
             {

@@ -2,6 +2,7 @@ using System.Net;
 using System.Text;
 using System.Text.Json;
 using EQueue.Broker;
+using EQueue.Protocol;
 using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
 
@@ -101,7 +102,8 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
     {
         if (broker.Serving is not { } serving)
             return AnswerAsync(call.Http, StatusCodes.Status503ServiceUnavailable, "not ready");
-        byte[] body = WriteFigures(serving.CollectStats().Figures);
+        StatsResponse stats = call.Asker.Admission is { } asker ? serving.CollectStats(asker) : serving.CollectStats();
+        byte[] body = WriteFigures(stats.Figures);
         call.Http.Response.ContentType = "application/json";
         return call.WriteAsync(body);
     }
@@ -112,7 +114,7 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
         await _metricsTurn.WaitAsync(call.Http.RequestAborted);
         try
         {
-            page = metrics.Write();
+            page = metrics.Write(subject => MaySee(call.Asker, subject));
         }
         finally
         {
@@ -123,13 +125,17 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
         await call.WriteAsync(page);
     }
 
-    private static byte[] WriteFigures(IReadOnlyList<Protocol.StatsFigure> figures)
+    private static bool MaySee(HttpAsker asker, SeriesSubject subject) =>
+        (subject.Topic is not { } topic || asker.MaySee(ResourceKind.Topic, topic))
+        && (subject.Group is not { } group || asker.MaySee(ResourceKind.Group, group));
+
+    private static byte[] WriteFigures(IReadOnlyList<StatsFigure> figures)
     {
         var bytes = new System.Buffers.ArrayBufferWriter<byte>();
         using (var writer = new Utf8JsonWriter(bytes, new JsonWriterOptions { Indented = true }))
         {
             writer.WriteStartObject();
-            foreach (Protocol.StatsFigure figure in figures) writer.WriteNumber(figure.Name, figure.Value);
+            foreach (StatsFigure figure in figures) writer.WriteNumber(figure.Name, figure.Value);
             writer.WriteEndObject();
         }
 

@@ -39,7 +39,7 @@ internal sealed class AdminApi : IAsyncDisposable
             {
                 IsPage = true,
             },
-            .. new FigureRoutes(_live, _identity, time).All,
+            .. new FigureRoutes(_live, time).All,
             .. TopicRoutes.All,
             new SendRoute(time).ToRoute(),
             .. ReadRoutes.All,
@@ -131,7 +131,8 @@ internal sealed class AdminApi : IAsyncDisposable
     private async Task RunAsync(HttpContext context, ApiRoute route)
     {
         context.Response.Headers.XContentTypeOptions = "nosniff";
-        if (await AdmitAsync(context, route) is not { } principal)
+        using HttpAsker? asker = await AdmitAsync(context, route);
+        if (asker is null)
             return;
         if (route.IsStream && context.Items.ContainsKey(HeadMark))
         {
@@ -142,7 +143,7 @@ internal sealed class AdminApi : IAsyncDisposable
 
         if (route.IsPage)
         {
-            await RunAsync(context, route, principal, context.RequestAborted);
+            await RunAsync(context, route, asker, context.RequestAborted);
             return;
         }
 
@@ -150,7 +151,7 @@ internal sealed class AdminApi : IAsyncDisposable
         int most = route.IsStream ? _options.MaxStreams : _options.MaxRequests;
         if (Interlocked.Increment(ref count) <= most)
         {
-            await RunCountedAsync(context, route, principal);
+            await RunCountedAsync(context, route, asker);
             return;
         }
 
@@ -159,21 +160,22 @@ internal sealed class AdminApi : IAsyncDisposable
     }
 
     /// <summary>Finds out who asks, before anything is done or read for them.</summary>
-    /// <returns>The principal, "" for a probe; null when the request was refused, and answered.</returns>
-    private async Task<string?> AdmitAsync(HttpContext context, ApiRoute route)
+    /// <returns>Null when the request was refused, and answered.</returns>
+    private async Task<HttpAsker?> AdmitAsync(HttpContext context, ApiRoute route)
     {
         if (route.IsProbe)
-            return "";
+            return HttpAsker.Probe;
+        HttpAsker? asker = null;
         try
         {
             // Who shows a token is no browser that was led here by a page.
             bool isForBrowsers = !HttpIdentity.ShowsCredentials(context.Request);
             BrowserGuard.Check(
                 context.Request, isForBrowsers && (IsLoopback || HttpIdentity.IsFromLoopback(context)));
-            string principal = _identity.Admit(context);
+            asker = _identity.Admit(context);
             if (route.TellsFigures)
-                _identity.CheckFigures(principal);
-            return principal;
+                _identity.CheckFigures(asker);
+            return asker;
         }
         catch (ApiException exception)
         {
@@ -184,10 +186,11 @@ internal sealed class AdminApi : IAsyncDisposable
             await WriteAsync(context, ApiProblem.Of(exception));
         }
 
+        asker?.Dispose();
         return null;
     }
 
-    private async Task RunCountedAsync(HttpContext context, ApiRoute route, string principal)
+    private async Task RunCountedAsync(HttpContext context, ApiRoute route, HttpAsker asker)
     {
         AdminPlace? place = context.Features.Get<AdminPlace>();
         try
@@ -198,7 +201,7 @@ internal sealed class AdminApi : IAsyncDisposable
             // A stream ends with the server; a request under way is answered, as those of other clients are.
             using var ending = CancellationTokenSource.CreateLinkedTokenSource(
                 context.RequestAborted, route.IsStream ? _broker.Stopping : CancellationToken.None);
-            await RunAsync(context, route, principal, ending.Token);
+            await RunAsync(context, route, asker, ending.Token);
         }
         finally
         {
@@ -211,12 +214,12 @@ internal sealed class AdminApi : IAsyncDisposable
         }
     }
 
-    private async Task RunAsync(HttpContext context, ApiRoute route, string principal, CancellationToken ending)
+    private async Task RunAsync(HttpContext context, ApiRoute route, HttpAsker asker, CancellationToken ending)
     {
         TimeSpan patience = route.IsStream ? Timeout.InfiniteTimeSpan : _options.RequestTimeout + (2 * ApiCall.Grace);
         using var late = new CancellationTokenSource(patience, _time);
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(late.Token, ending);
-        await using var call = new ApiCall(context, route, principal, _links, _options, either.Token);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(late.Token, ending, asker.Ended);
+        await using var call = new ApiCall(context, route, asker, _links, _options, either.Token);
         try
         {
             if (!route.IsPage)
@@ -254,6 +257,12 @@ internal sealed class AdminApi : IAsyncDisposable
         catch (OperationCanceledException) when (ending.IsCancellationRequested)
         {
             // Nobody waits for the answer, or the stream is over.
+        }
+        catch (OperationCanceledException) when (asker.EndReason is { } reason)
+        {
+            // A stream just ends; an answer that has begun must not look whole.
+            if (!route.IsStream || !context.Response.HasStarted)
+                await WriteAsync(context, ApiProblem.Of(reason));
         }
         catch (OperationCanceledException)
         {

@@ -13,7 +13,7 @@ namespace EQueue.Server.Http;
 internal sealed partial class ApiCall(
     HttpContext http,
     ApiRoute route,
-    string principal,
+    HttpAsker asker,
     BrokerLinks? links,
     AdminOptions options,
     CancellationToken cancellationToken)
@@ -42,8 +42,8 @@ internal sealed partial class ApiCall(
 
     public ApiRoute Route { get; } = route;
 
-    /// <summary>Who asks, as rules name it; "" = a probe, which is not asked.</summary>
-    public string Principal { get; } = principal;
+    /// <summary>Who asks.</summary>
+    public HttpAsker Asker { get; } = asker;
 
     /// <summary>How long the request may wait at the broker.</summary>
     public TimeSpan Timeout { get; } = options.RequestTimeout;
@@ -51,7 +51,7 @@ internal sealed partial class ApiCall(
     /// <summary>When the broker is given up: it keeps its own deadlines before.</summary>
     public TimeSpan LongestWait => Timeout + Grace;
 
-    /// <summary>The asker is gone, the time is over, or the server stops.</summary>
+    /// <summary>The asker is gone or not admitted any more, the time is over, or the server stops.</summary>
     public CancellationToken Token { get; } = cancellationToken;
 
     public string Topic => PathValue("topic");
@@ -59,7 +59,8 @@ internal sealed partial class ApiCall(
     public string Group => PathValue("group");
 
     /// <summary>The link to the broker, of this request alone.</summary>
-    public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent(Principal);
+    public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent(
+        new InProcessWord(Asker.Principal, Asker.Address));
 
     /// <summary>Bytes of messages that one answer holds at most; a single larger message is given whole.</summary>
     public int AnswerBytes { get; private set; } = MostAnswerBytes;

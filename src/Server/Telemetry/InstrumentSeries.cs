@@ -20,6 +20,9 @@ internal sealed class InstrumentSeries
     private readonly Lock _gate = new();
     private readonly Dictionary<string, double> _values = new(StringComparer.Ordinal);
     private readonly Dictionary<string, Distribution> _distributions = new(StringComparer.Ordinal);
+
+    /// <summary>What series are about that are about topics or groups, by their labels.</summary>
+    private readonly Dictionary<string, SeriesSubject> _subjects = new(StringComparer.Ordinal);
     private readonly double[] _bounds;
     private readonly bool _isLast;
 
@@ -51,7 +54,10 @@ internal sealed class InstrumentSeries
         if (!IsObservable)
             return;
         lock (_gate)
+        {
             _values.Clear();
+            _subjects.Clear();
+        }
     }
 
     public void Record(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags)
@@ -66,6 +72,7 @@ internal sealed class InstrumentSeries
                     if (_distributions.Count >= MostSeries)
                         return;
                     _distributions.Add(labels, distribution = new Distribution(_bounds));
+                    Note(labels, tags);
                 }
 
                 distribution.Add(value);
@@ -77,22 +84,40 @@ internal sealed class InstrumentSeries
             else if (_values.Count < MostSeries)
             {
                 _values.Add(labels, value);
+                Note(labels, tags);
             }
         }
     }
 
     /// <summary>The values by their labels.</summary>
-    public KeyValuePair<string, double>[] Values()
+    /// <param name="isShown">Which of those about topics or groups; null = all.</param>
+    public KeyValuePair<string, double>[] Values(Func<SeriesSubject, bool>? isShown)
     {
         lock (_gate)
-            return [.. _values];
+            return [.. _values.Where(one => IsShown(one.Key, isShown))];
     }
 
     /// <summary>The distributions by their labels, as they are now.</summary>
-    public KeyValuePair<string, Distribution>[] Distributions()
+    /// <param name="isShown">Which of those about topics or groups; null = all.</param>
+    public KeyValuePair<string, Distribution>[] Distributions(Func<SeriesSubject, bool>? isShown)
     {
         lock (_gate)
-            return [.. _distributions.Select(static one => KeyValuePair.Create(one.Key, one.Value.Copy()))];
+        {
+            return
+            [
+                .. _distributions.Where(one => IsShown(one.Key, isShown))
+                    .Select(static one => KeyValuePair.Create(one.Key, one.Value.Copy())),
+            ];
+        }
+    }
+
+    private bool IsShown(string labels, Func<SeriesSubject, bool>? isShown) =>
+        isShown is null || !_subjects.TryGetValue(labels, out SeriesSubject subject) || isShown(subject);
+
+    private void Note(string labels, ReadOnlySpan<KeyValuePair<string, object?>> tags)
+    {
+        if (SeriesSubject.Find(tags) is { } subject)
+            _subjects[labels] = subject;
     }
 
     private static SeriesKind KindOf(Instrument instrument, string type)

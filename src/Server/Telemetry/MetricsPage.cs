@@ -46,7 +46,8 @@ internal sealed class MetricsPage : IDisposable
     }
 
     /// <summary>The page as of now, in Prometheus' text format 0.0.4.</summary>
-    public byte[] Write()
+    /// <param name="isShown">Which series about topics or groups; null = all.</param>
+    public byte[] Write(Func<SeriesSubject, bool>? isShown)
     {
         lock (_pageGate)
         {
@@ -56,7 +57,7 @@ internal sealed class MetricsPage : IDisposable
             foreach (InstrumentSeries instrument in instruments)
                 instrument.BeginRound();
             Observe();
-            var writer = new PrometheusWriter();
+            var writer = new PrometheusWriter(isShown);
             foreach (IGrouping<string, InstrumentSeries> family in instruments
                 .GroupBy(static instrument => instrument.Name, StringComparer.Ordinal)
                 .OrderBy(static family => family.Key, StringComparer.Ordinal))

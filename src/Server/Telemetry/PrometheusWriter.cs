@@ -3,7 +3,8 @@ using System.Text;
 namespace EQueue.Server.Telemetry;
 
 /// <summary>Prometheus' text format 0.0.4: for each metric HELP, TYPE, then a line for each of its series.</summary>
-internal sealed class PrometheusWriter
+/// <param name="isShown">Which series about topics or groups; null = all.</param>
+internal sealed class PrometheusWriter(Func<SeriesSubject, bool>? isShown)
 {
     /// <summary>What the page is, for the answer's Content-Type.</summary>
     public const string ContentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -22,13 +23,13 @@ internal sealed class PrometheusWriter
         {
             if (instrument.Kind != first.Kind)
                 continue;
-            foreach ((string labels, double value) in instrument.Values())
+            foreach ((string labels, double value) in instrument.Values(isShown))
             {
                 if (written.Add(labels))
                     WriteLine(name, labels, PrometheusNames.OfNumber(value));
             }
 
-            foreach ((string labels, Distribution distribution) in instrument.Distributions())
+            foreach ((string labels, Distribution distribution) in instrument.Distributions(isShown))
             {
                 if (written.Add(labels))
                     Write(name, labels, distribution);

@@ -13,6 +13,9 @@ namespace EQueue.Broker.Tests;
 internal sealed record AccessCase(
     Opcode Opcode, AccessRule? Need, Func<FrameBuffer> Body, Func<ResponseFrame, bool>? IsRefused = null)
 {
+    /// <summary>Whether it is a list, which leaves out what must not be seen and refuses nothing.</summary>
+    public bool IsList { get; init; }
+
     public override string ToString() => $"{Opcode} ({Need})";
 }
 
@@ -46,8 +49,10 @@ internal static class AccessCases
                 "orders", null, QueueState.Writable, QueueState.Writable)),
             Case(Topic(Permission.Delete, "old"), new DeleteTopicRequest("old")),
             Case(Topic(Permission.Describe), new DescribeTopicRequest("orders")),
-            Case(
-                Topic(Permission.Describe), new ListTopicsRequest(null, 10), static x => x.Topics.Count == 0),
+            Case(Topic(Permission.Describe), new ListTopicsRequest(null, 10), static x => x.Topics.Count == 0) with
+            {
+                IsList = true,
+            },
             Case(
                 Topic(Permission.Describe),
                 new RouteRequest(["orders"], false),
@@ -76,8 +81,10 @@ internal static class AccessCases
             Case(Group(Permission.Read, "readers"), new GroupLeaveRequest("readers", member, false)),
             Case(Group(Permission.Read), new CommitOffsetsRequest("billing", Guid.Empty, [commit])),
             Case(Group(Permission.Describe), new ReadOffsetsRequest("billing", null)),
-            Case(
-                Group(Permission.Describe), new ListGroupsRequest(null, 10), static x => x.Groups.Count == 0),
+            Case(Group(Permission.Describe), new ListGroupsRequest(null, 10), static x => x.Groups.Count == 0) with
+            {
+                IsList = true,
+            },
             Case(Group(Permission.Describe), new DescribeGroupRequest("billing", null, false)),
             Case(Group(Permission.Alter), new ResetOffsetsRequest { Group = "billing", Topic = "orders" }),
             Case(Group(Permission.Delete, "leftover"), new DeleteGroupRequest("leftover", null)),

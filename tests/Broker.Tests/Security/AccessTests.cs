@@ -7,6 +7,7 @@ namespace EQueue.Broker.Tests;
 /// <summary>Every operation beside every right: without the right nothing is done, with it alone it is.</summary>
 public sealed class AccessTests : IAsyncLifetime
 {
+    private readonly AuditLines _audit = new();
     private TestBroker _broker = null!;
     private TestPeer _owner = null!;
     private TestPeer _worker = null!;
@@ -14,7 +15,8 @@ public sealed class AccessTests : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        _broker = await TestBroker.StartAsync();
+        _broker = await TestBroker.StartAsync(
+            TestBroker.SmallOptions() with { Security = new SecurityOptions { Audit = _audit } });
         _owner = await _broker.ConnectAsync();
         _orders = await _owner.CreateTopicAsync("orders");
         await _owner.CreateTopicAsync("old");
@@ -79,6 +81,39 @@ public sealed class AccessTests : IAsyncLifetime
             Assert.False(await IsRefusedAsync(one), $"{one}: '{need}' allows it.");
             await SetAsync(need, isRemoved: true);
         }
+    }
+
+    [Fact]
+    public async Task GivenEveryOperation_WhenRefused_ThenItIsCountedAndWrittenDownOnceAndElseNot()
+    {
+        await SetAsync(new AccessRule(RuleEffect.Allow, "user:else", Permission.Read, ResourceKind.Topic, "else"));
+        foreach (AccessCase one in AccessCases.Of(_orders).Where(one => one.Need is not null))
+        {
+            (long counted, int written) = (await RefusalsAsync(), _audit.Lines.Length);
+            Assert.True(await IsRefusedAsync(one), $"{one}: no rule allows it.");
+            AuditRecord[] lines = _audit.Lines[written..];
+            Assert.True((one.IsList ? 0 : 1) == await RefusalsAsync() - counted, $"{one} is not counted as it is.");
+            Assert.True((one.IsList ? 0 : 1) == lines.Length, $"{one}: {lines.Length} lines.");
+            foreach (AuditRecord line in lines)
+            {
+                Assert.Equal(
+                    (one.Opcode.ToString(), ErrorCode.NotAuthorized, "user:worker", "test"),
+                    (line.Operation, line.Outcome, line.Principal, line.Client));
+                if (one.Need!.Resource != ResourceKind.Broker)
+                    Assert.Equal(AccessRule.TextOf(one.Need.Resource, one.Need.Name), line.Resource);
+                Assert.StartsWith("127.0.0.1:", line.Address, StringComparison.Ordinal);
+            }
+        }
+
+        long before = await RefusalsAsync();
+        foreach (AccessCase one in AccessCases.Of(_orders).Where(one => one.Need is not null))
+        {
+            await SetAsync(one.Need!);
+            Assert.False(await IsRefusedAsync(one), $"{one}: it is allowed.");
+            await SetAsync(one.Need!, isRemoved: true);
+        }
+
+        Assert.Equal(before, await RefusalsAsync());
     }
 
     [Fact]
@@ -177,6 +212,8 @@ public sealed class AccessTests : IAsyncLifetime
         _owner = await _broker.ConnectAsync();
         Assert.Equal(before, await ListAsync());
     }
+
+    private Task<long> RefusalsAsync() => _owner.FigureAsync("broker.unauthorizedRequests");
 
     private static bool IsPartOf(AccessCase one, AccessRule rule) =>
         one.Opcode == Opcode.TestRule && rule.Permission == Permission.Administer;

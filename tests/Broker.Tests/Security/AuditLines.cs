@@ -9,5 +9,8 @@ internal sealed class AuditLines : IAuditSink
 
     public AuditRecord[] Lines => [.. _lines];
 
+    /// <inheritdoc/>
+    public long Lost { get; set; }
+
     public void Write(in AuditRecord record) => _lines.Enqueue(record);
 }

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Broker.Tests;
 
@@ -66,6 +67,87 @@ public sealed class AuditTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenATokenIsMadeAndRevoked_WhenWrittenDown_ThenTheLinesSayWhoseAndWhichItIs()
+    {
+        await _owner.InvokeAsync(new SetUserRequest("alice", null, null, null, true));
+        CreateTokenResponse token = await _owner.InvokeAsync(new CreateTokenRequest("alice", 0, "of the shop"));
+        await _owner.InvokeAsync(new RevokeTokenRequest(token.Id));
+        await _owner.InvokeAsync(new RevokeTokenRequest(token.Token));
+        await _owner.RefusalAsync(new CreateTokenRequest("bob", 0, ""));
+        AuditRecord[] lines = _audit.Lines[1..];
+        Assert.Equal(
+            ["user:alice", $"token:{token.Id}", $"token:{token.Token[..8]}", "user:bob"],
+            lines.Select(static line => line.Resource));
+        Assert.Matches($"; before: -; after: token {token.Id} of user alice, .*of the shop$", lines[0].Detail);
+        Assert.Matches($"^before: token {token.Id} of user alice.*; after: -$", lines[1].Detail);
+        Assert.Equal(ErrorCode.InvalidArgument, lines[3].Outcome);
+    }
+
+    [Fact]
+    public async Task GivenARequestOfSeveralThings_WhenSomeAreRefused_ThenThoseAreCountedAndWrittenDownAndNoOthers()
+    {
+        TopicDescription orders = await _owner.CreateTopicAsync("orders");
+        TopicDescription open = await _owner.CreateTopicAsync("open");
+        await _owner.InvokeAsync(new SetUserRequest("alice", null, null, null, true));
+        string token = (await _owner.InvokeAsync(new CreateTokenRequest("alice", 0, ""))).Token;
+        await _owner.InvokeAsync(new SetRuleRequest(
+            new AccessRule(RuleEffect.Allow, "user:alice", Permission.All, ResourceKind.Topic, "open"), false));
+        await using TestPeer alice = await TestPeer.LogInAsync(_broker.EndPoint, token);
+        int before = _audit.Lines.Length;
+
+        (QueueId refused, QueueId allowed) = (orders.Queues[0].Id, open.Queues[0].Id);
+        using ResponseFrame produced = await alice.SendAsync(Opcode.Produce, Messages.Produce(
+            Durability.Policy,
+            (refused, Messages.Batch("one")),
+            (allowed, Messages.Batch("two")),
+            (refused, Messages.Batch("three"))));
+        Assert.Equal(
+            [ErrorCode.NotAuthorized, ErrorCode.None, ErrorCode.NotAuthorized],
+            Messages.ReadProduced(produced).Select(static one => one.Error));
+        using ResponseFrame fetched = await alice.SendAsync(Opcode.Fetch, TestPeer.Encode(
+            Messages.Open(0, Messages.From(allowed, 0), Messages.From(refused, 0))));
+        Assert.Equal(2, Messages.ReadFetched(fetched).Queues.Count);
+        await alice.InvokeAsync(new RouteRequest(["orders", "open"], false));
+        FetchQueueKey[] both = [new(0, refused), new(0, allowed)];
+        await alice.InvokeAsync(new FindOffsetsRequest([.. both.Select(static queue => new OffsetQuestion(queue, -1))]));
+
+        AuditRecord[] lines = _audit.Lines[before..];
+        Assert.Equal(
+            ["Produce", "Produce", "Fetch", "Route", "FindOffsets"], lines.Select(static line => line.Operation));
+        Assert.All(lines, static line => Assert.Equal(
+            ("user:alice", "topic:orders", ErrorCode.NotAuthorized), (line.Principal, line.Resource, line.Outcome)));
+        Assert.Equal(5, await _owner.FigureAsync("broker.unauthorizedRequests"));
+    }
+
+    [Fact]
+    public async Task GivenAFloodOfRefusedBatches_WhenALoginIsRefused_ThenItIsWrittenDownAllTheSame()
+    {
+        TopicDescription orders = await _owner.CreateTopicAsync("orders");
+        await _owner.InvokeAsync(new SetUserRequest("mallory", null, null, null, true));
+        string token = (await _owner.InvokeAsync(new CreateTokenRequest("mallory", 0, ""))).Token;
+        await _owner.InvokeAsync(new SetRuleRequest(
+            new AccessRule(RuleEffect.Allow, "user:else", Permission.Read, ResourceKind.Topic, "x"), false));
+        await using TestPeer mallory = await TestPeer.LogInAsync(_broker.EndPoint, token);
+        (QueueId, byte[])[] batches = [.. Enumerable.Repeat(
+            (orders.Queues[0].Id, Messages.Batch("no")), 3 * AuditLog.RefusalsPerMinute)];
+        using ResponseFrame produced = await mallory.SendAsync(
+            Opcode.Produce, Messages.Produce(Durability.Policy, batches));
+        await Assert.ThrowsAnyAsync<Exception>(() => TestPeer.LogInAsync(_broker.EndPoint, token + "x"));
+        Assert.InRange(
+            _audit.Lines.Count(static line => line.Operation == "Produce"), 1, 2 * AuditLog.RefusalsPerMinute);
+        Assert.Contains(_audit.Lines, static line => line.Operation == "Login");
+        Assert.Equal(batches.Length, await _owner.FigureAsync("broker.unauthorizedRequests"));
+    }
+
+    [Fact]
+    public async Task GivenASinkThatLosesLines_WhenStatsAreAskedFor_ThenTheyTellHowMany()
+    {
+        Assert.Equal(0, await _owner.FigureAsync("audit.lost"));
+        _audit.Lost = 7;
+        Assert.Equal(7, await _owner.FigureAsync("audit.lost"));
+    }
+
+    [Fact]
     public async Task GivenAPasswordAndAToken_WhenSet_ThenNoLineHasTheSecret()
     {
         ScramSecret secret = ScramSecret.Create("the password", ScramSecret.MinIterations);
@@ -119,21 +201,21 @@ public sealed class AuditTests : IAsyncLifetime
                     await AskAsync(new DeleteTopicRequest(name), $"topic:{name}");
                     break;
                 case 3:
-                    await AskAsync(new SetQuotaRequest(new Quota(QuotaKind.Topic, name, i, 0, 0)), "");
+                    await AskAsync(new SetQuotaRequest(new Quota(QuotaKind.Topic, name, i, 0, 0)), $"quota:topic:{name}");
                     break;
                 case 4:
-                    await AskAsync(new SetUserRequest(name, null, i % 2 == 0, null, false), "");
+                    await AskAsync(new SetUserRequest(name, null, i % 2 == 0, null, false), $"user:{name}");
                     break;
                 case 5:
-                    await AskAsync(new DeleteUserRequest(name), "");
+                    await AskAsync(new DeleteUserRequest(name), $"user:{name}");
                     break;
                 case 6:
-                    await AskAsync(new CreateTokenRequest(name, 0, "storm"), "");
+                    await AskAsync(new CreateTokenRequest(name, 0, "storm"), $"user:{name}");
                     break;
                 case 7:
                     var rule = new AccessRule(
                         RuleEffect.Deny, $"user:{name}", Permission.Read, ResourceKind.Topic, name);
-                    await AskAsync(new SetRuleRequest(rule, i % 2 == 0), "");
+                    await AskAsync(new SetRuleRequest(rule, i % 2 == 0), $"rule:deny user:{name} read topic:{name}");
                     break;
                 case 8:
                     await AskAsync(new DeleteGroupRequest(name, null), $"group:{name}");

@@ -1,5 +1,6 @@
 using System.Text;
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Broker.Tests;
 
@@ -153,6 +154,74 @@ public sealed class LoginTests : IAsyncLifetime
         // A user who is made again has none of the first one's tokens.
         await _owner.InvokeAsync(new SetUserRequest("bob", null, null, null, true));
         Assert.Empty((await _owner.InvokeAsync(new ListTokensRequest(null, 10))).Tokens);
+    }
+
+    [Fact]
+    public async Task GivenSomebodyAdmittedForARequest_WhenTheCredentialsOrTheRightEnd_ThenTheRequestHearsOfIt()
+    {
+        await SetAsync("bob", Right);
+        string token = await TokenAsync("bob", 0);
+        var describe = new AccessRule(RuleEffect.Allow, "user:bob", Permission.Describe, ResourceKind.Broker, "");
+        await _owner.InvokeAsync(new SetRuleRequest(describe with { Principal = "user:else" }, false));
+        foreach ((ErrorCode reason, Func<Task> end) in ((ErrorCode, Func<Task>)[])
+            [
+                (ErrorCode.NotAuthorized, async () => await _owner.InvokeAsync(new SetRuleRequest(describe, true))),
+                (ErrorCode.Unauthenticated,
+                    async () => await _owner.InvokeAsync(new SetUserRequest("bob", null, true, null, false))),
+                (ErrorCode.Unauthenticated,
+                    async () => await _owner.InvokeAsync(new RevokeTokenRequest(token.Substring(4, 8)))),
+            ])
+        {
+            await _owner.InvokeAsync(new SetRuleRequest(describe, false));
+            await _owner.InvokeAsync(new SetUserRequest("bob", null, false, null, false));
+            using Admission bob = Admit(token);
+            using Admission other = _broker.Broker.AdmitHttp(PeerPlace.Loopback, LoopbackPeer.OwnUser, null, "", "");
+            bob.Check(Opcode.Stats, Permission.Describe, ResourceKind.Broker, "");
+            other.Check(Opcode.Stats, Permission.Describe, ResourceKind.Broker, "");
+            _time.Advance(TimeSpan.FromSeconds(2));
+            Assert.False(bob.Ended.IsCancellationRequested);
+            await end();
+            _time.Advance(TimeSpan.FromSeconds(2));
+            await Support.Eventually.TrueAsync(() => bob.Ended.IsCancellationRequested);
+            Assert.Equal(reason, bob.Reason?.Code);
+            Assert.False(other.Ended.IsCancellationRequested);
+        }
+
+        Assert.Equal(ErrorCode.AuthenticationFailed, Assert.Throws<EQueueException>(() => Admit(token)).Code);
+
+        Admission Admit(string shown) =>
+            _broker.Broker.AdmitHttp(PeerPlace.Loopback, 65_534, shown, "127.0.0.1:1", "test");
+    }
+
+    [Theory]
+    [InlineData("[2001:db8:1:2::1]:1", "[2001:db8:1:2:ffff::2]:2", true)]
+    [InlineData("[2001:db8:1:2::1]:1", "[2001:db8:1:3::1]:1", false)]
+    [InlineData("[::ffff:192.0.2.1]:1", "192.0.2.1:2", true)]
+    [InlineData("192.0.2.1:1", "192.0.2.2:1", false)]
+    public void GivenFailuresFromOneAddress_WhenAnotherLogsIn_ThenItWaitsIfItMayBeTheSameHost(
+        string one, string other, bool waits)
+    {
+        var guard = new LoginGuard(_time);
+        for (int i = 0; i < LoginGuard.FreeFailures; i++)
+            guard.Failed(SourceOf(one), null);
+        if (waits)
+            Assert.Equal(
+                ErrorCode.Throttled, Assert.Throws<EQueueException>(() => guard.Check(SourceOf(other), null)).Code);
+        else
+            guard.Check(SourceOf(other), null);
+
+        static string SourceOf(string address) => new PeerFacts(PeerPlace.Remote, null, null, true, address).Source;
+    }
+
+    [Fact]
+    public async Task GivenAUserWhoDoesNotExist_WhenChangedAsOneThatMust_ThenNoneIsMade()
+    {
+        EQueueException refusal = await _owner.RefusalAsync(
+            new SetUserRequest("bob", null, true, null, MustBeNew: false, MustExist: true));
+        Assert.Equal((ErrorCode.InvalidArgument, "There is no user 'bob'."), (refusal.Code, refusal.Message));
+        Assert.DoesNotContain(
+            (await _owner.InvokeAsync(new ListUsersRequest(null, 10))).Users, static user => user.Name == "bob");
+        await _owner.InvokeAsync(new SetUserRequest("alice", null, true, null, MustBeNew: false, MustExist: true));
     }
 
     [Fact]

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Text;
 using System.Text.Json.Nodes;
+using EQueue.Protocol;
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
 using EQueue.Server.Http;
@@ -51,7 +52,8 @@ internal sealed class AdminServer : IAsyncDisposable
     }
 
     /// <summary>A connection to the broker in a principal's name; the caller disposes it.</summary>
-    public BrokerLink LinkOf(string principal) => new(Broker.InMemory!, Broker.MaxFrameBytes, principal);
+    public BrokerLink LinkOf(string principal) =>
+        new(Broker.InMemory!, Broker.MaxFrameBytes, new InProcessWord(principal, Address: null));
 
     /// <summary>As a signal does, before anything is stopped.</summary>
     public void BeginStop() => _lifetime.StopApplication();

@@ -87,8 +87,7 @@ public sealed class AdministrationApiTests
     {
         await using AdminServer server = await AdminServer.StartAsync();
         await SendAsync(server, 1);
-        await using var member = new BrokerLink(
-            server.Broker.InMemory!, server.Broker.MaxFrameBytes, HttpIdentity.Owner);
+        await using BrokerLink member = server.LinkOf(HttpIdentity.Owner);
         await member.InvokeAsync(
             new GroupHeartbeatRequest
             {

@@ -259,12 +259,13 @@ public sealed class HttpIdentityTests
     {
         await using AdminServer server = await AdminServer.StartAsync();
         await using var links = new BrokerLinks(server.Broker.InMemory!, server.Broker.MaxFrameBytes);
-        BrokerLink[] lent = [.. Enumerable.Range(0, 6).Select(i => links.Rent($"user:u{i}"))];
+        InProcessWord[] askers = [.. Enumerable.Range(0, 6).Select(i => new InProcessWord($"user:u{i}", "[::1]:7"))];
+        BrokerLink[] lent = [.. askers.Select(links.Rent)];
         foreach (BrokerLink link in lent) await links.ReturnAsync(link, isAtRest: true);
         for (int i = 0; i < lent.Length; i++)
         {
-            BrokerLink again = links.Rent($"user:u{i}");
-            Assert.Equal($"user:u{i}", again.Principal);
+            BrokerLink again = links.Rent(askers[i]);
+            Assert.Equal(askers[i], again.Asker);
             Assert.Equal(i >= 2, ReferenceEquals(lent[i], again));
             await again.DisposeAsync();
         }

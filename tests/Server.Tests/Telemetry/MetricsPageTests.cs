@@ -136,5 +136,5 @@ public sealed class MetricsPageTests : IDisposable
     public void GivenANumber_WhenSpelt_ThenPrometheusReadsIt(double value, string expected)
         => Assert.Equal(expected, PrometheusNames.OfNumber(value));
 
-    private string Write() => Encoding.UTF8.GetString(_page.Write());
+    private string Write() => Encoding.UTF8.GetString(_page.Write(isShown: null));
 }

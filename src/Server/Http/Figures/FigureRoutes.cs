@@ -4,7 +4,7 @@ using EQueue.Protocol;
 namespace EQueue.Server.Http;
 
 /// <summary>The routes of the broker's figures.</summary>
-internal sealed class FigureRoutes(LiveFigures live, HttpIdentity identity, TimeProvider time)
+internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
 {
     private const int UsualIntervalMs = 1_000;
 
@@ -63,26 +63,11 @@ internal sealed class FigureRoutes(LiveFigures live, HttpIdentity identity, Time
             if (ReferenceEquals(sample, before))
                 continue;
             if (!ReferenceEquals(sample.Groups, before?.Groups))
-                shown = [.. sample.Groups.Where(one => identity.MaySeeGroup(call.Principal, one.Group))];
+                shown = [.. sample.Groups.Where(one => call.Asker.MaySee(ResourceKind.Group, one.Group))];
             await WriteAsync(call, sample.Since(before, shown));
             before = sample;
         }
-        while (await timer.WaitForNextTickAsync(call.Token) && IsStillAdmitted(call));
-    }
-
-    /// <summary>Whether the asker would be admitted now: a token ends, a rule goes, while a stream lasts.</summary>
-    private bool IsStillAdmitted(ApiCall call)
-    {
-        try
-        {
-            if (identity.Admit(call.Http) != call.Principal) return false;
-            identity.CheckFigures(call.Principal);
-            return true;
-        }
-        catch (EQueueException)
-        {
-            return false;
-        }
+        while (await timer.WaitForNextTickAsync(call.Token));
     }
 
     /// <summary>Writes one event; whoever does not take it in time is cut.</summary>

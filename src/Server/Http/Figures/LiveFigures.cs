@@ -41,7 +41,7 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisp
     {
         if (links is null)
             throw new EQueueException(ErrorCode.Unreachable);
-        BrokerLink link = links.Rent(HttpIdentity.Owner);
+        BrokerLink link = links.Rent(new InProcessWord(HttpIdentity.Owner, Address: null));
         bool isAtRest = false;
         try
         {

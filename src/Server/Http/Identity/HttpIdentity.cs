@@ -27,43 +27,30 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
     public static bool ShowsCredentials(HttpRequest request) => request.Headers.Authorization.Count > 0;
 
     /// <summary>Finds out who asks.</summary>
-    /// <returns>The principal, as rules name it.</returns>
+    /// <returns>The asker; the caller disposes it when the request is over.</returns>
     /// <exception cref="EQueueException">Unauthenticated, AuthenticationFailed; Unreachable, ShuttingDown,
     /// StoreFaulted: nobody can look at credentials now.</exception>
-    public string Admit(HttpContext context)
+    public HttpAsker Admit(HttpContext context)
     {
         IHeaderDictionary headers = context.Request.Headers;
         string? token = ReadToken(headers.Authorization);
         HttpPeer peer = PeerOf(context);
         if (Forwarding.Any(headers.ContainsKey))
             peer = peer with { User = null, Place = token is null ? PeerPlace.Remote : peer.Place };
-        return broker.Serving is { } serving
-            ? serving.AdmitHttp(peer.Place, peer.User, token, peer.Address, headers.UserAgent.ToString())
-            : AdmitWithoutBroker(peer, token);
+        if (broker.Serving is not { } serving)
+            return new HttpAsker(AdmitWithoutBroker(peer, token), peer.Address);
+        string client = headers.UserAgent.ToString();
+        return new HttpAsker(serving.AdmitHttp(peer.Place, peer.User, token, peer.Address, client), peer.Address);
     }
 
-    /// <summary>Throws unless a principal may see the broker's figures.</summary>
+    /// <summary>Throws unless somebody may see the broker's figures, now and until the request is over.</summary>
     /// <exception cref="EQueueException">NotAuthorized; as for <see cref="Admit"/>.</exception>
-    public void CheckFigures(string principal)
+    public void CheckFigures(HttpAsker asker)
     {
-        if (broker.Serving is { } serving)
-            serving.CheckAccess(principal, Permission.Describe, ResourceKind.Broker, "");
-        else if (principal != Owner)
+        if (asker.Admission is { } admission)
+            admission.Check(Opcode.Stats, Permission.Describe, ResourceKind.Broker, "");
+        else if (asker.Principal != Owner)
             throw NotNow();
-    }
-
-    /// <summary>Whether a principal may see a group.</summary>
-    public bool MaySeeGroup(string principal, string group)
-    {
-        try
-        {
-            broker.Serving?.CheckAccess(principal, Permission.Describe, ResourceKind.Group, group);
-            return true;
-        }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.NotAuthorized)
-        {
-            return false;
-        }
     }
 
     /// <summary>Whether the connection comes from this machine's own loopback.</summary>

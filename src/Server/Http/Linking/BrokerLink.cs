@@ -1,4 +1,3 @@
-using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -19,11 +18,11 @@ internal sealed class BrokerLink : IAsyncDisposable
 
     /// <param name="endPoint">Where the broker is.</param>
     /// <param name="maxFrameBytes">The longest frame that it may send.</param>
-    /// <param name="principal">Whose requests go through the link: the broker takes this process's word for it, over
+    /// <param name="asker">Whose requests go through the link: the broker takes this process's word for it, over
     /// memory alone.</param>
-    public BrokerLink(InMemoryEndPoint endPoint, int maxFrameBytes, string principal)
+    public BrokerLink(InMemoryEndPoint endPoint, int maxFrameBytes, InProcessWord asker)
     {
-        Principal = principal;
+        Asker = asker;
         _maxFrameBytes = maxFrameBytes;
         // The broker logs its side of the connection, and whoever asked is told of failures.
         _remoting = new RemotingClient(
@@ -33,7 +32,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     }
 
     /// <summary>Whose requests go through the link.</summary>
-    public string Principal { get; }
+    public InProcessWord Asker { get; }
 
     /// <summary>What the broker said of itself.</summary>
     /// <exception cref="EQueueException">There is no connection.</exception>
@@ -116,7 +115,7 @@ internal sealed class BrokerLink : IAsyncDisposable
             ClientName = ClientName,
             ClientVersion = "EQueue.Server",
             Mechanism = Mechanisms.InProcess,
-            Credentials = Encoding.UTF8.GetBytes(Principal),
+            Credentials = Asker.Encode(),
             MaxFrameBytes = (uint)_maxFrameBytes,
         };
         using ResponseFrame response =

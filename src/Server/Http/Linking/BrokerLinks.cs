@@ -1,8 +1,9 @@
+using EQueue.Protocol;
 using EQueue.Remoting;
 
 namespace EQueue.Server.Http;
 
-/// <summary>Links to the broker, each of one principal and lent to one request at a time, so that none waits behind
+/// <summary>Links to the broker, each of one asker and lent to one request at a time, so that none waits behind
 /// another.</summary>
 /// <remarks>Thread-safe. As many as there are requests; a few are kept between them.</remarks>
 internal sealed class BrokerLinks(InMemoryEndPoint endPoint, int maxFrameBytes) : IAsyncDisposable
@@ -16,12 +17,12 @@ internal sealed class BrokerLinks(InMemoryEndPoint endPoint, int maxFrameBytes) 
     private bool _isDisposed;
 
     /// <summary>A link for the caller alone, until it is given back.</summary>
-    /// <param name="principal">Whose requests go through it.</param>
-    public BrokerLink Rent(string principal)
+    /// <param name="asker">Whose requests go through it; with the address, since the broker writes it down.</param>
+    public BrokerLink Rent(InProcessWord asker)
     {
         lock (_lock)
         {
-            int at = _idle.FindLastIndex(one => one.Principal == principal);
+            int at = _idle.FindLastIndex(one => one.Asker == asker);
             if (at >= 0)
             {
                 BrokerLink link = _idle[at];
@@ -30,7 +31,7 @@ internal sealed class BrokerLinks(InMemoryEndPoint endPoint, int maxFrameBytes) 
             }
         }
 
-        return new BrokerLink(endPoint, maxFrameBytes, principal);
+        return new BrokerLink(endPoint, maxFrameBytes, asker);
     }
 
     /// <summary>Takes a link back. One with a request under way is closed: the broker gives that up then.</summary>
