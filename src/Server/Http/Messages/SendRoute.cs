@@ -23,6 +23,8 @@ internal sealed class SendRoute(TimeProvider time)
         int most = (int)call.Timeout.TotalMilliseconds;
         if (body.TimeoutMs is { } asked && (asked < 1 || asked > most))
             throw ApiException.OfValue("timeoutMs", $"{asked}", $"1 to {most}");
+        // Before a topic is made for it.
+        call.Asker.Check(Opcode.Produce, Permission.Write, ResourceKind.Topic, call.Topic);
         OutgoingRecord[] records = [.. body.Messages.Select(static (one, index) => new OutgoingRecord(one, index))];
         IReadOnlyList<QueueRoute> queues = await TopicRoutes.RouteAsync(call, body.CreateTopic);
         if (body.Queue is { } queue && (queue < 0 || queue >= queues.Count))
