@@ -16,8 +16,37 @@ internal static class PinnedMemory
     public static readonly long MaxKeptBytes =
         Math.Min(64L * 1024 * 1024, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / 16);
 
+    private static readonly Lock Collecting = new();
+
     /// <summary>A new pinned array with arbitrary content.</summary>
-    public static byte[] Allocate(int bytes) => GC.AllocateUninitializedArray<byte>(bytes, pinned: true);
+    /// <remarks>
+    /// Large arrays that were let go of count until their generation, the oldest, is collected, and holes between those
+    /// in use are lost until then. In a small heap that ends allocations for which there is room: all that can be given
+    /// back is, once, before one fails.
+    /// </remarks>
+    /// <exception cref="OutOfMemoryException">There is no room all the same.</exception>
+    public static byte[] Allocate(int bytes)
+    {
+        try
+        {
+            return GC.AllocateUninitializedArray<byte>(bytes, pinned: true);
+        }
+        catch (OutOfMemoryException)
+        {
+            return AllocateAfterCollection(bytes);
+        }
+    }
+
+    /// <summary>One thread at a time: whoever comes next may find room already.</summary>
+    private static byte[] AllocateAfterCollection(int bytes)
+    {
+        lock (Collecting)
+        {
+            FrameBuffer.ReleaseKept();
+            GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+            return GC.AllocateUninitializedArray<byte>(bytes, pinned: true);
+        }
+    }
 
     /// <summary>Debug builds: overwrites what was given back, so that a late reader sees nonsense at once.</summary>
     [Conditional("DEBUG")]
