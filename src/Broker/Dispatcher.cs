@@ -287,13 +287,19 @@ internal sealed class Dispatcher(
         }
         catch (OperationCanceledException) when (peer.IsClosed)
         {
-            // Nobody is left to be answered.
+            // No peer is left to be answered.
+            if (row.IsAudited)
+            {
+                security.Audit.Failed(
+                    peer.Client!, TRequest.Opcode, resource, ErrorCode.ConnectionLost,
+                    "The peer went before it was done; a part of it may be.");
+            }
         }
         catch (Exception exception)
         {
             // What no rule allows is written down where it is decided.
-            if (row.IsAudited && exception is EQueueException { Code: not ErrorCode.NotAuthorized } reason)
-                security.Audit.Failed(peer.Client!, TRequest.Opcode, resource, reason);
+            if (row.IsAudited && FailureAnswers.CodeOf(exception) is var code and not ErrorCode.NotAuthorized)
+                security.Audit.Failed(peer.Client!, TRequest.Opcode, resource, code, exception.Message);
             failures.Answer(peer, header, exception);
         }
     }

@@ -10,29 +10,38 @@ namespace EQueue.Broker;
 /// </summary>
 internal sealed class FailureAnswers(BrokerCounters counters, ILogger logger)
 {
+    /// <summary>The code of an exception's answer.</summary>
+    public static ErrorCode CodeOf(Exception exception) => exception switch
+    {
+        EQueueException known => known.Code,
+        DiskException { Fault: DiskFault.Shortage } => ErrorCode.LimitReached,
+        DiskException => ErrorCode.StoreFaulted,
+        _ => ErrorCode.InternalError,
+    };
+
     public void Answer(BrokerConnection peer, in FrameHeader header, Exception exception)
     {
         Interlocked.Increment(ref counters.RefusedRequests);
         var operation = (Opcode)header.Opcode;
+        ErrorCode code = CodeOf(exception);
         switch (exception)
         {
             case EQueueException known:
-                logger.RequestRefused(operation, peer.Id, known.Code, known.Message);
-                peer.Refuse(header, known.Code, known.Message, known.RetryAfter);
+                logger.RequestRefused(operation, peer.Id, code, known.Message);
+                peer.Refuse(header, code, known.Message, known.RetryAfter);
                 break;
             case DiskException { Fault: DiskFault.Shortage }:
-                logger.RequestRefused(operation, peer.Id, ErrorCode.LimitReached, exception.Message);
-                peer.Refuse(
-                    header, ErrorCode.LimitReached, "The system has no descriptor or no memory for it now: try again.");
+                logger.RequestRefused(operation, peer.Id, code, exception.Message);
+                peer.Refuse(header, code, "The system has no descriptor or no memory for it now: try again.");
                 break;
             case DiskException:
                 // The store has logged and latched it.
-                logger.RequestRefused(operation, peer.Id, ErrorCode.StoreFaulted, exception.Message);
-                peer.Refuse(header, ErrorCode.StoreFaulted, null);
+                logger.RequestRefused(operation, peer.Id, code, exception.Message);
+                peer.Refuse(header, code, null);
                 break;
             default:
                 logger.RequestFailed(operation, peer.Id, exception);
-                peer.Refuse(header, ErrorCode.InternalError, "The operation failed; the broker's log says why.");
+                peer.Refuse(header, code, "The operation failed; the broker's log says why.");
                 break;
         }
     }

@@ -23,9 +23,9 @@ internal sealed class AuditLog(IAuditSink? sink, BrokerCounters counters, TimePr
     public void Done(ClientIdentity client, Opcode operation, string resource, string detail) =>
         sink?.Write(Record(client, operation, resource, ErrorCode.None, detail));
 
-    /// <summary>An operation was not carried out that the peer may ask for.</summary>
-    public void Failed(ClientIdentity client, Opcode operation, string resource, EQueueException reason) =>
-        sink?.Write(Record(client, operation, resource, reason.Code, reason.Message));
+    /// <summary>An operation that the peer may ask for was not carried out, or not whole.</summary>
+    public void Failed(ClientIdentity client, Opcode operation, string resource, ErrorCode outcome, string detail) =>
+        sink?.Write(Record(client, operation, resource, outcome, detail));
 
     /// <summary>A peer asked for what no rule allows it.</summary>
     /// <param name="client">The peer.</param>

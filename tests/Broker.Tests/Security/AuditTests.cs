@@ -1,5 +1,6 @@
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -132,11 +133,51 @@ public sealed class AuditTests : IAsyncLifetime
             (orders.Queues[0].Id, Messages.Batch("no")), 3 * AuditLog.RefusalsPerMinute)];
         using ResponseFrame produced = await mallory.SendAsync(
             Opcode.Produce, Messages.Produce(Durability.Policy, batches));
-        await Assert.ThrowsAnyAsync<Exception>(() => TestPeer.LogInAsync(_broker.EndPoint, token + "x"));
+        using LoginPeer stranger = await LoginPeer.ConnectAsync(_broker.EndPoint);
+        LoginAnswer answer = await stranger.SayAsync(Mechanisms.Token, "eqt_none"u8.ToArray());
+        Assert.Equal(ErrorCode.AuthenticationFailed, answer.Error);
         Assert.InRange(
             _audit.Lines.Count(static line => line.Operation == "Produce"), 1, 2 * AuditLog.RefusalsPerMinute);
         Assert.Contains(_audit.Lines, static line => line.Operation == "Login");
         Assert.Equal(batches.Length, await _owner.FigureAsync("broker.unauthorizedRequests"));
+    }
+
+    [Fact]
+    public async Task GivenPeersThatGoAndADiskThatBreaks_WhenTheirOperationsEnd_ThenEachIsWrittenDown()
+    {
+        var disk = new FaultyDisk();
+        var audit = new AuditLines();
+        BrokerOptions options = TestBroker.SmallOptions();
+        await using TestBroker broker = await TestBroker.StartAsync(options with
+        {
+            Store = options.Store with { Disk = disk, ReserveBytes = 1 << 20 },
+            Security = new SecurityOptions { Audit = audit },
+        });
+        await using TestPeer owner = await broker.ConnectAsync("owner");
+        await using TestPeer watcher = await broker.ConnectAsync("watcher");
+        TestPeer leaving = await broker.ConnectAsync("leaving");
+        disk.HoldWrites();
+        long staged = await watcher.FigureAsync("store.stagedPosition");
+        Task<Done> first = owner.InvokeAsync(new SetUserRequest("first", null, null, null, true));
+        await Eventually.TrueAsync(async () => await watcher.FigureAsync("store.stagedPosition") > staged);
+        long before = await watcher.FigureAsync("broker.requests");
+        Task left = leaving.InvokeAsync(new SetUserRequest("second", null, null, null, true));
+        int looks = 0;
+        await Eventually.TrueAsync(async () => await watcher.FigureAsync("broker.requests") > before + ++looks);
+        await leaving.DisposeAsync();
+        await Assert.ThrowsAnyAsync<Exception>(() => left);
+        await Eventually.TrueAsync(() => audit.Lines.Any(static line => line.Client == "leaving"));
+        disk.ReleaseWrites();
+        await first;
+        disk.Break();
+        await owner.RefusalAsync(new DeleteUserRequest("first"));
+        Assert.Equal(
+            [
+                ("leaving", "SetUser", "user:second", ErrorCode.ConnectionLost),
+                ("owner", "SetUser", "user:first", ErrorCode.None),
+                ("owner", "DeleteUser", "user:first", ErrorCode.StoreFaulted),
+            ],
+            audit.Lines.Select(static line => (line.Client, line.Operation, line.Resource, line.Outcome)));
     }
 
     [Fact]
