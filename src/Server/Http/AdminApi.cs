@@ -64,12 +64,7 @@ internal sealed class AdminApi : IAsyncDisposable
             application.MapMethods(route.Pattern, [route.Method], context => RunAsync(context, route));
     }
 
-    public async ValueTask DisposeAsync()
-    {
-        if (_links is not null)
-            await _links.DisposeAsync();
-        _live.Dispose();
-    }
+    public ValueTask DisposeAsync() => _live.DisposeAsync();
 
     private Task<JsonObject> DescribeAsync(ApiCall call) => Task.FromResult(OpenApiDocument.Make(
         Routes,

@@ -54,6 +54,8 @@ internal sealed class AdminPlaces(int most)
                 if (place.Node.List is not null)
                     _places.Remove(place.Node);
             }
+
+            await place.Link.DisposeAsync();
         }
     }
 
@@ -107,6 +109,13 @@ internal sealed class AdminPlace
     public IPAddress Address { get; }
 
     public LinkedListNode<AdminPlace> Node { get; }
+
+    /// <summary>Of its requests; it ends with the connection.</summary>
+    public KeptLink Link { get; } = new();
+
+    /// <summary>The place of a request's connection.</summary>
+    public static AdminPlace Of(HttpContext context) => context.Features.Get<AdminPlace>()
+        ?? throw new InvalidOperationException("The connection has no place.");
 
     /// <summary>The other end. For one request at a time; a user that is not known is asked for again.</summary>
     public HttpPeer Peer

@@ -60,7 +60,9 @@ internal sealed partial class ApiCall(
 
     /// <summary>The link to the broker, of this request alone.</summary>
     public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent(
-        new InProcessWord(Asker.Principal, Asker.Address));
+        new InProcessWord(Asker.Principal, Asker.Address), KeptLink);
+
+    private KeptLink KeptLink => AdminPlace.Of(Http).Link;
 
     /// <summary>Bytes of messages that one answer holds at most; a single larger message is given whole.</summary>
     public int AnswerBytes { get; private set; } = MostAnswerBytes;
@@ -148,12 +150,12 @@ internal sealed partial class ApiCall(
     /// <summary>Has the answer leave with the route's other status.</summary>
     public void UseOtherStatus() => _status = Route.OtherStatus ?? Route.Status;
 
-    /// <summary>A link whose last request was answered is kept for others.</summary>
+    /// <summary>A link whose last request was answered is kept for the next one of the connection.</summary>
     public async ValueTask DisposeAsync()
     {
         GiveMemory();
-        if (_link is { } link && links is not null)
-            await links.ReturnAsync(link, isAtRest: !_isLeftOpen);
+        if (_link is { } link)
+            await BrokerLinks.ReturnAsync(link, isAtRest: !_isLeftOpen, KeptLink);
     }
 
     public string PathValue(string name) => (string)Http.Request.RouteValues[name]!;

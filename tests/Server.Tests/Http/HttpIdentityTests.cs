@@ -255,20 +255,58 @@ public sealed class HttpIdentityTests
     }
 
     [Fact]
-    public async Task GivenLinksOfManyPrincipals_WhenGivenBack_ThenAFewAreKeptEachForItsOwn()
+    public async Task GivenOneConnectionOfManyAskers_WhenTheyAsk_ThenEachHasItsOwnLinkAndTheLastEndsWithTheConnection()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using var links = new BrokerLinks(server.Broker.InMemory!, server.Broker.MaxFrameBytes);
-        InProcessWord[] askers = [.. Enumerable.Range(0, 6).Select(i => new InProcessWord($"user:u{i}", "[::1]:7"))];
-        BrokerLink[] lent = [.. askers.Select(links.Rent)];
-        foreach (BrokerLink link in lent) await links.ReturnAsync(link, isAtRest: true);
-        for (int i = 0; i < lent.Length; i++)
+        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        string alice = (await MakeTokenAsync(owner, "alice")).Token;
+        await AllowAsync(owner, "alice", Permission.Describe, ResourceKind.Topic, "a");
+        await AskAsync(owner, new CreateTopicRequest("a", TopicSettings.None));
+        await AskAsync(owner, new CreateTopicRequest("b", TopicSettings.None));
+        using (var http = new HttpClient(new SocketsHttpHandler { MaxConnectionsPerServer = 1 }))
         {
-            BrokerLink again = links.Rent(askers[i]);
-            Assert.Equal(askers[i], again.Asker);
-            Assert.Equal(i >= 2, ReferenceEquals(lent[i], again));
-            await again.DisposeAsync();
+            for (int i = 0; i < 10; i++)
+            {
+                using var request = new HttpRequestMessage(HttpMethod.Get, $"http://{server.EndPoint}{Topics}");
+                if (i % 3 == 0) request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", alice);
+                using HttpResponseMessage answer = await http.SendAsync(request, Token);
+                JsonNode told = JsonNode.Parse(await answer.Content.ReadAsStringAsync(Token))!;
+                Assert.Equal(i % 3 == 0 ? 1 : 2, told["topics"]!.AsArray().Count);
+            }
+
+            await Eventually.TrueAsync(async () => await LinksAsync() == 2);
         }
+
+        await Eventually.TrueAsync(async () => await LinksAsync() == 1);
+
+        async Task<long?> LinksAsync() =>
+            (await owner.InvokeAsync(new StatsRequest(), TimeSpan.FromSeconds(30), Token)).Find("broker.connections");
+    }
+
+    [Fact]
+    public async Task GivenALinkThatIsKept_WhenAskedFor_ThenItIsLentOnceAndToItsOwnAskerAlone()
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        var links = new BrokerLinks(server.Broker.InMemory!, server.Broker.MaxFrameBytes);
+        var kept = new KeptLink();
+        var alice = new InProcessWord("user:alice", "[::1]:7");
+        BrokerLink first = links.Rent(alice, kept);
+        await BrokerLinks.ReturnAsync(first, isAtRest: true, kept);
+        foreach (InProcessWord other in (InProcessWord[])
+            [alice with { Principal = "user:bob" }, alice with { Address = "[::1]:8" }, alice with { Address = null }])
+        {
+            await using BrokerLink another = links.Rent(other, kept);
+            Assert.NotSame(first, another);
+        }
+
+        Assert.Same(first, links.Rent(alice, kept));
+        await using BrokerLink second = links.Rent(alice, kept);
+        Assert.NotSame(first, second);
+        await BrokerLinks.ReturnAsync(first, isAtRest: true, kept);
+        await kept.DisposeAsync();
+        EQueueException over = await Assert.ThrowsAsync<EQueueException>(
+            () => first.InvokeAsync(new StatsRequest(), TimeSpan.FromSeconds(30), Token).AsTask());
+        Assert.Equal(ErrorCode.ShuttingDown, over.Code);
     }
 
     private static string[] GroupsOf(JsonNode told) =>
@@ -295,8 +333,9 @@ public sealed class HttpIdentityTests
         AskAsync(owner, new SetRuleRequest(
             new AccessRule(RuleEffect.Allow, $"user:{user}", permission, resource, name), IsRemoved: false));
 
-    private static async Task AskAsync<TRequest>(BrokerLink owner, IRequest<TRequest, Done> request)
-        where TRequest : IRequest<TRequest, Done> =>
+    private static async Task AskAsync<TRequest, TResponse>(BrokerLink owner, IRequest<TRequest, TResponse> request)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse> =>
         await owner.InvokeAsync(request, TimeSpan.FromSeconds(30), Token);
 
     private static async Task<JsonNode> JsonAsync(AdminServer server, string path, string token)

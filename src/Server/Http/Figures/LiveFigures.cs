@@ -6,7 +6,7 @@ namespace EQueue.Server.Http;
 /// their askers may see.</summary>
 /// <remarks>Thread-safe. One sample is taken at a time, in the owner's name, at most twenty a second; backlogs of
 /// groups, which cost the most, at most every 5 s.</remarks>
-internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisposable
+internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IAsyncDisposable
 {
     private const int MostGroups = 100;
 
@@ -15,6 +15,7 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisp
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
     private readonly SemaphoreSlim _turn = new(1);
+    private readonly KeptLink _link = new();
     private LiveSample? _last;
     private LiveGroup[] _groups = [];
     private long _groupsTaken;
@@ -35,13 +36,17 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisp
         }
     }
 
-    public void Dispose() => _turn.Dispose();
+    public ValueTask DisposeAsync()
+    {
+        _turn.Dispose();
+        return _link.DisposeAsync();
+    }
 
     private async Task<LiveSample> TakeAsync(CancellationToken cancellationToken)
     {
         if (links is null)
             throw new EQueueException(ErrorCode.Unreachable);
-        BrokerLink link = links.Rent(new InProcessWord(HttpIdentity.Owner, Address: null));
+        BrokerLink link = links.Rent(new InProcessWord(HttpIdentity.Owner, Address: null), _link);
         bool isAtRest = false;
         try
         {
@@ -57,7 +62,7 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IDisp
         }
         finally
         {
-            await links.ReturnAsync(link, isAtRest);
+            await BrokerLinks.ReturnAsync(link, isAtRest, _link);
         }
     }
 

@@ -34,7 +34,7 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
     {
         IHeaderDictionary headers = context.Request.Headers;
         string? token = ReadToken(headers.Authorization);
-        HttpPeer peer = PeerOf(context);
+        HttpPeer peer = AdminPlace.Of(context).Peer;
         if (Forwarding.Any(headers.ContainsKey))
             peer = peer with { User = null, Place = token is null ? PeerPlace.Remote : peer.Place };
         if (broker.Serving is not { } serving)
@@ -54,11 +54,7 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
     }
 
     /// <summary>Whether the connection comes from this machine's own loopback.</summary>
-    public static bool IsFromLoopback(HttpContext context) => PeerOf(context).Place == PeerPlace.Loopback;
-
-    private static HttpPeer PeerOf(HttpContext context) => context.Features.Get<AdminPlace>() is { } place
-        ? place.Peer
-        : throw new InvalidOperationException("The connection has no place.");
+    public static bool IsFromLoopback(HttpContext context) => AdminPlace.Of(context).Peer.Place == PeerPlace.Loopback;
 
     private static string? ReadToken(StringValues authorization)
     {
