@@ -212,7 +212,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
-            security = new SecurityParts(store, state, options.Security, counters, time, logger);
+            security = await SecurityParts.OpenAsync(store, state, options.Security, counters, time, logger);
             fetch = new FetchHandler(
                 store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
             security.Watch(fetch);

@@ -1,4 +1,3 @@
-using System.Security.Cryptography;
 using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
@@ -11,9 +10,6 @@ internal sealed class Authenticator(
     SecurityTable table, SecurityOptions options, AuditLog audit, LoginGuard guard, TokenClock clock)
 {
     private const string Failed = "The user, the password or the token is not right, or not any more.";
-
-    /// <summary>Unknown users get a challenge that is made with it, the same each time.</summary>
-    private readonly byte[] _mockKey = RandomNumberGenerator.GetBytes(32);
 
     private readonly LoginPlaces _places = new(options.MaxLoginsAtOnce);
 
@@ -135,10 +131,9 @@ internal sealed class Authenticator(
             };
         }
 
-        UserRecord? user = table.Book.Users.GetValueOrDefault(server.User);
-        ScramSecret secret = user is { IsDisabled: false, Secret: { } known }
-            ? known
-            : ScramSecret.Mock(_mockKey, server.User, ScramSecret.DefaultIterations);
+        // A user who was disabled is asked as before, and refused at the end. The work is the same for each name.
+        ScramSecret mock = table.MockSecretOf(server.User);
+        ScramSecret secret = table.Book.Users.GetValueOrDefault(server.User)?.Secret ?? mock;
         byte[] challenge = server.Challenge(secret);
         peer.Login = new LoginExchange(server, facts, secret);
         return new LoginStep(null, challenge);

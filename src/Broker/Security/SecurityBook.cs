@@ -9,9 +9,15 @@ internal sealed class SecurityBook
     /// <summary>A book without anything.</summary>
     public static readonly SecurityBook Empty = new();
 
+    private int[]? _iterations;
+
     /// <summary>By name.</summary>
     public ImmutableSortedDictionary<string, UserRecord> Users { get; private init; } =
         ImmutableSortedDictionary.Create<string, UserRecord>(StringComparer.Ordinal);
+
+    /// <summary>Iterations of each user's password, in ascending order; empty: no user has one.</summary>
+    public ReadOnlySpan<int> Iterations => _iterations ??=
+        [.. Users.Values.Where(user => user.Secret is not null).Select(user => user.Secret!.Iterations).Order()];
 
     /// <summary>By id.</summary>
     public ImmutableSortedDictionary<string, TokenRecord> Tokens { get; private init; } =

@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// <summary>The users, tokens and rules of the broker; docs/security.md is the design.</summary>
 /// <remarks>Thread-safe. A change is in the log before it holds; whoever decides reads one book.</remarks>
 internal sealed class SecurityTable(
-    QueueStore store, BrokerState state, SecurityOptions options, TimeProvider time, ILogger logger) : IDisposable
+    QueueStore store, BrokerState state, SecurityOptions options, TokenClock clock, ILogger logger) : IDisposable
 {
     public const int MaxUsers = 1_000;
     public const int MaxTokens = 10_000;
@@ -17,6 +17,8 @@ internal sealed class SecurityTable(
     private readonly SemaphoreSlim _changes = new(1, 1);
     private readonly HashSet<string> _superusers = new(options.Superusers, StringComparer.Ordinal);
     private volatile SecurityBook _book = SecurityBook.Empty;
+    private MockSecrets _mocks = MockSecrets.WithNewKey();
+    private bool _isKeyKept;
 
     /// <summary>What holds now. Another object after each change.</summary>
     public SecurityBook Book => _book;
@@ -32,9 +34,30 @@ internal sealed class SecurityTable(
         foreach (AccessRule rule in state.Rules)
             book = book.With(rule);
         _book = book;
+        if (state.MockKey is { } key)
+            (_mocks, _isKeyKept) = (new MockSecrets(key), true);
         if (book.Users.Count + book.Tokens.Count + book.Rules.Count > 0)
             logger.SecurityLoaded(book.Users.Count, book.Tokens.Count, book.Rules.Count);
     }
+
+    /// <summary>Keeps the key of <see cref="MockSecretOf"/> when there are users and it is not kept yet: a build before
+    /// this one made them.</summary>
+    public async Task KeepMockKeyAsync(CancellationToken cancellationToken)
+    {
+        if (_isKeyKept || _book.Users.IsEmpty)
+            return;
+        try
+        {
+            await ChangeAsync(static book => (book, []), cancellationToken, keepsKey: true);
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
+        {
+            // The next change of a user keeps it; until then unknown users are asked with another salt after a start.
+        }
+    }
+
+    /// <summary>What a user who does not exist or has no password is asked with.</summary>
+    public ScramSecret MockSecretOf(string user) => _mocks.Of(user, _book.Iterations);
 
     /// <summary>Whether no rule binds the principal.</summary>
     public bool IsUnbound(string principal) => principal == Principal.Owner || _superusers.Contains(principal);
@@ -105,7 +128,8 @@ internal sealed class SecurityTable(
                         : before?.Groups ?? []);
                 return (book.With(user), [user.ToEntry()]);
             },
-            cancellationToken);
+            cancellationToken,
+            keepsKey: true);
         logger.UserSet(request.Name);
     }
 
@@ -135,7 +159,7 @@ internal sealed class SecurityTable(
         CreateTokenRequest request, CancellationToken cancellationToken)
     {
         SecurityRules.CheckUserName(request.User);
-        long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        long nowMs = clock.NowMs;
         if (request.ExpiresMs < 0 || (request.ExpiresMs != 0 && request.ExpiresMs <= nowMs))
             throw TopicRules.Invalid($"A token ends in the future; {request.ExpiresMs} is not.");
         TopicRules.CheckText(request.Note, "token's note");
@@ -191,16 +215,24 @@ internal sealed class SecurityTable(
     private static EQueueException Full(string what, int limit) =>
         new(ErrorCode.LimitReached, $"The broker has {limit} {what}, the limit.");
 
+    /// <param name="change">What changes.</param>
+    /// <param name="cancellationToken">Ends the wait for the change before.</param>
+    /// <param name="keepsKey">Whether there are users then, so that unknown ones must stay like them.</param>
     private async Task ChangeAsync(
-        Func<SecurityBook, (SecurityBook Book, StateEntry[] Entries)> change, CancellationToken cancellationToken)
+        Func<SecurityBook, (SecurityBook Book, StateEntry[] Entries)> change,
+        CancellationToken cancellationToken,
+        bool keepsKey = false)
     {
         await _changes.WaitAsync(cancellationToken);
         try
         {
             (SecurityBook book, StateEntry[] entries) = change(_book);
+            if (keepsKey && !_isKeyKept)
+                entries = [MockKeyRecord.ToEntry(_mocks.Key.Span), .. entries];
             if (entries.Length == 0)
                 return;
             await store.AppendStateAsync(entries, CancellationToken.None);
+            _isKeyKept |= keepsKey;
             _book = book;
         }
         finally

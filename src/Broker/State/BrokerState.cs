@@ -35,6 +35,9 @@ internal sealed class BrokerState : IStateMachine
 
     public IEnumerable<AccessRule> Rules => _rules.Keys;
 
+    /// <summary>The key of <see cref="MockSecrets"/>; null = there was no user yet.</summary>
+    public byte[]? MockKey { get; private set; }
+
     /// <summary>What the progress takes in memory.</summary>
     public ProgressUse ProgressUse { get; } = new();
 
@@ -103,6 +106,9 @@ internal sealed class BrokerState : IStateMachine
             case RuleRecord.Kind:
                 _rules[RuleRecord.Read(record)] = true;
                 break;
+            case MockKeyRecord.Kind:
+                MockKey = record.IsDeleted ? null : MockKeyRecord.Read(record);
+                break;
             default:
                 throw new InvalidDataException(
                     $"State record of kind {record.Kind}: the data directory was written by a later version.");
@@ -126,6 +132,8 @@ internal sealed class BrokerState : IStateMachine
             yield return token.ToEntry();
         foreach (AccessRule rule in _rules.Keys)
             yield return RuleRecord.ToEntry(rule);
+        if (MockKey is { } mockKey)
+            yield return MockKeyRecord.ToEntry(mockKey);
     }
 
     /// <summary>

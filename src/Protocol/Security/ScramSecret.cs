@@ -40,8 +40,7 @@ public sealed record ScramSecret(
 
     /// <summary>The secret of a password with a new salt.</summary>
     /// <param name="password">See <see cref="SaslPrep"/> for which it may be.</param>
-    /// <param name="iterations"><see cref="MinIterations"/> to <see cref="MaxIterations"/>; a broker gives its mock
-    /// secrets the default, so users with another number can be told from names that do not exist.</param>
+    /// <param name="iterations"><see cref="MinIterations"/> to <see cref="MaxIterations"/>.</param>
     /// <exception cref="ArgumentException">The password or the iterations cannot be used.</exception>
     public static ScramSecret Create(string password, int iterations = DefaultIterations) =>
         Derive(password, RandomNumberGenerator.GetBytes(SaltSize), iterations);
