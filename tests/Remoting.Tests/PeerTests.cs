@@ -143,6 +143,25 @@ public sealed class PeerTests : IDisposable
         Assert.Contains("client", connection.PeerCertificate!.Subject, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public async Task GivenClientThatShowedACertificate_WhenTheCertificateEnds_ThenItIsTrustedNoMore()
+    {
+        using var plant = new TlsPlant();
+        var time = new WallClock();
+        await using TestServer server = await TestServer.StartAsync(options: plant.MutualServer, time: time);
+        await using RemotingClient client = server.NewClient(plant.MutualClient);
+        await client.EchoAsync([1]);
+        ServerConnection connection = server.Handler.Connected.Single();
+        Assert.Null(connection.FindDistrust());
+        time.Ahead = TimeSpan.FromDays(29);
+        Assert.Null(connection.FindDistrust());
+
+        time.Ahead = TimeSpan.FromDays(31);
+
+        Assert.Contains("expired on", connection.FindDistrust(), StringComparison.Ordinal);
+        Assert.Equal([2], await client.EchoAsync([2]));
+    }
+
     [Theory]
     [InlineData(ClientCertificates.None)]
     [InlineData(ClientCertificates.Allow)]
@@ -162,6 +181,14 @@ public sealed class PeerTests : IDisposable
     }
 
     public void Dispose() => _directory.Dispose();
+
+    /// <summary>The system's time, with a wall clock that is set.</summary>
+    private sealed class WallClock : TimeProvider
+    {
+        public TimeSpan Ahead { get; set; }
+
+        public override DateTimeOffset GetUtcNow() => base.GetUtcNow() + Ahead;
+    }
 
     private async Task<TestServer> StartOnPathAsync()
     {

@@ -9,10 +9,10 @@ internal sealed class TestServer : IAsyncDisposable
 {
     private readonly RemotingServer _server;
 
-    private TestServer(ScriptedHandler handler, RemotingServerOptions options)
+    private TestServer(ScriptedHandler handler, RemotingServerOptions options, TimeProvider? time)
     {
         Handler = handler;
-        _server = new RemotingServer(options, handler, Log);
+        _server = new RemotingServer(options, handler, Log, time);
     }
 
     public ScriptedHandler Handler { get; }
@@ -24,11 +24,14 @@ internal sealed class TestServer : IAsyncDisposable
     public IPEndPoint EndPoint => (IPEndPoint)_server.LocalEndPoint;
 
     public static async Task<TestServer> StartAsync(
-        ScriptedHandler? handler = null, RemotingServerOptions? options = null, int port = 0)
+        ScriptedHandler? handler = null,
+        RemotingServerOptions? options = null,
+        int port = 0,
+        TimeProvider? time = null)
     {
         options ??= new RemotingServerOptions();
         if (port != 0) options = options with { Listen = [$"127.0.0.1:{port}"] };
-        var server = new TestServer(handler ?? new ScriptedHandler(), options);
+        var server = new TestServer(handler ?? new ScriptedHandler(), options, time);
         await server._server.StartAsync(CancellationToken.None);
         return server;
     }

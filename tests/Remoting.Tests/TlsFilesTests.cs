@@ -54,6 +54,21 @@ public sealed class TlsFilesTests
             "Tls:ClientAuthority", "it holds no certificate in PEM"
         },
         {
+            "lists without an authority",
+            plant => Of(plant.ServerFile) with { ClientRevocations = plant.AuthorityFile },
+            "Tls:ClientRevocations", "it needs Tls:ClientAuthority"
+        },
+        {
+            "a list that is none",
+            plant => Of(plant.ServerFile) with
+            {
+                ClientCertificates = ClientCertificates.Allow,
+                ClientAuthority = plant.AuthorityFile,
+                ClientRevocations = plant.AuthorityFile,
+            },
+            "Tls:ClientRevocations", "it holds no list of revoked certificates"
+        },
+        {
             "a handshake without time", plant => Of(plant.ServerFile) with { HandshakeTimeout = TimeSpan.Zero },
             "Tls:HandshakeTimeout", "must be"
         },

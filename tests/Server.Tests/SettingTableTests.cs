@@ -7,7 +7,7 @@ namespace EQueue.Server.Tests;
 public sealed class SettingTableTests
 {
     /// <summary>Key, default, a value that is taken as it is shown, and one that is refused (null: every text is a
-    /// path).</summary>
+    /// path, or what is refused is told with its own reason).</summary>
     private static readonly (string Key, string Usual, string Taken, string? Refused)[] Table =
     [
         ("Server:Listen", "127.0.0.1:9490", "[::1]:1", "1"),
@@ -20,11 +20,13 @@ public sealed class SettingTableTests
         ("Server:Tls:PasswordFile", "none", "none", null),
         ("Server:Tls:ClientCertificates", "none", "none", "some"),
         ("Server:Tls:ClientAuthority", "none", "none", null),
+        ("Server:Tls:ClientRevocations", "none", "none", null),
         ("Admin:MaxBodyBytes", "8388608", "1024", "1023"),
         ("Admin:MaxRequests", "32", "10000", "0"),
         ("Admin:MaxStreams", "16", "0", "1001"),
         ("Admin:RequestTimeout", "00:00:30", "00:10:00", "999ms"),
         ("Security:Superusers", "none", "user:alice,cert:ops.example,local:1000", "user:alice,anonymous"),
+        ("Security:CertificateMapping", "default", "cn:*.ops -> user:$1", null),
         ("Security:MaxLoginsAtOnce", "64", "10000", "0"),
         ("Security:AuditFile", "audit.jsonl", "none", null),
         ("Security:AuditFiles", "10", "1000", "1"),

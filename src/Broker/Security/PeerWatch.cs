@@ -4,9 +4,10 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
-/// <summary>Ends connections and requests whose user, token or rule is gone, and has waiting fetches judged anew when
-/// rules change.</summary>
-/// <remarks>Looks every second: a token that expires, a user who is disabled, is out within two.</remarks>
+/// <summary>Ends connections and requests whose user, token, rule or trusted certificate is gone, and has waiting
+/// fetches judged anew when rules change.</summary>
+/// <remarks>Looks every second: a token that expires, a user who is disabled, a certificate that is revoked, is out
+/// within two.</remarks>
 internal sealed class PeerWatch(
     SecurityTable table, TokenClock clock, FetchHandler fetch, TimeProvider time, ILogger logger)
     : PeriodicLoop(TimeSpan.FromSeconds(1), time)
@@ -16,12 +17,13 @@ internal sealed class PeerWatch(
     private SecurityBook _seen = table.Book;
 
     /// <summary>What is told to those whose credentials have ended.</summary>
-    public static EQueueException NoMore() => new(ErrorCode.Unauthenticated, "The credentials hold no more.");
+    public static EQueueException NoMore(string reason = "The credentials hold no more.") =>
+        new(ErrorCode.Unauthenticated, reason);
 
     /// <summary>A connection was admitted by something that can end.</summary>
     public void Add(BrokerConnection peer, Credential credential)
     {
-        if (!credential.CanEnd)
+        if (!credential.CanEnd && peer.Transport.PeerCertificate is null)
             return;
         _peers[peer] = credential;
         if (peer.IsClosed)
@@ -50,6 +52,8 @@ internal sealed class PeerWatch(
         {
             if (!credential.Holds(book, nowMs))
                 peer.Transport.Close(NoMore());
+            else if (peer.Transport.FindDistrust() is { } reason)
+                peer.Transport.Close(NoMore($"The certificate is not trusted any more: {reason}."));
         }
 
         if (book != _seen)

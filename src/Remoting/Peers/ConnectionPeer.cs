@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using System.Security.Cryptography.X509Certificates;
 
 namespace EQueue.Remoting;
 
@@ -34,7 +33,8 @@ internal sealed class ConnectionPeer
 
     public bool IsEncrypted { get; private set; }
 
-    public X509Certificate2? Certificate { get; private set; }
+    /// <summary>What it showed over TLS; null = no certificate.</summary>
+    public ClientProof? Proof { get; private set; }
 
     /// <summary>One within this process.</summary>
     public static ConnectionPeer Within(InMemoryEndPoint endPoint) => new(endPoint, PeerPlace.InProcess, null, null);
@@ -53,8 +53,8 @@ internal sealed class ConnectionPeer
     }
 
     /// <summary>TLS has been agreed on.</summary>
-    /// <param name="certificate">The one that TLS checked, if any.</param>
-    public void Secure(X509Certificate? certificate) => (IsEncrypted, Certificate) = (true, Own(certificate));
+    /// <param name="proof">The certificate that TLS checked, if any.</param>
+    public void Secure(ClientProof? proof) => (IsEncrypted, Proof) = (true, proof);
 
     /// <inheritdoc cref="ServerConnection.FindPeerUser"/>
     public uint? FindUser() => Place switch
@@ -81,11 +81,4 @@ internal sealed class ConnectionPeer
             return null;
         }
     }
-
-    private static X509Certificate2? Own(X509Certificate? certificate) => certificate switch
-    {
-        null => null,
-        X509Certificate2 whole => whole,
-        _ => new X509Certificate2(certificate),
-    };
 }

@@ -15,7 +15,13 @@ public sealed partial class ServerConnection
 
     /// <summary>The certificate that the peer showed and TLS checked; null: none was asked for, or shown. Valid for
     /// ever.</summary>
-    public X509Certificate2? PeerCertificate => _peer.Certificate;
+    public X509Certificate2? PeerCertificate => _peer.Proof?.Certificate;
+
+    /// <summary>Judges the peer's certificate again: files of trust change, and certificates end, while a connection
+    /// lasts. It costs little while nothing has changed; whoever calls it closes the connection.</summary>
+    /// <returns>Why the certificate is not trusted any more, for people; null: it is, or none was shown.</returns>
+    /// <remarks>Thread-safe. The files are looked at once a second at most.</remarks>
+    public string? FindDistrust() => _peer.Proof is { } proof ? _tls?.FindDistrust(proof) : null;
 
     /// <summary>Whether nothing between the two ends can read what they send: it does not leave the machine, or is
     /// encrypted.</summary>

@@ -35,6 +35,7 @@ public sealed partial class ServerConnection
     private async ValueTask<string?> TrySecureAsync(TlsAcceptor tls, CancellationToken cancellationToken)
     {
         string? distrust = tls.AsksClients ? NotLookedAt : null;
+        ClientProof? proof = null;
         SslStream? stream = null;
         try
         {
@@ -49,12 +50,13 @@ public sealed partial class ServerConnection
             }
 
             stream = new SslStream(new NetworkStream(_wire.Socket, ownsSocket: false), leaveInnerStreamOpen: false);
-            await stream.AuthenticateAsServerAsync(tls.OptionsFor(verdict => distrust = verdict), cancellationToken)
+            await stream.AuthenticateAsServerAsync(
+                tls.OptionsFor((found, reason) => (proof, distrust) = (found, reason)), cancellationToken)
                 .ConfigureAwait(false);
             if (distrust is null)
             {
                 _wire.Secure(stream);
-                _peer.Secure(stream.RemoteCertificate);
+                _peer.Secure(proof);
                 return null;
             }
 

@@ -21,6 +21,10 @@ public sealed record ServerTlsOptions
     /// certificates. Default: null.</summary>
     public string? ClientAuthority { get; init; }
 
+    /// <summary>The lists of certificates that those authorities, or authorities below them, have revoked: PEM, one
+    /// list or more, or DER; null = there are none. Default: null.</summary>
+    public string? ClientRevocations { get; init; }
+
     /// <summary>How long a handshake may take, 100 ms or more. Default: 10 s.</summary>
     public TimeSpan HandshakeTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
@@ -46,8 +50,14 @@ public sealed record ServerTlsOptions
                 "Tls:ClientAuthority", ClientAuthority, "it needs Tls:ClientCertificates Allow or Require", null);
         }
 
+        if (ClientRevocations is not null && ClientAuthority is null)
+        {
+            throw TlsFiles.Wrong(
+                "Tls:ClientRevocations", ClientRevocations, "it needs Tls:ClientAuthority, which signs it", null);
+        }
+
         using var read = TlsIdentity.Read(
             new TlsIdentityFiles("Tls:Certificate", Certificate, "Tls:Key", Key, "Tls:PasswordFile", PasswordFile));
-        if (ClientAuthority is not null) TlsFiles.ReadAuthorities("Tls:ClientAuthority", ClientAuthority);
+        if (ClientAuthority is not null) ClientTrust.Read(this);
     }
 }

@@ -16,7 +16,7 @@ internal sealed class TlsAcceptor
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly Lock _lock = new();
-    private SslServerAuthenticationOptions _current;
+    private Offer _current;
     private FileStamps _stamps;
     private long _lastLook;
 
@@ -38,19 +38,19 @@ internal sealed class TlsAcceptor
     public bool AsksClients => _options.ClientCertificates != ClientCertificates.None;
 
     /// <summary>What a new connection is offered. A client's certificate that is not trusted does not end the
-    /// handshake: <paramref name="onJudged"/> is told why not, or null when it is trusted or may be missing, and must
-    /// see to it that nothing is read of a client of which it was not told null.</summary>
+    /// handshake: <paramref name="onJudged"/> is given the proof or why it is none, or neither when no certificate was
+    /// shown and it may be missing, and must see to it that nothing is read of a client that is not trusted.</summary>
     [SuppressMessage("Security", "CA5359", Justification = "Who is not trusted is told so and then cut off.")]
-    public SslServerAuthenticationOptions OptionsFor(Action<string?> onJudged)
+    public SslServerAuthenticationOptions OptionsFor(Action<ClientProof?, string?> onJudged)
     {
-        SslServerAuthenticationOptions current = LookForChange();
+        (SslStreamCertificateContext context, ClientTrust? trust) = LookForChange();
         return new SslServerAuthenticationOptions
         {
-            ServerCertificateContext = current.ServerCertificateContext,
-            EnabledSslProtocols = current.EnabledSslProtocols,
+            ServerCertificateContext = context,
+            EnabledSslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
             CertificateRevocationCheckMode = X509RevocationMode.NoCheck,
-            ClientCertificateRequired = current.ClientCertificateRequired,
-            CertificateChainPolicy = current.CertificateChainPolicy?.Clone(),
+            ClientCertificateRequired = AsksClients,
+            CertificateChainPolicy = trust?.NewPolicy(),
             AllowRenegotiation = false,
 
             // What was decided about a client holds for one connection.
@@ -62,16 +62,40 @@ internal sealed class TlsAcceptor
 
                 // The peer learns why over the connection that comes about, and it is closed before anything is read:
                 // an alert in place of that is not sent by every system, and says less.
-                onJudged(isTrusted ? null : TlsTrust.Explain(errors, certificate, chain, null));
+                if (!isTrusted)
+                    onJudged(null, TlsTrust.Explain(errors, certificate, chain, null));
+                else if (certificate is null || chain is null || trust is null)
+                    onJudged(null, null);
+                else
+                    JudgeAgain(certificate, chain, trust, onJudged);
                 return true;
             },
         };
     }
 
-    private FileStamps Look() => FileStamps.Of(
-        _options.Certificate, _options.Key, _options.PasswordFile, _options.ClientAuthority);
+    /// <summary>Judges what a client showed when its connection began, as the files are now.</summary>
+    /// <returns>Why it is not trusted any more; null = it is.</returns>
+    /// <remarks>Costs little unless the files have changed.</remarks>
+    public string? FindDistrust(ClientProof proof)
+    {
+        ClientTrust? trust = LookForChange().Trust;
+        DateTimeOffset now = _time.GetUtcNow();
+        if (now > proof.EndsAt) return $"{proof.Certificate.Subject}: it, or an authority, expired on {proof.EndsAt:u}";
+        return trust is null || ReferenceEquals(trust, proof.JudgedBy) ? null : trust.Judge(proof, now);
+    }
 
-    private SslServerAuthenticationOptions LookForChange()
+    private static void JudgeAgain(
+        X509Certificate shown, X509Chain chain, ClientTrust trust, Action<ClientProof?, string?> onJudged)
+    {
+        string? revoked = trust.FindRevoked(chain);
+        onJudged(revoked is null ? ClientProof.Of(shown, chain, trust) : null, revoked);
+    }
+
+    private FileStamps Look() => FileStamps.Of(
+        _options.Certificate, _options.Key, _options.PasswordFile, _options.ClientAuthority,
+        _options.ClientRevocations);
+
+    private Offer LookForChange()
     {
         lock (_lock)
         {
@@ -83,7 +107,9 @@ internal sealed class TlsAcceptor
             try
             {
                 // Connections that begin may still use the former certificate: the garbage collector takes it.
-                _current = Read();
+                Offer read = Read();
+                bool isSame = _current.Trust is { } former && read.Trust?.IsSame(former) == true;
+                _current = isSame ? read with { Trust = _current.Trust } : read;
             }
             catch (ArgumentException exception)
             {
@@ -94,7 +120,7 @@ internal sealed class TlsAcceptor
         }
     }
 
-    private SslServerAuthenticationOptions Read()
+    private Offer Read()
     {
         TlsIdentity identity = TlsIdentity.Read(
             new TlsIdentityFiles(
@@ -102,16 +128,11 @@ internal sealed class TlsAcceptor
                 "Tls:Key", _options.Key,
                 "Tls:PasswordFile", _options.PasswordFile),
             _time);
-        X509ChainPolicy? trust = _options.ClientAuthority is null
-            ? null
-            : TlsTrust.OnlyFrom(TlsFiles.ReadAuthorities("Tls:ClientAuthority", _options.ClientAuthority));
+        ClientTrust? trust = _options.ClientAuthority is null ? null : ClientTrust.Read(_options);
         Log.CertificateRead(_logger, identity.Subject, identity.ExpiresAt);
-        return new SslServerAuthenticationOptions
-        {
-            ServerCertificateContext = identity.Context,
-            EnabledSslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
-            ClientCertificateRequired = AsksClients,
-            CertificateChainPolicy = trust,
-        };
+        return new Offer(identity.Context, trust);
     }
+
+    /// <summary>What the files had.</summary>
+    private sealed record Offer(SslStreamCertificateContext Context, ClientTrust? Trust);
 }

@@ -6,7 +6,7 @@ namespace EQueue.Remoting;
 /// <summary>Decides whether a peer's certificate is trusted, and says why not.</summary>
 internal static class TlsTrust
 {
-    /// <summary>Only these authorities, all of them roots; nobody is asked for revoked certificates.</summary>
+    /// <summary>Only these authorities, all of them roots; no server is asked for revoked certificates.</summary>
     public static X509ChainPolicy OnlyFrom(X509Certificate2Collection authorities)
     {
         var policy = new X509ChainPolicy

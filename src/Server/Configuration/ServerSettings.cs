@@ -58,6 +58,10 @@ internal static class ServerSettings
             "PEM of the root authorities that clients' certificates must come from; needed with allow and "
             + "require",
             (tls, path) => tls with { ClientAuthority = path }, tls => tls.ClientAuthority),
+        SettingKinds.PathOf("Server:Tls:ClientRevocations",
+            "lists of the certificates that those authorities have revoked, PEM or DER; looked at again when it "
+            + "changes",
+            (tls, path) => tls with { ClientRevocations = path }, tls => tls.ClientRevocations),
 
         SettingKinds.Size("Admin:MaxBodyBytes",
             "body of a request to the admin port",

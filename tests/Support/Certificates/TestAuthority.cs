@@ -1,4 +1,5 @@
 using System.Net;
+using System.Numerics;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 
@@ -36,11 +37,36 @@ public sealed class TestAuthority : IDisposable
     /// <summary>A certificate for a host or an address, or for a client; as files when it is written.</summary>
     public TestCertificate Sign(string host = "127.0.0.1", int fromDays = -30, int toDays = 30)
     {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        var request = new CertificateRequest($"CN={host}", key, HashAlgorithmName.SHA256);
         var names = new SubjectAlternativeNameBuilder();
         if (IPAddress.TryParse(host, out IPAddress? address)) names.AddIpAddress(address);
         else names.AddDnsName(host);
+        return Sign($"CN={host}", names, fromDays, toDays);
+    }
+
+    /// <summary>A client's certificate with a subject and alternative names.</summary>
+    public TestCertificate SignClient(string subject, string[] uris, string[] dnsNames)
+    {
+        var names = new SubjectAlternativeNameBuilder();
+        names.AddEmailAddress("someone@example.org");
+        foreach (string uri in uris) names.AddUri(new Uri(uri));
+        foreach (string name in dnsNames) names.AddDnsName(name);
+        return Sign(subject, names, -30, 30);
+    }
+
+    /// <summary>A list of what this authority has revoked, in DER.</summary>
+    public byte[] Revoke(params TestCertificate[] revoked)
+    {
+        var list = new CertificateRevocationListBuilder();
+        foreach (TestCertificate one in revoked) list.AddEntry(one.SerialNumber);
+        return list.Build(_certificate, BigInteger.One, Now.AddDays(10), HashAlgorithmName.SHA256);
+    }
+
+    public void Dispose() => _certificate.Dispose();
+
+    private TestCertificate Sign(string subject, SubjectAlternativeNameBuilder names, int fromDays, int toDays)
+    {
+        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        var request = new CertificateRequest(subject, key, HashAlgorithmName.SHA256);
         request.CertificateExtensions.Add(names.Build());
         request.CertificateExtensions.Add(new X509BasicConstraintsExtension(false, false, 0, true));
         request.CertificateExtensions.Add(new X509EnhancedKeyUsageExtension([ServerUse, ClientUse], false));
@@ -48,8 +74,6 @@ public sealed class TestAuthority : IDisposable
             _certificate, Now.AddDays(fromDays), Now.AddDays(toDays), RandomNumberGenerator.GetBytes(8));
         return new TestCertificate(signed.CopyWithPrivateKey(key));
     }
-
-    public void Dispose() => _certificate.Dispose();
 
     private static DateTimeOffset Now => TimeProvider.System.GetUtcNow();
 

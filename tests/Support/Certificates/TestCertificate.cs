@@ -6,6 +6,10 @@ namespace EQueue.Support;
 /// <summary>A certificate with its key, as PEM and PFX.</summary>
 public sealed class TestCertificate(X509Certificate2 certificate) : IDisposable
 {
+    public byte[] SerialNumber => certificate.SerialNumberBytes.ToArray();
+
+    public X509Certificate2 Certificate => certificate;
+
     public string CertificatePem => certificate.ExportCertificatePem();
 
     public string KeyPem
