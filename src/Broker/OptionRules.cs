@@ -8,4 +8,8 @@ internal static class OptionRules
         if (!holds)
             throw new ArgumentException($"{setting} must be {range}; found {found ?? "nothing"}.", setting);
     }
+
+    /// <summary>A setting that was read and cannot be used, with the reason.</summary>
+    public static ArgumentException Wrong(string setting, string found, FormatException cause) =>
+        new($"{setting} is '{found}': {cause.Message}.", setting, cause);
 }

@@ -12,6 +12,7 @@ internal sealed class Authenticator(
     private const string Failed = "The user, the password or the token is not right, or not any more.";
 
     private readonly LoginPlaces _places = new(options.MaxLoginsAtOnce);
+    private readonly CertificateMapping _mapping = CertificateMapping.Parse(options.CertificateMapping);
 
     /// <summary>Takes a step of a login.</summary>
     /// <returns>Done with the credential, or what the peer is to answer.</returns>
@@ -20,7 +21,7 @@ internal sealed class Authenticator(
     {
         if (peer.Login is { } login)
             return Finish(peer, login, request);
-        PeerFacts facts = PeerFacts.Of(peer.Transport);
+        PeerFacts facts = PeerFacts.Of(peer.Transport, _mapping);
         try
         {
             return request.Mechanism switch
@@ -73,14 +74,16 @@ internal sealed class Authenticator(
 
     private Credential AdmitByPlace(in PeerFacts facts)
     {
-        if (facts.CertificateName is { } certificate)
-            return new Credential(Principal.OfCertificate(certificate));
+        if (facts.Certificate?.Principal is { } principal)
+            return AdmitByCertificate(principal);
         if (facts.IsOwner)
             return new Credential(Principal.Owner);
         if (!facts.IsLocal)
             return options.Unauthenticated == UnauthenticatedAccess.Anywhere
                 ? new Credential(Principal.Anonymous)
-                : throw Unknown("from another machine");
+                : throw Unknown(facts.Certificate is null
+                    ? "a peer from another machine"
+                    : "a peer whose certificate stands for nobody (Security:CertificateMapping)");
         if (facts.UserId is { } id && table.IsUnbound(Principal.OfLocal(id)))
             return new Credential(Principal.OfLocal(id));
         if (facts.UserId is { } named && table.Book.Names(Principal.OfLocal(named)))
@@ -88,6 +91,18 @@ internal sealed class Authenticator(
         return options.Unauthenticated != UnauthenticatedAccess.Owner
             ? new Credential(Principal.Anonymous)
             : throw Unknown(facts.UserId is { } other ? $"user {other} of this machine" : "a user of this machine");
+    }
+
+    private Credential AdmitByCertificate(string principal)
+    {
+        if (!principal.StartsWith(Principal.UserPrefix, StringComparison.Ordinal))
+            return new Credential(principal);
+        var credential = new Credential(principal, principal[Principal.UserPrefix.Length..]);
+        return credential.Holds(table.Book, clock.NowMs)
+            ? credential
+            : throw new EQueueException(
+                ErrorCode.AuthenticationFailed,
+                $"The certificate stands for '{principal}', who does not exist or is disabled (equeue user list).");
     }
 
     private static EQueueException Unknown(string who) => new(

@@ -2,7 +2,8 @@ namespace EQueue.Broker;
 
 /// <summary>Why a connection was admitted: what has to hold for it to stay.</summary>
 /// <param name="Principal">Who it is.</param>
-/// <param name="User">The user whose password or token it showed; null = neither.</param>
+/// <param name="User">The user whose password or token it showed, or for whom its certificate stands; null =
+/// none.</param>
 /// <param name="StoredKey">Of the password that it proved.</param>
 /// <param name="TokenId">Of the token that it showed.</param>
 /// <param name="IsByRule">Whether it was admitted because a rule names it.</param>

@@ -14,7 +14,7 @@ internal static class Principal
 
     public const string UserPrefix = "user:";
     public const string GroupPrefix = "group:";
-    private const string CertificatePrefix = "cert:";
+    public const string CertificatePrefix = "cert:";
     private const string LocalPrefix = "local:";
 
     private static readonly SearchValues<char> NotInCertificates = SearchValues.Create("*\"\\ ");

@@ -27,6 +27,10 @@ public sealed record SecurityOptions
     /// Default: empty.</summary>
     public IReadOnlyList<string> Superusers { get; init; } = [];
 
+    /// <summary>Whom the certificates of clients stand for: rules, separated by semicolons, the first that fits
+    /// decides; docs/security.md has them. Default: "default", a certificate's own name.</summary>
+    public string CertificateMapping { get; init; } = "default";
+
     /// <summary>Logins with a password that may be under way at once, 1 to 10,000. Default: 64.</summary>
     public int MaxLoginsAtOnce { get; init; } = 64;
 
@@ -39,6 +43,15 @@ public sealed record SecurityOptions
     {
         OptionRules.Require(
             MaxLoginsAtOnce is >= 1 and <= 10_000, nameof(MaxLoginsAtOnce), "1 to 10,000", MaxLoginsAtOnce);
+        try
+        {
+            _ = EQueue.Broker.CertificateMapping.Parse(CertificateMapping);
+        }
+        catch (FormatException exception)
+        {
+            throw OptionRules.Wrong(nameof(CertificateMapping), CertificateMapping, exception);
+        }
+
         foreach (string principal in Superusers)
         {
             OptionRules.Require(

@@ -18,6 +18,11 @@ internal static class SecuritySettings
                 ? options.WithSecurity(security => security with { Superusers = names }) : null,
             options => options.Broker.Security.Superusers is { Count: > 0 } names
                 ? string.Join(',', names) : NoNames),
+        new("Security:CertificateMapping",
+            "whom clients' certificates stand for, the first rule that fits decides; docs/security.md",
+            "rules separated by semicolons: uri:PATTERN -> PRINCIPAL, also with dns, cn and subject, and default",
+            (options, text) => options.WithSecurity(security => security with { CertificateMapping = text }),
+            options => options.Broker.Security.CertificateMapping),
         SettingKinds.Number("Security:MaxLoginsAtOnce",
             "logins with a password that may be under way at once",
             1, 10_000,

@@ -13,11 +13,12 @@ internal sealed class TestPeer : IAsyncDisposable
 
     private readonly RemotingClient _client;
 
-    private TestPeer(EndPoint endPoint, HelloRequest hello)
+    private TestPeer(EndPoint endPoint, HelloRequest hello, TlsOptions? tls)
     {
         var options = new RemotingClientOptions
         {
             MaxFrameBytes = (int)Math.Max(hello.MaxFrameBytes, 16 << 20),
+            Tls = tls,
             HandshakeAsync = async (channel, cancellationToken) =>
             {
                 using ResponseFrame answer = await channel.InvokeAsync(
@@ -27,6 +28,9 @@ internal sealed class TestPeer : IAsyncDisposable
         };
         _client = new RemotingClient(endPoint, options, NullLoggerFactory.Instance);
     }
+
+    /// <summary>Connections so far.</summary>
+    public long ConnectionGeneration => _client.ConnectionGeneration;
 
     public HelloResponse Hello { get; private set; } = new();
 
@@ -41,9 +45,9 @@ internal sealed class TestPeer : IAsyncDisposable
         endPoint,
         NewHello("test") with { Mechanism = Mechanisms.Token, Credentials = Encoding.UTF8.GetBytes(token) });
 
-    public static async Task<TestPeer> ConnectAsync(EndPoint endPoint, HelloRequest hello)
+    public static async Task<TestPeer> ConnectAsync(EndPoint endPoint, HelloRequest hello, TlsOptions? tls = null)
     {
-        var peer = new TestPeer(endPoint, hello);
+        var peer = new TestPeer(endPoint, hello, tls);
         using var timeout = new CancellationTokenSource(Patience);
         await peer._client.WaitConnectedAsync(timeout.Token);
         return peer;

@@ -55,6 +55,18 @@ public sealed class SecuritySettingsTests
     }
 
     [Theory]
+    [InlineData("cn:* -> owner", "leads to 'owner'")]
+    [InlineData("cn:*", "is no rule")]
+    public void GivenCertificateMappingThatCannotBeUsed_WhenRead_ThenItIsRefusedAndSaysWhichRuleAndWhy(
+        string text, string reason)
+    {
+        string message = Assert.Throws<ConfigurationException>(
+            () => Given.Settings(("Security:CertificateMapping", $"default; {text}"))).Message;
+        Assert.StartsWith($"Security:CertificateMapping is 'default; {text}': '{text}' ", message, Ordinal);
+        Assert.Contains(reason, message, Ordinal);
+    }
+
+    [Theory]
     [EffectOf("Security:AuditFile")]
     [InlineData("audit.jsonl", "false", "/d/audit.jsonl")]
     [InlineData("a/b.jsonl", "false", "/d/a/b.jsonl")]
