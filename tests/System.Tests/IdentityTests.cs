@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Text.Json;
 using EQueue.Support;
 
@@ -7,8 +6,6 @@ namespace EQueue.System.Tests;
 /// <summary>A server in a process of its own, its owner, and another user of the machine.</summary>
 public sealed class IdentityTests
 {
-    private const uint Stranger = 65534;
-
     /// <summary>Prints the status of each path.</summary>
     private const string Script = """
         import http.client, sys
@@ -68,7 +65,7 @@ public sealed class IdentityTests
         await RunAsync(0, "topic", "create", "t");
         Assert.Equal(["/api/v1/topics 401"], await AskAsStrangerAsync(server.Admin, "/api/v1/topics"));
 
-        await RunAsync(0, "acl", "allow", $"local:{Stranger}", "describe", "topic:*", "--yes");
+        await RunAsync(0, "acl", "allow", $"local:{Stranger.User}", "describe", "topic:*", "--yes");
         Assert.Equal(["/api/v1/topics 200"], await AskAsStrangerAsync(server.Admin, "/api/v1/topics"));
 
         await RunAsync(0, "user", "add", "alice", "--no-password");
@@ -105,22 +102,6 @@ public sealed class IdentityTests
 
     private static bool Is(JsonElement line, string key, string value) => line.GetProperty(key).GetString() == value;
 
-    private static async Task<string[]> AskAsStrangerAsync(string address, params string[] paths)
-    {
-        Assert.SkipUnless(
-            OperatingSystem.IsLinux() && Environment.IsPrivilegedProcess,
-            "Only root starts a process of another user, and only Linux tells users of sockets.");
-        string python = File.Exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
-        var start = new ProcessStartInfo(
-            "setpriv",
-            [$"--reuid={Stranger}", $"--regid={Stranger}", "--clear-groups", python, "-c", Script, address, .. paths])
-        {
-            UseShellExecute = false,
-            RedirectStandardOutput = true,
-            WorkingDirectory = "/",
-        };
-        using Process process = Process.Start(start)!;
-        string output = await process.StandardOutput.ReadToEndAsync().WaitAsync(TimeSpan.FromSeconds(60));
-        return output.Split('\n', StringSplitOptions.RemoveEmptyEntries);
-    }
+    private static Task<string[]> AskAsStrangerAsync(string address, params string[] paths) =>
+        Stranger.RunAsync(Script, [], [address, .. paths]);
 }

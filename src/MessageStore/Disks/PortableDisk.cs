@@ -10,6 +10,9 @@ internal sealed class PortableDisk : IDisk
     /// at the write.</summary>
     private const long Unknown = 1L << 60;
 
+    private const UnixFileMode OwnFolder = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
+        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute;
+
     /// <summary>The disk that fits the system this process runs on.</summary>
     public static IDisk ForThisSystem() =>
         OperatingSystem.IsLinux() && Environment.Is64BitProcess ? new LinuxDisk() : new PortableDisk();
@@ -88,8 +91,21 @@ internal sealed class PortableDisk : IDisk
         return entries;
     });
 
-    internal static void MakeDirectory(string path) =>
-        Guard(path, "mkdir", () => Directory.CreateDirectory(path));
+    /// <summary>Makes a folder, and those above it, into which other users of the machine do not see: its group may, as
+    /// far as the umask lets it. One that is there stays as it is.</summary>
+    internal static void MakeDirectory(string path) => Guard(path, "mkdir", () =>
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return Directory.CreateDirectory(path);
+        }
+        // The call gives the mode to the last one alone.
+        if (Path.GetDirectoryName(path) is { Length: > 0 } above && !Directory.Exists(above))
+        {
+            MakeDirectory(above);
+        }
+        return Directory.CreateDirectory(path, OwnFolder);
+    });
 
     internal static long FreeBytesOf(string directory) => Guard(directory, "statvfs", () =>
     {

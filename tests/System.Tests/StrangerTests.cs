@@ -1,0 +1,136 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+using EQueue.Support;
+using EQueue.System.Tests.Bounds;
+
+namespace EQueue.System.Tests;
+
+/// <summary>What another user of the machine gets of a broker with its defaults: nothing. The routes of the admin port
+/// are asked one by one in Server.Tests.</summary>
+public sealed class StrangerTests
+{
+    private const UnixFileMode Everybody = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
+        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
+
+    /// <summary>Of the paths on its input it prints those that it can read, list or write.</summary>
+    private const string TryPaths = """
+        import os, sys
+        for path in (line.rstrip('\n') for line in sys.stdin):
+            for what, how in (('list', os.listdir), ('read', lambda p: open(p, 'rb')), ('write', lambda p: open(p, 'ab'))):
+                try:
+                    how(path)
+                    print(what, path)
+                except OSError:
+                    pass
+        """;
+
+    /// <summary>For each line sends its first bytes over a connection of its own, waits for an answer, sends the others,
+    /// and prints all that comes.</summary>
+    private const string TryPorts = """
+        import socket, sys
+        for line in sys.stdin:
+            first, then = (bytes.fromhex(half) for half in line.split())
+            port = sys.argv[1]
+            peer = socket.socket(socket.AF_UNIX if port.startswith('/') else socket.AF_INET)
+            peer.settimeout(30)
+            answer = b''
+            try:
+                peer.connect(port if port.startswith('/') else tuple([port.split(':')[0], int(port.split(':')[1])]))
+                peer.sendall(first)
+                answer = peer.recv(65536)
+                peer.sendall(then)
+                while more := peer.recv(65536): answer += more
+            except ConnectionError:
+                pass
+            except PermissionError:
+                answer = b'no'
+            print('got', answer.hex())
+        """;
+
+    [Fact]
+    public async Task GivenEveryFileOfABrokerAndItsOwner_WhenAnotherUserTriesThem_ThenNoneCanBeReadListedOrWritten()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "files have owners' modes on Unix alone");
+        if (OperatingSystem.IsWindows()) return;
+        using var directory = new TempDirectory();
+        File.SetUnixFileMode(directory.FullPath, Everybody);
+        var environment = new Dictionary<string, string> { ["XDG_CONFIG_HOME"] = directory.FullPath };
+        await using (ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], "--listen", $"127.0.0.1:0,unix:{directory["socket"]}"))
+        {
+            await RunAsync("send", "t", "a secret", "--server", server.Address);
+            await RunAsync("user", "add", "alice", "--no-password", "--server", server.Address);
+            await RunAsync("context", "add", "here", "--server", server.Address, "--user", "alice");
+            await RunAsync("backup", directory["backup"], "--data", directory["data"]);
+            Directory.CreateDirectory(directory["restored"], Everybody);
+            await RunAsync("restore", directory["backup"], "--data", directory["restored"]);
+            await AssertClosedAsync(directory, "socket", "log", "lock", "audit.jsonl", "contexts.json", "backup");
+            Assert.Equal(0, await server.StopAsync());
+        }
+
+        // What a stop leaves as well.
+        await AssertClosedAsync(directory, "state", "log");
+
+        async Task RunAsync(params string[] words)
+        {
+            await using ProgramRun run = ProgramRun.Start("Cli", words, environment: environment);
+            ProgramResult result = await run.FinishAsync();
+            Assert.True(result.ExitCode == 0, $"{string.Join(' ', words)}: {result.ExitCode} {result.Error}");
+        }
+    }
+
+    [Fact]
+    public async Task GivenEveryOperation_WhenAnotherUserAsksForItOverEachPort_ThenItIsUnauthenticatedAndCutOff()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "files have owners' modes on Unix alone");
+        if (OperatingSystem.IsWindows()) return;
+        using var directory = new TempDirectory();
+        File.SetUnixFileMode(directory.FullPath, Everybody);
+        string path = directory["socket"];
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            directory["data"], "--listen", $"127.0.0.1:0,unix:{path}");
+        Opcode[] operations = Enum.GetValues<Opcode>();
+        string hello = Convert.ToHexString(BoundPeer.Hello("stranger"));
+        string[] asked =
+            [.. operations.Select(one => $"{hello} {Convert.ToHexString(BoundPeer.Frame(one, []))}")];
+
+        // The socket's file refuses, as the umask leaves it; where it is opened to all, the broker does.
+        Assert.All(await Stranger.RunAsync(TryPorts, asked, path), static line => Assert.Equal("got 6e6f", line));
+        File.SetUnixFileMode(path, Everybody | UnixFileMode.GroupWrite | UnixFileMode.OtherWrite);
+        foreach (string port in (string[])[server.Address, path])
+        {
+            string[] answers = await Stranger.RunAsync(TryPorts, asked, port);
+            Assert.Equal(operations.Length, answers.Length);
+            Assert.All(answers, static line => Assert.Equal([ErrorCode.Unauthenticated], ErrorsOf(line)));
+        }
+    }
+
+    /// <summary>The errors of the answers that came, keep-alives left out.</summary>
+    private static List<ErrorCode> ErrorsOf(string line)
+    {
+        byte[] bytes = Convert.FromHexString(line.Split(' ')[1]);
+        var errors = new List<ErrorCode>();
+        ReadOnlySpan<byte> rest = bytes;
+        while (!rest.IsEmpty)
+        {
+            Assert.True(FrameHeader.TryRead(rest, 1 << 20, out FrameHeader header, out _));
+            if (header.Opcode != 0) errors.Add((ErrorCode)header.Error);
+            rest = rest[(int)header.Length..];
+        }
+
+        return errors;
+    }
+
+    private static async Task AssertClosedAsync(TempDirectory directory, params string[] kinds)
+    {
+        // One was open before; what is in it is not.
+        string[] paths =
+        [
+            .. Directory.EnumerateFileSystemEntries(directory.FullPath, "*", SearchOption.AllDirectories)
+                .Where(path => path != directory["restored"]),
+        ];
+        foreach (string kind in kinds)
+            Assert.Contains(paths, path => path.EndsWith(kind, StringComparison.Ordinal));
+        Assert.Empty(await Stranger.RunAsync(TryPaths, paths));
+    }
+}
