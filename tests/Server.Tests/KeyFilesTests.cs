@@ -29,6 +29,31 @@ public sealed class KeyFilesTests : IDisposable
     }
 
     [Theory]
+    [Follows("allowed is a file that its owner alone can write. chmod go-w {path}")]
+    [InlineData("Server:Tls:ClientAuthority", "664", "its group")]
+    [InlineData("Server:Tls:ClientAuthority", "646", "everybody")]
+    [InlineData("Server:Tls:ClientRevocations", "666", "everybody")]
+    public void GivenTrustThatOthersCanWrite_WhenRead_ThenItIsRefusedByName(string setting, string mode, string who)
+    {
+        using TestAuthority authority = TestAuthority.Create();
+        File.WriteAllText(_directory["ca"], authority.Pem);
+        File.WriteAllBytes(_directory["list"], authority.Revoke());
+        Read("Server:Tls:Key", "600");
+        _given =
+        [
+            .. _given, ("Server:Tls:ClientCertificates", "require"), ("Server:Tls:ClientAuthority", _directory["ca"]),
+            ("Server:Tls:ClientRevocations", _directory["list"]),
+        ];
+        File.SetUnixFileMode(
+            _given.Single(one => one.Setting == setting).Path, (UnixFileMode)Convert.ToInt32(mode, 8));
+        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(_given));
+        Assert.StartsWith($"{setting} is '{_directory.FullPath}", refused.Message, StringComparison.Ordinal);
+        Assert.Contains($"which {who} can write ({mode})", refused.Message, StringComparison.Ordinal);
+        Do(refused.Message[refused.Message.IndexOf("chmod go-w", StringComparison.Ordinal)..]);
+        Assert.NotNull(Given.Settings(_given).Broker.Tls);
+    }
+
+    [Theory]
     [Follows("which {Others} can read and then pretend to be this broker. chmod {Mode} {Path} takes that away")]
     [InlineData("Server:Tls:Key", "644", "everybody on this machine")]
     [InlineData("Server:Tls:Key", "604", "everybody on this machine")]

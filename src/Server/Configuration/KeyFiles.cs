@@ -1,7 +1,7 @@
 namespace EQueue.Server.Configuration;
 
 /// <summary>Who may read and write the files that hold the key of TLS: who reads it can pretend to be this broker, who
-/// writes it already does.</summary>
+/// writes it already does. Who writes those that say which clients are trusted lets in whom they like.</summary>
 internal static class KeyFiles
 {
     private const UnixFileMode OthersWrite = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
@@ -11,11 +11,18 @@ internal static class KeyFiles
     {
         foreach ((string setting, string path, UnixFileMode mode) in Find(options))
         {
-            if ((mode & OthersWrite) == UnixFileMode.None)
+            if (FindWriters(mode) is not { } who)
                 continue;
-            string who = mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : "its group";
             throw new ConfigurationException($"{setting} is '{path}', which {who} can write ({Octal(mode)}): allowed "
                 + $"is a file that its owner alone can write. chmod 600 {path}");
+        }
+
+        foreach ((string setting, string path, UnixFileMode mode) in FindTrust(options))
+        {
+            if (FindWriters(mode) is not { } who)
+                continue;
+            throw new ConfigurationException($"{setting} is '{path}', which {who} can write ({Octal(mode)}) and so let "
+                + $"in clients of their own: allowed is a file that its owner alone can write. chmod go-w {path}");
         }
     }
 
@@ -33,15 +40,26 @@ internal static class KeyFiles
         }
     }
 
-    private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> Find(ServerOptions options)
-    {
-        if (OperatingSystem.IsWindows() || options.Broker.Tls is not { } tls)
-            yield break;
-        (string Setting, string? Path)[] files =
-        [
+    /// <summary>Who beside its owner may write a file; null = nobody.</summary>
+    private static string? FindWriters(UnixFileMode mode) =>
+        (mode & OthersWrite) == UnixFileMode.None ? null
+        : mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : "its group";
+
+    private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> Find(ServerOptions options) =>
+        options.Broker.Tls is not { } tls ? [] : ModesOf(
             (tls.Key is null ? "Server:Tls:Certificate" : "Server:Tls:Key", tls.Key ?? tls.Certificate),
-            ("Server:Tls:PasswordFile", tls.PasswordFile),
-        ];
+            ("Server:Tls:PasswordFile", tls.PasswordFile));
+
+    private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> FindTrust(ServerOptions options) =>
+        options.Broker.Tls is not { } tls ? [] : ModesOf(
+            ("Server:Tls:ClientAuthority", tls.ClientAuthority),
+            ("Server:Tls:ClientRevocations", tls.ClientRevocations));
+
+    private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> ModesOf(
+        params (string Setting, string? Path)[] files)
+    {
+        if (OperatingSystem.IsWindows())
+            yield break;
         foreach ((string setting, string? path) in files)
         {
             if (path is null || !File.Exists(path))
