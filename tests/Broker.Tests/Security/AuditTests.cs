@@ -156,18 +156,26 @@ public sealed class AuditTests : IAsyncLifetime
         await using TestPeer owner = await broker.ConnectAsync("owner");
         await using TestPeer watcher = await broker.ConnectAsync("watcher");
         TestPeer leaving = await broker.ConnectAsync("leaving");
-        disk.HoldWrites();
-        long staged = await watcher.FigureAsync("store.stagedPosition");
-        Task<Done> first = owner.InvokeAsync(new SetUserRequest("first", null, null, null, true));
-        await Eventually.TrueAsync(async () => await watcher.FigureAsync("store.stagedPosition") > staged);
-        long before = await watcher.FigureAsync("broker.requests");
-        Task left = leaving.InvokeAsync(new SetUserRequest("second", null, null, null, true));
-        int looks = 0;
-        await Eventually.TrueAsync(async () => await watcher.FigureAsync("broker.requests") > before + ++looks);
-        await leaving.DisposeAsync();
-        await Assert.ThrowsAnyAsync<Exception>(() => left);
-        await Eventually.TrueAsync(() => audit.Lines.Any(static line => line.Client == "leaving"));
-        disk.ReleaseWrites();
+        Task<Done> first;
+        try
+        {
+            disk.HoldWrites();
+            long staged = await watcher.FigureAsync("store.stagedPosition");
+            first = owner.InvokeAsync(new SetUserRequest("first", null, null, null, true));
+            await Eventually.TrueAsync(async () => await watcher.FigureAsync("store.stagedPosition") > staged);
+            long before = await watcher.FigureAsync("broker.requests");
+            Task left = leaving.InvokeAsync(new SetUserRequest("second", null, null, null, true));
+            int looks = 0;
+            await Eventually.TrueAsync(async () => await watcher.FigureAsync("broker.requests") > before + ++looks);
+            await leaving.DisposeAsync();
+            await Assert.ThrowsAnyAsync<Exception>(() => left);
+            await Eventually.TrueAsync(() => audit.Lines.Any(static line => line.Client == "leaving"));
+        }
+        finally
+        {
+            disk.ReleaseWrites();
+        }
+
         await first;
         disk.Break();
         await owner.RefusalAsync(new DeleteUserRequest("first"));
