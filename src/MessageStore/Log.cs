@@ -180,6 +180,13 @@ internal static partial class Log
         2114, LogLevel.Error, "A listener to how long writes or syncs take threw; it is told nothing more of them")]
     public static partial void ListenerThrew(ILogger logger, Exception exception);
 
+    [LoggerMessage(
+        2115, LogLevel.Information,
+        "Opened the replica in {Directory}: its log ends at {End} in epoch {Epoch}, {Bytes} bytes were made durable "
+        + "again, whole: {IsWhole}")]
+    public static partial void ReplicaOpened(
+        ILogger logger, string directory, long end, int epoch, long bytes, bool isWhole);
+
     [LoggerMessage(2200, LogLevel.Warning,
         "The store in {Directory} waits: the system has no descriptor or no memory for it now; it tries again every "
         + "second")]

@@ -39,7 +39,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         RecoveredLog recovered,
         LogState state,
         ILogger logger,
-        TimeProvider time)
+        TimeProvider time,
+        Lead? lead)
     {
         _options = options;
         _disk = disk;
@@ -48,11 +49,12 @@ public sealed partial class QueueStore : IAsyncDisposable
         _time = time;
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _clock = new WallClock(time, logger, recovered.LastStoredTimeMs, recovered.ConfirmedMs);
-        _log = new CommitLog(options, disk, directory, recovered, state, logger, time, _clock);
+        _log = new CommitLog(options, disk, directory, recovered, state, logger, time, _clock, lead);
         _folder = new LogFolderDisk(disk, _log);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);
+        _storedReader = new StoredReader(_log, disk);
         var finder = new EntryFinder(_log, _openSegments);
         var pages = new ColdPages(_log, disk, options.PageCacheBytes);
         var reader = new EntryReader(_log, _openSegments, pages);
@@ -64,7 +66,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         try
         {
             _log.Start();
-            SetTime();
+            if (lead is null)
+                SetTime();
             _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, RebuildIndex, logger, time);
             if (recovered.HasLostState)
                 _keeper.WantSnapshot();
@@ -140,12 +143,35 @@ public sealed partial class QueueStore : IAsyncDisposable
         IStateMachine state,
         ILoggerFactory loggers,
         TimeProvider timeProvider,
+        CancellationToken cancellationToken) =>
+        OpenAsync(options, state, loggers, timeProvider, lead: null, cancellationToken);
+
+    /// <summary>Opens a store that leads replicas, or one of its own.</summary>
+    /// <param name="options">Where and how.</param>
+    /// <param name="state">Is given its records before the task completes, also those not committed yet.</param>
+    /// <param name="loggers">For the store's log lines.</param>
+    /// <param name="timeProvider">Stored times and ages.</param>
+    /// <param name="lead">Ends the log at its first hole, shows readers what is committed, and begins no epoch before
+    /// <see cref="StartLeading"/>; null = the store leads itself.</param>
+    /// <param name="cancellationToken">Gives up; the directory stays one that can be opened.</param>
+    /// <exception cref="ArgumentException">A setting is out of its range.</exception>
+    /// <exception cref="ReplicaException">The epoch is not above all in the log, or the log has less than is said to be
+    /// committed.</exception>
+    /// <exception cref="DiskException">The directory is locked by another process, or cannot be read or
+    /// written.</exception>
+    /// <exception cref="StoreFormatException">Written by another version, or damaged beyond repair.</exception>
+    public static Task<QueueStore> OpenAsync(
+        StoreOptions options,
+        IStateMachine state,
+        ILoggerFactory loggers,
+        TimeProvider timeProvider,
+        Lead? lead,
         CancellationToken cancellationToken)
     {
         options.Validate();
         ILogger logger = loggers.CreateLogger("EQueue.MessageStore");
         return Task.Factory.StartNew(
-            () => Open(options, state, logger, timeProvider, cancellationToken),
+            () => Open(options, state, logger, timeProvider, lead, cancellationToken),
             cancellationToken,
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default);
@@ -186,7 +212,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <summary>One queue as it stands now; false when it never was or was removed.</summary>
     public bool TryGetQueue(QueueId id, out QueueView view)
     {
-        if (id != QueueId.State && _log.State.Queues.Find(id) is { } queue)
+        if (id != QueueId.State && _log.State.Queues.FindVisible(id) is { } queue)
         {
             view = ViewOf(queue);
             return true;
@@ -284,6 +310,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         IStateMachine machine,
         ILogger logger,
         TimeProvider time,
+        Lead? lead,
         CancellationToken cancellationToken)
     {
         IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
@@ -295,8 +322,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         {
             var producers = new ProducerTable(options.ProducerIds) { MaxBytes = options.MaxProducerBytes };
             var state = new LogState(new QueueTable(), producers, machine);
-            RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, cancellationToken);
-            return new QueueStore(options, disk, directoryLock, recovered, state, logger, time);
+            RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, lead, cancellationToken);
+            return new QueueStore(options, disk, directoryLock, recovered, state, logger, time, lead);
         }
         catch
         {
@@ -348,8 +375,8 @@ public sealed partial class QueueStore : IAsyncDisposable
         queue.Id,
         queue.TopicId,
         queue.Number,
-        new QueueOffset(queue.Start),
-        new QueueOffset(Math.Max(queue.Start, queue.VisibleEnd(_log.Visible))),
+        new QueueOffset(queue.VisibleStart),
+        new QueueOffset(Math.Max(queue.VisibleStart, queue.VisibleEnd(_log.Visible))),
         new QueueOffset(queue.NextOffset),
         _log.State.TimeResets.Correct(queue.AppliedPosition - 1, queue.LastStoredTimeMs),
         queue.Bytes - queue.StartBytes)

@@ -20,7 +20,7 @@ public sealed class QueueTableTests
         Assert.Equal(5u, table.SkipEmpty(5));
         Assert.InRange(table.SkipEmpty(100_000), 3_999_990_000, 4_000_000_000);
 
-        table.Remove(far.Id);
+        table.Remove(far.Id, position: 1);
         Assert.Equal(1, table.Count);
         Assert.Null(table.Find(far.Id));
     }

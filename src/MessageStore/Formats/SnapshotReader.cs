@@ -104,7 +104,7 @@ internal sealed class SnapshotReader : IDisposable
         {
             SnapshotQueue row = SnapshotQueue.Read(Take(cursor, SnapshotQueue.RowSize));
             Queue queue = queues.Open(row.Id, row.TopicId, row.Number);
-            queue.Start = row.Start;
+            queue.Start = queue.VisibleStart = row.Start;
             queue.NextOffset = row.NextOffset;
             queue.AppliedPosition = row.AppliedPosition;
             queue.LastStoredTimeMs = row.LastStoredTimeMs;

@@ -181,11 +181,11 @@ internal sealed class SnapshotWriter : IDisposable
     }
 
     /// <summary>Fifth part: the epochs and where each began.</summary>
-    public void WriteEpochs(LogHistory history)
+    public void WriteEpochs(IReadOnlyList<HistoryEpoch> epochs)
     {
         Span<byte> row = stackalloc byte[EpochSize];
         _file.BeginSection();
-        foreach (HistoryEpoch epoch in history.Epochs)
+        foreach (HistoryEpoch epoch in epochs)
         {
             BinaryPrimitives.WriteInt32LittleEndian(row, epoch.Mark.Epoch);
             BinaryPrimitives.WriteUInt32LittleEndian(row[4..], epoch.Mark.Mark);
@@ -193,7 +193,7 @@ internal sealed class SnapshotWriter : IDisposable
             _file.Write(row);
         }
 
-        _file.EndSection(EpochsSection, history.Epochs.Count);
+        _file.EndSection(EpochsSection, epochs.Count);
     }
 
     /// <summary>Makes the snapshot durable under its name; the log must be durable up to

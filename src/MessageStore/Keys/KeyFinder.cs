@@ -12,7 +12,7 @@ internal sealed class KeyFinder(CommitLog log, DiskReader reader, KeySkipper ski
     public async ValueTask<KeyMatches> FindAsync(KeyQuestion question, CancellationToken cancellationToken)
     {
         Queue queue = FindQueue(question.Queue);
-        long start = queue.Start;
+        long start = queue.VisibleStart;
         long end = Math.Max(start, queue.VisibleEnd(log.Visible));
         var search = new KeySearch(question, Math.Max(question.From.Value, start), Math.Min(question.To.Value, end));
         while (!search.IsOver)
@@ -65,7 +65,7 @@ internal sealed class KeyFinder(CommitLog log, DiskReader reader, KeySkipper ski
     }
 
     private Queue FindQueue(QueueId id) =>
-        id != QueueId.State && log.State.Queues.Find(id) is { } queue
+        id != QueueId.State && log.State.Queues.FindVisible(id) is { } queue
             ? queue
             : throw new EQueueException(ErrorCode.UnknownQueue);
 }

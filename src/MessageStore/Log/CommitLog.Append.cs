@@ -10,7 +10,7 @@ internal sealed partial class CommitLog
 
     private WaiterQueue _writtenIncoming;
     private WaiterQueue _durableIncoming;
-    private bool _durableWanted;
+    private long _durableWanted;
     private long _appends;
     private long _batches;
     private long _messageBytes;
@@ -172,6 +172,10 @@ internal sealed partial class CommitLog
 
     private ErrorCode Refusal(bool isReadOnly)
     {
+        if (_lead is not null && !_hasBegun)
+        {
+            throw new InvalidOperationException("A leader takes appends when it has begun its epoch.");
+        }
         if (_fault is not null)
         {
             return ErrorCode.StoreFaulted;
@@ -301,7 +305,7 @@ internal sealed partial class CommitLog
             StoredTimeMs = nowMs,
             Kind = kind,
             TagBits = tagBits,
-            DurableDistance = EntryHeader.DistanceOf(position, new LogPosition(Durable)),
+            DurableDistance = EntryHeader.DistanceOf(position, new LogPosition(Settled)),
         };
         EntryHeader.Write(destination, header, _logSeed, batchStart);
     }
@@ -319,7 +323,7 @@ internal sealed partial class CommitLog
         if (durable)
         {
             _durableIncoming.Add(waiter, target);
-            Volatile.Write(ref _durableWanted, true);
+            WantDurable(target);
         }
         else
         {
@@ -339,32 +343,5 @@ internal sealed partial class CommitLog
     {
         Volatile.Write(ref _claimed, position);
         Volatile.WriteBarrier();
-    }
-
-    /// <summary>Waits until everything staged by now is durable.</summary>
-    /// <returns>False when it is not after that time, or never will be.</returns>
-    public bool TryMakeDurable(TimeSpan timeout) => TryMakeDurable(() => _staged, timeout);
-
-    /// <summary>Waits until all state staged by now is durable: what starts and removals say is never taken back
-    /// then.</summary>
-    /// <returns>False when it is not after that time, or never will be.</returns>
-    public bool TryMakeStateDurable(TimeSpan timeout) =>
-        TryMakeDurable(() => _state.Queues.State.AppliedPosition, timeout);
-
-    private bool TryMakeDurable(Func<long> find, TimeSpan timeout)
-    {
-        // Not disposed: it may be told after the time is over.
-        var durable = new BlockingWaiter();
-        lock (_lock)
-        {
-            long position = find();
-            if (_fault is not null || position <= Durable)
-            {
-                return _fault is null;
-            }
-            AddWaiter(Durability.Durable, durable, position);
-        }
-        _writerSignal.Raise();
-        return durable.TryWait(timeout);
     }
 }

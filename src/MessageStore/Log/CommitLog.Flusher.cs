@@ -10,7 +10,6 @@ internal sealed partial class CommitLog
     private readonly Lock _flushLock = new();
     private readonly Lock _folderLock = new();
     private Segment _flushing;
-    private WaiterQueue _durableWaiters;
     private long _dirtySince;
     private bool _isFlushTimed;
     private long _syncs;
@@ -35,10 +34,7 @@ internal sealed partial class CommitLog
         {
             if (Fault is { } fault)
             {
-                lock (_flushLock)
-                {
-                    _durableWaiters.Fail(fault);
-                }
+                _durableLevel.Fail(fault);
             }
         }
     }
@@ -51,7 +47,7 @@ internal sealed partial class CommitLog
         // sees the other.
         Interlocked.MemoryBarrier();
         if (_options.FlushPolicy == FlushPolicy.Sync
-            || Volatile.Read(ref _durableWanted)
+            || IsDurableWanted
             || !Volatile.Read(ref _isFlushTimed))
         {
             _flusherSignal.Raise();
@@ -72,11 +68,8 @@ internal sealed partial class CommitLog
             {
                 return false;
             }
-            lock (_lock)
-            {
-                _durableWaiters.TakeAll(ref _durableIncoming);
-            }
-            SyncAndRelease(_written);
+            TakeDurableWaiters();
+            SyncWritten(_written);
             return true;
         }
         catch (Exception exception)
@@ -90,14 +83,26 @@ internal sealed partial class CommitLog
         }
     }
 
-    private void SyncAndRelease(long written)
+    private void TakeDurableWaiters()
     {
-        SyncTo(written);
-        if (_options.FlushPolicy == FlushPolicy.Sync)
+        WaiterQueue incoming = default;
+        lock (_lock)
         {
-            PublishVisible(written);
+            incoming.TakeAll(ref _durableIncoming);
         }
-        _durableWaiters.Release(written);
+        _durableLevel.Add(ref incoming);
+    }
+
+    private void SyncWritten(long written)
+    {
+        long settled = Settled;
+        SyncTo(written);
+        if (_lead is null)
+        {
+            CommitDurable(written);
+        }
+        WakeKeeper(settled);
+        NoteProgress();
     }
 
     /// <summary>A failure is latched before the lock is given up: the system tells a file's lost writes once, so
@@ -122,13 +127,7 @@ internal sealed partial class CommitLog
     private RoundNext FlushRound()
     {
         bool writerDone = Volatile.Read(ref _writerDone);
-        bool isAskedFor;
-        lock (_lock)
-        {
-            isAskedFor = _durableWanted;
-            _durableWaiters.TakeAll(ref _durableIncoming);
-            _durableWanted = false;
-        }
+        TakeDurableWaiters();
         if (Fault is not null)
         {
             return RoundNext.End;
@@ -138,32 +137,18 @@ internal sealed partial class CommitLog
         long written = Volatile.Read(ref _written);
         if (_durable < written)
         {
-            if (!isAskedFor && !writerDone && _options.FlushPolicy == FlushPolicy.Async && _durableWaiters.IsEmpty
-                && !IsIntervalOver())
+            if (!IsDurableWanted && !writerDone && _options.FlushPolicy == FlushPolicy.Async && !IsIntervalOver())
             {
                 return RoundNext.Again;
             }
-            SyncAndRelease(written);
+            SyncWritten(written);
             Volatile.Write(ref _isFlushTimed, false);
             _dirtySince = 0;
             return RoundNext.Again;
         }
-        _durableWaiters.Release(written);
-        if (writerDone && Volatile.Read(ref _written) == _durable)
-        {
-            return RoundNext.End;
-        }
-        if (!_durableWaiters.IsEmpty)
-        {
-            // Someone waits for what is staged: the writer must wake this thread after the next write.
-            Volatile.Write(ref _durableWanted, true);
-            Interlocked.MemoryBarrier();
-            if (Volatile.Read(ref _written) > _durable)
-            {
-                return RoundNext.Again;
-            }
-        }
-        return RoundNext.Wait;
+        // Only duplicates can wait for what is durable already.
+        _durableLevel.Reach(0);
+        return writerDone && Volatile.Read(ref _written) == _durable ? RoundNext.End : RoundNext.Wait;
     }
 
     /// <summary>Waits for the rest of the flush interval, which begins at the first write after a sync.</summary>
@@ -194,7 +179,6 @@ internal sealed partial class CommitLog
 
     private void SyncTo(long position)
     {
-        bool hasSealed = false;
         while (true)
         {
             Segment segment = _flushing;
@@ -225,14 +209,9 @@ internal sealed partial class CommitLog
                 break;
             }
             _flushing = segment.Next!;
-            hasSealed = true;
         }
         Volatile.Write(ref _durable, position);
         _cache.Advance(_flushing, position);
-        if (hasSealed)
-        {
-            BackgroundWork?.Invoke();
-        }
     }
 
     /// <returns>False when it is to be tried again.</returns>

@@ -12,7 +12,8 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
-            if (Refusal(isReadOnly: false) != ErrorCode.None || !TryMakeRoom([], EntryHeaderSize, nowMs))
+            bool mayStage = (_lead is null || _hasBegun) && Refusal(isReadOnly: false) == ErrorCode.None;
+            if (!mayStage || !TryMakeRoom([], EntryHeaderSize, nowMs))
             {
                 return false;
             }
@@ -35,8 +36,7 @@ internal sealed partial class CommitLog
         ReadOnlySpan<byte> batch = new StateBatchEncoder().Encode(reset, timeMs).Span;
         try
         {
-            // Not disposed: nobody waits for it.
-            if (AppendState(batch, reset.Length, reset, Durability.Policy, new BlockingWaiter()) == AppendStatus.NoRoom)
+            if (AppendState(batch, reset.Length, reset, Durability.Policy, new NobodyWaits()) == AppendStatus.NoRoom)
             {
                 return false;
             }
@@ -54,8 +54,10 @@ internal sealed partial class CommitLog
     }
 
     /// <summary>Begins the epoch; the history is known from here on.</summary>
-    private void StageEpochStart(AppendWaiter waiter)
+    /// <returns>The position behind its start.</returns>
+    private long BeginEpoch()
     {
+        long end;
         lock (_lock)
         {
             long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
@@ -65,10 +67,12 @@ internal sealed partial class CommitLog
                 Roll(nowMs);
             }
             History = _epochs.Begin(Epoch, _staged, LastMessageEnd());
-            long end = StageEpochStart(nowMs, History.Opening.Mark);
-            AddWaiter(Durability.Durable, waiter, end);
+            Epochs = _epochs.All;
+            end = StageEpochStart(nowMs, History.Opening.Mark);
+            WantDurable(end);
         }
         _writerSignal.Raise();
+        return end;
     }
 
     private long LastMessageEnd()
@@ -105,7 +109,7 @@ internal sealed partial class CommitLog
             StoredTimeMs = nowMs,
             Kind = kind,
             TagBits = 0,
-            DurableDistance = EntryHeader.DistanceOf(new LogPosition(position), new LogPosition(Durable)),
+            DurableDistance = EntryHeader.DistanceOf(new LogPosition(position), new LogPosition(Settled)),
             Mark = mark,
         };
         EntryHeader.Write(entry, header, _logSeed, default);

@@ -17,10 +17,16 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            Queue? queue = _state.Queues.Find(id);
+            Queue? queue = _state.Queues.FindVisible(id);
             if (queue is null || from.Value < queue.VisibleEnd(Visible))
             {
                 return false;
+            }
+            if (queue.IsRemoved)
+            {
+                // Told when that is visible, whatever comes first.
+                _ready.Add((id, _staged - 1, [signal]));
+                return true;
             }
             if (from.Value >= queue.NextOffset)
             {
@@ -101,6 +107,17 @@ internal sealed partial class CommitLog
         }
         _ready.RemoveAt(index);
         return true;
+    }
+
+    private void ShowTaken(long visible)
+    {
+        if (_state.Queues.HasTaken(visible))
+        {
+            lock (_lock)
+            {
+                _state.Queues.Settle(visible);
+            }
+        }
     }
 
     private void TellWatchers(long visible)

@@ -30,7 +30,6 @@ internal sealed partial class CommitLog
     private readonly Lock _writeLock = new();
     private long _slowOwnWriteAt;
     private Segment _writing;
-    private WaiterQueue _writtenWaiters;
     private long _bytesWritten;
     private long _writes;
     private bool _writerDone;
@@ -56,10 +55,7 @@ internal sealed partial class CommitLog
         {
             if (Fault is { } fault)
             {
-                lock (_writeLock)
-                {
-                    _writtenWaiters.Fail(fault);
-                }
+                _writtenLevel.Fail(fault);
             }
             Volatile.Write(ref _writerDone, true);
             _flusherSignal.Raise();
@@ -88,12 +84,14 @@ internal sealed partial class CommitLog
     {
         long end;
         bool isClosing;
+        WaiterQueue incoming = default;
         lock (_lock)
         {
             end = TakeRound();
             isClosing = _isClosing;
-            _writtenWaiters.TakeAll(ref _writtenIncoming);
+            incoming.TakeAll(ref _writtenIncoming);
         }
+        _writtenLevel.Add(ref incoming);
         if (Fault is not null)
         {
             return RoundNext.End;
@@ -101,7 +99,7 @@ internal sealed partial class CommitLog
         if (_written == end)
         {
             // Only duplicates can wait for what is written already.
-            _writtenWaiters.Release(end);
+            _writtenLevel.Reach(0);
             WakeFlusher();
             return isClosing ? RoundNext.End : RoundNext.Wait;
         }
@@ -144,7 +142,7 @@ internal sealed partial class CommitLog
         catch (Exception exception)
         {
             Latch(exception);
-            _writtenWaiters.Fail(Fault!);
+            _writtenLevel.Fail(Fault!);
             return true;
         }
         finally
@@ -166,6 +164,7 @@ internal sealed partial class CommitLog
     private bool TryWriteSmallRound()
     {
         long end;
+        WaiterQueue incoming = default;
         lock (_lock)
         {
             bool isSmall = _roundEnds.Count == 0 && _staged - _written <= LargestOwnWrite;
@@ -174,8 +173,9 @@ internal sealed partial class CommitLog
                 return false;
             }
             end = TakeRound();
-            _writtenWaiters.TakeAll(ref _writtenIncoming);
+            incoming.TakeAll(ref _writtenIncoming);
         }
+        _writtenLevel.Add(ref incoming);
         if (_written < end && !TryWriteOnePiece(end))
         {
             return false;
@@ -217,11 +217,11 @@ internal sealed partial class CommitLog
     private void PublishWritten(long end)
     {
         Volatile.Write(ref _written, end);
-        if (_options.FlushPolicy == FlushPolicy.Async)
+        if (_lead is null)
         {
-            PublishVisible(end);
+            CommitWritten(end);
         }
-        _writtenWaiters.Release(end);
+        NoteProgress();
     }
 
     /// <summary>Called under the lock after each request: remembers where a round may end.</summary>
@@ -358,6 +358,7 @@ internal sealed partial class CommitLog
     private void PublishVisible(long position)
     {
         Volatile.Write(ref _visible, position);
+        ShowTaken(position);
         TellWatchers(position);
         ReleaseRoomWaiters(force: false);
     }

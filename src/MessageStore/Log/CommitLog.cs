@@ -57,7 +57,8 @@ internal sealed partial class CommitLog : IDisposable
         LogState state,
         ILogger logger,
         TimeProvider time,
-        WallClock clock)
+        WallClock clock,
+        Lead? lead)
     {
         _options = options;
         _disk = disk;
@@ -69,15 +70,21 @@ internal sealed partial class CommitLog : IDisposable
         _stalls = new StallWatch(directory, time, logger);
         StoreId = recovered.StoreId;
         LogId = recovered.LogId;
-        Epoch = checked(recovered.LastEpoch + 1);
+        _lead = lead;
+        Epoch = lead?.Epoch ?? checked(recovered.LastEpoch + 1);
         _epochs = recovered.Epochs;
+        Epochs = _epochs.All;
         _logSeed = EntryHeader.SeedOf(recovered.LogId);
         _arena = new Arena(options.TailMemoryBytes);
         // The rest of the ring always holds visible bytes for the readers of the tail.
         _maxUnseenBytes = _arena.Size / 4 * 3;
         _lastStoredTimeMs = recovered.LastStoredTimeMs;
         _stateBytes = recovered.StateBytesSinceSnapshot;
-        _staged = _claimed = _written = _durable = _visible = _lastRoundEnd = recovered.EndPosition;
+        _staged = _claimed = _written = _durable = _lastRoundEnd = recovered.EndPosition;
+        _visible = recovered.CommittedPosition;
+        _writtenLevel = new CommitLevel(_visible);
+        _durableLevel = new CommitLevel(_visible);
+        _state.Queues.Settle(_visible);
         _firstMemoryPosition = recovered.EndPosition;
         _segments = [.. recovered.Segments];
         _active = _segments.Length > 0 && !_segments[^1].IsSealed
@@ -97,6 +104,10 @@ internal sealed partial class CommitLog : IDisposable
 
     /// <summary>The epochs of the log, this opening's last; does not change once the log is started.</summary>
     public LogHistory History { get; private set; } = LogHistory.None;
+
+    /// <summary>All epochs of the log, also those that <see cref="History"/> leaves out because they hold no
+    /// messages.</summary>
+    public IReadOnlyList<HistoryEpoch> Epochs { get; private set; }
 
     /// <summary>Bytes that one request may stage: with it, half of the memory for staging is always enough.</summary>
     public int MaxRequestBytes => (int)(_maxUnseenBytes / 2) - Slack;
@@ -221,15 +232,16 @@ internal sealed partial class CommitLog : IDisposable
         }
     }
 
-    /// <summary>Starts the threads and begins the epoch; returns when that is durable.</summary>
+    /// <summary>Starts the threads and, unless a leader is to say when, begins the epoch; returns when that is
+    /// durable.</summary>
     public void Start()
     {
         StartThread("EQueue log writer", RunWriter);
         StartThread("EQueue log flusher", RunFlusher);
-        using var begun = new BlockingWaiter();
-        StageEpochStart(begun);
-        begun.Wait();
-        StartThread("EQueue log preparer", RunPreparer);
+        if (_lead is null)
+        {
+            StartEpoch();
+        }
     }
 
     /// <summary>Takes no more appends, writes and syncs what was accepted, ends the threads. Blocks.</summary>
@@ -247,6 +259,7 @@ internal sealed partial class CommitLog : IDisposable
         {
             thread.Join();
         }
+        FailUncommitted();
     }
 
     /// <summary>Closes the files; after <see cref="Stop"/> and after the last reader.</summary>
@@ -310,35 +323,10 @@ internal sealed partial class CommitLog : IDisposable
         Log.StoreFaulted(_logger, exception, _directory);
         _completion.TrySetException(fault);
         waiters.Fail(fault);
+        _progress.Note();
         ReleaseRoomWaiters(force: true);
         _writerSignal.Raise();
         _flusherSignal.Raise();
         _preparerSignal.Raise();
-    }
-
-    /// <summary>For the one thread that opens the store.</summary>
-    private sealed class BlockingWaiter : AppendWaiter, IDisposable
-    {
-        private readonly ManualResetEventSlim _done = new();
-        private Exception? _fault;
-
-        public void Wait()
-        {
-            _done.Wait();
-            if (_fault is not null)
-            {
-                throw _fault;
-            }
-        }
-
-        public bool TryWait(TimeSpan timeout) => _done.Wait(timeout) && _fault is null;
-
-        public void Dispose() => _done.Dispose();
-
-        protected internal override void OnCompleted(Exception? fault)
-        {
-            _fault = fault;
-            _done.Set();
-        }
     }
 }

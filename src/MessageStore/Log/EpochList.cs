@@ -11,9 +11,32 @@ internal sealed class EpochList
     /// <summary>Epochs kept; of more the oldest are forgotten.</summary>
     public const int Most = 256;
 
+    /// <summary>Epochs that a snapshot knows: all that replicas may have to compare, in a log that began a new one
+    /// every minute for two days.</summary>
+    private const int MostKnown = 4096;
+
     private readonly List<HistoryEpoch> _epochs = [];
 
+    /// <summary>All that are known, also those that left no messages; of many the newest.</summary>
+    public IReadOnlyList<HistoryEpoch> All => [.. _epochs.TakeLast(MostKnown)];
+
     private int Last => _epochs.Count > 0 ? _epochs[^1].Mark.Epoch : -1;
+
+    /// <summary>The newest of some epochs up to <paramref name="epoch"/>, and where it ends; epoch 0 with end 0 when
+    /// there is none.</summary>
+    /// <param name="all">Rising.</param>
+    /// <param name="epoch">The highest that is asked for.</param>
+    /// <param name="end">Where the last one ends.</param>
+    public static (int Epoch, LogPosition End) EndOf(IReadOnlyList<HistoryEpoch> all, int epoch, LogPosition end)
+    {
+        for (int i = all.Count - 1; i >= 0; i--)
+        {
+            if (all[i].Mark.Epoch <= epoch)
+                return (all[i].Mark.Epoch, i + 1 < all.Count ? new LogPosition(all[i + 1].Start) : end);
+        }
+
+        return (0, default);
+    }
 
     /// <summary>Takes what a snapshot knew; before anything else.</summary>
     public void Load(IEnumerable<HistoryEpoch> known)
@@ -35,6 +58,9 @@ internal sealed class EpochList
         _epochs.Add(new HistoryEpoch(new HistoryMark(header.Epoch, mark), header.Position.Value));
     }
 
+    /// <summary>Forgets what began at or behind a position.</summary>
+    public void CutTo(long end) => _epochs.RemoveAll(epoch => epoch.Start >= end);
+
     /// <summary>The history of a log that begins an epoch of its own at a position.</summary>
     /// <param name="epoch">Above all in the list.</param>
     /// <param name="start">The position.</param>
@@ -46,6 +72,7 @@ internal sealed class EpochList
         while (kept > 0 && _epochs[kept - 1].Start >= lastMessageEnd)
             kept--;
         var own = new HistoryEpoch(new HistoryMark(epoch, NewMark()), start);
+        _epochs.Add(own);
         return new LogHistory([.. _epochs.Take(kept).TakeLast(Most - 1), own]);
     }
 

@@ -64,11 +64,11 @@ internal sealed partial class LogKeeper
         snapshot.WriteChecks(Slices((uint)producers.Length, FindProducer, SnapshotProducer.Of));
         snapshot.WriteTimeResets(state.TimeResets);
         snapshot.WriteTrust(_log.ConfirmedMs, _log.Bound.Best);
-        snapshot.WriteEpochs(_log.History);
+        snapshot.WriteEpochs(_log.Epochs);
         var end = new LogPosition(_log.Staged);
-        if (!_log.TryMakeDurable(LogCleaner.DurableWait))
+        if (!_log.TryMakeCommitted(LogCleaner.CommitWait))
         {
-            throw new OperationCanceledException("The log takes long to become durable: later.");
+            throw new OperationCanceledException("The log takes long to become committed and durable: later.");
         }
         snapshot.Complete(
             _log.StoreId, _log.LogId, start, end, _log.Epoch, _time.GetUtcNow().ToUnixTimeMilliseconds());

@@ -94,6 +94,10 @@ internal sealed partial class LogKeeper : IDisposable
     public void Finish()
     {
         Guarded(SealAll);
+        if (_log.Settled < _log.Staged)
+        {
+            return; // a leader whose replicas have less: what is not committed gets no snapshot
+        }
         Guarded(TakeSnapshot);
     }
 
@@ -153,7 +157,7 @@ internal sealed partial class LogKeeper : IDisposable
         Segment? previous = null;
         foreach (Segment segment in _log.Segments)
         {
-            if (!segment.IsSealed || segment.EndPosition > _log.Durable)
+            if (!segment.IsSealed || segment.EndPosition > _log.Settled)
             {
                 return;
             }
@@ -194,10 +198,10 @@ internal sealed partial class LogKeeper : IDisposable
             }
             slice.Clear();
         }
-        if (!_log.TryMakeStateDurable(LogCleaner.DurableWait))
+        if (!_log.TryMakeStateCommitted(LogCleaner.CommitWait))
         {
             // A power cut must not give back a queue that the index leaves out because it was removed.
-            throw new TimeoutException("The state that the index follows did not become durable.");
+            throw new TimeoutException("The state that the index follows did not become committed.");
         }
         index.Complete(
             _log.StoreId,

@@ -113,12 +113,12 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
                 Require(record, QueueKeySize, QueueStartSize);
                 if (Queues.Find(QueueOf(record)) is { } queue)
                 {
-                    MoveStart(queue, record.Value);
+                    MoveStart(queue, record.Value, endPosition);
                 }
                 break;
             case QueueRemoved:
                 Require(record, QueueKeySize, 0);
-                Queues.Remove(QueueOf(record));
+                Queues.Remove(QueueOf(record), endPosition);
                 break;
             case ProducerIds:
                 Require(record, 0, 8);
@@ -146,13 +146,12 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
     }
 
     // Never backwards: of two decisions under way at once the further one holds.
-    private static void MoveStart(Queue queue, ReadOnlySpan<byte> value)
+    private void MoveStart(Queue queue, ReadOnlySpan<byte> value, long position)
     {
         long start = BinaryPrimitives.ReadInt64LittleEndian(value);
         if (start > queue.Start)
         {
-            queue.Start = start;
-            queue.StartBytes = BinaryPrimitives.ReadInt64LittleEndian(value[8..]);
+            Queues.MoveStart(queue, start, BinaryPrimitives.ReadInt64LittleEndian(value[8..]), position);
         }
     }
 

@@ -28,6 +28,9 @@ internal sealed class RecoveredLog
     /// <summary>Where the next entry goes.</summary>
     public required long EndPosition { get; init; }
 
+    /// <summary>What readers may see: all of it, or what a leader knows to be committed.</summary>
+    public required long CommittedPosition { get; init; }
+
     /// <summary>The highest epoch in the log; 0 in an empty one.</summary>
     public required int LastEpoch { get; init; }
 

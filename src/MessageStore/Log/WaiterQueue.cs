@@ -45,11 +45,34 @@ internal struct WaiterQueue
         other = default;
     }
 
-    /// <summary>Tells the waiters at the front whose target is reached. A duplicate's target may lie behind the one
+    /// <summary>Takes the waiters at the front whose target is reached. A duplicate's target may lie behind the one
     /// before it: it goes with that one.</summary>
-    public void Release(long reached)
+    public WaiterQueue TakeReached(long reached)
     {
-        while (_first is { } waiter && waiter.Target <= reached)
+        WaiterQueue taken = default;
+        if (_first is null || _first.Target > reached)
+        {
+            return taken;
+        }
+        AppendWaiter last = _first;
+        while (last.Next is { } next && next.Target <= reached)
+        {
+            last = next;
+        }
+        (taken._first, taken._last) = (_first, last);
+        _first = last.Next;
+        last.Next = null;
+        if (_first is null)
+        {
+            _last = null;
+        }
+        return taken;
+    }
+
+    /// <summary>Tells all that their level is reached.</summary>
+    public void Complete()
+    {
+        while (_first is { } waiter)
         {
             Unlink(waiter);
             waiter.OnCompleted(null);

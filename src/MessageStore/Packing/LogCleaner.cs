@@ -24,9 +24,9 @@ internal sealed class LogCleaner : IDisposable
     private static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100);
 
-    /// <summary>How long removal and packing wait for what makes messages dead to be durable; then they try again
-    /// later.</summary>
-    public static readonly TimeSpan DurableWait = TimeSpan.FromSeconds(2);
+    /// <summary>How long removal and packing wait for what makes messages dead to be committed and durable; then they
+    /// try again later.</summary>
+    public static readonly TimeSpan CommitWait = TimeSpan.FromSeconds(2);
 
     private readonly CommitLog _log;
     private readonly StoreOptions _options;
@@ -135,7 +135,7 @@ internal sealed class LogCleaner : IDisposable
     private bool TryRemoveOldest()
     {
         Segment segment = _log.Segments[0];
-        if (!IsSettled(segment, _replayFrom()) || !_liveness.IsDead(segment) || !_log.TryMakeStateDurable(DurableWait))
+        if (!IsSettled(segment, _replayFrom()) || !_liveness.IsDead(segment) || !_log.TryMakeStateCommitted(CommitWait))
             return false;
 
         _log.Replace([segment], with: null);

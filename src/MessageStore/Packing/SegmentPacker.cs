@@ -76,7 +76,7 @@ internal sealed class SegmentPacker : IDisposable
             Flush();
             WriteHeader();
             _file.Sync();
-            if (!_log.TryMakeStateDurable(LogCleaner.DurableWait))
+            if (!_log.TryMakeStateCommitted(LogCleaner.CommitWait))
             {
                 // A power cut must not give back a start or a queue whose messages are gone.
                 throw new OperationCanceledException();

@@ -9,6 +9,7 @@ namespace EQueue.MessageStore;
 internal sealed class Queue(QueueId id, TopicId topicId, int number)
 {
     private long _start;
+    private long _visibleStart;
     private long _startBytes;
     private long _nextOffset;
     private long _lastStoredTimeMs;
@@ -24,11 +25,18 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
 
     public int Number { get; } = number;
 
-    /// <summary>The first offset that may be read.</summary>
+    /// <summary>The first offset that is kept, by all that is staged.</summary>
     public long Start
     {
         get => Volatile.Read(ref _start);
         set => Volatile.Write(ref _start, value);
+    }
+
+    /// <summary>The first offset that readers may read: <see cref="Start"/> as far as it is visible.</summary>
+    public long VisibleStart
+    {
+        get => Volatile.Read(ref _visibleStart);
+        set => Volatile.Write(ref _visibleStart, value);
     }
 
     /// <summary>The offset that the next record gets.</summary>

@@ -14,6 +14,7 @@ internal sealed class QueueTable
     private const uint PageSize = 1 << PageBits;
 
     private Queue?[]?[] _pages = [new Queue?[PageSize]];
+    private readonly Takings _takings = new();
     private uint _nextId = 1;
     private int _count;
 
@@ -50,7 +51,11 @@ internal sealed class QueueTable
         }
     }
 
-    /// <summary>The queue of that id, the state queue included; null when it never was or was removed.</summary>
+    /// <summary>As <see cref="Find"/> for readers: a queue is there until its removal is visible.</summary>
+    public Queue? FindVisible(QueueId id) => Find(id) ?? _takings.FindRemoved(id);
+
+    /// <summary>The queue of that id, the state queue included; null when it never was or its removal is
+    /// staged.</summary>
     public Queue? Find(QueueId id)
     {
         Queue?[]?[] pages = Volatile.Read(ref _pages);
@@ -87,13 +92,29 @@ internal sealed class QueueTable
         return queue;
     }
 
-    /// <summary>Takes a queue out; nothing when it is not there.</summary>
-    public void Remove(QueueId id)
+    /// <summary>Moves the start of a queue forward; readers are shown it when the position is visible.</summary>
+    public void MoveStart(Queue queue, long start, long startBytes, long position)
+    {
+        queue.Start = start;
+        queue.StartBytes = startBytes;
+        _takings.Add(queue, start, position);
+    }
+
+    /// <summary>What was taken away below this position is shown to readers.</summary>
+    public void Settle(long visible) => _takings.Settle(visible);
+
+    /// <summary>Whether <see cref="Settle"/> has something to show; any thread.</summary>
+    public bool HasTaken(long visible) => _takings.IsDue(visible);
+
+    /// <summary>Takes a queue out; nothing when it is not there. Readers find it until the position is
+    /// visible.</summary>
+    public void Remove(QueueId id, long position)
     {
         NextId = id.Value + 1;
         if (id != QueueId.State && Find(id) is { } queue)
         {
             queue.IsRemoved = true;
+            _takings.AddRemoved(queue, position);
             Volatile.Write(ref PageOf(id)[id.Value % PageSize], null);
             _count--;
         }

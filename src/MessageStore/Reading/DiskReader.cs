@@ -56,7 +56,7 @@ internal sealed class DiskReader(
     /// <inheritdoc cref="QueueStore.FindOffsetAsync"/>
     public Task<QueueOffset> FindOffsetAsync(QueueId id, long storedTimeMs, CancellationToken cancellationToken)
     {
-        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        Queue queue = log.State.Queues.FindVisible(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
         var work = new Work<QueueOffset>(
             () => new QueueOffset(WithWholeIndexes(() => finder.FindTime(queue, storedTimeMs, log.Visible))),
             cancellationToken)
@@ -68,12 +68,12 @@ internal sealed class DiskReader(
     /// <inheritdoc cref="QueueStore.FindOffsetAtAsync"/>
     public ValueTask<QueueOffset> FindOffsetAtAsync(QueueId id, long position, CancellationToken cancellationToken)
     {
-        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        Queue queue = log.State.Queues.FindVisible(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
         if (finder.FindInMemory(queue, position, out bool isSure) is var found && isSure)
-            return ValueTask.FromResult(new QueueOffset(Math.Max(found, queue.Start)));
+            return ValueTask.FromResult(new QueueOffset(Math.Max(found, queue.VisibleStart)));
         var work = new Work<QueueOffset>(
             () => new QueueOffset(
-                Math.Max(WithWholeIndexes(() => finder.FindPosition(queue, position)), queue.Start)),
+                Math.Max(WithWholeIndexes(() => finder.FindPosition(queue, position)), queue.VisibleStart)),
             cancellationToken)
         { Position = 0 };
         threads.Add(work);
@@ -83,9 +83,9 @@ internal sealed class DiskReader(
     /// <inheritdoc cref="QueueStore.FindStoredTimeAsync"/>
     public ValueTask<long?> FindStoredTimeAsync(QueueId id, QueueOffset offset, CancellationToken cancellationToken)
     {
-        Queue queue = log.State.Queues.Find(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
+        Queue queue = log.State.Queues.FindVisible(id) ?? throw new EQueueException(ErrorCode.UnknownQueue);
         long visible = log.Visible;
-        long from = Math.Max(offset.Value, queue.Start);
+        long from = Math.Max(offset.Value, queue.VisibleStart);
         // What is not far behind is in memory: that takes no thread.
         if (TailReader.TryFindRun(queue, from, out IndexRun? run, out _)
             && run!.CountBefore(visible, run.Count) is var count

@@ -51,10 +51,10 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             if (index > 0)
             {
                 // Something before it is older than asked for: nothing earlier can be the first.
-                return Math.Max(found, queue.Start);
+                return Math.Max(found, queue.VisibleStart);
             }
         }
-        return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.Start);
+        return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.VisibleStart);
     }
 
     /// <summary>The offset at which a queue goes on at a position of the log: of its first entry there or behind it,
@@ -114,7 +114,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     public long? FindStoredTime(Queue queue, long offset, long visible)
     {
         long end = queue.VisibleEnd(visible);
-        long next = Math.Max(offset, queue.Start);
+        long next = Math.Max(offset, queue.VisibleStart);
         while (next < end)
         {
             FoundEntries found = Find(queue, next, visible, maxBytes: 1);

@@ -65,17 +65,17 @@ internal sealed partial class TailReader(CommitLog log)
         CommitLog log, QueueId id, QueueOffset from, out Queue queue, out long visible, out ReadResult bounds)
     {
         visible = log.Visible;
-        queue = log.State.Queues.Find(id)!;
+        queue = log.State.Queues.FindVisible(id)!;
         if (queue is null)
         {
             bounds = new ReadResult(ErrorCode.UnknownQueue, default, default, default, 0, NeedsDisk: false);
             return false;
         }
-        long start = queue.Start;
+        long start = queue.VisibleStart;
         long end = Math.Max(start, queue.VisibleEnd(visible));
         bounds = new ReadResult(
             ErrorCode.None, new QueueOffset(start), new QueueOffset(end), from, Size: 0, NeedsDisk: false);
-        if (from.Value < start || from.Value > end)
+        if (from.Value < start || from.Value > Math.Max(end, queue.NextOffset))
         {
             var nearest = new QueueOffset(Math.Clamp(from.Value, start, end));
             bounds = bounds with { Error = ErrorCode.OffsetOutOfRange, NextOffset = nearest };

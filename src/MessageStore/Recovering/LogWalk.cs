@@ -23,6 +23,7 @@ internal sealed class LogWalk
     private readonly List<int> _chain = [];
     private bool _hasLookedAhead;
     private long _groupEnd = -1;
+    private long _brokenAt = -1;
 
     /// <summary>Prepares a walk.</summary>
     /// <param name="disk">Where.</param>
@@ -48,6 +49,10 @@ internal sealed class LogWalk
         ProvenDurable = provenDurable.Value;
         End = provenDurable.Value;
     }
+
+    /// <summary>Whether the log ends at the first bytes that are no entry, whatever follows: replicas count what is
+    /// there by position, so none may pass what another has.</summary>
+    public bool EndsAtFirstHole { get; init; }
 
     /// <summary>Takes the entry that the scanner stands behind.</summary>
     public delegate void Visitor(SegmentScanner scanner);
@@ -106,6 +111,8 @@ internal sealed class LogWalk
                 return;
         }
 
+        if (EndsAtFirstHole)
+            ProvenDurable = Math.Min(position, ProvenDurable);
         End = Math.Max(position, ProvenDurable);
         if (ProvenDurable > position)
         {
@@ -122,7 +129,8 @@ internal sealed class LogWalk
         {
             long position = scanner.Position;
             ScanVerdict verdict = scanner.Next();
-            if (verdict == ScanVerdict.Entry && IsInWholeGroup(segment, scanner))
+            if (verdict == ScanVerdict.Entry
+                && (IsInWholeGroup(scanner) || CountsByItself(segment, scanner, position)))
             {
                 Epoch = scanner.Epoch;
                 ProvenDurable = Math.Max(ProvenDurable, scanner.Header.ProvenDurable);
@@ -149,6 +157,8 @@ internal sealed class LogWalk
     /// <summary>At bad bytes: moves the scanner behind them when they were durable once.</summary>
     private bool TryPassDamage(int segment, SegmentScanner scanner, long position)
     {
+        if (EndsAtFirstHole)
+            return false;
         LookAhead(segment, scanner, position);
         if (position >= ProvenDurable)
             return false;
@@ -171,7 +181,8 @@ internal sealed class LogWalk
     /// <summary>Whether the writer of a live log had not finished when the walk looked, and has now.</summary>
     private bool IsWholeNow(int segment, SegmentScanner scanner, long position)
     {
-        bool isWhole = scanner.Next() == ScanVerdict.Entry && IsInWholeGroup(segment, scanner);
+        _brokenAt = -1;
+        bool isWhole = scanner.Next() == ScanVerdict.Entry && IsInWholeGroup(scanner);
         scanner.Epoch = Epoch;
         scanner.MoveTo(position);
         return isWhole;
@@ -180,6 +191,8 @@ internal sealed class LogWalk
     /// <summary>Whether the log goes on in a segment although the one before it ends early.</summary>
     private bool CanPass(long position, int segment)
     {
+        if (EndsAtFirstHole)
+            return false;
         using (SegmentScanner scanner = Open(segment))
         {
             LookAhead(segment, scanner, position);
@@ -220,26 +233,44 @@ internal sealed class LogWalk
         current.Epoch = Epoch;
     }
 
-    /// <summary>Whether the atomic group that an entry begins is there to its last entry.</summary>
-    private bool IsInWholeGroup(int segment, SegmentScanner scanner)
+    /// <summary>Whether the atomic group that an entry is in is there to its last entry. The scanner looks ahead
+    /// itself, mostly in what it has read already, and stands behind the entry again.</summary>
+    private bool IsInWholeGroup(SegmentScanner scanner)
     {
         EntryHeader header = scanner.Header;
         if (header.Position.Value < _groupEnd || !header.Flags.HasFlag(EntryFlags.More))
             return true;
+        if (header.Position.Value < _brokenAt)
+            return false;
 
-        using SegmentScanner ahead = Open(segment);
-        ahead.Epoch = header.Epoch;
-        ahead.MoveTo(scanner.Position);
-        while (ahead.Next() == ScanVerdict.Entry && ahead.Header.Epoch == header.Epoch && ahead.Header.HasBatch)
+        bool isWhole = false;
+        while (!isWhole && scanner.Next() == ScanVerdict.Entry && scanner.Header.Epoch == header.Epoch
+            && scanner.Header.HasBatch)
         {
-            if (ahead.Header.Flags.HasFlag(EntryFlags.More))
-                continue;
-            _groupEnd = ahead.Position;
-            return true;
+            isWhole = !scanner.Header.Flags.HasFlag(EntryFlags.More);
         }
 
+        (_groupEnd, _brokenAt) = isWhole ? (scanner.Position, _brokenAt) : (_groupEnd, scanner.Position);
+        LookAgain(scanner, header.Position.Value);
+        return isWhole;
+    }
+
+    /// <summary>Below the proven point the whole group was there once: what rots in it later takes no more with it than
+    /// itself.</summary>
+    private bool CountsByItself(int segment, SegmentScanner scanner, long position)
+    {
+        if (EndsAtFirstHole)
+            return false;
+        LookAhead(segment, scanner, position);
+        LookAgain(scanner, position);
+        return position < ProvenDurable;
+    }
+
+    private void LookAgain(SegmentScanner scanner, long position)
+    {
         scanner.Epoch = Epoch;
-        return false;
+        scanner.MoveTo(position);
+        scanner.Next();
     }
 
     private void EndAt(long position, int segment, bool hasTornTail)

@@ -25,7 +25,7 @@ internal sealed partial class Recovery
         if (last is not null)
         {
             RewriteHeaders(plan, segments);
-            rewritten = plan.IsClean ? 0 : RewriteUnproven(segments, walk);
+            rewritten = plan.IsClean && _lead is null ? 0 : RewriteUnproven(segments, walk);
             if (walk.EndsWithSeal)
                 last.EndPosition = walk.End;
             else
@@ -45,6 +45,7 @@ internal sealed partial class Recovery
             Queues = _state.Queues,
             Producers = _state.Producers,
             EndPosition = end,
+            CommittedPosition = _lead is null ? end : _committed.Value,
             LastEpoch = Math.Max(walk.Epoch, _snapshotEpoch),
             Epochs = _epochs,
             // Beyond what a date can say is no time: such bytes must not keep a log from opening.
@@ -186,7 +187,7 @@ internal sealed partial class Recovery
         byte[] bytes = new byte[RewriteSize];
         for (int i = 0; i < segments.Count; i++)
         {
-            long from = Math.Max(walk.ProvenDurable, segments[i].BasePosition);
+            long from = Math.Max(_lead?.Durable.Value ?? walk.ProvenDurable, segments[i].BasePosition);
             long to = Math.Min(walk.End, i + 1 < segments.Count ? segments[i + 1].BasePosition : walk.End);
             if (from >= to || segments[i].IsPacked)
                 continue;

@@ -14,6 +14,7 @@ namespace EQueue.MessageStore;
 internal sealed partial class Recovery
 {
     private readonly StoreOptions _options;
+    private readonly Lead? _lead;
     private readonly IDisk _disk;
     private readonly ILogger _logger;
     private readonly long _nowMs;
@@ -24,11 +25,14 @@ internal sealed partial class Recovery
     private StoreHeader _store = null!;
     private Guid _logId;
     private long _replayFrom;
+    private LogPosition _committed;
     private long _lastStoredTimeMs;
     private long _stateBytes;
 
-    private Recovery(StoreOptions options, IDisk disk, LogState state, ILogger logger, TimeProvider time)
+    private Recovery(
+        StoreOptions options, IDisk disk, LogState state, ILogger logger, TimeProvider time, Lead? lead)
     {
+        _lead = lead;
         _options = options;
         _disk = disk;
         _state = state;
@@ -43,6 +47,7 @@ internal sealed partial class Recovery
     /// <param name="state">Empty; filled from snapshot and log. Its machine is given its records.</param>
     /// <param name="logger">For what was found and done.</param>
     /// <param name="time">For creation times.</param>
+    /// <param name="lead">A leader's log ends at the first hole; null = a log of its own.</param>
     /// <param name="cancellationToken">Looked at between segments; the directory stays as it was.</param>
     /// <exception cref="StoreFormatException">The directory cannot be opened as it stands; nothing was
     /// changed.</exception>
@@ -53,8 +58,9 @@ internal sealed partial class Recovery
         LogState state,
         ILogger logger,
         TimeProvider time,
+        Lead? lead,
         CancellationToken cancellationToken) =>
-        new Recovery(options, disk, state, logger, time).Recover(cancellationToken);
+        new Recovery(options, disk, state, logger, time, lead).Recover(cancellationToken);
 
     private RecoveredLog Recover(CancellationToken cancellationToken)
     {
@@ -75,17 +81,38 @@ internal sealed partial class Recovery
             proven = cleanEnd;
         LogPosition snapshotEnd = LoadSnapshot(bases);
         proven = proven < snapshotEnd ? snapshotEnd : proven;
+        // A snapshot was taken of what was committed, whoever has forgotten that.
+        _committed = _lead is { } lead && lead.Committed > snapshotEnd ? lead.Committed : snapshotEnd;
 
-        var walk = new LogWalk(_disk, _directory, seed, bases, proven);
+        var walk = new LogWalk(_disk, _directory, seed, bases, proven) { EndsAtFirstHole = _lead is not null };
         int first = FirstToWalk(bases);
         FindIndexes(bases, first);
         if (bases.Count > 0)
             walk.Run(first, Visit, cancellationToken);
 
         CheckLostState(walk);
+        CheckLead(walk, snapshotEnd);
         cancellationToken.ThrowIfCancellationRequested();
         bool endsClean = isClean && cleanEnd.Value == walk.End;
         return Repair(new RepairPlan(isNew, bases, headers, packs, replaced, first, walk, endsClean));
+    }
+
+    /// <summary>Whoever decided who leads knew the log: what does not fit is somebody's error, and nothing is changed
+    /// for it.</summary>
+    private void CheckLead(LogWalk walk, LogPosition snapshotEnd)
+    {
+        if (_lead is not { } lead)
+            return;
+        if (walk.End < snapshotEnd.Value)
+        {
+            throw new StoreFormatException(
+                _directory, $"the log ends at {walk.End}, its snapshot at {snapshotEnd}: the bytes between are lost.");
+        }
+        if (lead.Epoch <= Math.Max(walk.Epoch, _snapshotEpoch) || lead.Committed.Value > walk.End)
+        {
+            throw new ReplicaException(
+                $"{lead}: the log in {_directory} ends at {walk.End} in epoch {Math.Max(walk.Epoch, _snapshotEpoch)}.");
+        }
     }
 
     /// <summary>Reads the store file, or makes the identity anew from what the segments say; false for a new
@@ -155,7 +182,8 @@ internal sealed partial class Recovery
     /// is.</summary>
     private void FindIndexes(List<LogPosition> bases, int first)
     {
-        for (int i = first; i < bases.Count - 1; i++)
+        long derivedTo = _lead is null ? long.MaxValue : _committed.Value;
+        for (int i = first; i < bases.Count - 1 && bases[i + 1].Value <= derivedTo; i++)
         {
             if (!HasWholeIndex(LogFiles.Index(_directory, bases[i]), bases[i], bases[i + 1], isPacked: false))
                 return;

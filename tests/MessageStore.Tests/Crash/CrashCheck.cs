@@ -47,7 +47,7 @@ internal static class CrashCheck
         var machine = new MemoryState();
         var state = new LogState(new QueueTable(), new ProducerTable(), machine);
         RecoveredLog log = Recovery.Run(
-            CrashRun.OptionsOn(disk, policy), disk, state, NullLogger.Instance, TimeProvider.System, cancel);
+            CrashRun.OptionsOn(disk, policy), disk, state, NullLogger.Instance, TimeProvider.System, null, cancel);
         var found = new List<string>();
         var ends = new Dictionary<uint, long>();
         foreach (Segment segment in log.Segments)

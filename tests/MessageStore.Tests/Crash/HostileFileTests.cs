@@ -108,7 +108,7 @@ public sealed class HostileFileTests
     {
         var state = new LogState(new QueueTable(), new ProducerTable(), new MemoryState());
         RecoveredLog log = Recovery.Run(
-            CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, NullLogger.Instance, TimeProvider.System, Cancel);
+            CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, NullLogger.Instance, TimeProvider.System, null, Cancel);
         log.Segments[^1].File?.Dispose();
     }
 

@@ -8,14 +8,14 @@ namespace EQueue.MessageStore.Tests;
 /// <summary>What recovery does when files are missing, damaged, foreign or of a later version.</summary>
 public sealed class RecoveryTests
 {
-    private const int Batches = 60;
-    private const string IndexTemporary = LogFiles.IndexSuffix + LogFiles.TemporarySuffix;
+    internal const int Batches = 60;
+    internal const string IndexTemporary = LogFiles.IndexSuffix + LogFiles.TemporarySuffix;
 
-    private readonly SimulatedDisk _disk = new();
+    internal readonly SimulatedDisk _disk = new();
 
-    private static CancellationToken Cancel => TestContext.Current.CancellationToken;
+    internal static CancellationToken Cancel => TestContext.Current.CancellationToken;
 
-    private static string Logs => LogFiles.LogDirectory(CrashRun.Folder);
+    internal static string Logs => LogFiles.LogDirectory(CrashRun.Folder);
 
     [Fact]
     [EffectOf("Store:AcceptLostState")]
@@ -275,14 +275,14 @@ public sealed class RecoveryTests
             Assert.Equal(view.End.Value, (await StoreTest.ReadAllAsync(again, queue)).Count);
     }
 
-    private static void FailIndexes(DiskOperationKind kind, string path)
+    internal static void FailIndexes(DiskOperationKind kind, string path)
     {
         if (path.EndsWith(IndexTemporary, StringComparison.Ordinal))
             throw new DiskException(DiskFault.Io, path, $"{kind}", "no index can be written");
     }
 
     /// <summary>Begins a new segment while nothing is stored.</summary>
-    private static async Task RollByDuplicatesAsync(
+    internal static async Task RollByDuplicatesAsync(
         QueueStore store, QueueId queue, ProducerSession producer, ManualTime time)
     {
         int segments = store.Figures.Segments;
@@ -296,23 +296,23 @@ public sealed class RecoveryTests
         await store.AppendStateAsync([MemoryState.Entry("after", "the seal")], Cancel);
     }
 
-    private static Task<QueueStore> OpenAtAsync(SimulatedDisk disk, TimeProvider time) => QueueStore.OpenAsync(
+    internal static Task<QueueStore> OpenAtAsync(SimulatedDisk disk, TimeProvider time) => QueueStore.OpenAsync(
         CrashRun.OptionsOn(disk, FlushPolicy.Sync), new MemoryState(), NullLoggerFactory.Instance, time, Cancel);
 
-    private static Task<QueueStore> OpenWithAsync(StoreOptions options) => QueueStore.OpenAsync(
+    internal static Task<QueueStore> OpenWithAsync(StoreOptions options) => QueueStore.OpenAsync(
         options, new MemoryState(), NullLoggerFactory.Instance, TimeProvider.System, Cancel);
 
-    private static RecoveredLog Recover(SimulatedDisk disk, out MemoryState machine)
+    internal static RecoveredLog Recover(SimulatedDisk disk, out MemoryState machine)
     {
         machine = new MemoryState();
         var state = new LogState(new QueueTable(), new ProducerTable(), machine);
         RecoveredLog log = Recovery.Run(
-            CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, NullLogger.Instance, TimeProvider.System, Cancel);
+            CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, NullLogger.Instance, TimeProvider.System, null, Cancel);
         log.Segments[^1].File?.Dispose();
         return log;
     }
 
-    private static async Task RefusedAsync(SimulatedDisk good, string path, int field, Func<byte[], int> crcOffset)
+    internal static async Task RefusedAsync(SimulatedDisk good, string path, int field, Func<byte[], int> crcOffset)
     {
         SimulatedDisk disk = good.Copy();
         byte[] bytes = disk.ReadAll(path);
@@ -340,7 +340,7 @@ public sealed class RecoveryTests
             Assert.Contains("features that this build does not know (0x2)", refusal.Message, StringComparison.Ordinal);
     }
 
-    private static void ChangeLast(SimulatedDisk disk, Func<EntryHeader, EntryHeader> change)
+    internal static void ChangeLast(SimulatedDisk disk, Func<EntryHeader, EntryHeader> change)
     {
         LogPosition basePosition = LogFiles.Find(disk, Logs, LogFiles.SegmentSuffix)[^1];
         string path = LogFiles.Segment(Logs, basePosition);
@@ -353,13 +353,13 @@ public sealed class RecoveryTests
         disk.WriteAll(path, bytes);
     }
 
-    private static StoreHeader StoreOf(SimulatedDisk disk)
+    internal static StoreHeader StoreOf(SimulatedDisk disk)
     {
         StoreHeader.Read(disk.ReadAll(LogFiles.StoreFile(CrashRun.Folder)), out StoreHeader? store);
         return store!;
     }
 
-    private static List<EntrySummary> EntriesOf(SimulatedDisk disk)
+    internal static List<EntrySummary> EntriesOf(SimulatedDisk disk)
     {
         var entries = new List<EntrySummary>();
         LogInspector.Open(disk, CrashRun.Folder).ReadEntries(
@@ -373,10 +373,10 @@ public sealed class RecoveryTests
         return entries;
     }
 
-    private static string Describe(SimulatedDisk disk) =>
+    internal static string Describe(SimulatedDisk disk) =>
         string.Join('\n', disk.Files.Select(path => $"{path} {Crc32C.Compute(disk.ReadAll(path))}"));
 
-    private static async Task CheckWholeAsync(SimulatedDisk disk, QueueId queue)
+    internal static async Task CheckWholeAsync(SimulatedDisk disk, QueueId queue)
     {
         var state = new MemoryState();
         await using QueueStore store = await OpenAsync(disk, state);
@@ -385,7 +385,7 @@ public sealed class RecoveryTests
         Assert.Equal(Enumerable.Range(0, Batches).Select(BodyOf), entries.SelectMany(entry => entry.Bodies));
     }
 
-    private static Task<QueueStore> OpenAsync(SimulatedDisk disk, MemoryState state, bool accept = false) =>
+    internal static Task<QueueStore> OpenAsync(SimulatedDisk disk, MemoryState state, bool accept = false) =>
         QueueStore.OpenAsync(
             CrashRun.OptionsOn(disk, FlushPolicy.Sync) with { AcceptLostState = accept },
             state,
@@ -393,11 +393,11 @@ public sealed class RecoveryTests
             TimeProvider.System,
             Cancel);
 
-    private static string BodyOf(int round) => $"{round}".PadLeft(3_000, '.');
+    internal static string BodyOf(int round) => $"{round}".PadLeft(3_000, '.');
 
     /// <summary>A state record before each batch; an orderly stop at the end. A snapshot is there at half of
     /// <see cref="Batches"/>, however late the keeper's thread is, so the stop's is not the only one.</summary>
-    private async Task<(QueueId Queue, SimulatedDisk Disk)> LiveAsync(int batches)
+    internal async Task<(QueueId Queue, SimulatedDisk Disk)> LiveAsync(int batches)
     {
         QueueId queue;
         await using (QueueStore store = await OpenAsync(_disk, new MemoryState()))

@@ -157,7 +157,7 @@ public sealed class TornTailTests
         var state = new LogState(new QueueTable(), new ProducerTable(), new MemoryState());
         var logger = new CollectedLog();
         RecoveredLog log = Recovery.Run(
-            CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, logger, TimeProvider.System, Cancel);
+            CrashRun.OptionsOn(disk, FlushPolicy.Sync), disk, state, logger, TimeProvider.System, null, Cancel);
         log.Segments[^1].File?.Dispose();
         Assert.Contains(logger.Texts, line => line.Contains("rewrote 0 bytes", StringComparison.Ordinal));
         Assert.False(disk.Exists(LogFiles.CleanFile(CrashRun.Folder)));

@@ -126,7 +126,7 @@ public sealed class GoldenByteTests
             writer.WriteQueues([]);
             writer.WriteProducers([]);
             writer.WriteMachine([]);
-            writer.WriteEpochs(history);
+            writer.WriteEpochs(history.Epochs);
             writer.Complete(
                 StoreId, LogId, new LogPosition(400), new LogPosition(800), epoch: 3, createdMs: 1_700_000_000_900);
         }

@@ -1,0 +1,60 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <content>A store that leads replicas: what all of them have counts, and they are given its bytes.</content>
+public sealed partial class QueueStore
+{
+    private readonly StoredReader _storedReader;
+
+    /// <summary>Random id of the log, which seeds the checksums of its entries.</summary>
+    public Guid LogId => _log.LogId;
+
+    /// <summary>Called when more is written or durable here; on threads of the store, must be quick. For a
+    /// leader.</summary>
+    public Action? Progressed
+    {
+        get => _log.Progressed;
+        set => _log.Progressed = value;
+    }
+
+    /// <summary>Begins the epoch of a store that was opened to lead: its start is durable here when this returns, and
+    /// appends are taken from then on. Blocks.</summary>
+    /// <returns>The position behind the start: the leader serves when that is committed.</returns>
+    /// <exception cref="EQueueException">StoreFaulted.</exception>
+    /// <exception cref="InvalidOperationException">It was not opened to lead, or has begun.</exception>
+    public LogPosition StartLeading()
+    {
+        LogPosition begun = _log.StartLeading();
+        SetTime();
+        return begun;
+    }
+
+    /// <summary>Tells a leader what all replicas that count have: readers see, and waiters are told, as far as that.
+    /// Neither goes back. One thread at a time.</summary>
+    /// <param name="written">Below it all have everything in their systems' memory.</param>
+    /// <param name="durable">Below it all have everything on their disks.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The store itself has less.</exception>
+    /// <exception cref="InvalidOperationException">It was not opened to lead.</exception>
+    public void SetCommitted(LogPosition written, LogPosition durable) => _log.SetCommitted(written, durable);
+
+    /// <summary>Reads the log for a follower: whole entries and groups up to what is written, nothing behind a seal,
+    /// the start of an epoch only as the first.</summary>
+    /// <param name="from">The end of an entry.</param>
+    /// <param name="destination">Where they go.</param>
+    /// <param name="needed">When the first entry or group is larger than the destination: bytes to come again with, as
+    /// far as can be told; else 0.</param>
+    /// <returns>Bytes read; 0 at the end; -1 when the bytes are packed or gone: then files must be copied.</returns>
+    /// <exception cref="DiskException">A segment cannot be read.</exception>
+    public int ReadStored(LogPosition from, Span<byte> destination, out int needed) =>
+        _storedReader.Read(from, destination, out needed);
+
+    /// <summary>Whether the log holds exactly this entry: place, epoch, checksum and end.</summary>
+    /// <exception cref="DiskException">A segment cannot be read.</exception>
+    public bool Holds(in ReplicaTail tail) => _storedReader.Holds(tail);
+
+    /// <summary>The newest epoch up to <paramref name="epoch"/> that has entries, and where it ends in what is
+    /// written.</summary>
+    /// <returns>Epoch 0 with end 0 when there is none.</returns>
+    public (int Epoch, LogPosition End) EndOfEpoch(int epoch) => _storedReader.EndOfEpoch(epoch);
+}

@@ -1,0 +1,209 @@
+using EQueue.Protocol;
+
+namespace EQueue.MessageStore;
+
+/// <content>Files copied from another replica: sealed indexes, snapshots, packs, and the sealed segments of a
+/// newcomer.</content>
+public sealed partial class ReplicaFiles
+{
+    private const int KeptSnapshots = 2;
+
+    /// <summary>Begins to copy a file.</summary>
+    /// <param name="name">As the other replica calls it: <c>*.log</c>, <c>*.index</c>, <c>*.state</c>,
+    /// <c>*.pack</c>, <c>*.pack.index</c>.</param>
+    /// <exception cref="ReplicaException">No such file belongs to a log.</exception>
+    public ReplicaCopy BeginCopy(string name) => ReplicaFileName.Parse(name) is null
+        ? throw new ReplicaException($"{TextOf(name)} is no file of a log.")
+        : new ReplicaCopy(this, _disk, Path.Combine(_directory, name));
+
+    /// <summary>The files of the log that another replica may copy: sealed segments, packs, indexes,
+    /// snapshots.</summary>
+    /// <param name="settled">Only what ends at or below it: committed, and durable here.</param>
+    public IReadOnlyList<(string Name, long Length)> ListFiles(LogPosition settled) =>
+    [
+        .. _disk.List(_directory)
+            .Where(entry => EndOf(Path.Combine(_directory, entry.Name), entry.Name) is { } end && end <= settled)
+            .Select(entry => (entry.Name, entry.Size)),
+    ];
+
+    /// <summary>Removes segments and packs that end at or below a position, with their indexes: the leader has none of
+    /// them any more.</summary>
+    /// <param name="begin">The leader's begin.</param>
+    /// <param name="committed">What is known to be committed.</param>
+    /// <exception cref="ReplicaException">More would go than is committed and durable here.</exception>
+    public void RemoveBelow(LogPosition begin, LogPosition committed)
+    {
+        if (begin > Settled(committed))
+            throw new ReplicaException($"nothing above {Settled(committed)} is committed and durable: {begin} stays.");
+        // The last one stays: it is where the log goes on.
+        while (_segments.Count > 1 && _segments[0].EndPosition <= begin.Value)
+        {
+            ReplicaSegment segment = _segments[0];
+            segment.Dispose();
+            _disk.Delete(segment.Path);
+            _disk.Delete(segment.IsPacked
+                ? PackFile.IndexOf(segment.Path)
+                : LogFiles.Index(_directory, new LogPosition(segment.BasePosition)));
+            _segments.RemoveAt(0);
+        }
+
+        _disk.SyncDirectory(_directory);
+    }
+
+    /// <summary>Takes a copied file: checks it and gives it its name.</summary>
+    internal void Take(ReplicaCopy copy, LogPosition committed)
+    {
+        string name = Path.GetFileName(copy.Path);
+        ReplicaFileName file = ReplicaFileName.Parse(name)!.Value;
+        if (file.Kind == ReplicaFileKind.Segment)
+        {
+            TakeSegment(copy, file.From);
+            return;
+        }
+
+        LogPosition? end = EndOf(copy.Temporary, name);
+        if (end is not { } found)
+            throw new ReplicaException($"{name} is not whole, or not of this log.");
+        if (found > Settled(committed))
+            throw new ReplicaException($"{name} ends at {found}: committed and durable here is {Settled(committed)}.");
+        _disk.Rename(copy.Temporary, copy.Path);
+        _disk.SyncDirectory(_directory);
+        if (file.Kind == ReplicaFileKind.Pack)
+            TakePack(copy.Path);
+        if (file.Kind == ReplicaFileKind.Snapshot)
+            ForgetOldSnapshots();
+    }
+
+    /// <summary>Below it everything is committed and durable here: nothing above it is derived from, or goes. What is
+    /// being copied is no log yet: there the order of files does not matter, for all are durable when it becomes
+    /// one.</summary>
+    private LogPosition Settled(LogPosition committed) =>
+        Note.IsCopying || committed < Durable ? committed : Durable;
+
+    /// <summary>A sealed segment of a newcomer: it is walked, byte by byte, before it counts.</summary>
+    private void TakeSegment(ReplicaCopy copy, LogPosition basePosition)
+    {
+        string name = Path.GetFileName(copy.Path);
+        if (!Note.IsCopying || (_segments.Count > 0 && basePosition != Tail.End))
+            throw new ReplicaException($"{name} does not follow a log that ends at {Tail.End}.");
+        FileVerdict verdict = SegmentHeader.Read(
+            WholeFile.Read(_disk, copy.Temporary, SegmentHeader.Length), out SegmentHeader? header);
+        if (verdict != FileVerdict.Valid || header!.LogId != LogId || header.BasePosition != basePosition)
+            throw new ReplicaException($"{name} is not whole, or not of this log.");
+        var segment = new ReplicaSegment(copy.Path, basePosition.Value, header.Capacity) { IsSealed = true };
+        var epochs = new List<EntryHeader>();
+        using (var scanner = new SegmentScanner(
+            _disk.Open(copy.Temporary, DiskOpen.ReadOnly), copy.Temporary, basePosition, _logSeed))
+        {
+            // What has rotted there travels as it is: its place is kept, and readers are told.
+            EntryHeader last = default;
+            while (scanner.TryStep(scanner.EndOfFile, out (long Position, long Size) bad))
+            {
+                if (bad.Size > 0)
+                    continue;
+                last = scanner.Header;
+                epochs.Add(last);
+            }
+
+            if (last.Kind != EntryKind.Seal)
+                throw new ReplicaException($"{name} does not end with its seal.");
+            segment.EndPosition = last.Position.Value + last.Size;
+            Tail = new ReplicaTail(new LogPosition(segment.EndPosition), last.Epoch, last.Position, last.Crc);
+        }
+
+        _disk.Rename(copy.Temporary, copy.Path);
+        _disk.SyncDirectory(_directory);
+        foreach (EntryHeader entry in epochs)
+            _epochs.Visit(entry);
+        _segments.Add(segment);
+        Durable = Tail.End;
+    }
+
+    /// <summary>A pack takes the place of what it was made from; a newcomer has nothing of that.</summary>
+    private void TakePack(string path)
+    {
+        PackFile pack = PackFile.Find(_disk, _directory, out List<string> replaced).Find(one => one.Path == path)
+            ?? throw new ReplicaException($"{Path.GetFileName(path)} is part of a later pack.");
+        foreach (ReplicaSegment covered in _segments.Where(one => pack.Covers(new LogPosition(one.BasePosition))))
+        {
+            covered.Dispose();
+            replaced.Add(covered.Path);
+            if (!covered.IsPacked)
+                replaced.Add(LogFiles.Index(_directory, new LogPosition(covered.BasePosition)));
+        }
+
+        _segments.RemoveAll(one => pack.Covers(new LogPosition(one.BasePosition)));
+        _segments.Add(new ReplicaSegment(path, pack.From.Value, pack.To.Value - pack.From.Value)
+        {
+            EndPosition = pack.To.Value,
+            IsSealed = true,
+            IsPacked = true,
+        });
+        _segments.Sort((one, other) => one.BasePosition.CompareTo(other.BasePosition));
+        foreach (string file in replaced)
+            _disk.Delete(file);
+        _disk.SyncDirectory(_directory);
+        if (pack.To > Tail.End)
+        {
+            Tail = new ReplicaTail(pack.To, 0, default, 0);
+            Durable = Tail.End;
+        }
+    }
+
+    private void ForgetOldSnapshots()
+    {
+        List<LogPosition> snapshots = LogFiles.Find(_disk, _directory, LogFiles.SnapshotSuffix);
+        foreach (LogPosition old in snapshots.SkipLast(KeptSnapshots))
+            _disk.Delete(LogFiles.Snapshot(_directory, old));
+    }
+
+    /// <summary>Where what a file covers ends; null when it is not whole, not of this log, or still grows.</summary>
+    private LogPosition? EndOf(string path, string name) => ReplicaFileName.Parse(name) switch
+    {
+        { Kind: ReplicaFileKind.Snapshot } file => EndOfSnapshot(path, file.From),
+        { Kind: ReplicaFileKind.Index } file => EndOfIndex(path, file.From, isPacked: false),
+        { Kind: ReplicaFileKind.PackIndex } file => EndOfIndex(path, file.From, isPacked: true),
+        { Kind: ReplicaFileKind.Pack } file => EndOfPack(path, file.From),
+        { Kind: ReplicaFileKind.Segment } => _segments.Find(one => one.Path == path) is { IsSealed: true } segment
+            ? new LogPosition(segment.EndPosition)
+            : null,
+        _ => null,
+    };
+
+    private LogPosition? EndOfSnapshot(string path, LogPosition start)
+    {
+        FileVerdict verdict = SnapshotReader.TryOpen(_disk, path, LogId, start, out SnapshotReader? snapshot);
+        using (snapshot)
+            return verdict == FileVerdict.Valid && snapshot!.Verify() ? snapshot.Header.EndPosition : null;
+    }
+
+    private LogPosition? EndOfIndex(string path, LogPosition basePosition, bool isPacked)
+    {
+        FileVerdict verdict = SealedIndex.TryOpen(_disk, path, LogId, basePosition, out SealedIndex? index);
+        using (index)
+        {
+            return verdict == FileVerdict.Valid && index!.IsPacked == isPacked && index.VerifyAll()
+                ? index.Header.EndPosition
+                : null;
+        }
+    }
+
+    private LogPosition? EndOfPack(string path, LogPosition from)
+    {
+        FileVerdict verdict = SegmentHeader.Read(
+            WholeFile.Read(_disk, path, SegmentHeader.Length), out SegmentHeader? header);
+        if (verdict != FileVerdict.Valid || !header!.IsPacked || header.LogId != LogId || header.BasePosition != from)
+            return null;
+        using var scanner = new SegmentScanner(
+            _disk.Open(path, DiskOpen.ReadOnly), path, from, _logSeed, header.PackedTo);
+        while (scanner.TryStep(scanner.EndOfFile, out (long Position, long Size) bad))
+        {
+            if (bad.Size > 0)
+                return null;
+        }
+
+        return header.PackedTo;
+    }
+
+    private static string TextOf(string name) => name.Length > 100 ? $"{name[..100]}..." : name;
+}

@@ -1,0 +1,271 @@
+using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.MessageStore;
+
+/// <summary>The log of a replica that follows: bytes come in as the leader stored them, are cut where the leader does
+/// not have them, and nothing is derived from them here.</summary>
+/// <remarks>
+/// One thread at a time; none of its own. Everything blocks. The directory is one that <see cref="QueueStore"/> opens:
+/// that is how a replica comes to lead. The log ends at its first hole, for replicas count by position. After a
+/// <see cref="DiskException"/> of a write or a sync nothing is known of the disk: dispose, and open anew.
+/// </remarks>
+public sealed partial class ReplicaFiles : IDisposable
+{
+    private const int RewriteSize = 1 << 20;
+
+    private readonly ReplicaFilesOptions _options;
+    private readonly IDisk _disk;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly string _directory;
+    private readonly IDisposable _lock;
+    private readonly StoreHeader _store;
+    private readonly uint _logSeed;
+    private readonly ReplicaNoteFile _note;
+    private readonly EpochList _epochs;
+    private readonly List<ReplicaSegment> _segments;
+    private bool _hasBytesBehind;
+    private bool _hasNewNames;
+    private bool _isSealNoted = true;
+    private long _notedAt;
+
+    private ReplicaFiles(
+        ReplicaFilesOptions options,
+        IDisk disk,
+        IDisposable directoryLock,
+        StoreHeader store,
+        ReplicaNoteFile note,
+        ReplicaOpening opening,
+        ILogger logger,
+        TimeProvider time)
+    {
+        (_options, _disk, _lock, _store, _note) = (options, disk, directoryLock, store, note);
+        (_logger, _time) = (logger, time);
+        _directory = LogFiles.LogDirectory(options.DataDirectory);
+        _logSeed = EntryHeader.SeedOf(LogId);
+        _epochs = opening.Epochs;
+        _segments = opening.Segments;
+        foreach (ReplicaSegment segment in _segments.Where(one => one.Capacity == 0))
+            segment.Capacity = options.SegmentSizeBytes;
+        _hasBytesBehind = opening.HasBytesBehind;
+        Tail = opening.Tail;
+        IsWhole = !note.Note.IsCopying && Tail.End >= note.Note.Durable;
+        _notedAt = time.GetTimestamp();
+    }
+
+    /// <summary>Random id of the store: every replica's is the same.</summary>
+    public Guid StoreId => _store.StoreId;
+
+    /// <summary>Random id of the log, which seeds the checksums of its entries.</summary>
+    public Guid LogId => _store.LogIds[0];
+
+    /// <summary>Where the log begins: what was before is packed, or gone.</summary>
+    public LogPosition Begin => new(_segments.Count > 0 ? _segments[0].BasePosition : Tail.End.Value);
+
+    /// <summary>The end of what was handed to the system, and the entry before it.</summary>
+    public ReplicaTail Tail { get; private set; }
+
+    /// <summary>Below it this disk has everything for certain.</summary>
+    public LogPosition Durable { get; private set; }
+
+    /// <summary>Whether opening found everything that was noted as durable.</summary>
+    public bool IsWhole { get; }
+
+    /// <summary>What the directory says of itself.</summary>
+    public ReplicaNote Note => _note.Note;
+
+    /// <summary>Whether the directory has been closed in order up to its end; the mark is gone with the first
+    /// change.</summary>
+    public bool IsClean { get; private init; }
+
+    /// <summary>The newest epoch up to <paramref name="epoch"/> that has entries here, and where it ends.</summary>
+    /// <returns>Epoch 0 with end 0 when there is none.</returns>
+    public (int Epoch, LogPosition End) EndOfEpoch(int epoch) => EpochList.EndOf(_epochs.All, epoch, Tail.End);
+
+    /// <summary>Makes the directory of a new replica.</summary>
+    /// <param name="options">Where; the directory holds no store.</param>
+    /// <param name="storeId">The leader's.</param>
+    /// <param name="logId">The leader's.</param>
+    /// <param name="time">For its creation time.</param>
+    /// <exception cref="ReplicaException">There is a store.</exception>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public static void Create(ReplicaFilesOptions options, Guid storeId, Guid logId, TimeProvider time)
+    {
+        (IDisk disk, string data) = Place(options);
+        string directory = LogFiles.LogDirectory(data);
+        disk.CreateDirectory(directory);
+        disk.SyncDirectory(Path.GetDirectoryName(directory)!);
+        disk.SyncDirectory(data);
+        FolderNames.Sync(disk, data);
+        string path = LogFiles.StoreFile(data);
+        if (disk.Exists(path))
+            throw new ReplicaException($"{data} holds a store already.");
+        var store = new StoreHeader
+        {
+            StoreId = storeId,
+            CreatedMs = time.GetUtcNow().ToUnixTimeMilliseconds(),
+            LogIds = [logId],
+        };
+        WholeFile.Write(disk, path, store.ToBytes());
+    }
+
+    /// <summary>Opens a replica's directory: finds the end, and makes durable what is not for certain.</summary>
+    /// <param name="options">Where.</param>
+    /// <param name="logger">For what was found.</param>
+    /// <param name="time">For the pace of notes.</param>
+    /// <param name="cancellationToken">Looked at between segments while nothing is changed.</param>
+    /// <exception cref="DiskException">The directory is locked, or the disk failed.</exception>
+    /// <exception cref="StoreFormatException">There is no store, or it is of a later version.</exception>
+    public static ReplicaFiles Open(
+        ReplicaFilesOptions options, ILogger logger, TimeProvider time, CancellationToken cancellationToken)
+    {
+        (IDisk disk, string data) = Place(options);
+        options = options with { DataDirectory = data };
+        IDisposable directoryLock = disk.Lock(LogFiles.LockFile(data));
+        try
+        {
+            string path = LogFiles.StoreFile(data);
+            FileVerdict verdict =
+                StoreHeader.Read(WholeFile.Read(disk, path, StoreHeader.MaxLength), out StoreHeader? store);
+            if (verdict == FileVerdict.Refused)
+                throw LaterVersion.Refuse(disk, path);
+            if (verdict != FileVerdict.Valid)
+                throw new StoreFormatException(path, $"no store is told there ({verdict}).");
+            var note = ReplicaNoteFile.Open(
+                disk, data, new ReplicaNote(store!.StoreId, default, IsCopying: false, default));
+            var opening = new ReplicaOpening(disk, LogFiles.LogDirectory(data), store.LogIds[0]);
+            opening.Run(store.StoreId, cancellationToken);
+            bool isClean = CleanMarker.TryRead(disk, data, store.StoreId, out LogPosition end)
+                && end == opening.Tail.End;
+            var files = new ReplicaFiles(options, disk, directoryLock, store, note, opening, logger, time)
+            {
+                IsClean = isClean,
+            };
+            files.TidyUp(opening.Replaced);
+            files.MakeDurable();
+            return files;
+        }
+        catch
+        {
+            directoryLock.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Writes what the rules of replication keep, durably, with what is durable now.</summary>
+    /// <param name="record">At most <see cref="ReplicaNote.MostRecordBytes"/>.</param>
+    /// <exception cref="InvalidOperationException">It is longer.</exception>
+    public void Persist(ReadOnlyMemory<byte> record) =>
+        WriteNote(_note.Note with { Durable = Durable, Record = record });
+
+    /// <summary>Begins or ends the time in which the directory is being copied and is no log; durable when it
+    /// returns.</summary>
+    public void SetCopying(bool isCopying) => WriteNote(_note.Note with { Durable = Durable, IsCopying = isCopying });
+
+    /// <summary>Says that the directory is closed in order: the next opening finds everything up to the end.</summary>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public void CloseInOrder()
+    {
+        Sync();
+        WriteNote(_note.Note with { Durable = Durable });
+        CleanMarker.Write(_disk, _options.DataDirectory, StoreId, Durable);
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        foreach (ReplicaSegment segment in _segments)
+            segment.Dispose();
+        _lock.Dispose();
+    }
+
+    private static (IDisk Disk, string Data) Place(ReplicaFilesOptions options)
+    {
+        IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
+        string data = Path.GetFullPath(options.DataDirectory);
+        disk.CreateDirectory(data);
+        return (disk, data);
+    }
+
+    /// <summary>Removes what a crash left unfinished, and what was derived from bytes that are gone.</summary>
+    private void TidyUp(List<string> replaced)
+    {
+        if (replaced.Count > 0)
+            _disk.SyncDirectory(_directory); // the name of a pack must outlast its sources
+        foreach (string path in replaced)
+            _disk.Delete(path);
+        foreach (DiskEntry entry in _disk.List(_directory))
+        {
+            bool isUnfinished = entry.Name.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal)
+                || entry.Name.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal);
+            if (isUnfinished || IsIndexTooFar(entry.Name, Tail.End) || IsSnapshotTooFar(entry.Name, Tail.End))
+                _disk.Delete(Path.Combine(_directory, entry.Name));
+        }
+
+        _disk.SyncDirectory(_directory);
+    }
+
+    /// <summary>Whether a file is the index of a segment that is open when the log ends there, or gone.</summary>
+    private bool IsIndexTooFar(string name, LogPosition end)
+    {
+        if (!LogFiles.TryParse(name, LogFiles.IndexSuffix, out LogPosition basePosition))
+            return false;
+        ReplicaSegment? segment = _segments.Find(one => one.BasePosition == basePosition.Value && !one.IsPacked);
+        return segment is null || !segment.IsSealed || segment.EndPosition > end.Value;
+    }
+
+    /// <summary>Whether a file is a snapshot of more than the log holds when it ends there.</summary>
+    private bool IsSnapshotTooFar(string name, LogPosition end)
+    {
+        if (!LogFiles.TryParse(name, LogFiles.SnapshotSuffix, out LogPosition start))
+            return false;
+        string path = Path.Combine(_directory, name);
+        FileVerdict verdict = SnapshotReader.TryOpen(_disk, path, LogId, start, out SnapshotReader? snapshot);
+        using (snapshot)
+            return verdict != FileVerdict.Refused
+                && (verdict != FileVerdict.Valid || snapshot!.Header.EndPosition > end);
+    }
+
+    /// <summary>What is above the noted position was perhaps never on the disk, or its sync failed and the system
+    /// forgot it: it is written again and synced.</summary>
+    private void MakeDurable()
+    {
+        long from = IsClean ? Tail.End.Value : Math.Min(_note.Note.Durable.Value, Tail.End.Value);
+        byte[] bytes = new byte[RewriteSize];
+        foreach (ReplicaSegment segment in _segments.Where(one => !one.IsPacked && one.EndPosition >= from))
+        {
+            using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadWrite);
+            WriteHeader(segment, file);
+            Rewrite(file, segment.FileOffsetOf(Math.Max(from, segment.BasePosition)), segment, bytes);
+            file.Sync();
+        }
+
+        _disk.SyncDirectory(_directory);
+        Durable = Tail.End;
+        if (_note.Note.Durable != Durable)
+            WriteNote(_note.Note with { Durable = Durable });
+        CleanMarker.Remove(_disk, _options.DataDirectory);
+        Log.ReplicaOpened(_logger, _options.DataDirectory, Tail.End.Value, Tail.Epoch, Tail.End.Value - from, IsWhole);
+    }
+
+    private static void Rewrite(IDiskFile file, long from, ReplicaSegment segment, byte[] bytes)
+    {
+        long to = segment.FileOffsetOf(segment.EndPosition);
+        while (from < to)
+        {
+            int size = file.Read(bytes.AsSpan(0, (int)Math.Min(bytes.Length, to - from)), from);
+            if (size <= 0)
+                return;
+            file.Write(bytes.AsSpan(0, size), from);
+            from += size;
+        }
+    }
+
+    private void WriteNote(ReplicaNote note)
+    {
+        _note.Write(note);
+        _notedAt = _time.GetTimestamp();
+        _isSealNoted = true;
+    }
+}

@@ -1,0 +1,17 @@
+namespace EQueue.MessageStore;
+
+/// <summary>Where a replica's directory is and how it is written.</summary>
+public sealed record ReplicaFilesOptions
+{
+    /// <summary>The least time between two notes of what is durable, but for those at the ends of segments.</summary>
+    public static readonly TimeSpan NoteInterval = TimeSpan.FromSeconds(1);
+
+    /// <summary>The data directory: made when it is not there.</summary>
+    public required string DataDirectory { get; init; }
+
+    /// <summary>Room for which a segment file is made; one with more in it grows. Default: 1 GiB.</summary>
+    public long SegmentSizeBytes { get; init; } = 1L << 30;
+
+    /// <summary>Another way to the disk; null = the system's.</summary>
+    public IDisk? Disk { get; init; }
+}

@@ -1,0 +1,461 @@
+using EQueue.Protocol;
+using EQueue.Support;
+
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>A replica's files: bytes in, cut, read, copied; nothing that it has called durable is ever lost.</summary>
+public sealed class ReplicaFilesTests
+{
+    private readonly SimulatedDisk _leading = new();
+    private readonly SimulatedDisk _following = new();
+    private QueueId _queue;
+
+    private static CancellationToken Cancel => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task GivenAWholeLog_WhenItIsFollowed_ThenBytesAndStateAreTheLeaders()
+    {
+        var state = new MemoryState();
+        await using QueueStore leader = await LeadAsync(state);
+        using (ReplicaFiles follower = Replica.Create(_following, leader))
+        {
+            await FillAsync(leader, follower, segments: 3);
+            Assert.Equal(leader.Watermarks.Durable, follower.Durable);
+            Assert.Equal(
+                Replica.BytesOf(_leading, default, follower.Tail.End), Replica.BytesOf(_following, default, follower.Tail.End));
+            Assert.True(follower.Holds(follower.Tail));
+            follower.CloseInOrder();
+        }
+
+        LogPosition end = leader.Watermarks.Durable;
+        var other = new MemoryState();
+        await using QueueStore next = await Replica.LeadAsync(
+            _following, FlushPolicy.Sync, other, new Lead(leader.Epoch + 1, end, end));
+        Assert.Equal(state.ToString(), other.ToString());
+        Assert.Equal(leader.Queues.Select(view => (view.Id, view.End)), next.Queues.Select(view => (view.Id, view.End)));
+        List<TestBatch.Entry> expected = await StoreTest.ReadAllAsync(leader, _queue);
+        List<TestBatch.Entry> found = await StoreTest.ReadAllAsync(next, _queue);
+        Assert.Equal(expected.Select(entry => entry.Batch), found.Select(entry => entry.Batch));
+    }
+
+    [Fact]
+    public async Task GivenAnAnswer_WhenAnyByteOfItIsWrong_ThenNothingOfItIsStored()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles follower = Replica.Create(_following, leader);
+        Append(leader, 3);
+        await Replica.SettleAsync(leader, isDurable: true);
+        Replica.FeedOnce(leader, follower, 16 << 10);
+        byte[] bytes = new byte[16 << 10];
+        int size = leader.ReadStored(follower.Tail.End, bytes, out _);
+        byte[] stored = Replica.BytesOf(_following, default, new LogPosition(follower.Tail.End.Value + size));
+        ReplicaTail before = follower.Tail;
+        for (int i = 0; i < size; i++)
+        {
+            byte[] wrong = bytes[..size];
+            wrong[i] ^= 1;
+            Exception refused = Assert.ThrowsAny<Exception>(() => follower.AppendStored(wrong, leader.Epoch));
+            Assert.True(refused is ReplicaException or StoreFormatException, refused.ToString());
+            Assert.Equal(before, follower.Tail);
+        }
+
+        Assert.Throws<ReplicaException>(() => follower.AppendStored(bytes.AsSpan(0, size - 1), leader.Epoch));
+        Assert.Throws<ReplicaException>(() => follower.AppendStored(bytes.AsSpan(0, size), leader.Epoch - 1));
+        Assert.Equal(stored, Replica.BytesOf(_following, default, new LogPosition(before.End.Value + size)));
+        follower.AppendStored(bytes.AsSpan(0, size), leader.Epoch);
+        Assert.Throws<ReplicaException>(() => follower.AppendStored(bytes.AsSpan(0, size), leader.Epoch));
+
+        // Whole entries, of which the last says that its group goes on.
+        Append(leader, 1);
+        await Replica.SettleAsync(leader, isDurable: true);
+        size = leader.ReadStored(follower.Tail.End, bytes, out _);
+        EntryHeader.Write(
+            bytes,
+            EntryHeader.Read(bytes) with { Flags = EntryFlags.More },
+            EntryHeader.SeedOf(leader.LogId),
+            bytes.AsSpan(EntryHeader.Length));
+        Assert.Throws<ReplicaException>(() => follower.AppendStored(bytes.AsSpan(0, size), leader.Epoch));
+    }
+
+    [Fact]
+    public async Task GivenALog_WhenItIsCutAtAnyEntry_ThenItEndsThereAndGrowsAgainAsTheLeaders()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles follower = Replica.Create(_following, leader);
+        await FillAsync(leader, follower, segments: 2);
+        ReplicaTail whole = follower.Tail;
+        EntrySummary[] entries = [.. RecoveryTests.EntriesOf(_following)];
+        foreach (EntrySummary entry in entries.Reverse().Where((_, i) => i % 3 == 0))
+        {
+            Assert.Throws<ReplicaException>(() => follower.CutTo(new LogPosition(entry.Position.Value + 1)));
+            follower.CutTo(entry.Position);
+            Assert.Equal(entry.Position, follower.Tail.End);
+            Assert.True(follower.Durable <= entry.Position && follower.Note.Durable <= entry.Position);
+            Assert.True(leader.Holds(follower.Tail));
+        }
+
+        Replica.Feed(leader, follower);
+        Assert.Equal(whole, follower.Tail);
+        Assert.Equal(
+            Replica.BytesOf(_leading, default, whole.End), Replica.BytesOf(_following, default, whole.End));
+    }
+
+    /// <summary>The index of a seal that was never committed must not answer for what is stored in its place.</summary>
+    [Fact]
+    public async Task GivenACutSealedSegment_WhenItIsFilledWithMessagesOfEqualSize_ThenEveryMessageIsReadable()
+    {
+        LogPosition committed;
+        QueueStore first = await LeadAsync(new MemoryState());
+        await using (first)
+        {
+            committed = first.Watermarks.Durable;
+            while (first.Figures.Segments < 2)
+            {
+                AppendSized(first, seed: 1);
+                await Replica.SettleAsync(first, isDurable: true);
+                first.SetCommitted(first.Watermarks.Written, first.Watermarks.Durable);
+            }
+
+            await Eventually.TrueAsync(() => LogFiles.Find(_leading, Replica.Logs, LogFiles.IndexSuffix).Count > 0);
+        }
+
+        SimulatedDisk disk = _leading.Kill();
+        using (ReplicaFiles files = Replica.Open(disk))
+            files.CutTo(committed);
+        disk = disk.Kill();
+        List<string> bodies = [];
+        await using (QueueStore second = await Replica.LeadAsync(
+            disk, FlushPolicy.Sync, new MemoryState(), new Lead(30, committed, committed)))
+        {
+            second.StartLeading();
+            disk.OnChange = (kind, path) =>
+            {
+                if (kind == DiskOperationKind.Rename && path.EndsWith(".index.tmp", StringComparison.Ordinal))
+                    throw new DiskException(DiskFault.Io, path, "rename", "crashed before the index");
+            };
+            while (second.Figures.Segments < 2)
+            {
+                AppendSized(second, seed: 2);
+                await Replica.SettleAsync(second, isDurable: true);
+                second.SetCommitted(second.Watermarks.Written, second.Watermarks.Durable);
+            }
+
+            bodies.AddRange((await StoreTest.ReadAllAsync(second, _queue)).Select(entry => Convert.ToHexString(entry.Batch)));
+        }
+
+        disk = disk.Kill();
+        await using QueueStore again = await Replica.LeadAsync(
+            disk, FlushPolicy.Sync, new MemoryState(), new Lead(31, committed, committed));
+        LogPosition begun = again.StartLeading();
+        again.SetCommitted(begun, begun);
+        Assert.Equal(bodies, (await StoreTest.ReadAllAsync(again, _queue)).Select(entry => Convert.ToHexString(entry.Batch)));
+    }
+
+    /// <summary>The entries of a leader say that all before them is durable; nothing of that is so here.</summary>
+    [Fact]
+    public async Task GivenACopyWithoutSync_WhenItsProcessDiesAndLaterThePower_ThenWhatItCalledDurableIsThere()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        ReplicaFiles follower = Replica.Create(_following, leader);
+        await FillAsync(leader, follower, segments: 3, isSynced: false);
+        follower.Dispose();
+        for (int seed = 0; seed < 5; seed++)
+        {
+            SimulatedDisk disk = _following.Copy();
+            disk = _following.KillProcess();
+            LogPosition durable;
+            using (ReplicaFiles again = Replica.Open(disk))
+                durable = again.Durable;
+            disk = disk.CutPower(seed);
+            using ReplicaFiles last = Replica.Open(disk);
+            Assert.True(last.IsWhole);
+            Assert.True(last.Tail.End >= durable, $"{last.Tail.End} of {durable} is left");
+        }
+    }
+
+    [Fact]
+    public async Task GivenACutAndARefillWithoutSync_WhenThePowerGoes_ThenTheNoteClaimsNoMoreThanIsThere()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        ReplicaFiles follower = Replica.Create(_following, leader);
+        await FillAsync(leader, follower, segments: 1);
+        EntrySummary[] entries = [.. RecoveryTests.EntriesOf(_following)];
+        follower.CutTo(entries[entries.Length / 2].Position);
+        Replica.Feed(leader, follower);
+        Assert.True(follower.Note.Durable <= entries[entries.Length / 2].Position);
+        for (int seed = 0; seed < 20; seed++)
+        {
+            using ReplicaFiles again = Replica.Open(_following.AfterPowerCut(seed));
+            Assert.True(again.IsWhole, $"seed {seed}: {again.Tail.End} of {again.Note.Durable}");
+        }
+    }
+
+    [Fact]
+    public async Task GivenAClockThatStands_WhenASegmentEnds_ThenWhatIsDurableIsNotedBeforeItIsTold()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        Replica.Create(_following, leader).Dispose();
+        var time = new SteppedTime();
+        using ReplicaFiles follower = Replica.Open(_following, time);
+        LogPosition noted = follower.Note.Durable;
+        int segments = 1;
+        while (segments < 3)
+        {
+            AppendSized(leader, segments);
+            await Replica.SettleAsync(leader, isDurable: true);
+            Replica.Feed(leader, follower);
+            follower.Sync();
+            Assert.Equal(follower.Tail.End, follower.Durable);
+            leader.SetCommitted(follower.Tail.End, leader.Watermarks.Durable);
+            List<LogPosition> bases = LogFiles.Find(_following, Replica.Logs, LogFiles.SegmentSuffix);
+            Assert.True(bases.Count == segments ? follower.Note.Durable == noted : follower.Note.Durable >= bases[^1]);
+            (segments, noted) = (bases.Count, follower.Note.Durable);
+        }
+    }
+
+    [Fact]
+    public void GivenGroups_WhenAnAnswerIsCut_ThenNoneOfThemIsSplit()
+    {
+        byte[] bytes = new byte[10 * EntryHeader.Length];
+        for (int i = 0; i < 10; i++)
+        {
+            var header = new EntryHeader
+            {
+                Size = EntryHeader.Length,
+                Position = new LogPosition(i * EntryHeader.Length),
+                Queue = QueueId.State,
+                Epoch = 1,
+                StoredTimeMs = 1,
+                Kind = i is 0 or 9 ? EntryKind.EpochStart : i == 8 ? EntryKind.Seal : EntryKind.Messages,
+                Flags = i is 2 or 3 or 4 ? EntryFlags.More : EntryFlags.None,
+            };
+            EntryHeader.Write(bytes.AsSpan(i * EntryHeader.Length), header, 0, default);
+        }
+
+        // 0 | 1 | 2 3 4 5 | 6 | 7 | 8, and what follows the seal is another answer's.
+        int[] whole = [0, 1, 2, 2, 2, 2, 6, 7, 8, 9, 9];
+        for (int length = 0; length <= 10; length++)
+        {
+            int size = length * EntryHeader.Length;
+            Assert.Equal(
+                whole[length] * EntryHeader.Length, StoredEntries.CountWhole(bytes.AsSpan(0, size), default, out int needed));
+            Assert.Equal(0, needed);
+        }
+
+        // A group that is larger than what was asked for says how much it needs at least.
+        ReadOnlySpan<byte> group = bytes.AsSpan(2 * EntryHeader.Length, 2 * EntryHeader.Length);
+        Assert.Equal(0, StoredEntries.CountWhole(group, new LogPosition(2 * EntryHeader.Length), out int more));
+        Assert.Equal(3 * EntryHeader.Length, more);
+        // The start of an epoch is given alone at the front only.
+        Assert.Equal(
+            EntryHeader.Length,
+            StoredEntries.CountWhole(bytes.AsSpan(9 * EntryHeader.Length), new LogPosition(9 * EntryHeader.Length), out _));
+    }
+
+    [Fact]
+    public async Task GivenAHoleAndWholeEntriesBehindIt_WhenOpened_ThenTheLogEndsAtTheHole()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        ReplicaTail whole;
+        using (ReplicaFiles follower = Replica.Create(_following, leader))
+        {
+            await FillAsync(leader, follower, segments: 3);
+            whole = follower.Tail;
+        }
+
+        EntrySummary bad = RecoveryTests.EntriesOf(_following).First(entry => entry.Kind == EntryKind.Messages);
+        _following.FlipBit(
+            LogFiles.Segment(Replica.Logs, default), SegmentHeader.Length + bad.Position.Value + bad.Size - 1, 0);
+        using ReplicaFiles again = Replica.Open(_following);
+        Assert.Equal(bad.Position, again.Tail.End);
+        Assert.False(again.IsWhole);
+
+        // What is behind stays until the log goes on.
+        Assert.Equal(3, LogFiles.Find(_following, Replica.Logs, LogFiles.SegmentSuffix).Count);
+        Replica.Feed(leader, again);
+        Assert.Equal(whole, again.Tail);
+        again.Sync();
+        Assert.Equal(Replica.BytesOf(_leading, default, whole.End), Replica.BytesOf(_following, default, whole.End));
+    }
+
+    [Fact]
+    public async Task GivenTheFileReplica_WhenOneSlotIsTorn_ThenTheOtherCountsAndBothAreTold()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using (ReplicaFiles follower = Replica.Create(_following, leader))
+        {
+            follower.Persist(new byte[] { 1 });
+            follower.Persist(new byte[] { 2 });
+            Assert.Throws<InvalidOperationException>(() => follower.Persist(new byte[ReplicaNote.MostRecordBytes + 1]));
+        }
+
+        string path = Path.Combine(CrashRun.Folder, ReplicaNote.FileName);
+        byte[] bytes = _following.ReadAll(path);
+        for (int slot = 0; slot < 2; slot++)
+        {
+            SimulatedDisk disk = _following.Copy();
+            ReplicaNote.Read(bytes.AsSpan(slot * ReplicaNote.SlotSize, ReplicaNote.SlotSize), out _, out ReplicaNote? gone);
+            disk.FlipBit(path, (slot * ReplicaNote.SlotSize) + 57, 0);
+            disk.FlipBit(path, (slot * ReplicaNote.SlotSize) + 25, 0);
+            using ReplicaFiles again = Replica.Open(disk);
+            Assert.Equal(gone!.Record.Span[0] == 1 ? 2 : 1, again.Note.Record.Span[0]);
+        }
+
+        SimulatedDisk none = _following.Copy();
+        none.FlipBit(path, 25, 0);
+        none.FlipBit(path, ReplicaNote.SlotSize + 25, 0);
+        Assert.Throws<StoreFormatException>(() => Replica.Open(none));
+        SimulatedDisk later = _following.Copy();
+        foreach (int slot in (int[])[0, ReplicaNote.SlotSize])
+        {
+            bytes[slot + 8] = 2;
+            int used = BitConverter.ToUInt16(bytes, slot + 10) - 4;
+            BitConverter.GetBytes(Crc32C.Compute(bytes.AsSpan(slot, used))).CopyTo(bytes, slot + used);
+        }
+
+        later.WriteAll(path, bytes);
+        Assert.Throws<StoreFormatException>(() => Replica.Open(later));
+    }
+
+    [Fact]
+    public async Task GivenFilesDerivedFromMore_WhenTheyAreCopied_ThenTheyAreRefusedUntilItIsCommittedAndDurableHere()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles follower = Replica.Create(_following, leader);
+        await FillAsync(leader, follower, segments: 3);
+        await Eventually.TrueAsync(() => LogFiles.Find(_leading, Replica.Logs, LogFiles.IndexSuffix).Count >= 2);
+        LogPosition end = follower.Tail.End;
+        string name = Path.GetFileName(LogFiles.Index(Replica.Logs, default));
+        LogPosition sealedTo = LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix)[1];
+        var below = new LogPosition(sealedTo.Value - 1);
+
+        Assert.Throws<ReplicaException>(() => Copy(_leading, follower, name, below));
+        Assert.DoesNotContain(_following.Files, path => path.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal));
+        Copy(_leading, follower, name, sealedTo);
+        Assert.Contains(follower.ListFiles(end), file => file.Name == name);
+        Assert.DoesNotContain(follower.ListFiles(below), file => file.Name == name);
+
+        // Committed and written, but not durable here.
+        follower.CutTo(default);
+        Assert.DoesNotContain(LogFiles.Find(_following, Replica.Logs, LogFiles.IndexSuffix), position => position == default);
+        Replica.Feed(leader, follower);
+        Assert.Throws<ReplicaException>(() => Copy(_leading, follower, name, end));
+        follower.Sync();
+        Copy(_leading, follower, name, end);
+
+        byte[] wrong = _leading.ReadAll(Path.Combine(Replica.Logs, name));
+        wrong[^1] ^= 1;
+        Assert.Throws<ReplicaException>(() => Copy(wrong, follower, name, end));
+        Assert.Throws<ReplicaException>(() => follower.BeginCopy("../store"));
+        Assert.Throws<ReplicaException>(() => follower.RemoveBelow(sealedTo, below));
+        follower.RemoveBelow(sealedTo, end);
+        Assert.Equal(sealedTo, follower.Begin);
+        Assert.Equal(-1, follower.Read(default, new byte[1024], out _));
+    }
+
+    [Fact]
+    public async Task GivenANewcomer_WhenFilesAreCopiedAndTheTailIsFollowed_ThenItLeadsWithTheSameMessages()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using (ReplicaFiles other = Replica.Create(new SimulatedDisk(), leader))
+            await FillAsync(leader, other, segments: 4);
+        await Eventually.TrueAsync(() => LogFiles.Find(_leading, Replica.Logs, LogFiles.IndexSuffix).Count >= 3);
+        LogPosition end = leader.Watermarks.Durable;
+        using (ReplicaFiles newcomer = Replica.Create(_following, leader))
+        {
+            newcomer.SetCopying(true);
+            foreach (LogPosition segment in LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix).SkipLast(1))
+            {
+                Copy(_leading, newcomer, Path.GetFileName(LogFiles.Segment(Replica.Logs, segment)), end);
+                Copy(_leading, newcomer, Path.GetFileName(LogFiles.Index(Replica.Logs, segment)), end);
+            }
+
+            Assert.False(Replica.Open(_following.Copy()).IsWhole);
+            newcomer.SetCopying(false);
+            Replica.Feed(leader, newcomer);
+            newcomer.Sync();
+            Assert.True(leader.Holds(newcomer.Tail));
+        }
+
+        await using QueueStore next = await Replica.LeadAsync(
+            _following, FlushPolicy.Sync, new MemoryState(), new Lead(leader.Epoch + 1, end, end));
+        Assert.Equal(
+            (await StoreTest.ReadAllAsync(leader, _queue)).Select(entry => entry.Batch),
+            (await StoreTest.ReadAllAsync(next, _queue)).Select(entry => entry.Batch));
+    }
+
+    [Fact]
+    public async Task GivenAFullDisk_WhenAnAnswerIsStored_ThenItIsTriedAgainWhenThereIsRoom()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles follower = Replica.Create(_following, leader);
+        Append(leader, 5);
+        await Replica.SettleAsync(leader, isDurable: true);
+        _following.LargestFile = 1 << 10;
+        Assert.Equal(DiskFault.Full, Assert.Throws<DiskException>(() => Replica.Feed(leader, follower)).Fault);
+        Assert.Equal(default, follower.Tail.End);
+        _following.LargestFile = 1 << 30;
+        Replica.Feed(leader, follower);
+        Assert.Equal(leader.Watermarks.Written, follower.Tail.End);
+    }
+
+    private static void Copy(SimulatedDisk from, ReplicaFiles to, string name, LogPosition committed) =>
+        Copy(from.ReadAll(Path.Combine(Replica.Logs, name)), to, name, committed);
+
+    private static void Copy(byte[] bytes, ReplicaFiles to, string name, LogPosition committed)
+    {
+        using ReplicaCopy copy = to.BeginCopy(name);
+        for (int done = 0; done < bytes.Length; done += 10_000)
+            copy.Write(bytes.AsSpan(done, Math.Min(10_000, bytes.Length - done)));
+        copy.Complete(committed);
+    }
+
+    private async Task<QueueStore> LeadAsync(MemoryState state)
+    {
+        LogPosition end;
+        await using (QueueStore store = await CrashRun.OpenAsync(_leading, FlushPolicy.Sync, new MemoryState(), Cancel))
+        {
+            _queue = (await store.OpenQueuesAsync(TopicId.NewId(), 0, 1, [MemoryState.Entry("made", "1")], Cancel))[0];
+            await store.DisposeAsync();
+            end = store.Watermarks.Durable;
+        }
+
+        QueueStore leader = await Replica.LeadAsync(_leading, FlushPolicy.Sync, state, new Lead(9, end, end));
+        LogPosition begun = leader.StartLeading();
+        leader.SetCommitted(begun, begun);
+        return leader;
+    }
+
+    private void Append(QueueStore leader, int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            AppendItem[] items = [new() { Queue = _queue, Batch = TestBatch.Of($"message {i}"), TagBits = uint.MaxValue }];
+            Assert.Equal(AppendStatus.Accepted, leader.Append(items, Durability.Written, new Waiter()));
+        }
+    }
+
+    private void AppendSized(QueueStore leader, int seed)
+    {
+        AppendItem[] items = [new() { Queue = _queue, Batch = TestBatch.OfSize(3_000, seed), TagBits = uint.MaxValue }];
+        _ = leader.Append(items, Durability.Written, new Waiter());
+    }
+
+    /// <summary>Appends until the log has so many segments, and has a follower come along.</summary>
+    private async Task FillAsync(QueueStore leader, ReplicaFiles follower, int segments, bool isSynced = true)
+    {
+        for (int i = 0; i < 12 || leader.Figures.Segments < segments; i++)
+        {
+            AppendSized(leader, i);
+            await Replica.SettleAsync(leader, isDurable: true);
+            Replica.Feed(leader, follower);
+            if (isSynced)
+                follower.Sync();
+            leader.SetCommitted(follower.Tail.End, leader.Watermarks.Durable);
+        }
+
+        Replica.Feed(leader, follower);
+        if (isSynced)
+            follower.Sync();
+    }
+}

@@ -1,0 +1,52 @@
+using System.Globalization;
+
+namespace EQueue.MessageStore.Tests;
+
+/// <summary>Random things on two real stores. <c>EQUEUE_REPLICA_OPERATIONS=1000000</c> and
+/// <c>EQUEUE_REPLICA_SEED</c> for a long run.</summary>
+public sealed class ReplicaStormTests
+{
+    private const int PerWorld = 2_000;
+
+    private static readonly string[] Expected =
+    [
+        "append", "state", "open queue", "remove queue", "move start", "feed", "sync", "commit", "copy", "remove below",
+        "follower killed", "follower's power cut", "follower cut", "change of roles", "leader restarted",
+        "leader stopped", "leader killed", "leader's power cut", "newcomer", "checked", "copied .index",
+        "copied .state",
+    ];
+
+    [Theory]
+    [InlineData(FlushPolicy.Sync)]
+    [InlineData(FlushPolicy.Async)]
+    public async Task GivenALeaderAndAFollower_WhenBothFailAndChangeRoles_ThenWhatIsCommittedStaysByteForByte(FlushPolicy policy)
+    {
+        int operations = Number("EQUEUE_REPLICA_OPERATIONS", 12_000) / 2;
+        int first = Number("EQUEUE_REPLICA_SEED", 1);
+        Dictionary<string, int> counts = new(StringComparer.Ordinal);
+        for (int seed = first; operations > 0; seed++, operations -= PerWorld)
+        {
+            try
+            {
+                await using ReplicaStorm storm = await ReplicaStorm.BeginAsync(seed, policy);
+                await storm.RunAsync(PerWorld);
+                foreach ((string what, int count) in storm.Counts)
+                    counts[what] = counts.GetValueOrDefault(what) + count;
+            }
+            catch (Exception exception)
+            {
+                throw new InvalidOperationException($"EQUEUE_REPLICA_SEED={seed} with {policy} flush", exception);
+            }
+        }
+
+        TestContext.Current.TestOutputHelper?.WriteLine(
+            string.Join(", ", counts.Select(pair => $"{pair.Key} {pair.Value}")));
+        foreach (string what in Expected)
+            Assert.True(counts.GetValueOrDefault(what) > 0, $"never: {what}");
+    }
+
+    private static int Number(string name, int otherwise) =>
+        Environment.GetEnvironmentVariable(name) is { Length: > 0 } text
+            ? int.Parse(text, CultureInfo.InvariantCulture)
+            : otherwise;
+}
