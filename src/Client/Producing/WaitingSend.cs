@@ -83,8 +83,13 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         catch (Exception exception)
         {
             Volatile.Write(ref _phase, Waiting);
-            Fail(exception as EQueueException
-                ?? new EQueueException(ErrorCode.InternalError, exception.Message, exception));
+            Fail(exception switch
+            {
+                // It was taken before the producer closed: it is told what all are told that were.
+                EQueueException { Code: ErrorCode.Disposed } => Faults.Closed(mayBeStored: false),
+                EQueueException known => known,
+                _ => new EQueueException(ErrorCode.InternalError, exception.Message, exception),
+            });
             return true;
         }
 
