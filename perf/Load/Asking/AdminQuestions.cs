@@ -14,7 +14,7 @@ internal sealed class AdminQuestions : IAsyncDisposable
         _order = order;
         var handler = new SocketsHttpHandler { MaxConnectionsPerServer = mostConnections };
         _http = new HttpClient(handler) { BaseAddress = new Uri($"http://{order.Admin}"), Timeout = patience };
-        _client = new EQueueClient(new ClientOptions { Addresses = order.Server, RequestTimeout = patience });
+        _client = new EQueueClient(LoadClient.OptionsFor(order.Server) with { RequestTimeout = patience });
         var lastTopic = order.Topics[^1];
         Kinds =
         [

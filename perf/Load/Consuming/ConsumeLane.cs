@@ -23,7 +23,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
     {
         _order = order;
         _endToEnd = endToEnd;
-        _client = new EQueueClient(order.Server);
+        _client = LoadClient.To(order.Server);
         Checker = new SequenceChecker(
             new BodyComparer(order.Seed, order.Size, order.SlotCount),
             order.Producers,

@@ -18,7 +18,7 @@ internal sealed class ReplayLane : IAsyncDisposable
     {
         _order = order;
         _plant = number == 0 ? order.Plant : Plant.None;
-        _client = new EQueueClient(order.Server);
+        _client = LoadClient.To(order.Server);
         _topics = order.Topics.Index().ToDictionary(topic => topic.Item, topic => topic.Index, StringComparer.Ordinal);
         First = NewChecker();
     }

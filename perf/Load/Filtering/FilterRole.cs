@@ -26,7 +26,7 @@ internal sealed class FilterRole : IRole
 
     private static async Task<FilterSendResult> SendAsync(FilterOrder order, CancellationToken cancellationToken)
     {
-        await using var client = new EQueueClient(order.Server);
+        await using var client = LoadClient.To(order.Server);
         await using var producer = client.CreateProducer();
         var tags = new TagPlan(order.RunLength);
         var bodies = new BodyPool(order.Seed, 0, order.Size, SlotCount(order));
@@ -50,7 +50,7 @@ internal sealed class FilterRole : IRole
     private static async Task<FilterReadResult> ReadAsync(FilterReadOrder order, CancellationToken cancellationToken)
     {
         var stream = order.Stream;
-        await using var client = new EQueueClient(stream.Server);
+        await using var client = LoadClient.To(stream.Server);
         var before = await FetchedBytesAsync(client, cancellationToken);
         var checker = new SequenceChecker(
             new BodyComparer(stream.Seed, stream.Size, SlotCount(stream)), 1, stream.Queues, stream.Size, stream.Run);

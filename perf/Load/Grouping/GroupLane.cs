@@ -35,7 +35,7 @@ internal sealed class GroupLane : IAsyncDisposable
         if (order.Plant != Plant.None && number == 0)
             _defect = new PlantedDefect(order.Plant, Checker.Observe);
         _relay = new CutRelay(order.Server);
-        _client = new EQueueClient(new ClientOptions { Addresses = _relay.Address, RequestTimeout = RequestTimeout });
+        _client = new EQueueClient(LoadClient.OptionsFor(_relay.Address) with { RequestTimeout = RequestTimeout });
         _member = _client.CreateConsumer(order.Group, [order.Topic], new ConsumerOptions
         {
             SessionTimeout = TimeSpan.FromMilliseconds(order.SessionTimeoutMs),

@@ -17,7 +17,7 @@ internal sealed class DepthSampler : IAsyncDisposable
 
     public DepthSampler(string server, IReadOnlyList<string> topics)
     {
-        _client = new EQueueClient(server);
+        _client = LoadClient.To(server);
         _topics = topics;
         _loop = Task.Run(RunAsync);
     }

@@ -87,7 +87,7 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
         _server.CallAsync<ServerResult>("start", new ServerOrder(directory, plan.Flush), cancellationToken);
 
     private static EQueueClient NewClient(ServerResult server) =>
-        new(new ClientOptions { Addresses = server.Server, RequestTimeout = AdminTimeout });
+        new(LoadClient.OptionsFor(server.Server) with { RequestTimeout = AdminTimeout });
 
     private Task WriteAsync(bool isFirst, CancellationToken cancellationToken) => plan.IsByStore
         ? FillAsync(isFirst ? plan.Rounds : 1, cancellationToken)

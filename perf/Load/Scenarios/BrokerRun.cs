@@ -45,7 +45,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
         _server = _options.Server ?? await StartBrokersAsync(cancellationToken);
-        _client = new EQueueClient(new ClientOptions { Addresses = _server, RequestTimeout = AdminTimeout });
+        _client = new EQueueClient(LoadClient.OptionsFor(_server) with { RequestTimeout = AdminTimeout });
         await CreateTopicsAsync(cancellationToken);
         var consumer = plan.Consumers > 0 ? _processes.Start(RoleList.Consumer) : null;
         if (consumer is not null)

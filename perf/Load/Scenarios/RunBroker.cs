@@ -17,7 +17,7 @@ internal sealed class RunBroker : IAsyncDisposable
         _process = process;
         DataDirectory = directory;
         Server = server;
-        Client = new EQueueClient(server);
+        Client = LoadClient.To(server);
     }
 
     /// <summary>Where it listens.</summary>

@@ -33,7 +33,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         await File.WriteAllLinesAsync(_file, _names, cancellationToken);
         _server = (await StartAsync(cancellationToken)).Server;
         await AdministerAsync(cancellationToken);
-        await using (var client = new EQueueClient(_server))
+        await using (var client = LoadClient.To(_server))
         {
             var (cpuPercent, residentBytes) = await RestAsync(client, cancellationToken);
             _figures[FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent)] = cpuPercent;
@@ -71,7 +71,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         var queues = plan.Queues.ToString(CultureInfo.InvariantCulture);
         string[] create = ["topic", "create", "--lines", _file, "--queues", queues, "--json"];
         _figures[FigureNames.CreateSeconds] = await AskAsync(create, Plant.None, cancellationToken);
-        await using (var client = new EQueueClient(_server))
+        await using (var client = LoadClient.To(_server))
         {
             var stats = await client.Admin.StatsAsync(cancellationToken);
             _figures[FigureNames.BytesWritten] = stats.Find("store.bytesWritten");

@@ -29,7 +29,7 @@ internal sealed class SendLane : IAsyncDisposable
 
     public SendLane(ProducerOrder order, int number)
     {
-        _client = new EQueueClient(order.Server);
+        _client = LoadClient.To(order.Server);
         _bodies = new BodyPool(order.Seed, number, order.Size, order.SlotCount);
         _topics = order.PinTopics ? [order.Topics[number % order.Topics.Count]] : order.Topics;
         _run = order.Run;
