@@ -28,7 +28,7 @@ public sealed record SecurityOptions
     public IReadOnlyList<string> Superusers { get; init; } = [];
 
     /// <summary>Whom the certificates of clients stand for: rules, separated by semicolons, the first that fits
-    /// decides; docs/security.md has them. Default: "default", a certificate's own name.</summary>
+    /// decides; docs/security.md has them, and default is a certificate's own name. Default: default.</summary>
     public string CertificateMapping { get; init; } = "default";
 
     /// <summary>Logins with a password that may be under way at once, 1 to 10,000. Default: 64.</summary>

@@ -12,6 +12,6 @@ public sealed record ReplicaFilesOptions
     /// <summary>Room for which a segment file is made; one with more in it grows. Default: 1 GiB.</summary>
     public long SegmentSizeBytes { get; init; } = 1L << 30;
 
-    /// <summary>Another way to the disk; null = the system's.</summary>
+    /// <summary>Another way to the disk; null = the system's. Default: null.</summary>
     public IDisk? Disk { get; init; }
 }
