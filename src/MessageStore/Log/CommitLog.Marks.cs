@@ -66,20 +66,12 @@ internal sealed partial class CommitLog
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
                 Roll(nowMs);
             }
-            History = _epochs.Begin(Epoch, _staged, LastMessageEnd());
+            History = _epochs.Begin(Epoch, _staged);
             Epochs = _epochs.All;
             end = StageEpochStart(nowMs, History.Opening.Mark);
             WantDurable(end);
         }
         _writerSignal.Raise();
-        return end;
-    }
-
-    private long LastMessageEnd()
-    {
-        long end = 0;
-        foreach (Queue queue in _state.Queues.All)
-            end = Math.Max(end, queue.AppliedPosition);
         return end;
     }
 

@@ -105,8 +105,7 @@ internal sealed partial class CommitLog : IDisposable
     /// <summary>The epochs of the log, this opening's last; does not change once the log is started.</summary>
     public LogHistory History { get; private set; } = LogHistory.None;
 
-    /// <summary>All epochs of the log, also those that <see cref="History"/> leaves out because they hold no
-    /// messages.</summary>
+    /// <summary>The epochs of the log: more than <see cref="History"/> tells readers of.</summary>
     public IReadOnlyList<HistoryEpoch> Epochs { get; private set; }
 
     /// <summary>Bytes that one request may stage: with it, half of the memory for staging is always enough.</summary>

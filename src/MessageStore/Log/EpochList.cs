@@ -8,7 +8,7 @@ namespace EQueue.MessageStore;
 /// no more.</remarks>
 internal sealed class EpochList
 {
-    /// <summary>Epochs kept; of more the oldest are forgotten.</summary>
+    /// <summary>Epochs of the history that readers are told; of more the oldest are forgotten.</summary>
     public const int Most = 256;
 
     /// <summary>Epochs that a snapshot knows: all that replicas may have to compare, in a log that began a new one
@@ -17,7 +17,7 @@ internal sealed class EpochList
 
     private readonly List<HistoryEpoch> _epochs = [];
 
-    /// <summary>All that are known, also those that left no messages; of many the newest.</summary>
+    /// <summary>All that are known; of many the newest.</summary>
     public IReadOnlyList<HistoryEpoch> All => [.. _epochs.TakeLast(MostKnown)];
 
     private int Last => _epochs.Count > 0 ? _epochs[^1].Mark.Epoch : -1;
@@ -61,19 +61,14 @@ internal sealed class EpochList
     /// <summary>Forgets what began at or behind a position.</summary>
     public void CutTo(long end) => _epochs.RemoveAll(epoch => epoch.Start >= end);
 
-    /// <summary>The history of a log that begins an epoch of its own at a position.</summary>
+    /// <summary>The history of a log that begins an epoch of its own at a position. None is left out but the oldest:
+    /// the start of an epoch without messages takes bytes as well, where another log may have messages.</summary>
     /// <param name="epoch">Above all in the list.</param>
     /// <param name="start">The position.</param>
-    /// <param name="lastMessageEnd">Behind this position no entry has messages: epochs that began there left nothing
-    /// that could be read.</param>
-    public LogHistory Begin(int epoch, long start, long lastMessageEnd)
+    public LogHistory Begin(int epoch, long start)
     {
-        int kept = _epochs.Count;
-        while (kept > 0 && _epochs[kept - 1].Start >= lastMessageEnd)
-            kept--;
-        var own = new HistoryEpoch(new HistoryMark(epoch, NewMark()), start);
-        _epochs.Add(own);
-        return new LogHistory([.. _epochs.Take(kept).TakeLast(Most - 1), own]);
+        _epochs.Add(new HistoryEpoch(new HistoryMark(epoch, NewMark()), start));
+        return new LogHistory([.. _epochs.TakeLast(Most)]);
     }
 
     private static uint NewMark()

@@ -45,7 +45,8 @@ public readonly record struct HistoryEpoch(HistoryMark Mark, long Start) : IPayl
 /// <remarks>
 /// An opening writes on at the end of what it found, alone. So two logs that share an opening are the same up to the
 /// first place at which either of them goes on under another one; what comes behind has nothing in common but numbers.
-/// Epochs without messages and those before the log's begin may be left out: that moves no such place.
+/// The oldest may be left out. None between two that are told may, not even one without messages: its start takes
+/// bytes, where the other log may have a message.
 /// </remarks>
 public sealed record LogHistory(IReadOnlyList<HistoryEpoch> Epochs) : IPayload<LogHistory>
 {

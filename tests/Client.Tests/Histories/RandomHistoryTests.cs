@@ -16,6 +16,7 @@ public sealed class RandomHistoryTests
     [Theory]
     [InlineData(1)]
     [InlineData(2)]
+    [InlineData(49181730)] // an epoch that lost all its messages, then a copy with a batch at its start
     [InlineData(0)]
     public async Task GivenALogSetBackAtRandom_WhenReadersLiveOn_ThenTheyMeetAllThatSurvivesInItsOrder(int seed)
     {
