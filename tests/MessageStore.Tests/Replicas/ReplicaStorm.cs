@@ -155,10 +155,10 @@ internal sealed class ReplicaStorm : IAsyncDisposable
     private async Task MakeRoomAsync()
     {
         await SettleAsync();
-        Feed(1 << 20);
+        Replica.Feed(_leader, _follower!);
         _follower!.Sync();
         await CommitAsync();
-        await _leader.WaitForRoomAsync(Cancel);
+        await _leader.WaitForRoomAsync(Cancel).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Cancel);
     }
 
     private async Task OpenQueueAsync()
