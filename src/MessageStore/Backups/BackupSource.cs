@@ -122,9 +122,7 @@ internal sealed class BackupSource
         bool isSame;
         do
         {
-            List<PackFile> packs = PackFile.Find(_disk, _directory, out _);
-            List<LogPosition> bases = LogFiles.Find(_disk, _directory, LogFiles.SegmentSuffix);
-            bases.RemoveAll(position => packs.Any(pack => pack.Covers(position)));
+            (List<PackFile> packs, List<LogPosition> bases, _) = SegmentFiles.Find(_disk, _directory);
             isSame = packs.SequenceEqual(_packs) && bases.SequenceEqual(_bases);
             (_packs, _bases) = (packs, bases);
         }

@@ -13,9 +13,6 @@ internal sealed class CommitLevel(long reached)
     private WaiterQueue _waiters;
     private long _reached = reached;
 
-    /// <summary>Everything before this position has reached the level.</summary>
-    public long Reached => Volatile.Read(ref _reached);
-
     /// <summary>Takes waiters behind those that are here; those whose level is reached are told at the next
     /// <see cref="Reach"/>.</summary>
     public void Add(ref WaiterQueue incoming)
@@ -33,7 +30,7 @@ internal sealed class CommitLevel(long reached)
         lock (_lock)
         {
             position = Math.Max(position, _reached);
-            Volatile.Write(ref _reached, position);
+            _reached = position;
             ready = _waiters.TakeReached(position);
         }
         ready.Complete();

@@ -21,9 +21,7 @@ internal sealed class StoredReader(CommitLog log, IDisk disk)
         Span<byte> bytes = stackalloc byte[EntryHeader.Length];
         if (ReadBytes(tail.Position.Value, bytes) < bytes.Length)
             return false;
-        EntryHeader header = EntryHeader.Read(bytes);
-        return header.Position == tail.Position && header.Epoch == tail.Epoch && header.Crc == tail.Crc
-            && tail.Position.Value + header.Size == tail.End.Value;
+        return ReplicaTail.Behind(EntryHeader.Read(bytes)) == tail;
     }
 
     /// <inheritdoc cref="QueueStore.EndOfEpoch"/>

@@ -61,9 +61,7 @@ internal sealed class LogContents
         // Snapshots first: the log that is read later holds at least what they prove.
         var damaged = new List<BadRange>();
         contents.Snapshots = contents.ReadSnapshots(damaged);
-        contents.Packs = PackFile.Find(disk, contents.Directory, out _);
-        List<LogPosition> bases = LogFiles.Find(disk, contents.Directory, LogFiles.SegmentSuffix);
-        bases.RemoveAll(position => contents.Packs.Any(pack => pack.Covers(position)));
+        (contents.Packs, List<LogPosition> bases, _) = SegmentFiles.Find(disk, contents.Directory);
         contents.Bases = bases;
         IEnumerable<(LogPosition Base, string Path)> indexes = bases
             .Select(position => (position, LogFiles.Index(contents.Directory, position)))

@@ -202,7 +202,8 @@ internal sealed partial class Recovery
         return total;
     }
 
-    private static void Rewrite(IDiskFile file, long from, long to, byte[] bytes)
+    /// <summary>Writes a range of a file again, as it reads now; its sync is the caller's.</summary>
+    internal static void Rewrite(IDiskFile file, long from, long to, byte[] bytes)
     {
         while (from < to)
         {

@@ -65,11 +65,8 @@ internal sealed partial class Recovery
     private RecoveredLog Recover(CancellationToken cancellationToken)
     {
         RestoreMarker.Check(_disk, _options.DataDirectory);
-        List<PackFile> packs = PackFile.Find(_disk, _directory, out List<string> replaced);
-        List<LogPosition> bases = LogFiles.Find(_disk, _directory, LogFiles.SegmentSuffix);
-        foreach (LogPosition covered in bases.Where(position => packs.Any(pack => pack.Covers(position))))
-            replaced.AddRange([LogFiles.Segment(_directory, covered), LogFiles.Index(_directory, covered)]);
-        bases.RemoveAll(position => packs.Any(pack => pack.Covers(position)));
+        (List<PackFile> packs, List<LogPosition> bases, List<string> replaced) =
+            SegmentFiles.Find(_disk, _directory);
         bool isNew = !TryReadStore(bases);
         _logId = _store.LogIds[0];
         uint seed = EntryHeader.SeedOf(_logId);

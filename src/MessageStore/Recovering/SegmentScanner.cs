@@ -191,8 +191,9 @@ internal sealed class SegmentScanner : IDisposable
         return header.Epoch < Epoch ? ScanVerdict.Stale : ScanVerdict.Entry;
     }
 
-    // The size itself is outside the checksum: it must agree with the batch's length, which is inside.
-    private static bool HasRightSize(in EntryHeader header, ReadOnlySpan<byte> bytes)
+    /// <summary>Whether an entry has the size that its batch says: the size itself is outside the checksum, the
+    /// batch's length inside.</summary>
+    internal static bool HasRightSize(in EntryHeader header, ReadOnlySpan<byte> bytes)
     {
         if (!header.HasBatch)
             return header.Kind != EntryKind.None && header.BatchSize == 0;

@@ -32,8 +32,7 @@ public sealed partial class ReplicaFiles
 
             EntryHeader last = headers[i];
             _segments[^1].IsSealed = last.Kind == EntryKind.Seal;
-            Tail = new ReplicaTail(
-                new LogPosition(last.Position.Value + last.Size), last.Epoch, last.Position, last.Crc);
+            Tail = ReplicaTail.Behind(last);
             first = next;
         }
     }
@@ -82,13 +81,14 @@ public sealed partial class ReplicaFiles
         if (end == Tail.End && !_hasBytesBehind)
             return;
         (int index, ReplicaTail tail, bool endsWithSeal) = FindEnd(end);
+        // A segment that ends there without its seal is open again.
+        LogPosition sealedTo = endsWithSeal ? end : new LogPosition(end.Value - 1);
         // First of all less is durable: what is written into the gap later is not what was synced before.
         Durable = Durable < end ? Durable : end;
         WriteNote(_note.Note with { Durable = Durable });
         foreach (DiskEntry entry in _disk.List(_directory))
         {
-            if (IsIndexTooFar(entry.Name, endsWithSeal || index < 0 ? end : new LogPosition(end.Value - 1))
-                || IsSnapshotTooFar(entry.Name, end))
+            if (IsIndexTooFar(entry.Name, sealedTo) || IsSnapshotTooFar(entry.Name, end))
             {
                 _disk.Delete(Path.Combine(_directory, entry.Name));
             }
@@ -145,9 +145,7 @@ public sealed partial class ReplicaFiles
         using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadOnly);
         if (file.Read(bytes, segment.FileOffsetOf(position)) < bytes.Length)
             return false;
-        EntryHeader header = EntryHeader.Read(bytes);
-        return header.Position == tail.Position && header.Epoch == tail.Epoch && header.Crc == tail.Crc
-            && position + header.Size == tail.End.Value && tail.End <= Tail.End;
+        return ReplicaTail.Behind(EntryHeader.Read(bytes)) == tail && tail.End <= Tail.End;
     }
 
     private void Write(ReadOnlySpan<byte> entries)
@@ -260,6 +258,6 @@ public sealed partial class ReplicaFiles
         EntryHeader last = scanner.Header;
         if (scanner.Position != end.Value || last.Flags.HasFlag(EntryFlags.More))
             throw new ReplicaException($"no entry, or half a group, ends at {end}; one ends at {scanner.Position}.");
-        return (index, new ReplicaTail(end, last.Epoch, last.Position, last.Crc), last.Kind == EntryKind.Seal);
+        return (index, ReplicaTail.Behind(last), last.Kind == EntryKind.Seal);
     }
 }

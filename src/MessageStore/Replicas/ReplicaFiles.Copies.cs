@@ -16,6 +16,18 @@ public sealed partial class ReplicaFiles
         ? throw new ReplicaException($"{TextOf(name)} is no file of a log.")
         : new ReplicaCopy(this, _disk, Path.Combine(_directory, name));
 
+    /// <summary>Has the log of a newcomer begin where its leader's does, when the leader has no older file to
+    /// copy.</summary>
+    /// <param name="begin">The base position of a segment of the leader.</param>
+    /// <exception cref="ReplicaException">The directory is not being copied, or has entries.</exception>
+    public void BeginAt(LogPosition begin)
+    {
+        if (!Note.IsCopying || _segments.Count > 0)
+            throw new ReplicaException($"a log that ends at {Tail.End} begins where it does.");
+        Tail = new ReplicaTail(begin, 0, default, 0);
+        Durable = begin;
+    }
+
     /// <summary>The files of the log that another replica may copy: sealed segments, packs, indexes,
     /// snapshots.</summary>
     /// <param name="settled">Only what ends at or below it: committed, and durable here.</param>
@@ -107,8 +119,8 @@ public sealed partial class ReplicaFiles
 
             if (last.Kind != EntryKind.Seal)
                 throw new ReplicaException($"{name} does not end with its seal.");
-            segment.EndPosition = last.Position.Value + last.Size;
-            Tail = new ReplicaTail(new LogPosition(segment.EndPosition), last.Epoch, last.Position, last.Crc);
+            Tail = ReplicaTail.Behind(last);
+            segment.EndPosition = Tail.End.Value;
         }
 
         _disk.Rename(copy.Temporary, copy.Path);

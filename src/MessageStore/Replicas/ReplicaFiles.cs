@@ -237,7 +237,11 @@ public sealed partial class ReplicaFiles : IDisposable
         {
             using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadWrite);
             WriteHeader(segment, file);
-            Rewrite(file, segment.FileOffsetOf(Math.Max(from, segment.BasePosition)), segment, bytes);
+            Recovery.Rewrite(
+                file,
+                segment.FileOffsetOf(Math.Max(from, segment.BasePosition)),
+                segment.FileOffsetOf(segment.EndPosition),
+                bytes);
             file.Sync();
         }
 
@@ -247,19 +251,6 @@ public sealed partial class ReplicaFiles : IDisposable
             WriteNote(_note.Note with { Durable = Durable });
         CleanMarker.Remove(_disk, _options.DataDirectory);
         Log.ReplicaOpened(_logger, _options.DataDirectory, Tail.End.Value, Tail.Epoch, Tail.End.Value - from, IsWhole);
-    }
-
-    private static void Rewrite(IDiskFile file, long from, ReplicaSegment segment, byte[] bytes)
-    {
-        long to = segment.FileOffsetOf(segment.EndPosition);
-        while (from < to)
-        {
-            int size = file.Read(bytes.AsSpan(0, (int)Math.Min(bytes.Length, to - from)), from);
-            if (size <= 0)
-                return;
-            file.Write(bytes.AsSpan(0, size), from);
-            from += size;
-        }
     }
 
     private void WriteNote(ReplicaNote note)

@@ -11,6 +11,7 @@ internal sealed class ReplicaOpening
     private readonly EpochList _epochs = new();
     private List<LogPosition> _bases = [];
     private List<PackFile> _packs = [];
+    private long[] _capacities = [];
     private EntryHeader? _last;
 
     public ReplicaOpening(IDisk disk, string directory, Guid logId) =>
@@ -35,14 +36,8 @@ internal sealed class ReplicaOpening
     /// <exception cref="StoreFormatException">A file of a later version, or of another store.</exception>
     public void Run(Guid storeId, CancellationToken cancellationToken)
     {
-        _packs = PackFile.Find(_disk, _directory, out List<string> replaced);
-        Replaced = replaced;
-        _bases = LogFiles.Find(_disk, _directory, LogFiles.SegmentSuffix);
-        foreach (LogPosition covered in _bases.Where(position => _packs.Any(pack => pack.Covers(position))))
-            replaced.AddRange([LogFiles.Segment(_directory, covered), LogFiles.Index(_directory, covered)]);
-        _bases.RemoveAll(position => _packs.Any(pack => pack.Covers(position)));
-        foreach (LogPosition basePosition in _bases)
-            CheckOwner(basePosition, storeId);
+        (_packs, _bases, Replaced) = SegmentFiles.Find(_disk, _directory);
+        _capacities = [.. _bases.Select(basePosition => ReadCapacity(basePosition, storeId))];
 
         long from = LoadSnapshot();
         int first = Math.Max(0, _bases.FindLastIndex(position => position.Value <= from));
@@ -52,7 +47,7 @@ internal sealed class ReplicaOpening
         TakeSegments(walk, first);
         HasBytesBehind = walk.HasTornTail || (_bases.Count > 0 && walk.EndSegment < _bases.Count - 1);
         Tail = _last is { } last
-            ? new ReplicaTail(new LogPosition(walk.End), last.Epoch, last.Position, last.Crc)
+            ? ReplicaTail.Behind(last)
             : new ReplicaTail(new LogPosition(Segments.Count > 0 ? Segments[^1].EndPosition : 0), 0, default, 0);
     }
 
@@ -72,7 +67,8 @@ internal sealed class ReplicaOpening
         _epochs.Visit(scanner.Header);
     }
 
-    private void CheckOwner(LogPosition basePosition, Guid storeId)
+    /// <summary>What a segment's header says of its room; 0 = it is damaged, which loses nothing.</summary>
+    private long ReadCapacity(LogPosition basePosition, Guid storeId)
     {
         string path = LogFiles.Segment(_directory, basePosition);
         FileVerdict verdict = SegmentHeader.Read(
@@ -81,6 +77,7 @@ internal sealed class ReplicaOpening
             throw LaterVersion.Refuse(_disk, path);
         if (verdict == FileVerdict.Valid && (header!.StoreId != storeId || header.LogId != _logId))
             throw new StoreFormatException(path, $"the segment belongs to store {header.StoreId}, not {storeId}.");
+        return verdict == FileVerdict.Valid ? header!.Capacity : 0;
     }
 
     /// <summary>Takes the epochs that the newest whole snapshot knows.</summary>
@@ -112,11 +109,8 @@ internal sealed class ReplicaOpening
         IEnumerable<int> walked = walk.Chain.Where(segment => segment <= walk.EndSegment);
         foreach (int i in Enumerable.Range(0, _bases.Count == 0 ? 0 : first).Concat(walked))
         {
-            string path = LogFiles.Segment(_directory, _bases[i]);
-            FileVerdict verdict = SegmentHeader.Read(
-                WholeFile.Read(_disk, path, SegmentHeader.Length), out SegmentHeader? header);
             Segments.Add(new ReplicaSegment(
-                path, _bases[i].Value, verdict == FileVerdict.Valid ? header!.Capacity : 0));
+                LogFiles.Segment(_directory, _bases[i]), _bases[i].Value, _capacities[i]));
         }
 
         foreach (PackFile pack in _packs)

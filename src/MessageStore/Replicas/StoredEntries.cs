@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
@@ -93,12 +92,8 @@ internal static class StoredEntries
         uint crc = EntryHeader.ComputeCrc(logSeed, bytes[..header.HeaderLength], batch);
         if (crc != header.Crc)
             return false;
-        if (!header.HasBatch)
-            return header.Kind != EntryKind.None && batch.IsEmpty;
-        return batch.Length >= RecordBatchLayout.HeaderSize
-            && BinaryPrimitives.ReadInt32BigEndian(batch[RecordBatchLayout.Length..])
-                == batch.Length - RecordBatchLayout.LengthPrefix
-            && RecordBatch.TryReadHeader(batch, out _, out _)
-            && RecordBatch.HasValidCrc(batch);
+        return SegmentScanner.HasRightSize(header, bytes)
+            && (!header.HasBatch
+                || (RecordBatch.TryReadHeader(batch, out _, out _) && RecordBatch.HasValidCrc(batch)));
     }
 }

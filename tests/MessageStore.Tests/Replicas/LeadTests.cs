@@ -18,21 +18,21 @@ public sealed class LeadTests
     {
         await using QueueStore leader = await BegunAsync(FlushPolicy.Sync);
         long before = leader.Queues.Single().End.Value;
-        Waiter written = Append(leader, Durability.Written);
-        Waiter policy = Append(leader, Durability.Policy);
-        Waiter durable = Append(leader, Durability.Durable);
+        TestWaiter written = Append(leader, Durability.Written);
+        TestWaiter policy = Append(leader, Durability.Policy);
+        TestWaiter durable = Append(leader, Durability.Durable);
         await Replica.SettleAsync(leader, isDurable: true);
         LogWatermarks marks = leader.Watermarks;
 
         // All is durable here; nothing is committed.
-        Assert.False(written.IsDone || policy.IsDone || durable.IsDone);
+        Assert.False(written.Task.IsCompleted || policy.Task.IsCompleted || durable.Task.IsCompleted);
         Assert.Equal(before, leader.Queues.Single().End.Value);
         leader.SetCommitted(marks.Written, marks.Visible);
-        Assert.True(written.IsDone);
-        Assert.False(policy.IsDone || durable.IsDone);
+        Assert.True(written.Task.IsCompleted);
+        Assert.False(policy.Task.IsCompleted || durable.Task.IsCompleted);
         Assert.Equal(before, leader.Queues.Single().End.Value);
         leader.SetCommitted(marks.Visible, marks.Durable);
-        Assert.True(policy.IsDone && durable.IsDone);
+        Assert.True(policy.Task.IsCompleted && durable.Task.IsCompleted);
         Assert.Equal(before + 3, leader.Queues.Single().End.Value);
     }
 
@@ -40,17 +40,17 @@ public sealed class LeadTests
     public async Task GivenALeaderWithAsyncFlush_WhenItsReplicasHaveWritten_ThenItIsVisibleAndOnlyDurableWaitersWait()
     {
         await using QueueStore leader = await BegunAsync(FlushPolicy.Async);
-        Waiter policy = Append(leader, Durability.Policy);
-        Waiter durable = Append(leader, Durability.Durable);
+        TestWaiter policy = Append(leader, Durability.Policy);
+        TestWaiter durable = Append(leader, Durability.Durable);
         await Replica.SettleAsync(leader, isDurable: true);
         LogWatermarks marks = leader.Watermarks;
-        Assert.False(policy.IsDone);
+        Assert.False(policy.Task.IsCompleted);
         leader.SetCommitted(marks.Written, default);
-        Assert.True(policy.IsDone);
-        Assert.False(durable.IsDone);
+        Assert.True(policy.Task.IsCompleted);
+        Assert.False(durable.Task.IsCompleted);
         Assert.Equal(marks.Written, leader.Watermarks.Visible);
         leader.SetCommitted(default, marks.Durable);
-        Assert.True(durable.IsDone);
+        Assert.True(durable.Task.IsCompleted);
     }
 
     [Fact]
@@ -70,11 +70,11 @@ public sealed class LeadTests
 
         ReadResult beyond = leader.Read(_queue, new QueueOffset(visible + 4), 1 << 20, new ArrayBufferWriter<byte>());
         Assert.Equal(ErrorCode.OffsetOutOfRange, beyond.Error);
-        var ready = new ReadyFlag();
+        var ready = new TestSignal();
         Assert.True(leader.Watch(_queue, new QueueOffset(visible + 2), ready));
-        Assert.False(ready.IsSet);
+        Assert.False(ready.Task.IsCompleted);
         leader.SetCommitted(leader.Watermarks.Written, leader.Watermarks.Durable);
-        Assert.True(ready.IsSet);
+        Assert.True(ready.Task.IsCompleted);
     }
 
     [Fact]
@@ -90,24 +90,24 @@ public sealed class LeadTests
         await Eventually.TrueAsync(() => _state["gone"] == "yes" && !moved.IsCompleted);
         await Replica.SettleAsync(leader, isDurable: true);
 
-        var watcher = new ReadyFlag();
+        var watcher = new TestSignal();
         Assert.True(leader.Watch(other, new QueueOffset(1), watcher));
         Assert.True(leader.TryGetQueue(other, out _));
         Assert.Single((await StoreTest.ReadAsync(leader, other, 0)).Entries);
         Assert.True(leader.TryGetQueue(_queue, out QueueView view));
         Assert.Equal(0, view.Start.Value);
         Assert.NotEmpty((await StoreTest.ReadAsync(leader, _queue, 0)).Entries);
-        Assert.False(watcher.IsSet);
+        Assert.False(watcher.Task.IsCompleted);
 
         // What is staged holds for what is staged next, all the same.
         AppendItem[] late = [new() { Queue = other, Batch = TestBatch.Of("late"), TagBits = uint.MaxValue }];
-        Assert.Equal(AppendStatus.Nothing, leader.Append(late, Durability.Policy, new Waiter()));
+        Assert.Equal(AppendStatus.Nothing, leader.Append(late, Durability.Policy, new TestWaiter()));
         Assert.Equal(ErrorCode.UnknownQueue, late[0].Error);
 
         leader.SetCommitted(leader.Watermarks.Written, leader.Watermarks.Durable);
         await removed;
         await moved;
-        Assert.True(watcher.IsSet);
+        Assert.True(watcher.Task.IsCompleted);
         Assert.False(leader.TryGetQueue(other, out _));
         Assert.Equal(ErrorCode.UnknownQueue, (await StoreTest.ReadAsync(leader, other, 0)).Result.Error);
         Assert.Equal(ErrorCode.OffsetOutOfRange, (await StoreTest.ReadAsync(leader, _queue, 0)).Result.Error);
@@ -144,7 +144,7 @@ public sealed class LeadTests
         while (leader.Figures.Segments < 3)
         {
             AppendItem[] items = [new() { Queue = _queue, Batch = TestBatch.OfSize(4_000, 1), TagBits = uint.MaxValue }];
-            if (leader.Append(items, Durability.Written, new Waiter()) == AppendStatus.NoRoom)
+            if (leader.Append(items, Durability.Written, new TestWaiter()) == AppendStatus.NoRoom)
             {
                 // Nothing frees the ring while nothing is committed: the first part is.
                 committed = leader.Watermarks.Written;
@@ -215,7 +215,7 @@ public sealed class LeadTests
         for (int i = 0; leader.Figures.Segments < 4; i++)
         {
             AppendItem[] items = [new() { Queue = _queue, Batch = TestBatch.OfSize(3_000, i), TagBits = uint.MaxValue }];
-            if (leader.Append(items, Durability.Written, new Waiter()) == AppendStatus.NoRoom)
+            if (leader.Append(items, Durability.Written, new TestWaiter()) == AppendStatus.NoRoom)
                 await leader.WaitForRoomAsync(Cancel);
             await Replica.SettleAsync(leader, isDurable: false);
             leader.SetCommitted(leader.Watermarks.Written, default);
@@ -241,7 +241,7 @@ public sealed class LeadTests
                 _disk, FlushPolicy.Sync, new MemoryState(), new Lead(epoch, end, end));
             starts.Add((epoch, leader.Watermarks.Staged));
             leader.StartLeading();
-            Waiter state = new();
+            TestWaiter state = new();
             Assert.Equal(AppendStatus.Accepted, leader.AppendState([MemoryState.Entry("epoch", $"{epoch}")], state));
             await CommittedAsync(leader, state);
             await leader.DisposeAsync();
@@ -360,29 +360,22 @@ public sealed class LeadTests
         return (await opened)[0];
     }
 
-    private static async Task CommittedAsync(QueueStore leader, Waiter waiter)
+    private static async Task CommittedAsync(QueueStore leader, TestWaiter waiter)
     {
         await Eventually.TrueAsync(() =>
         {
             LogWatermarks marks = leader.Watermarks;
             leader.SetCommitted(marks.Written, marks.Durable);
-            return waiter.IsDone;
+            return waiter.Task.IsCompleted;
         });
     }
 
-    private Waiter Append(QueueStore leader, Durability durability, QueueId queue = default)
+    private TestWaiter Append(QueueStore leader, Durability durability, QueueId queue = default)
     {
-        var waiter = new Waiter();
+        var waiter = new TestWaiter();
         AppendItem[] items =
             [new() { Queue = queue == default ? _queue : queue, Batch = TestBatch.Of("more"), TagBits = uint.MaxValue }];
         Assert.Equal(AppendStatus.Accepted, leader.Append(items, durability, waiter));
         return waiter;
-    }
-
-    private sealed class ReadyFlag : ReadySignal
-    {
-        public bool IsSet { get; private set; }
-
-        protected internal override void OnReady(QueueId queue) => IsSet = true;
     }
 }

@@ -58,6 +58,7 @@ internal static class Replica
 
     /// <summary>Gives a follower one answer.</summary>
     /// <returns>False when there was nothing to give.</returns>
+    /// <exception cref="ReplicaException">The leader has no bytes for it any more: files must be copied.</exception>
     public static bool FeedOnce(QueueStore leader, ReplicaFiles follower, int maxBytes)
     {
         byte[] bytes = new byte[maxBytes];
@@ -68,7 +69,8 @@ internal static class Replica
             size = leader.ReadStored(follower.Tail.End, bytes, out needed);
         }
 
-        Assert.True(size >= 0, $"nothing can be read at {follower.Tail.End}");
+        if (size < 0)
+            throw new ReplicaException($"the leader has packed or removed what follows {follower.Tail.End}");
         if (size == 0)
             return false;
         follower.AppendStored(bytes.AsSpan(0, size), leader.Epoch);

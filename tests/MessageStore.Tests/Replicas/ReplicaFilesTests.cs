@@ -385,6 +385,34 @@ public sealed class ReplicaFilesTests
     }
 
     [Fact]
+    public async Task GivenALeaderWithoutOlderFiles_WhenANewcomerBegins_ThenItsLogBeginsWhereTheLeadersDoes()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using (ReplicaFiles other = Replica.Create(new SimulatedDisk(), leader))
+            await FillAsync(leader, other, segments: 3);
+        LogPosition begin = LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix)[^1];
+        ReplicaTail tail;
+        using (ReplicaFiles newcomer = Replica.Create(_following, leader))
+        {
+            Assert.Throws<ReplicaException>(() => newcomer.BeginAt(begin));
+            newcomer.SetCopying(true);
+            newcomer.BeginAt(begin);
+            newcomer.SetCopying(false);
+            Assert.False(Replica.Open(_following.Copy()).IsWhole);
+            Replica.Feed(leader, newcomer);
+            newcomer.Sync();
+            Assert.Throws<ReplicaException>(() => newcomer.BeginAt(begin));
+            Assert.True(leader.Holds(newcomer.Tail));
+            tail = newcomer.Tail;
+        }
+
+        using ReplicaFiles again = Replica.Open(_following.CutPower(seed: 3));
+        Assert.True(again.IsWhole);
+        Assert.Equal((begin, tail), (again.Begin, again.Tail));
+        Assert.Equal(Replica.BytesOf(_leading, begin, tail.End), Replica.BytesOf(_following.Copy(), begin, tail.End));
+    }
+
+    [Fact]
     public async Task GivenAFullDisk_WhenAnAnswerIsStored_ThenItIsTriedAgainWhenThereIsRoom()
     {
         await using QueueStore leader = await LeadAsync(new MemoryState());
@@ -431,14 +459,14 @@ public sealed class ReplicaFilesTests
         for (int i = 0; i < count; i++)
         {
             AppendItem[] items = [new() { Queue = _queue, Batch = TestBatch.Of($"message {i}"), TagBits = uint.MaxValue }];
-            Assert.Equal(AppendStatus.Accepted, leader.Append(items, Durability.Written, new Waiter()));
+            Assert.Equal(AppendStatus.Accepted, leader.Append(items, Durability.Written, new TestWaiter()));
         }
     }
 
     private void AppendSized(QueueStore leader, int seed)
     {
         AppendItem[] items = [new() { Queue = _queue, Batch = TestBatch.OfSize(3_000, seed), TagBits = uint.MaxValue }];
-        _ = leader.Append(items, Durability.Written, new Waiter());
+        _ = leader.Append(items, Durability.Written, new TestWaiter());
     }
 
     /// <summary>Appends until the log has so many segments, and has a follower come along.</summary>

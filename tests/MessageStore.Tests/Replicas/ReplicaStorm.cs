@@ -104,7 +104,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
             case < 990:
                 return RestartLeaderAsync();
             case < 993:
-                return NewcomerAsync();
+                return Done(Newcomer, "directory lost");
             default:
                 return SettleAsync();
         }
@@ -137,7 +137,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         }
 
         Count("append");
-        while (_leader.Append(items, (Durability)_random.Next(3), new Forgotten(), _random.Next(2) == 0)
+        while (_leader.Append(items, (Durability)_random.Next(3), new TestWaiter(), _random.Next(2) == 0)
             == AppendStatus.NoRoom)
         {
             await MakeRoomAsync();
@@ -147,7 +147,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
     private async Task AppendStateAsync(StateEntry[] records)
     {
         Count("state");
-        while (_leader.AppendState(records, new Forgotten()) == AppendStatus.NoRoom)
+        while (_leader.AppendState(records, new TestWaiter()) == AppendStatus.NoRoom)
             await MakeRoomAsync();
     }
 
@@ -155,7 +155,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
     private async Task MakeRoomAsync()
     {
         await SettleAsync();
-        Replica.Feed(_leader, _follower!);
+        FeedAll();
         _follower!.Sync();
         await CommitAsync();
         await _leader.WaitForRoomAsync(Cancel).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Cancel);
@@ -215,9 +215,39 @@ internal sealed class ReplicaStorm : IAsyncDisposable
     private void Feed(int maxBytes)
     {
         int most = _random.Next(1, 5);
-        for (int i = 0; i < most && Replica.FeedOnce(_leader, _follower!, Math.Min(maxBytes, 64 << 10)); i++)
+        for (int i = 0; i < most && FeedOnce(Math.Min(maxBytes, 64 << 10)); i++)
         {
         }
+    }
+
+    private void FeedAll()
+    {
+        while (FeedOnce(64 << 10))
+        {
+        }
+    }
+
+    /// <summary>Gives the follower one answer. One that has lost what was committed may be below what the leader has
+    /// as it was written: then it is copied anew.</summary>
+    private bool FeedOnce(int maxBytes)
+    {
+        try
+        {
+            return Replica.FeedOnce(_leader, _follower!, maxBytes);
+        }
+        catch (ReplicaException)
+        {
+            Newcomer();
+            return true;
+        }
+    }
+
+    private void Match()
+    {
+        if (_leader.ReadStored(_follower!.Tail.Position, [], out _) < 0)
+            Newcomer();
+        else
+            Replica.Match(_leader, _follower);
     }
 
     /// <summary>Tells the leader what both have; what is committed now is compared, and remembered.</summary>
@@ -281,7 +311,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         Assert.True(_follower.IsWhole, "something that was durable is gone");
         Assert.True(_follower.Tail.End >= durable, $"{durable} was durable, {_follower.Tail.End} is left");
         Assert.True(isPowerCut || _follower.Tail == tail, "a process's death took what was written");
-        Replica.Match(_leader, _follower);
+        Match();
     }
 
     private void OpenFollower() => _follower = Replica.Open(FollowerDisk);
@@ -316,7 +346,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         _leads = 1 - _leads;
         await LeadAsync(durable, end);
         OpenFollower();
-        Replica.Match(_leader, _follower!);
+        Match();
         await CheckAsync();
     }
 
@@ -344,7 +374,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
             await LeadAsync(durable, end);
         }
 
-        Replica.Match(_leader, _follower!);
+        Match();
         await CheckAsync();
     }
 
@@ -391,46 +421,46 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         return new LogPosition(end);
     }
 
-    /// <summary>The follower's directory is lost: another one is copied, files first.</summary>
-    private async Task NewcomerAsync()
+    /// <summary>The follower's directory is lost, or too old: another one is copied, files first.</summary>
+    private void Newcomer()
+    {
+        int tries = 1;
+        while (!TryNewcomer())
+            Assert.True(tries++ < 100, $"{_leader.Watermarks}: nothing that can be copied");
+    }
+
+    /// <returns>False when the leader has packed or removed meanwhile what was about to be copied.</returns>
+    private bool TryNewcomer()
     {
         Count("newcomer");
-        await SettleAsync();
         _follower!.Dispose();
         _disks[1 - _leads] = new SimulatedDisk();
         _follower = Replica.Create(FollowerDisk, _leader);
-        while (true)
+        try
         {
-            // The leader packs and removes meanwhile: then it begins anew.
-            try
+            CopyAll();
+            while (Replica.FeedOnce(_leader, _follower, 64 << 10))
             {
-                CopyAll();
-                while (Replica.FeedOnce(_leader, _follower, 64 << 10))
-                {
-                }
-
-                break;
             }
-            catch (KeyNotFoundException)
-            {
-                Count("newcomer again");
-                _follower.Dispose();
-                _disks[1 - _leads] = new SimulatedDisk();
-                _follower = Replica.Create(FollowerDisk, _leader);
-            }
+        }
+        catch (Exception exception) when (exception is KeyNotFoundException or ReplicaException)
+        {
+            return false;
         }
 
         _follower.Sync();
+        return true;
     }
 
     /// <summary>Packs, sealed segments and snapshots of what is committed, in the order of positions.</summary>
     private void CopyAll()
     {
         _follower!.SetCopying(true);
+        (LogPosition begin, LogPosition committed) = (_leader.Watermarks.Begin, _leader.Watermarks.Visible);
         List<PackFile> packs = PackFile.Find(LeaderDisk, Replica.Logs, out _);
         List<LogPosition> bases = LogFiles.Find(LeaderDisk, Replica.Logs, LogFiles.SegmentSuffix);
         List<(LogPosition From, string Path)> files = [.. packs.Select(pack => (pack.From, pack.Path))];
-        for (int i = 0; i < bases.Count - 1 && bases[i + 1] <= Committed; i++)
+        for (int i = 0; i < bases.Count - 1 && bases[i + 1] <= committed; i++)
         {
             if (!packs.Exists(pack => pack.Covers(bases[i])))
                 files.Add((bases[i], LogFiles.Segment(Replica.Logs, bases[i])));
@@ -442,31 +472,35 @@ internal sealed class ReplicaStorm : IAsyncDisposable
                 ? PackFile.IndexOf(path)
                 : Path.ChangeExtension(path, LogFiles.IndexSuffix);
             if (LeaderDisk.Exists(index))
-                Copy(index);
-            Copy(path);
+                Copy(index, committed);
+            Copy(path, committed);
             Count($"newcomer's {Path.GetExtension(path)}");
         }
 
+        if (files.Count == 0 && begin.Value > 0)
+        {
+            // All that the leader has is the segment that it writes, and that one does not begin the log.
+            Count("newcomer without old files");
+            _follower.BeginAt(begin);
+        }
+
         foreach (LogPosition snapshot in LogFiles.Find(LeaderDisk, Replica.Logs, LogFiles.SnapshotSuffix))
-            Copy(LogFiles.Snapshot(Replica.Logs, snapshot));
+            Copy(LogFiles.Snapshot(Replica.Logs, snapshot), committed);
         _follower.SetCopying(false);
     }
 
-    private void Copy(string path)
+    private void Copy(string path, LogPosition committed)
     {
         using ReplicaCopy copy = _follower!.BeginCopy(Path.GetFileName(path));
         copy.Write(LeaderDisk.ReadAll(path));
-        copy.Complete(Committed);
+        copy.Complete(committed);
     }
 
     /// <summary>Commits everything and compares what the leader says with what its bytes say.</summary>
     private async Task CheckAsync()
     {
         await SettleAsync();
-        while (Replica.FeedOnce(_leader, _follower!, 64 << 10))
-        {
-        }
-
+        FeedAll();
         _follower!.Sync();
         await CommitAsync();
         LogWatermarks marks = _leader.Watermarks;
@@ -486,12 +520,5 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         }
 
         Count("checked");
-    }
-
-    private sealed class Forgotten : AppendWaiter
-    {
-        protected internal override void OnCompleted(Exception? fault)
-        {
-        }
     }
 }
