@@ -212,7 +212,8 @@ public sealed class EQueueBroker : IAsyncDisposable
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
-            security = await SecurityParts.OpenAsync(store, state, options.Security, counters, time, logger);
+            security = new SecurityParts(store, state, options.Security, counters, time, logger);
+            await security.Table.KeepMockKeyAsync(CancellationToken.None);
             fetch = new FetchHandler(
                 store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
             security.Watch(fetch);
@@ -237,12 +238,11 @@ public sealed class EQueueBroker : IAsyncDisposable
             server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
             ledger.Include(server);
             await server.StartAsync(cancellationToken);
-            heartbeats.Start();
             LogStart(logger, options, store, catalogue, groups, server);
             var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
             store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
-            StartLoops(options, retention, expiry, security);
+            StartLoops(options, heartbeats, retention, expiry, security);
             var parts = new BrokerParts(
                 store, catalogue, groups, backlogs, ledger, counters, security.Audit, options, time, logger);
             return new EQueueBroker(
@@ -300,8 +300,13 @@ public sealed class EQueueBroker : IAsyncDisposable
             groups.Count);
 
     private static void StartLoops(
-        BrokerOptions options, RetentionLoop retention, GroupExpiry expiry, SecurityParts security)
+        BrokerOptions options,
+        HeartbeatHandler heartbeats,
+        RetentionLoop retention,
+        GroupExpiry expiry,
+        SecurityParts security)
     {
+        heartbeats.Start();
         security.Start();
         retention.Start();
         if (options.Groups.OffsetRetention > TimeSpan.Zero)

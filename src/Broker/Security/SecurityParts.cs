@@ -11,7 +11,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
     private readonly TokenClock _clock;
     private readonly ILogger _logger;
 
-    private SecurityParts(
+    public SecurityParts(
         QueueStore store,
         BrokerState state,
         SecurityOptions options,
@@ -27,21 +27,6 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
         Audit = new AuditLog(options.Audit, counters, time);
         Authenticator = new Authenticator(Table, options, Audit, new LoginGuard(time), _clock);
         Handler = new SecurityHandler(Table);
-    }
-
-    /// <summary>Takes over what the log holds, and keeps there what it lacks.</summary>
-    /// <exception cref="EQueueException">What the store answers.</exception>
-    public static async Task<SecurityParts> OpenAsync(
-        QueueStore store,
-        BrokerState state,
-        SecurityOptions options,
-        BrokerCounters counters,
-        TimeProvider time,
-        ILogger logger)
-    {
-        var parts = new SecurityParts(store, state, options, counters, time, logger);
-        await parts.Table.KeepMockKeyAsync(CancellationToken.None);
-        return parts;
     }
 
     public SecurityTable Table { get; }
