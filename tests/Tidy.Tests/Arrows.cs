@@ -13,8 +13,9 @@ internal static class Arrows
         ["src/Replication"] = ["src/Protocol"],
         ["src/Client"] = ["src/Protocol", "src/Remoting"],
         ["src/Broker"] = ["src/Protocol", "src/Remoting", "src/MessageStore"],
-        ["src/Server"] = ["src/Broker"],
-        ["src/Cli"] = ["src/Client", "src/MessageStore"],
+        ["src/Cluster"] = ["src/Protocol", "src/Remoting", "src/MessageStore", "src/Replication"],
+        ["src/Server"] = ["src/Broker", "src/Cluster"],
+        ["src/Cli"] = ["src/Client", "src/Cluster", "src/MessageStore"],
     };
 
     private static readonly string[] LibraryPackages = ["Microsoft.Extensions.Logging.Abstractions"];
