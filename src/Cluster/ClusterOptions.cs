@@ -3,6 +3,8 @@ namespace EQueue.Cluster;
 /// <summary>Which cluster a node belongs to, and where the cluster's etcd is.</summary>
 public sealed record ClusterOptions
 {
+    private const string NameRule = "1 to 63 letters, digits, '.', '_' or '-'";
+
     /// <summary>This node's name: one of those that the cluster was created with. Letters, digits, '.', '_' and '-', at
     /// most 63.</summary>
     public required string Node { get; init; }
@@ -30,26 +32,27 @@ public sealed record ClusterOptions
     public string Secret { get; init; } = "";
 
     /// <summary>Throws unless the options can work.</summary>
-    /// <exception cref="ArgumentException">What is wrong, with the option's name.</exception>
+    /// <exception cref="ArgumentException">What is wrong; its parameter is the option.</exception>
     public void Validate()
     {
-        CheckName(Node, nameof(Node));
-        CheckName(Name, nameof(Name));
-        if (Etcd.Count == 0)
-            throw new ArgumentException($"{nameof(Etcd)}: at least one member is needed.");
+        Require(IsName(Node), nameof(Node), NameRule, Node);
+        Require(IsName(Name), nameof(Name), NameRule, Name);
+        Require(Etcd.Count > 0, nameof(Etcd), "the address of one member at least", null);
         foreach (Uri member in Etcd)
         {
-            if (!member.IsAbsoluteUri || member.Scheme is not ("http" or "https") || member.PathAndQuery != "/")
-                throw new ArgumentException($"{nameof(Etcd)}: {member} is not like http://127.0.0.1:2379.");
+            bool isAddress = member.IsAbsoluteUri && member.Scheme is "http" or "https" && member.PathAndQuery == "/";
+            Require(isAddress, nameof(Etcd), "addresses such as http://127.0.0.1:2379", member);
         }
 
-        if (EtcdUser is null != EtcdPassword is null)
-            throw new ArgumentException($"{nameof(EtcdUser)} and {nameof(EtcdPassword)} belong together.");
+        Require(EtcdUser is null == EtcdPassword is null, nameof(EtcdUser), "given with a password", EtcdUser);
     }
 
-    private static void CheckName(string name, string option)
+    private static bool IsName(string name) => name.Length is > 0 and <= 63
+        && name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-');
+
+    private static void Require(bool holds, string option, string range, object? found)
     {
-        if (name.Length is 0 or > 63 || !name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-'))
-            throw new ArgumentException($"{option}: '{name}' is no name; letters, digits, '.', '_', '-', at most 63.");
+        if (!holds)
+            throw new ArgumentException($"{option} must be {range}; found {found ?? "nothing"}.", option);
     }
 }

@@ -37,6 +37,6 @@ public sealed class ClusterOptionsTests
 
         var refusal = Assert.Throws<ArgumentException>(options.Validate);
 
-        Assert.StartsWith(option, refusal.Message);
+        Assert.Equal(option, refusal.ParamName);
     }
 }
