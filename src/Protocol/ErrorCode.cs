@@ -161,4 +161,8 @@ public enum ErrorCode : ushort
 
     /// <summary>Another process joined under the member's instance id.</summary>
     MemberReplaced = 98,
+
+    /// <summary>This node of a cluster does not lead, or leads no longer; whether the request took effect is
+    /// unknown.</summary>
+    NotLeader = 110,
 }

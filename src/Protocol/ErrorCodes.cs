@@ -60,6 +60,7 @@ public static class ErrorCodes
         ErrorCode.TagsDiffer => "Members of the group ask for different tags of a topic",
         ErrorCode.GroupKindDiffers => "The group is of the other kind: shared or broadcast",
         ErrorCode.MemberReplaced => "Another process joined under the member's instance id",
+        ErrorCode.NotLeader => "This node of the cluster does not lead",
         _ => $"Error {(int)code}",
     };
 
@@ -77,5 +78,6 @@ public static class ErrorCodes
         or ErrorCode.StoreFaulted
         or ErrorCode.Throttled
         or ErrorCode.UnknownFetchSession
-        or ErrorCode.GroupBusy;
+        or ErrorCode.GroupBusy
+        or ErrorCode.NotLeader;
 }

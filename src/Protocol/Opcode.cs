@@ -26,6 +26,9 @@ public enum Opcode : byte
     /// <summary>Tells which broker holds which queue of a topic.</summary>
     Route = 20,
 
+    /// <summary>Tells which node leads a cluster, waiting for a change if asked to.</summary>
+    WatchLeader = 21,
+
     /// <summary>Gives a producer its id, or fences its older self.</summary>
     InitProducer = 30,
 
@@ -119,9 +122,14 @@ public static class OperationVersions
     /// <see cref="AuthenticatedHello"/>.</summary>
     public const byte Authenticated = 1;
 
-    /// <summary>Every operation with the lowest and highest version known.</summary>
+    /// <summary>Every operation of a broker with the lowest and highest version known. Without
+    /// <see cref="Opcode.WatchLeader"/>: <see cref="HelloFeatures.Cluster"/> says who serves that.</summary>
     public static readonly IReadOnlyList<OperationVersion> All =
-        [.. Enum.GetValues<Opcode>().Select(opcode => new OperationVersion(opcode, 0, Highest(opcode)))];
+    [
+        .. Enum.GetValues<Opcode>()
+            .Where(static opcode => opcode != Opcode.WatchLeader)
+            .Select(static opcode => new OperationVersion(opcode, 0, Highest(opcode))),
+    ];
 
     /// <summary>The highest version of an operation that this build speaks; it speaks all below as well.</summary>
     public static byte Highest(Opcode opcode) => opcode switch

@@ -11,6 +11,7 @@ internal static class OperationTable
     {
         [Opcode.Hello] = OperationRow.Open,
         [Opcode.CheckHistory] = OperationRow.Open,
+        [Opcode.WatchLeader] = OperationRow.Open,
         [Opcode.InitProducer] = OperationRow.Open,
         [Opcode.Produce] = OperationRow.Within(Permission.Write, ResourceKind.Topic),
         [Opcode.Fetch] = OperationRow.Within(Permission.Read, ResourceKind.Topic),

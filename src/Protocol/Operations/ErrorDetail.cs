@@ -8,13 +8,12 @@ public sealed record ErrorDetail(string? Message, TimeSpan RetryAfter) : IPayloa
     /// <summary>What an answer with an error says.</summary>
     /// <param name="code">From the answer's frame.</param>
     /// <param name="body">The answer's; one that does not follow the protocol leaves the code to say it all.</param>
-    public static EQueueException ToException(ErrorCode code, ReadOnlySpan<byte> body) =>
-        Payload.TryRead(body, out ErrorDetail detail)
-            ? new EQueueException(code, detail.Message ?? ErrorCodes.Describe(code) + ".")
-            {
-                RetryAfter = detail.RetryAfter,
-            }
-            : new EQueueException(code);
+    public static EQueueException ToException(ErrorCode code, ReadOnlySpan<byte> body)
+    {
+        if (code == ErrorCode.NotLeader && Payload.TryRead(body, out NotLeaderDetail longer))
+            return ToException(code, longer.Detail);
+        return Payload.TryRead(body, out ErrorDetail detail) ? ToException(code, detail) : new EQueueException(code);
+    }
 
     /// <inheritdoc/>
     public static ErrorDetail Read(ref PayloadReader reader) =>
@@ -26,6 +25,9 @@ public sealed record ErrorDetail(string? Message, TimeSpan RetryAfter) : IPayloa
         writer.WriteString(Message);
         writer.WriteMilliseconds(RetryAfter);
     }
+
+    private static EQueueException ToException(ErrorCode code, ErrorDetail detail) =>
+        new(code, detail.Message ?? ErrorCodes.Describe(code) + ".") { RetryAfter = detail.RetryAfter };
 }
 
 /// <summary>An answer that says only that it was done.</summary>

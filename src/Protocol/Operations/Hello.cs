@@ -18,7 +18,7 @@ public sealed record HelloRequest : IRequest<HelloRequest, HelloResponse>
     /// <summary>Highest protocol version the client speaks.</summary>
     public ushort MaxVersion { get; init; } = ProtocolVersion;
 
-    /// <summary>Bits of optional features the client can use.</summary>
+    /// <summary>Bits of optional features the client can use (<see cref="HelloFeatures"/>).</summary>
     public ulong Features { get; init; }
 
     /// <summary>The client process or object, for ever: the same over all its connections.</summary>
@@ -85,7 +85,7 @@ public sealed record HelloResponse : IPayload<HelloResponse>
     /// <summary>The protocol version both will speak.</summary>
     public ushort Version { get; init; }
 
-    /// <summary>Bits of optional features the broker has.</summary>
+    /// <summary>Bits of optional features the broker has (<see cref="HelloFeatures"/>).</summary>
     public ulong Features { get; init; }
 
     /// <summary>The versions of each operation the broker speaks.</summary>
@@ -97,7 +97,7 @@ public sealed record HelloResponse : IPayload<HelloResponse>
     /// <summary>The broker, for ever.</summary>
     public Guid BrokerId { get; init; }
 
-    /// <summary>Rises at each start of the broker.</summary>
+    /// <summary>Rises at each start of the broker; of a node of a cluster, the epoch that it leads.</summary>
     public ulong Incarnation { get; init; }
 
     /// <summary>The broker's software and version.</summary>

@@ -24,6 +24,7 @@ internal static class ProblemStatus
         ErrorCode.LimitReached or ErrorCode.QueueFull or ErrorCode.Throttled => StatusCodes.Status429TooManyRequests,
         ErrorCode.UnknownOperation or ErrorCode.UnsupportedVersion => StatusCodes.Status501NotImplemented,
         ErrorCode.ShuttingDown or ErrorCode.StoreFaulted or ErrorCode.ConnectionLost or ErrorCode.Unreachable
+            or ErrorCode.NotLeader
             or ErrorCode.Disposed or ErrorCode.NotABroker => StatusCodes.Status503ServiceUnavailable,
         ErrorCode.Timeout => StatusCodes.Status504GatewayTimeout,
         ErrorCode.StorageFull => StatusCodes.Status507InsufficientStorage,

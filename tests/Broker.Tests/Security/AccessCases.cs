@@ -41,6 +41,7 @@ internal static class AccessCases
         [
             Case(null, TestPeer.NewHello("again")),
             Case(null, new CheckHistoryRequest(new LogHistory([]), [])),
+            Case(null, new WatchLeaderRequest(0, TimeSpan.Zero)),
             Case(null, new InitProducerRequest(null, ProducerSession.None)),
             Case(null, new TestRuleRequest("", Permission.Read, ResourceKind.Topic, "orders")),
             Case(Topic(Permission.Create, "new"), new CreateTopicRequest("new", new TopicSettings { QueueCount = 1 })),

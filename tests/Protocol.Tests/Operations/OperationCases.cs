@@ -56,6 +56,8 @@ public static class OperationCases
                 (uint)x.Next(),
                 List(x, y => new QueueRoute(
                     y.Next(), (ushort)y.Next(), (QueueState)y.Next(4), Queue(y), y.Next(), (ushort)y.Next())))))),
+        OperationCase.Of(r => new WatchLeaderRequest(r.Next(), Time(r))),
+        OperationCase.Of(Leader),
         OperationCase.Of(
             r => new InitProducerRequest(NullableText(r), new ProducerSession(r.NextInt64(), (short)r.Next()))),
         OperationCase.Of(r => new InitProducerResponse(new ProducerSession(r.NextInt64(), (short)r.Next()))),
@@ -175,8 +177,13 @@ public static class OperationCases
         OperationCase.Of(_ => new StatsRequest()),
         OperationCase.Of(r => new StatsResponse(List(r, x => new StatsFigure(Text(x), x.NextInt64())))),
         .. SecurityCases.All,
-        OperationCase.Of(r => new ErrorDetail(NullableText(r), TimeSpan.FromMilliseconds(r.Next()))),
+        OperationCase.Of(ErrorOf),
+        OperationCase.Of(r => new NotLeaderDetail(ErrorOf(r), Leader(r))),
     ];
+
+    private static ErrorDetail ErrorOf(Random r) => new(NullableText(r), Time(r));
+
+    private static WatchLeaderResponse Leader(Random r) => new(r.Next(), Text(r), List(r, Text));
 
     private static HelloResponse HelloOf(Random r) => new()
     {

@@ -130,6 +130,37 @@ public sealed class OperationGoldenTests
     }
 
     [Fact]
+    public void GivenTheLeaderOfACluster_WhenWritten_ThenTheBytesAreThose()
+    {
+        var leader = new WatchLeaderResponse(7, "a:1", ["a:1", "b:2"]);
+        Holds(new WatchLeaderRequest(6, TimeSpan.FromSeconds(10)), "06000000 10270000");
+        Holds(leader, "07000000 0300 613a31 02000000 0300 613a31 0300 623a32");
+        Holds(
+            new NotLeaderDetail(new ErrorDetail(null, TimeSpan.FromMilliseconds(100)), leader),
+            "ffff 64000000 07000000 0300 613a31 02000000 0300 613a31 0300 623a32");
+        Assert.Equal(1UL, HelloFeatures.Cluster);
+        Assert.DoesNotContain(OperationVersions.All, static one => one.Opcode == Opcode.WatchLeader);
+    }
+
+    [Fact]
+    public void GivenTheAnswerOfANodeThatDoesNotLead_WhenMadeAnException_ThenItSaysWhatTheNodeSaid()
+    {
+        var detail = new NotLeaderDetail(
+            new ErrorDetail("b:2 leads.", TimeSpan.FromMilliseconds(100)), new WatchLeaderResponse(7, "b:2", ["b:2"]));
+        EQueueException told = ErrorDetail.ToException(ErrorCode.NotLeader, OperationCase.Encode(detail));
+        Assert.Equal(
+            (ErrorCode.NotLeader, "b:2 leads.", TimeSpan.FromMilliseconds(100), true),
+            (told.Code, told.Message, told.RetryAfter, told.IsRetriable));
+
+        // The short body of every other error serves as well, and bytes that are neither leave the code's own words.
+        Assert.Equal("no", ErrorDetail.ToException(
+            ErrorCode.NotLeader, OperationCase.Encode(new ErrorDetail("no", TimeSpan.Zero))).Message);
+        Assert.Equal(
+            ErrorCodes.Describe(ErrorCode.NotLeader) + ".",
+            ErrorDetail.ToException(ErrorCode.NotLeader, [1, 2, 3]).Message);
+    }
+
+    [Fact]
     public void GivenProducerOperations_WhenWritten_ThenTheBytesAreThose()
     {
         Holds(new InitProducerRequest(null, ProducerSession.None), "ffff ffffffffffffffff ffff");

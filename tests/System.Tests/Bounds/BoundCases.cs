@@ -31,6 +31,7 @@ internal sealed class BoundCases(BoundPlant plant)
             .. Many(2, new RouteRequest([.. Enumerable.Repeat(BoundPlant.Wide, 1_000)], AutoCreate: false)),
             Of(new RouteRequest([.. Enumerable.Range(0, 900).Select(i => $"auto{i}")], AutoCreate: true)),
         ],
+        [Opcode.WatchLeader] = () => Many(16, new WatchLeaderRequest(int.MaxValue, WatchLeaderRequest.MaxWait)),
         [Opcode.InitProducer] = () => Many(8, new InitProducerRequest(null, ProducerSession.None)),
         [Opcode.Produce] = () => [plant.Parked, plant.Parked, plant.ManyBatches, plant.ManyBatches],
         [Opcode.Fetch] = () =>
