@@ -8,8 +8,9 @@ results="$root/artifacts/test-results"
 die() { echo "test.sh: $*" >&2; exit 1; }
 
 # Debian packages that tests read: a dictionary, a book in UTF-8, independent implementations of the record batch, of
-# the metrics page and of SCRAM, a shell that is to complete lines, a wrong clock.
-packages=(wamerican debian-reference-fr python3-kafka python3-prometheus-client libauthen-scram-perl zsh faketime)
+# the metrics page and of SCRAM, a shell that is to complete lines, a wrong clock, the etcd of a cluster with its tool.
+packages=(wamerican debian-reference-fr python3-kafka python3-prometheus-client libauthen-scram-perl zsh faketime
+    etcd-server etcd-client)
 
 missing_packages() {
     for package in "${packages[@]}"; do

@@ -47,7 +47,8 @@ public sealed record ClusterOptions
         Require(EtcdUser is null == EtcdPassword is null, nameof(EtcdUser), "given with a password", EtcdUser);
     }
 
-    private static bool IsName(string name) => name.Length is > 0 and <= 63
+    /// <summary>Whether this can be a node's or a cluster's name.</summary>
+    internal static bool IsName(string name) => name.Length is > 0 and <= 63
         && name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-');
 
     private static void Require(bool holds, string option, string range, object? found)

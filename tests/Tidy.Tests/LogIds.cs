@@ -12,6 +12,7 @@ internal static partial class LogIds
         ["Broker"] = 3000,
         ["Client"] = 5000,
         ["Server"] = 6000,
+        ["Cluster"] = 7000,
     };
 
     public static IEnumerable<Violation> Check(IEnumerable<SourceFile> files)
