@@ -76,6 +76,7 @@ internal sealed class EtcdProcess : IAsyncDisposable
         ];
         _shell = Process.Start(new ProcessStartInfo("sh", arguments)
         {
+            UseShellExecute = false,
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
