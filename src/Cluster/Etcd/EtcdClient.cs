@@ -14,6 +14,8 @@ public sealed class EtcdClient : IEtcd
     private const string RangePath = "v3/kv/range";
     private const string TransactionPath = "v3/kv/txn";
 
+    private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(500);
+
     private readonly EtcdGateway _gateway;
     private readonly EtcdLogin _login;
     private readonly EtcdMembers _members;
@@ -24,8 +26,15 @@ public sealed class EtcdClient : IEtcd
     /// <param name="time">For how long a member that failed is asked last; null for the system's.</param>
     /// <exception cref="ArgumentException">The file of certificates cannot be used.</exception>
     public EtcdClient(ClusterOptions options, ILogger? logger = null, TimeProvider? time = null)
+        : this(options, Patience, logger, time)
     {
-        _gateway = new EtcdGateway(options.EtcdCertificateAuthority);
+    }
+
+    /// <summary>The same with another time for each member.</summary>
+    internal EtcdClient(
+        ClusterOptions options, TimeSpan patience, ILogger? logger = null, TimeProvider? time = null)
+    {
+        _gateway = new EtcdGateway(options.EtcdCertificateAuthority, patience);
         _login = new EtcdLogin(_gateway, options.EtcdUser, options.EtcdPassword);
         _members = new EtcdMembers(options.Etcd, time ?? TimeProvider.System, logger ?? NullLogger.Instance);
     }

@@ -16,25 +16,25 @@ internal sealed class EtcdGateway : IDisposable
     /// <summary>The longest answer that is read: some 10,000 times what a shard keeps there.</summary>
     public const int MostAnswerBytes = 4 << 20;
 
-    /// <summary>What a member has to answer in.</summary>
-    public static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(500);
-
     private static readonly MediaTypeHeaderValue Json = new("application/json");
 
     private readonly HttpMessageInvoker _http;
+    private readonly TimeSpan _patience;
 
     /// <summary>Opens no connection yet.</summary>
     /// <param name="authorityFile">A PEM file with the certificates by which etcd's is checked; null for the
     /// system's.</param>
+    /// <param name="patience">What a member has to answer in.</param>
     /// <exception cref="ArgumentException">The file cannot be read or holds no certificate.</exception>
-    public EtcdGateway(string? authorityFile)
+    public EtcdGateway(string? authorityFile, TimeSpan patience)
     {
+        _patience = patience;
         var handler = new SocketsHttpHandler
         {
             UseProxy = false,
             UseCookies = false,
             AllowAutoRedirect = false,
-            ConnectTimeout = Patience,
+            ConnectTimeout = patience,
             PooledConnectionIdleTimeout = TimeSpan.FromSeconds(30),
             MaxResponseHeadersLength = 16,
             ActivityHeadersPropagator = null,
@@ -68,7 +68,7 @@ internal sealed class EtcdGateway : IDisposable
         where T : class
     {
         using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(Patience);
+        limit.CancelAfter(_patience);
         try
         {
             using var request = new HttpRequestMessage(HttpMethod.Post, new Uri(member.Address, path));
@@ -83,7 +83,7 @@ internal sealed class EtcdGateway : IDisposable
         catch (OperationCanceledException exception) when (!cancellationToken.IsCancellationRequested)
         {
             throw new EtcdException(
-                EtcdTrouble.Unavailable, $"no answer within {Patience.TotalMilliseconds} ms", exception);
+                EtcdTrouble.Unavailable, $"no answer within {_patience.TotalMilliseconds} ms", exception);
         }
         catch (Exception exception) when (exception is HttpRequestException or IOException)
         {

@@ -13,6 +13,7 @@ internal sealed class AnswerProxy : IAsyncDisposable
     private readonly Task _accepting;
     private readonly List<Task> _links = [];
     private volatile TaskCompletionSource? _swallowed;
+    private volatile bool _isSilent;
 
     public AnswerProxy(Uri etcd)
     {
@@ -24,10 +25,12 @@ internal sealed class AnswerProxy : IAsyncDisposable
 
     public Uri Address { get; }
 
-    /// <summary>Keeps all answers back from now on.</summary>
-    /// <returns>Completes when the first one has come: etcd has done what it was asked.</returns>
-    public Task Swallow()
+    /// <summary>Keeps all answers back from now on, and breaks the connection when one has come.</summary>
+    /// <param name="isSilent">The connection stays and carries nothing more.</param>
+    /// <returns>Completes with the first one: etcd has done what it was asked.</returns>
+    public Task Swallow(bool isSilent = false)
     {
+        _isSilent = isSilent;
         _swallowed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         return _swallowed.Task;
     }
@@ -77,12 +80,19 @@ internal sealed class AnswerProxy : IAsyncDisposable
     private async Task FlowAsync(NetworkStream from, NetworkStream to, bool canSwallow, CancellationToken cancellationToken)
     {
         byte[] bytes = new byte[64 << 10];
+        bool isDead = false;
         try
         {
             while (await from.ReadAsync(bytes, cancellationToken) is var size and > 0)
             {
-                if (canSwallow && _swallowed is { } swallowed) swallowed.TrySetResult();
-                else await to.WriteAsync(bytes.AsMemory(0, size), cancellationToken);
+                if (canSwallow && _swallowed is { } swallowed)
+                {
+                    isDead = _isSilent;
+                    swallowed.TrySetResult();
+                    if (!isDead) return;
+                }
+
+                if (!isDead) await to.WriteAsync(bytes.AsMemory(0, size), cancellationToken);
             }
         }
         catch (Exception exception) when (exception is IOException or OperationCanceledException)

@@ -34,6 +34,11 @@ internal sealed class EtcdProcess : IAsyncDisposable
         _data = _directory["data"];
     }
 
+    /// <summary>Whether tests with etcd can run here.</summary>
+    public static bool IsInstalled { get; } = OperatingSystem.IsLinux()
+        && (Environment.GetEnvironmentVariable("PATH") ?? "").Split(':')
+            .Any(folder => File.Exists(Path.Combine(folder, "etcd")));
+
     public string Name { get; }
 
     public Uri Address { get; }
@@ -43,20 +48,37 @@ internal sealed class EtcdProcess : IAsyncDisposable
 
     private int ProcessId { get; set; }
 
-    /// <summary>So many ports that are free now.</summary>
+    /// <summary>Skips the test where there is none.</summary>
+    public static void SkipWithoutEtcd() => Assert.SkipUnless(IsInstalled, "etcd and a shell are not there");
+
+    /// <summary>So many ports that are free now, of those that no outgoing connection takes: a client that knocks at a
+    /// member that is down would get its port sometimes.</summary>
     public static int[] FreePorts(int count)
     {
-        TcpListener[] listeners = [.. Enumerable.Range(0, count).Select(_ => new TcpListener(IPAddress.Loopback, 0))];
-        foreach (TcpListener listener in listeners) listener.Start();
-        int[] ports = [.. listeners.Select(listener => ((IPEndPoint)listener.LocalEndpoint).Port)];
-        foreach (TcpListener listener in listeners) listener.Dispose();
-        return ports;
+        var ports = new HashSet<int>();
+        while (ports.Count < count)
+        {
+            int port = Random.Shared.Next(20_000, 32_000);
+            try
+            {
+                using var listener = new TcpListener(IPAddress.Loopback, port);
+                listener.Start();
+                ports.Add(port);
+            }
+            catch (SocketException)
+            {
+                // Taken.
+            }
+        }
+
+        return [.. ports];
     }
 
     /// <summary>Starts it on the data that it has.</summary>
     /// <param name="cluster">All members.</param>
     public async Task StartAsync(string cluster)
     {
+        SkipWithoutEtcd();
         string[] arguments =
         [
             "-c", Watch, "etcd",

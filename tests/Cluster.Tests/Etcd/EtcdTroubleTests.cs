@@ -56,9 +56,9 @@ public sealed partial class EtcdTroubleTests
         await etcd.ControlAsync("user", "grant-role", "root", "root");
         await etcd.ControlAsync("auth", "enable");
         ClusterOptions options = EtcdServer.OptionsFor(etcd.Address);
-        await using var client = new EtcdClient(options with { EtcdUser = "equeue", EtcdPassword = "secret" });
-        await using var wrong = new EtcdClient(options with { EtcdUser = "equeue", EtcdPassword = "Secret" });
-        await using var none = new EtcdClient(options);
+        await using EtcdClient client = EtcdServer.ClientOf(options with { EtcdUser = "equeue", EtcdPassword = "secret" });
+        await using EtcdClient wrong = EtcdServer.ClientOf(options with { EtcdUser = "equeue", EtcdPassword = "Secret" });
+        await using EtcdClient none = EtcdServer.ClientOf(options);
 
         Shard shard = await Shard.BeginAsync(client);
         await shard.NextEpochAsync();
@@ -76,7 +76,7 @@ public sealed partial class EtcdTroubleTests
     {
         await using EtcdServer server = await EtcdServer.StartAsync();
         ClusterOptions options = EtcdServer.OptionsFor(server.Process.Address);
-        await using var client = new EtcdClient(options with { EtcdUser = "equeue", EtcdPassword = "secret" });
+        await using EtcdClient client = EtcdServer.ClientOf(options with { EtcdUser = "equeue", EtcdPassword = "secret" });
 
         Shard shard = await Shard.BeginAsync(client);
 
@@ -97,9 +97,10 @@ public sealed partial class EtcdTroubleTests
         await using EtcdServer server = await EtcdServer.StartAsync(
             "--cert-file", directory["cert.pem"], "--key-file", directory["key.pem"]);
         ClusterOptions options = EtcdServer.OptionsFor(server.Process.Address);
-        await using var known = new EtcdClient(options with { EtcdCertificateAuthority = directory["ca.pem"] });
-        await using var unknown = new EtcdClient(options with { EtcdCertificateAuthority = directory["stranger.pem"] });
-        await using var system = new EtcdClient(options);
+        await using EtcdClient known = EtcdServer.ClientOf(options with { EtcdCertificateAuthority = directory["ca.pem"] });
+        await using EtcdClient unknown = EtcdServer.ClientOf(
+            options with { EtcdCertificateAuthority = directory["stranger.pem"] });
+        await using EtcdClient system = EtcdServer.ClientOf(options);
 
         // Its port is open before its election is over.
         await Eventually.TrueAsync(async () => await AnswersAsync(known));
