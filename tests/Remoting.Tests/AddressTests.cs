@@ -101,9 +101,8 @@ public sealed class AddressTests
     private static Task<(Wire Wire, EndPoint Address)> DialAsync(
         RemotingClientOptions options, params IReadOnlyList<EndPoint> addresses)
     {
-        var dialer = new Dialer(
-            new DnsEndPoint("several.example", 1), options, TimeProvider.System, (_, _) => new(addresses));
-        return dialer.DialAsync(Token);
+        var dialer = new Dialer(options, TimeProvider.System, (_, _) => new(addresses));
+        return dialer.DialAsync(new DnsEndPoint("several.example", 1), Token);
     }
 
     /// <summary>A listener whose backlog is full, so that the system drops who comes.</summary>

@@ -7,24 +7,20 @@ namespace EQueue.Remoting;
 /// asked for.</summary>
 internal sealed class Dialer
 {
-    private readonly EndPoint _endPoint;
     private readonly RemotingClientOptions _options;
     private readonly TlsConnector? _tls;
     private readonly TimeProvider _time;
     private readonly Func<EndPoint, CancellationToken, ValueTask<IReadOnlyList<EndPoint>>> _resolve;
 
-    /// <param name="endPoint">Where to.</param>
     /// <param name="options">How.</param>
     /// <param name="time">Measures the time of each address.</param>
     /// <param name="resolve">The addresses behind an end point; the system's resolver unless a test has its own.
     /// </param>
     public Dialer(
-        EndPoint endPoint,
         RemotingClientOptions options,
         TimeProvider time,
         Func<EndPoint, CancellationToken, ValueTask<IReadOnlyList<EndPoint>>>? resolve = null)
     {
-        _endPoint = endPoint;
         _options = options;
         _tls = options.Tls is null ? null : new TlsConnector(options.Tls);
         _time = time;
@@ -33,14 +29,17 @@ internal sealed class Dialer
 
     /// <summary>Tries the addresses in turn. Each has its share of the connect timeout, so that one that swallows
     /// everything leaves time for the next.</summary>
+    /// <param name="endPoint">Where to.</param>
+    /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="SocketException">None can be reached.</exception>
     /// <exception cref="TimeoutException">None answered in time.</exception>
     /// <exception cref="TlsRefusedException">One was reached, and TLS refused.</exception>
     /// <exception cref="IOException">One was reached, and lost during the TLS handshake.</exception>
-    public async Task<(Wire Wire, EndPoint Address)> DialAsync(CancellationToken cancellationToken)
+    public async Task<(Wire Wire, EndPoint Address)> DialAsync(
+        EndPoint endPoint, CancellationToken cancellationToken)
     {
         long started = _time.GetTimestamp();
-        IReadOnlyList<EndPoint> addresses = await ResolveAsync(cancellationToken).ConfigureAwait(false);
+        IReadOnlyList<EndPoint> addresses = await ResolveAsync(endPoint, cancellationToken).ConfigureAwait(false);
         Exception? failure = null;
         for (int i = 0; i < addresses.Count; i++)
         {
@@ -50,7 +49,7 @@ internal sealed class Dialer
             using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, cancellationToken);
             try
             {
-                return (await DialAsync(addresses[i], either.Token).ConfigureAwait(false), addresses[i]);
+                return (await DialAsync(endPoint, addresses[i], either.Token).ConfigureAwait(false), addresses[i]);
             }
             catch (SocketException exception)
             {
@@ -66,17 +65,17 @@ internal sealed class Dialer
         throw failure ?? new SocketException((int)SocketError.HostNotFound);
     }
 
-    private async Task<IReadOnlyList<EndPoint>> ResolveAsync(CancellationToken cancellationToken)
+    private async Task<IReadOnlyList<EndPoint>> ResolveAsync(EndPoint endPoint, CancellationToken cancellationToken)
     {
         using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, cancellationToken);
         try
         {
-            return await _resolve(_endPoint, either.Token).ConfigureAwait(false);
+            return await _resolve(endPoint, either.Token).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (timeout.IsCancellationRequested)
         {
-            throw TimedOut(_endPoint);
+            throw TimedOut(endPoint);
         }
     }
 
@@ -84,7 +83,7 @@ internal sealed class Dialer
     private TimeoutException TimedOut(EndPoint address) =>
         new($"No connection to {HostPort.Format(address)} within {_options.ConnectTimeout.TotalSeconds:0.###} s.");
 
-    private async Task<Wire> DialAsync(EndPoint address, CancellationToken cancellationToken)
+    private async Task<Wire> DialAsync(EndPoint endPoint, EndPoint address, CancellationToken cancellationToken)
     {
         if (address is InMemoryEndPoint memory) return new Wire(memory.Connect());
         bool isTcp = address is not UnixDomainSocketEndPoint;
@@ -99,7 +98,7 @@ internal sealed class Dialer
             await wire.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
             if (isTcp) TcpSocket.StayUnpacedWithinMachine(socket);
             if (_tls is not null && isTcp)
-                await _tls.SecureAsync(wire, _endPoint, cancellationToken).ConfigureAwait(false);
+                await _tls.SecureAsync(wire, endPoint, cancellationToken).ConfigureAwait(false);
             return wire;
         }
         catch

@@ -12,6 +12,10 @@ public sealed partial class RemotingClient
     private volatile Exception? _permanentFailure;
     private long _generation;
 
+    /// <summary>Cancelled = the present attempt, its connection and the pause behind it are over. It has no timer and
+    /// is not disposed: another thread may be about to cancel it.</summary>
+    private CancellationTokenSource _move = new();
+
     private static TaskCompletionSource<ClientConnection?> NewReady() =>
         new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -20,54 +24,68 @@ public sealed partial class RemotingClient
         int failures = 0;
         while (!_stopping.IsCancellationRequested && _permanentFailure is null)
         {
-            ClientConnection? connection = await TryConnectAsync(failures).ConfigureAwait(false);
+            // Before the plan is asked: what changes behind that moves this attempt.
+            var move = new CancellationTokenSource();
+            Volatile.Write(ref _move, move);
+            using var either = CancellationTokenSource.CreateLinkedTokenSource(_stopping.Token, move.Token);
+            ClientConnection? connection = await TryConnectAsync(failures, either.Token).ConfigureAwait(false);
             failures++;
             if (connection is not null)
             {
                 long since = _time.GetTimestamp();
-                await ServeAsync(connection).ConfigureAwait(false);
+                await ServeAsync(connection, either.Token).ConfigureAwait(false);
 
                 // A server that accepts and then throws everybody out is not to be hammered.
                 if (_time.GetElapsedTime(since) >= _options.MaxReconnectDelay) failures = 0;
             }
 
-            if (_permanentFailure is null) await BackOffAsync(failures).ConfigureAwait(false);
+            if (move.IsCancellationRequested) failures = 0;
+            else if (_permanentFailure is null) await BackOffAsync(failures, either.Token).ConfigureAwait(false);
         }
 
         Volatile.Read(ref _ready).TrySetResult(null);
     }
 
-    private async Task<ClientConnection?> TryConnectAsync(int failures)
+    private async Task<ClientConnection?> TryConnectAsync(int failures, CancellationToken ending)
     {
+        ConnectTarget target = _options.Plan?.Next() ?? new ConnectTarget(_endPoint, Timeout.InfiniteTimeSpan);
+        if (_options.Plan is not null) _name = HostPort.Format(target.EndPoint);
+        using var patience = new CancellationTokenSource(target.Patience, _time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(ending, patience.Token);
         ClientConnection? connection = null;
         try
         {
-            connection = await ConnectAsync().ConfigureAwait(false);
-            await HandshakeAsync(connection).ConfigureAwait(false);
+            connection = await ConnectAsync(target.EndPoint, either.Token).ConfigureAwait(false);
+            await HandshakeAsync(connection, either.Token).ConfigureAwait(false);
             return connection;
         }
         catch (Exception exception)
         {
             connection?.Close(exception);
             if (connection is not null) await connection.Completion.ConfigureAwait(false);
-            if (!_stopping.IsCancellationRequested) NoteFailure(exception, failures);
+            if (ending.IsCancellationRequested) return null;
+            bool isLate = patience.IsCancellationRequested && exception is not PermanentFailureException;
+            NoteFailure(isLate ? NoAnswer(target.Patience) : exception, failures);
             return null;
         }
     }
 
-    private async Task<ClientConnection> ConnectAsync()
+    private TimeoutException NoAnswer(TimeSpan patience) =>
+        new($"No answer from {_name} within {patience.TotalSeconds:0.###} s.");
+
+    private async Task<ClientConnection> ConnectAsync(EndPoint endPoint, CancellationToken ending)
     {
-        (Wire wire, EndPoint address) = await _dialer.DialAsync(_stopping.Token).ConfigureAwait(false);
+        (Wire wire, EndPoint address) = await _dialer.DialAsync(endPoint, ending).ConfigureAwait(false);
         var connection = new ClientConnection(wire, address, _options, _ring, _time, _watch!.Soon, Withdraw);
         connection.Start();
         return connection;
     }
 
-    private async Task HandshakeAsync(ClientConnection connection)
+    private async Task HandshakeAsync(ClientConnection connection, CancellationToken ending)
     {
         if (_options.HandshakeAsync is null) return;
         using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, _stopping.Token);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, ending);
         try
         {
             await _options.HandshakeAsync(connection, either.Token).ConfigureAwait(false);
@@ -81,7 +99,7 @@ public sealed partial class RemotingClient
         throw new TimeoutException($"No handshake with {_name} within {_options.ConnectTimeout.TotalSeconds:0.###} s.");
     }
 
-    private async Task ServeAsync(ClientConnection connection)
+    private async Task ServeAsync(ClientConnection connection, CancellationToken ending)
     {
         long generation = Interlocked.Increment(ref _generation);
         _lastFault = null;
@@ -89,6 +107,7 @@ public sealed partial class RemotingClient
         _watch!.Soon();
         Log.Connected(_logger, _name, generation);
         if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
+        else if (ending.IsCancellationRequested) connection.Close(null);
 
         await connection.Completion.ConfigureAwait(false);
         if (_stopping.IsCancellationRequested) return;
@@ -155,18 +174,19 @@ public sealed partial class RemotingClient
 
     /// <summary>Full jitter: a random time up to a bound that doubles, so that a crowd of clients does not return as
     /// one.</summary>
-    private async Task BackOffAsync(int failures)
+    private async Task BackOffAsync(int failures, CancellationToken ending)
     {
         double bound = _options.ReconnectDelay.TotalMilliseconds * Math.Pow(2, Math.Min(Math.Max(failures - 1, 0), 30));
         int boundMs = (int)Math.Min(bound, _options.MaxReconnectDelay.TotalMilliseconds);
-        TimeSpan delay = TimeSpan.FromMilliseconds(RandomNumberGenerator.GetInt32(boundMs + 1));
+        TimeSpan delay = _options.Plan?.PauseAfter(failures)
+            ?? TimeSpan.FromMilliseconds(RandomNumberGenerator.GetInt32(boundMs + 1));
         try
         {
-            await Task.Delay(delay, _time, _stopping.Token).ConfigureAwait(false);
+            await Task.Delay(delay, _time, ending).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
-            // Disposed while waiting: the loop sees it.
+            // Disposed or moved while waiting: the loop sees it.
         }
     }
 }

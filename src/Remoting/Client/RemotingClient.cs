@@ -17,7 +17,7 @@ namespace EQueue.Remoting;
 public sealed partial class RemotingClient : IAsyncDisposable
 {
     private readonly EndPoint _endPoint;
-    private readonly string _name;
+    private volatile string _name;
     private readonly RemotingClientOptions _options;
     private readonly GuardedLogger _logger;
     private readonly TimeProvider _time;
@@ -52,14 +52,14 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _options = options;
         _time = timeProvider ?? TimeProvider.System;
         _logger = new GuardedLogger(loggerFactory.CreateLogger("EQueue.Remoting.Client"), _time);
-        _dialer = new Dialer(endPoint, options, _time);
+        _dialer = new Dialer(options, _time);
         _ring = new InFlightRing(
             options.MaxInFlight,
             thrown => Log.SinkFailed(_logger, _name, thrown),
             deadline => _watch?.At(deadline));
     }
 
-    /// <summary>Where the client connects to.</summary>
+    /// <summary>Where the client connects to, unless it has a plan.</summary>
     public EndPoint EndPoint => _endPoint;
 
     /// <summary>Whether there is a connection that has passed its handshake.</summary>
@@ -85,6 +85,15 @@ public sealed partial class RemotingClient : IAsyncDisposable
     /// <exception cref="RemotingException">Cancelled, disposed, or the handshake failed for good.</exception>
     public async ValueTask WaitConnectedAsync(CancellationToken cancellationToken) =>
         await WaitReadyAsync(long.MaxValue, cancellationToken).ConfigureAwait(false);
+
+    /// <summary>Ends the connection, the attempt or the pause that there is, and connects again at once, to where the
+    /// plan then says. Calls under way fail with <see cref="RemotingError.ConnectionLost"/>.</summary>
+    /// <param name="cause">Why, for their exceptions.</param>
+    public void ConnectAnew(Exception cause)
+    {
+        Volatile.Read(ref _move).Cancel();
+        Volatile.Read(ref _connection)?.Close(cause);
+    }
 
     /// <summary>Closes the connection; calls that wait fail with <see cref="RemotingError.Disposed"/>.</summary>
     public async ValueTask DisposeAsync()

@@ -15,6 +15,10 @@ public sealed record RemotingClientOptions
     /// </summary>
     public Action<ConnectFault>? ConnectFailed { get; init; }
 
+    /// <summary>Where each attempt goes and when; null = always to the client's end point, after its own back-off.
+    /// Default: null.</summary>
+    public IConnectPlan? Plan { get; init; }
+
     /// <summary>How connections to HOST:PORT speak TLS; null = they do not. Other connections do not.
     /// Default: null.</summary>
     public TlsOptions? Tls { get; init; }
