@@ -85,6 +85,9 @@ public sealed partial class EQueueAdmin
             ArgumentOutOfRangeException.ThrowIfGreaterThan(span, DateTimeOffset.MaxValue - now, nameof(lifetime));
         }
 
+        // Several addresses may be those of one cluster, which is known when one of them has answered.
+        if (_directory.ShareCount > 1)
+            await _calls.GreetAsync(cancellationToken).ConfigureAwait(false);
         if (_directory.ShareCount > 1)
         {
             throw new EQueueException(

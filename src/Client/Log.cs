@@ -13,6 +13,9 @@ internal static partial class Log
         5001, LogLevel.Warning, "{Address} is another store now ({Found} instead of {Known}): routes are asked anew.")]
     public static partial void StoreChanged(ILogger logger, ServerAddress address, Guid found, Guid known);
 
+    [LoggerMessage(5160, LogLevel.Information, "Follows the leader {Leader} of epoch {Epoch}.")]
+    public static partial void FollowsLeader(ILogger logger, ServerAddress leader, int epoch);
+
     [LoggerMessage(5110, LogLevel.Information, "{Address} takes this client for {Principal}.")]
     public static partial void LoggedIn(ILogger logger, ServerAddress address, string principal);
 

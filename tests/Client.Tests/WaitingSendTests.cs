@@ -5,7 +5,9 @@ using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
-/// <summary>Sends that wait for memory or a route: many of them, in order, until their time is up.</summary>
+/// <summary>Sends that wait for memory or a route: many of them, in order, until their time is up. Alone, for the
+/// memory of the process is measured.</summary>
+[Collection(nameof(AllocationTests))]
 public sealed class WaitingSendTests
 {
     /// <summary>EQUEUE_WAITING_SENDERS sets how many wait at once.</summary>

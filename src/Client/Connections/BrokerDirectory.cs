@@ -8,16 +8,19 @@ namespace EQueue.Client;
 /// </summary>
 /// <remarks>
 /// Thread-safe. What any broker can answer goes to the first of the given addresses that answers. Where the queues of a
-/// topic are is asked at all of them; each has its own share. Each producer and reader has connections of its own, one
-/// per broker in its routes.
+/// topic are is asked at all of them; each has its own share. All addresses of one cluster count as one broker, from
+/// the first answer of any of its nodes on. Each producer and reader has connections of its own, one per broker in its
+/// routes.
 /// </remarks>
 internal sealed class BrokerDirectory : IAsyncDisposable
 {
     private readonly Seed[] _seeds;
+    private readonly ClusterMap _clusters;
     private readonly RouteFinder _routes;
     private readonly ConnectReports _reports;
     private readonly Guid _clientInstanceId = Guid.NewGuid();
     private readonly CancellationTokenSource _closing = new();
+    private Seed[] _brokers;
     private int _preferred;
     private volatile bool _isDisposed;
 
@@ -29,31 +32,37 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             ? ServerAddress.ParseList(options.Addresses)
             : [ServerAddress.InMemory];
         _seeds = [.. addresses.Select((address, index) => new Seed(this, address, index))];
-        _routes = new RouteFinder(_seeds, options.RequestTimeout, options.TimeProvider);
+        _brokers = _seeds;
+        _clusters = new ClusterMap(options, addresses, ArrangeSeeds);
+        _routes = new RouteFinder(this, _seeds);
     }
 
     public ClientOptions Options { get; }
 
     public bool IsDisposed => _isDisposed;
 
+    /// <summary>One of the given addresses for each broker, a cluster counting as one; a new list at each
+    /// change.</summary>
+    public IReadOnlyList<Seed> Brokers => Volatile.Read(ref _brokers);
+
     /// <summary>Which of the given addresses cannot be reached and why, in words; null = of none is it known.</summary>
     public string? Trouble
     {
         get
         {
-            var troubles = _seeds.Select(static seed => seed.Trouble).OfType<string>().ToArray();
+            var troubles = Brokers.Select(static seed => seed.Trouble).OfType<string>().ToArray();
             return troubles.Length == 0 ? null : string.Join("; ", troubles);
         }
     }
 
-    /// <summary>How many addresses were given.</summary>
-    public int ShareCount => _seeds.Length;
+    /// <summary>How many brokers and clusters there are: given addresses, those of one cluster counted once.</summary>
+    public int ShareCount => Volatile.Read(ref _brokers).Length;
 
     /// <summary>A connection of its own to a broker; the caller disposes it.</summary>
     /// <param name="address">Where the broker listens.</param>
     /// <param name="readsHistory">Whether <see cref="BrokerLink.History"/> is wanted: by who keeps places.</param>
     public BrokerLink Open(ServerAddress address, bool readsHistory = false) =>
-        new(address, Options, _clientInstanceId, _reports, readsHistory);
+        new(address, Options, _clientInstanceId, _reports, readsHistory, _clusters);
 
     /// <summary>The number that a queue has for the application: unique over all brokers.</summary>
     /// <param name="address">Where its broker listens, out of a route.</param>
@@ -62,7 +71,10 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         _routes.ShareOf(address) is { } share ? Shares.NumberOf(number, share, ShareCount) : number;
 
     /// <summary>Whether a broker belongs to a given address that did not answer when it was asked last.</summary>
-    public bool IsAway(ServerAddress address) => _routes.ShareOf(address) is { } share && _seeds[share].IsAway;
+    public bool IsAway(ServerAddress address) => _routes.SeedOf(address) is { IsAway: true };
+
+    /// <summary>The cluster that an address is a node of; null = none, as far as it is known.</summary>
+    public Cluster? ClusterOf(ServerAddress address) => _clusters.Of(address);
 
     /// <summary>Asks the broker that listens at an address.</summary>
     public async ValueTask<TResponse> InvokeAtAsync<TRequest, TResponse>(
@@ -70,7 +82,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        if (_seeds.FirstOrDefault(seed => seed.Address == address) is { } seed)
+        if (Array.Find(_seeds, seed => seed.Address == address) is { } seed)
             return await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
         var link = Open(address);
         await using (link.ConfigureAwait(false))
@@ -108,12 +120,13 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         EQueueException? absent = null;
         foreach (var seed in await ConnectEachAsync(cancellationToken).ConfigureAwait(false))
         {
-            if (requestOf(seed.Index) is not { } request)
+            var share = seed.Share;
+            if (requestOf(share) is not { } request)
                 continue;
             try
             {
                 var answer = await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
-                answers.Add(new BrokerAnswer<TResponse>(seed.Index, answer));
+                answers.Add(new BrokerAnswer<TResponse>(share, answer));
             }
             catch (EQueueException exception) when (absences.Contains(exception.Code))
             {
@@ -201,8 +214,8 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         if (FindConnected() is { } connected)
             return connected;
-        if (_seeds.Length == 1 && _seeds[0].HasLink)
-            return _seeds[0];
+        if (Brokers is [{ HasLink: true } only])
+            return only;
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
         var time = Options.TimeProvider;
         var started = time.GetTimestamp();
@@ -210,8 +223,9 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         {
             // A single address is given all the time there is; of several, each has its turn.
             var left = Options.RequestTimeout - time.GetElapsedTime(started);
-            var isLast = _seeds.Length == 1 || left <= Options.ConnectTimeout;
-            var seed = _seeds[(int)((uint)Volatile.Read(ref _preferred) % _seeds.Length)];
+            var brokers = Brokers;
+            var isLast = brokers.Count == 1 || left <= Options.ConnectTimeout;
+            var seed = brokers[(int)((uint)Volatile.Read(ref _preferred) % brokers.Count)];
             try
             {
                 await seed.ConnectAsync(Positive(isLast ? left : Options.ConnectTimeout), either.Token)
@@ -237,6 +251,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         _isDisposed = true;
         await _closing.CancelAsync().ConfigureAwait(false);
+        await _clusters.DisposeAsync().ConfigureAwait(false);
         foreach (var seed in _seeds)
             await seed.DisposeAsync().ConfigureAwait(false);
     }
@@ -246,9 +261,10 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     private Seed? FindConnected()
     {
         var first = Volatile.Read(ref _preferred);
-        for (var i = 0; i < _seeds.Length; i++)
+        var brokers = Brokers;
+        for (var i = 0; i < brokers.Count; i++)
         {
-            var seed = _seeds[(int)((uint)(first + i) % _seeds.Length)];
+            var seed = brokers[(int)((uint)(first + i) % brokers.Count)];
             if (seed.IsConnected)
                 return seed;
         }
@@ -259,19 +275,43 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     /// <summary>Waits until every broker has said hello; one of several addresses only once.</summary>
     private async ValueTask<IReadOnlyList<Seed>> ConnectEachAsync(CancellationToken cancellationToken)
     {
-        if (_seeds.Length == 1)
-            return [await GetAnyAsync(cancellationToken).ConfigureAwait(false)];
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-        try
+        while (true)
         {
-            await Task.WhenAll(_seeds.Select(seed =>
-                seed.ConnectAsync(Options.RequestTimeout, either.Token).AsTask())).ConfigureAwait(false);
+            var brokers = Brokers;
+            if (brokers.Count == 1)
+                return [await GetAnyAsync(cancellationToken).ConfigureAwait(false)];
+            using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
+            try
+            {
+                await Task.WhenAll(brokers.Select(seed =>
+                    seed.ConnectAsync(Options.RequestTimeout, either.Token).AsTask())).ConfigureAwait(false);
+            }
+            catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
+            {
+                throw Faults.Disposed("client");
+            }
+
+            // Who answered may have said that several addresses are one cluster's.
+            if (brokers == Brokers)
+                return [.. brokers.DistinctBy(static seed => seed.StoreId)];
         }
-        catch (EQueueException exception) when (exception.Code == ErrorCode.Cancelled && _isDisposed)
+    }
+
+    /// <summary>Counts the addresses of each cluster as one broker, in the order of the first of them.</summary>
+    /// <returns>What is to be done outside of the map's gate.</returns>
+    private Action ArrangeSeeds()
+    {
+        List<Seed> brokers = [];
+        foreach (var seed in _seeds)
         {
-            throw Faults.Disposed("client");
+            var stands = _clusters.Of(seed.Address) is { } cluster
+                ? Array.Find(_seeds, one => one.Address == cluster.Address) ?? seed : seed;
+            if (!brokers.Contains(stands))
+                brokers.Add(stands);
+            seed.StandBehind(stands, brokers.IndexOf(stands));
         }
 
-        return [.. _seeds.DistinctBy(static seed => seed.StoreId)];
+        Volatile.Write(ref _brokers, [.. brokers]);
+        return () => Array.ForEach(_seeds, static seed => seed.LeaveIdleLink());
     }
 }

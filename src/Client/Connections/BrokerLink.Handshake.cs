@@ -24,6 +24,7 @@ internal sealed partial class BrokerLink
         var history = _readsHistory && TellsHistory(hello)
             ? await ReadHistoryAsync(channel, cancellationToken).ConfigureAwait(false)
             : null;
+        await _plan.AdmitAsync(hello, () => AskNodesAsync(channel, cancellationToken)).ConfigureAwait(false);
         Accept(hello);
         _history = history;
     }
@@ -75,6 +76,7 @@ internal sealed partial class BrokerLink
 
     private HelloRequest Greeting() => new()
     {
+        Features = HelloFeatures.Cluster,
         ClientInstanceId = _clientInstanceId,
         ClientName = _options.ClientName,
         ClientVersion = ClientVersion,
@@ -90,6 +92,8 @@ internal sealed partial class BrokerLink
         if (response.Header.Error != 0)
         {
             var refusal = Faults.From(response);
+            if (refusal.Code == ErrorCode.NotLeader)
+                _plan.Refused(response);
             throw Refused(version > 0 && refusal.Code == ErrorCode.UnsupportedVersion
                 ? Faults.KnowsNoCredentials(Address, refusal) : refusal);
         }
@@ -133,6 +137,18 @@ internal sealed partial class BrokerLink
         return Payload.TryRead<CheckHistoryResponse>(response.PayloadSpan, out var answer)
             ? answer.History
             : throw Faults.Malformed(Opcode.CheckHistory, Address.ToString());
+    }
+
+    /// <summary>Asks the leader of a cluster for the other nodes.</summary>
+    /// <returns>Null: it does not tell.</returns>
+    private static async ValueTask<WatchLeaderResponse?> AskNodesAsync(
+        IHandshakeChannel channel, CancellationToken cancellationToken)
+    {
+        var request = new WatchLeaderRequest(Epoch: 0, TimeSpan.Zero);
+        using var response = await channel
+            .InvokeAsync(Encode(request), (byte)Opcode.WatchLeader, 0, cancellationToken).ConfigureAwait(false);
+        return response.Header.Error == 0 && Payload.TryRead(response.PayloadSpan, out WatchLeaderResponse told)
+            ? told : null;
     }
 
     private void Accept(HelloResponse hello)

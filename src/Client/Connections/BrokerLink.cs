@@ -20,6 +20,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
     private readonly Guid _clientInstanceId;
     private readonly ILogger _logger;
     private readonly ConnectReports _reports;
+    private readonly LinkPlan _plan;
     private readonly bool _readsHistory;
     private volatile HelloResponse? _hello;
     private volatile LogHistory? _history;
@@ -30,12 +31,14 @@ internal sealed partial class BrokerLink : IAsyncDisposable
     /// <param name="clientInstanceId">The client's.</param>
     /// <param name="reports">Where connections are told of.</param>
     /// <param name="readsHistory">Whether each connection begins by asking for the <see cref="History"/>.</param>
+    /// <param name="clusters">Which addresses are nodes of clusters; null = none is looked for.</param>
     public BrokerLink(
         ServerAddress address,
         ClientOptions options,
         Guid clientInstanceId,
         ConnectReports reports,
-        bool readsHistory = false)
+        bool readsHistory = false,
+        ClusterMap? clusters = null)
     {
         _readsHistory = readsHistory;
         Address = address;
@@ -43,12 +46,16 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         _clientInstanceId = clientInstanceId;
         _reports = reports;
         _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
+        var isInMemory = address == ServerAddress.InMemory;
+        _plan = isInMemory || clusters is null
+            ? new LinkPlan(address, map: null, reports) : clusters.Plan(address, reports);
         Remoting = new RemotingClient(
-            address == ServerAddress.InMemory ? options.InMemory! : address.ToEndPoint(),
+            isInMemory ? options.InMemory! : address.ToEndPoint(),
             new RemotingClientOptions
             {
                 HandshakeAsync = ShakeHandsAsync,
-                ConnectFailed = fault => reports.Failed(address, fault),
+                Plan = isInMemory ? null : _plan,
+                ConnectFailed = _plan.Failed,
                 Tls = options.Tls,
                 ConnectTimeout = AtLeast(options.ConnectTimeout),
                 RequestTimeout = AtLeast(options.RequestTimeout),
@@ -60,8 +67,10 @@ internal sealed partial class BrokerLink : IAsyncDisposable
             },
             options.LoggerFactory,
             options.TimeProvider);
+        _plan.Anew = Remoting.ConnectAnew;
     }
 
+    /// <summary>What its owner calls it: where the broker listens, or the first given address of the cluster.</summary>
     public ServerAddress Address { get; }
 
     public RemotingClient Remoting { get; }
@@ -96,13 +105,34 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         }
         catch (RemotingException exception)
         {
-            throw Faults.From(exception, Address);
+            throw FaultOf(exception);
         }
+    }
+
+    /// <summary>What a failed call means.</summary>
+    public EQueueException FaultOf(RemotingException exception)
+    {
+        var fault = Faults.From(exception, Address);
+        return _plan.Cluster is { } cluster && fault.Code is ErrorCode.Unreachable or ErrorCode.NotLeader
+            ? new EQueueException(ErrorCode.Unreachable, $"{cluster.Describe()}.", exception)
+            : fault;
+    }
+
+    /// <summary>What an answer with an error says. That of a node that leads no longer says no more than that the
+    /// connection is of no use: the link leaves it.</summary>
+    public EQueueException FaultOf(in ResponseFrame response)
+    {
+        var fault = Faults.From(response);
+        if (fault.Code != ErrorCode.NotLeader)
+            return fault;
+        _plan.Deposed(response, fault);
+        return new EQueueException(
+            ErrorCode.ConnectionLost, $"The cluster has another leader. {Address} said: {fault.Message}", fault);
     }
 
     /// <summary>Why there is no connection, in words; null = there is one, or nothing is known yet.</summary>
     public string? Trouble =>
-        Remoting.LastFault is { } fault ? ConnectReports.ReasonOf(fault) : null;
+        Remoting.LastFault is { } fault ? _plan.Cluster?.Describe() ?? ConnectReports.ReasonOf(fault) : null;
 
     private EQueueException NotInTime(TimeSpan timeout)
     {
@@ -154,11 +184,11 @@ internal sealed partial class BrokerLink : IAsyncDisposable
             if (response.Header.Error == 0)
                 return response;
             using (response)
-                throw Faults.From(response);
+                throw FaultOf(response);
         }
         catch (RemotingException exception)
         {
-            throw Faults.From(exception, Address);
+            throw FaultOf(exception);
         }
     }
 
@@ -194,7 +224,11 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         }
     }
 
-    public ValueTask DisposeAsync() => Remoting.DisposeAsync();
+    public ValueTask DisposeAsync()
+    {
+        _plan.Dispose();
+        return Remoting.DisposeAsync();
+    }
 
     /// <summary>The version of a request that says the opening its places are of, or does not.</summary>
     public static byte VersionOf(HistoryMark? mark) => mark is null ? (byte)0 : OperationVersions.Marked;

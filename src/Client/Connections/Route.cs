@@ -13,15 +13,15 @@ internal sealed record Route(
     /// <summary>Whether every broker has told its share.</summary>
     public bool IsComplete => Missing.Count == 0;
 
-    /// <summary>A route as one broker told it.</summary>
-    /// <param name="answer">What it told.</param>
+    /// <summary>Where the brokers of an answer listen.</summary>
+    /// <param name="answer">What a broker told.</param>
     /// <param name="source">The address that answered: stands in where a broker gives none of its own.</param>
-    public static Route From(RouteResponse answer, ServerAddress source) => new(
-        answer,
-        [.. answer.Brokers.Select(broker => new ServerAddress(
+    public static IReadOnlyList<ServerAddress> AddressesIn(RouteResponse answer, ServerAddress source) =>
+    [
+        .. answer.Brokers.Select(broker => new ServerAddress(
             broker.Host.Length == 0 ? source.Host : broker.Host,
-            broker.Port == 0 ? source.Port : broker.Port))],
-        []);
+            broker.Port == 0 ? source.Port : broker.Port)),
+    ];
 
     /// <summary>Where the broker of a queue listens.</summary>
     public ServerAddress AddressOf(QueueRoute queue) => Addresses[queue.BrokerIndex];
@@ -59,10 +59,10 @@ internal sealed record Route(
 
     /// <summary>The shares of several brokers as one route, the queues numbered by <see cref="Shares"/>.</summary>
     /// <param name="topics">The topics asked for.</param>
-    /// <param name="shares">What each address told, by index; null = it has never told.</param>
-    /// <param name="seeds">The given addresses.</param>
+    /// <param name="shares">What each broker told, by index; null = it has never told.</param>
+    /// <param name="seeds">The brokers.</param>
     public static Route Union(
-        IReadOnlyList<string> topics, IReadOnlyList<RouteResponse?> shares, IReadOnlyList<ServerAddress> seeds)
+        IReadOnlyList<string> topics, IReadOnlyList<RouteResponse?> shares, IReadOnlyList<Seed> seeds)
     {
         List<BrokerAddress> brokers = [];
         List<ServerAddress> addresses = [];
@@ -73,12 +73,12 @@ internal sealed record Route(
             starts[i] = brokers.Count;
             if (shares[i] is not { } share)
             {
-                missing.Add(seeds[i]);
+                missing.Add(seeds[i].Address);
                 continue;
             }
 
             brokers.AddRange(share.Brokers);
-            addresses.AddRange(From(share, seeds[i]).Addresses);
+            addresses.AddRange(seeds[i].AddressesIn(share));
         }
 
         var united = topics.Select((topic, index) => Union(topic, index, shares, starts));

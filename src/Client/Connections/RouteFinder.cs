@@ -6,22 +6,24 @@ namespace EQueue.Client;
 /// <summary>Finds out where the queues of topics are: asks every broker for its share and makes one route of
 /// them.</summary>
 /// <remarks>Thread-safe.</remarks>
-/// <param name="seeds">The given addresses.</param>
-/// <param name="requestTimeout">How long one answer may take.</param>
-/// <param name="time">The clock of the waits.</param>
-internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout, TimeProvider time)
+/// <param name="directory">Knows which of the given addresses are brokers of their own.</param>
+/// <param name="given">The given addresses.</param>
+internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed> given)
 {
     /// <summary>How long a route waits for the slower brokers once one has answered.</summary>
     private static readonly TimeSpan LastCall = TimeSpan.FromMilliseconds(500);
 
-    /// <summary>The index of the given address at which an address belongs: the first of those that are the
-    /// same.</summary>
-    private readonly ConcurrentDictionary<ServerAddress, int> _shares = new(
-        seeds.DistinctBy(static seed => seed.Address)
-            .Select(static seed => KeyValuePair.Create(seed.Address, seed.Index)));
+    private readonly TimeSpan _requestTimeout = directory.Options.RequestTimeout;
 
-    /// <summary>The index of the given address whose broker listens at an address; null = nobody has told.</summary>
-    public int? ShareOf(ServerAddress address) => _shares.TryGetValue(address, out var share) ? share : null;
+    /// <summary>The given address at which an address belongs: the first of those that are the same.</summary>
+    private readonly ConcurrentDictionary<ServerAddress, Seed> _seeds = new(
+        given.DistinctBy(static seed => seed.Address).Select(static seed => KeyValuePair.Create(seed.Address, seed)));
+
+    /// <summary>The given address whose broker listens at an address; null = no broker has told.</summary>
+    public Seed? SeedOf(ServerAddress address) => _seeds.GetValueOrDefault(address);
+
+    /// <summary>The share of the broker that listens at an address; null = no broker has told.</summary>
+    public int? ShareOf(ServerAddress address) => SeedOf(address)?.Share;
 
     /// <summary>Where the queues of topics are; the errors of single topics stay in the answer.</summary>
     /// <remarks>Brokers that are away are waited for only while no other has answered; their queues stay in the route
@@ -33,55 +35,73 @@ internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout, TimePro
     public async ValueTask<Route> FindAsync(
         RouteRequest request, bool isPatient, CancellationToken cancellationToken)
     {
-        if (seeds.Length > 1)
-            return await UniteAsync(request, isPatient, cancellationToken).ConfigureAwait(false);
-        var only = seeds[0];
+        while (true)
+        {
+            var brokers = directory.Brokers;
+            try
+            {
+                var route = brokers.Count > 1
+                    ? await UniteAsync(brokers, request, isPatient, cancellationToken).ConfigureAwait(false)
+                    : await AskAsync(brokers[0], request, cancellationToken).ConfigureAwait(false);
+                if (brokers == directory.Brokers)
+                    return route;
+            }
+            catch (EQueueException) when (brokers != directory.Brokers && !cancellationToken.IsCancellationRequested)
+            {
+                // As below: several addresses have turned out to be those of one cluster, which is one broker.
+            }
+        }
+    }
+
+    private async ValueTask<Route> AskAsync(Seed only, RouteRequest request, CancellationToken cancellationToken)
+    {
         var answer = await only
-            .RouteAsync(request, only.HasLink ? null : requestTimeout, cancellationToken).ConfigureAwait(false);
-        return Route.From(answer, only.Address);
+            .RouteAsync(request, only.HasLink ? null : _requestTimeout, cancellationToken).ConfigureAwait(false);
+        return new Route(answer, only.AddressesIn(answer), []);
     }
 
     private async ValueTask<Route> UniteAsync(
-        RouteRequest request, bool isPatient, CancellationToken cancellationToken)
+        IReadOnlyList<Seed> seeds, RouteRequest request, bool isPatient, CancellationToken cancellationToken)
     {
-        var asked = new Task<RouteResponse>[seeds.Length];
-        using (var late = new CancellationTokenSource(Timeout.InfiniteTimeSpan, time))
+        var asked = new Task<RouteResponse>[seeds.Count];
+        using (var late = new CancellationTokenSource(Timeout.InfiniteTimeSpan, directory.Options.TimeProvider))
         using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(late.Token, cancellationToken))
         {
             // Whoever was away the last time is waited for only if there is nobody else.
             var isAnyThere = seeds.Any(static seed => !seed.IsAway);
-            foreach (var seed in seeds)
+            for (var i = 0; i < seeds.Count; i++)
             {
+                var seed = seeds[i];
                 var mustWait = isPatient && seed.Recall(request.Topics) is null;
-                var patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : requestTimeout;
+                var patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : _requestTimeout;
                 var token = mustWait ? cancellationToken : lastCall.Token;
-                asked[seed.Index] = seed.RouteAsync(request, patience, token).AsTask();
+                asked[i] = seed.RouteAsync(request, patience, token).AsTask();
             }
 
             await WaitAsync(asked, late).ConfigureAwait(false);
         }
 
         var answers = Answers(asked, cancellationToken);
-        foreach (var seed in seeds)
+        for (var i = 0; i < seeds.Count; i++)
         {
-            if (answers[seed.Index] is null && !seed.IsConnected)
-                seed.NoteAbsence();
+            if (answers[i] is null && !seeds[i].IsConnected)
+                seeds[i].NoteAbsence();
         }
 
         DropRefusals(answers);
         HashSet<Guid> stores = [];
-        var shares = new RouteResponse?[seeds.Length];
-        foreach (var seed in seeds)
+        var shares = new RouteResponse?[seeds.Count];
+        for (var i = 0; i < seeds.Count; i++)
         {
             // A broker with several addresses has one share.
-            shares[seed.Index] = seed.StoreId is { } store && !stores.Add(store)
+            shares[i] = seeds[i].StoreId is { } store && !stores.Add(store)
                 ? new RouteResponse([], [.. request.Topics.Select(Nothing)])
-                : answers[seed.Index] ?? RecallUsable(seed, request);
+                : answers[i] ?? RecallUsable(seeds[i], request);
         }
 
-        var route = Route.Union(request.Topics, shares, [.. seeds.Select(static seed => seed.Address)]);
-        foreach (var seed in seeds)
-            Learn(seed, shares[seed.Index]);
+        var route = Route.Union(request.Topics, shares, seeds);
+        for (var i = 0; i < seeds.Count; i++)
+            Learn(seeds[i], shares[i]);
         return route;
 
         static TopicRoute Nothing(string topic) => new(ErrorCode.UnknownTopic, topic, default, 0, []);
@@ -150,7 +170,7 @@ internal sealed class RouteFinder(Seed[] seeds, TimeSpan requestTimeout, TimePro
     {
         if (share is null)
             return;
-        foreach (var address in Route.From(share, seed.Address).Addresses)
-            _shares.TryAdd(address, seed.Index);
+        foreach (var address in seed.AddressesIn(share))
+            _seeds.TryAdd(address, seed);
     }
 }

@@ -3,7 +3,8 @@ using EQueue.Protocol;
 namespace EQueue.Client;
 
 /// <summary>One of the given addresses: the connection over which its broker is asked, and what it told last.</summary>
-/// <remarks>Thread-safe.</remarks>
+/// <remarks>Thread-safe. Of the addresses of a cluster one stands for all: the others ask over its
+/// connection.</remarks>
 internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int index) : IAsyncDisposable
 {
     private readonly Lock _gate = new();
@@ -12,12 +13,15 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     private BrokerLink? _link;
     private IReadOnlyList<BrokerAddress> _brokers = [];
     private volatile bool _isAway;
+    private volatile Seed? _other;
+    private volatile int _share = index;
+    private int _users;
     private bool _isDisposed;
 
     public ServerAddress Address { get; } = address;
 
-    /// <summary>Its place among the given addresses.</summary>
-    public int Index { get; } = index;
+    /// <summary>The place of its broker among the brokers; of a cluster, all addresses have the same.</summary>
+    public int Share => _share;
 
     /// <summary>Whether it did not answer in time when it was asked last, and has no connection since.</summary>
     public bool IsAway => _isAway && !IsConnected;
@@ -41,6 +45,8 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     /// <exception cref="EQueueException">Disposed.</exception>
     public BrokerLink GetLink()
     {
+        if (_other is { } other)
+            return other.GetLink();
         BrokerLink? old = null;
         try
         {
@@ -65,10 +71,43 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         }
     }
 
+    /// <summary>Takes its place: as a broker of its own, or behind the address that stands for its cluster.</summary>
+    /// <param name="seed">That address; itself = it stands for itself.</param>
+    /// <param name="share">Of its broker.</param>
+    public void StandBehind(Seed seed, int share)
+    {
+        _other = seed == this ? null : seed;
+        _share = share;
+    }
+
+    /// <summary>Closes a connection of its own once it stands behind another address and no request needs it.</summary>
+    public void LeaveIdleLink()
+    {
+        BrokerLink? idle;
+        lock (_gate)
+        {
+            if (_other is null || _users > 0)
+                return;
+            idle = _link;
+            _link = null;
+        }
+
+        if (idle is not null)
+            _retired.Begin(idle);
+    }
+
+    /// <summary>Where the brokers of an answer listen: a cluster has one address, whichever of its nodes
+    /// answers.</summary>
+    public IReadOnlyList<ServerAddress> AddressesIn(RouteResponse answer) =>
+        directory.ClusterOf(Address) is { } cluster
+            ? [.. Enumerable.Repeat(cluster.Address, answer.Brokers.Count)]
+            : Route.AddressesIn(answer, Address);
+
     /// <summary>Waits until its broker has said hello.</summary>
     /// <exception cref="EQueueException">Not within <paramref name="patience"/>, cancelled, disposed.</exception>
-    public async ValueTask<BrokerLink> ConnectAsync(TimeSpan patience, CancellationToken cancellationToken)
+    public async ValueTask ConnectAsync(TimeSpan patience, CancellationToken cancellationToken)
     {
+        using var use = new Use(this);
         while (true)
         {
             var link = GetLink();
@@ -76,7 +115,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
             {
                 await link.ConnectAsync(patience, cancellationToken).ConfigureAwait(false);
                 _isAway = false;
-                return link;
+                return;
             }
             catch (EQueueException) when (link.IsStale && !directory.IsDisposed)
             {
@@ -96,6 +135,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
+        using var use = new Use(this);
         while (true)
         {
             var link = GetLink();
@@ -182,6 +222,24 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         if (link is not null)
             await link.DisposeAsync().ConfigureAwait(false);
         await _retired.WhenAllAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>A request that may need the seed's own connection.</summary>
+    private readonly struct Use : IDisposable
+    {
+        private readonly Seed _seed;
+
+        public Use(Seed seed)
+        {
+            _seed = seed;
+            Interlocked.Increment(ref seed._users);
+        }
+
+        public void Dispose()
+        {
+            Interlocked.Decrement(ref _seed._users);
+            _seed.LeaveIdleLink();
+        }
     }
 
     private void Remember(RouteResponse answer)

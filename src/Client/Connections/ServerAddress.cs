@@ -43,6 +43,21 @@ internal readonly record struct ServerAddress(string Host, int Port)
         return Array.ConvertAll(parts, Parse);
     }
 
+    /// <summary>Reads one address, as brokers tell it.</summary>
+    public static bool TryParse(string text, out ServerAddress address)
+    {
+        try
+        {
+            address = Parse(text);
+            return true;
+        }
+        catch (ArgumentException)
+        {
+            address = default;
+            return false;
+        }
+    }
+
     private static ServerAddress Parse(string text)
     {
         if (text.StartsWith(HostPort.UnixPrefix, StringComparison.Ordinal))

@@ -226,7 +226,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             _isOutstanding = false;
             sentAt = _sentAt;
             if (response.Header.Error != 0)
-                failure = Faults.From(response);
+                failure = Link.FaultOf(response);
             else
                 answer = TakeApart(response, ref failure);
         }
@@ -254,7 +254,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             sentAt = _sentAt;
         }
 
-        var failure = Faults.From(exception, Link.Address);
+        var failure = Link.FaultOf(exception);
         ObserveAnswer(sentAt, failure);
         Recover(failure);
     }

@@ -20,7 +20,11 @@ internal sealed partial class BrokerLane
             var payload = response.PayloadSpan;
             if (response.Header.Error != 0)
             {
-                FailRequest(request, Faults.From(response), isUnknown: false);
+                var failure = _link.FaultOf(response);
+                var isLost = failure.Code == ErrorCode.ConnectionLost;
+                FailRequest(request, failure, isUnknown: isLost);
+                if (isLost)
+                    Reconnect(request.Generation);
             }
             else if (!ProduceResponse.TryReadHeader(payload, out _, out var count) || count != request.Batches.Count)
             {
@@ -52,7 +56,7 @@ internal sealed partial class BrokerLane
     {
         var request = _requests[token];
         var wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
-        FailRequest(request, Faults.From(exception, Address), isUnknown: !wasNotSent);
+        FailRequest(request, _link.FaultOf(exception), isUnknown: !wasNotSent);
         if (exception.Error is RemotingError.ConnectionLost or RemotingError.Unreachable)
             Reconnect(request.Generation);
         Finish(request);
@@ -83,7 +87,7 @@ internal sealed partial class BrokerLane
     /// <summary>The whole request met one failure.</summary>
     private void FailRequest(ProduceRequest request, EQueueException failure, bool isUnknown)
     {
-        isUnknown |= failure.Code is ErrorCode.Timeout or ErrorCode.StoreFaulted;
+        isUnknown |= failure.Code == ErrorCode.Timeout || MayHoldIt(failure.Code);
         ObserveAnswer(request, failure);
         using (_gate.Enter())
         {
@@ -157,12 +161,16 @@ internal sealed partial class BrokerLane
                 // A batch's own Timeout says that it has waited in vain and is not stored. A store that failed may
                 // have its bytes all the same, and find them when it opens again.
                 if (failure.IsRetriable)
-                    SendAgain(batch, failure, result.Error == ErrorCode.StoreFaulted, result.RetryAfterMs);
+                    SendAgain(batch, failure, MayHoldIt(result.Error), result.RetryAfterMs);
                 else
                     GiveUp(request, batch, failure);
                 break;
         }
     }
+
+    /// <summary>Whether a refusal leaves it open what is stored: a store that failed may find the bytes when it opens
+    /// again, and so may the next leader of a cluster.</summary>
+    private static bool MayHoldIt(ErrorCode error) => error is ErrorCode.StoreFaulted or ErrorCode.NotLeader;
 
     /// <summary>A batch that waited in vain, or may not wait, is told what for.</summary>
     private static string Describe(ErrorCode error, QueueLane queue) =>

@@ -168,6 +168,6 @@ internal sealed partial class BrokerLane
             _producer.NoteUnsent(batch.Queue.Topic.Name, batch.RecordCount, mayBeStored: false);
         else
             Log.OnewayLost(_logger, batch.RecordCount, batch.Queue.Topic.Name, batch.Queue.Number, cause.Message);
-        return Faults.From(cause, Address);
+        return _link.FaultOf(cause);
     }
 }
