@@ -42,9 +42,25 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>Asks again when an answer did not come in time.</summary>
     public void Tick(long nowMs)
     {
-        if (!IsFollowing || _isAppending) return;
+        if (!IsFollowing || _isAppending || !core.IsLogOpen) return;
         if (_isAsking ? nowMs - _askedMs >= core.Options.AnswerMs : nowMs - _askedMs >= RetryMs)
             Ask(nowMs, isNew: true);
+    }
+
+    /// <summary>The log can be looked at again.</summary>
+    public void OnLogOpened(long nowMs)
+    {
+        _isAppending = false;
+        if (IsFollowing) Ask(nowMs, isNew: true);
+    }
+
+    /// <summary>What was fetched was not taken: <see cref="Tick"/> begins anew.</summary>
+    public void OnAppendRefused() => _isAppending = false;
+
+    /// <summary>A node cannot be reached: when it is the leader, nothing will be heard of it.</summary>
+    public void OnUnreachable(string node, long nowMs)
+    {
+        if (node == _leader.Node) _heardMs = Math.Min(_heardMs, nowMs - core.Options.SuspectMs - 1);
     }
 
     /// <summary>The leader, or who was, has answered a fetch.</summary>
@@ -62,6 +78,13 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         _hasHeard = true;
         switch (answer.Verdict)
         {
+            case FetchVerdict.Opening:
+                Ask(nowMs, isNew: false);
+                break;
+            case FetchVerdict.Gone:
+                core.Stop(
+                    StopReason.Gone, $"the leader of epoch {answer.Epoch} has nothing any more at {core.Log.Tail.End}");
+                break;
             case FetchVerdict.Diverging:
                 CutBehind(answer, nowMs);
                 break;
@@ -89,6 +112,7 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>What was fetched is written, or more of the log is durable.</summary>
     public void OnLogMoved(long nowMs)
     {
+        if (!core.IsLogOpen) return;
         if (_isAppending && core.Log.Tail.End > _appendedFrom)
         {
             _isAppending = false;
@@ -97,14 +121,14 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         else if (_isMatched && core.Position > _told)
         {
             _told = core.Position;
-            actions.Send(_leader.Node, new Ack(core.Me, _session, core.Record.Epoch, _told));
+            actions.Send(_leader.Node, new Ack(core.Me, _session, core.Record.Epoch, _told, core.Log.Durable));
         }
     }
 
     private void Ask(long nowMs, bool isNew)
     {
         // This life was deposed, or is what remains of the leader: there is no other end to ask.
-        if (_leader.Node == core.Me.Node) return;
+        if (_leader.Node == core.Me.Node || !core.IsLogOpen) return;
         if (isNew)
         {
             // Random, so that an answer to a life before is not taken for one of this life's.
@@ -115,7 +139,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         _isAsking = true;
         _askedMs = nowMs;
         _told = core.Position;
-        actions.Send(_leader.Node, new Fetch(core.Me, _session, core.Record.Epoch, core.Log.Tail, _told));
+        actions.Send(
+            _leader.Node, new Fetch(core.Me, _session, core.Record.Epoch, core.Log.Tail, _told, core.Log.Durable));
     }
 
     /// <summary>Rule R5: cuts to where the two logs can still be equal, never below what is known to be

@@ -28,21 +28,28 @@ public interface IReplicaActions
     /// <summary>Cuts the log to an end of an entry, durably, before it returns.</summary>
     void CutTo(LogPosition end);
 
-    /// <summary>Appends the entry that begins an epoch and syncs it; <see cref="ReplicaCore.OnLogMoved"/> tells
-    /// when.</summary>
-    /// <returns>Where that entry ends.</returns>
-    LogPosition StartEpoch(int epoch, Nonce nonce);
+    /// <summary>
+    /// Opens the log to lead, appends the entry that begins an epoch and syncs it; that takes time, and
+    /// <see cref="ReplicaCore.OnEpochStarted"/> tells when it is done. What was asked to be persisted is durable
+    /// before. </summary>
+    void StartEpoch(int epoch, Nonce nonce);
 
-    /// <summary>Tells the store what is committed, and whether it takes messages.</summary>
-    void Publish(LogPosition committed, bool isOpen);
+    /// <summary>Tells the store what is committed, and whether it takes messages. Not before the epoch has
+    /// started.</summary>
+    /// <param name="committed">What every seat has, by the policy.</param>
+    /// <param name="durable">What every seat has on its disk; at most <paramref name="committed"/>.</param>
+    /// <param name="isOpen">Whether messages are taken.</param>
+    void Publish(LogPosition committed, LogPosition durable, bool isOpen);
 
-    /// <summary>The store no longer leads: waiters are told, the directory is opened plainly.</summary>
+    /// <summary>
+    /// The store no longer leads: waiters are told, the directory is opened plainly; that takes time, and
+    /// <see cref="ReplicaCore.OnLogOpened"/> tells when it is done. It may come while <see cref="StartEpoch"/> is
+    /// under way. </summary>
     void StopLeading();
 
     /// <summary>
-    /// The replica ends. With <see cref="StopReason.SetAside"/> its directory is renamed and a new life begins with an
-    /// empty one; otherwise it waits for a person.
-    /// </summary>
+    /// The replica ends. With <see cref="StopReason.SetAside"/> its directory is renamed and a new life begins with
+    /// an empty one, with <see cref="StopReason.Gone"/> it is emptied; otherwise it waits for a person. </summary>
     void Stop(StopReason reason, string why);
 
     /// <summary>Something that an operator must hear of.</summary>

@@ -12,7 +12,8 @@ public interface IReplicaLog
     LogPosition Durable { get; }
 
     /// <summary>Whether the log holds an entry with exactly this place, epoch, CRC and end.</summary>
-    bool Holds(in LogTail tail);
+    /// <returns>Null when it has no entries at that place any more: they are packed or gone.</returns>
+    bool? Holds(in LogTail tail);
 
     /// <summary>The newest epoch up to <paramref name="epoch"/> that has entries here, and where it ends.</summary>
     /// <returns>Epoch 0 with end 0 when there is none.</returns>

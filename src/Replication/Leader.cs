@@ -10,8 +10,9 @@ internal sealed class Leader
     private readonly Dictionary<string, ReplicaSession> _sessions = new(StringComparer.Ordinal);
     private readonly int _epoch;
     private ShardState _state;
-    private LogPosition _startEnd;
+    private LogPosition? _startEnd;
     private LogPosition _committed;
+    private LogPosition _durable;
     private long _beganMs;
     private bool _answers;
 
@@ -31,13 +32,18 @@ internal sealed class Leader
     public void Begin(long nowMs)
     {
         _beganMs = nowMs;
-        _actions.Publish(_committed, isOpen: false);
-        _startEnd = _actions.StartEpoch(_epoch, _state.Nonce);
+        _actions.StartEpoch(_epoch, _state.Nonce);
         foreach (string node in _core.Options.Nodes)
         {
             if (node != _core.Me.Node) _actions.Send(node, new EpochNotice(_epoch));
         }
+    }
 
+    /// <summary>The log is open, and the entry that begins the epoch is written.</summary>
+    public void OnStarted(LogPosition end, long nowMs)
+    {
+        _startEnd = end;
+        _actions.Publish(_committed, _durable, isOpen: false);
         OnLogMoved(nowMs);
     }
 
@@ -52,7 +58,7 @@ internal sealed class Leader
     public void OnLogMoved(long nowMs)
     {
         // Rule R3: answers begin when the epoch's start is durable.
-        _answers |= _core.Log.Durable >= _startEnd;
+        _answers |= _core.Log.Durable >= _startEnd; // never while there is none
         if (!_answers) return;
         foreach (ReplicaSession session in _sessions.Values)
         {
@@ -83,7 +89,7 @@ internal sealed class Leader
         session.WaitsUntilMs = nowMs + _core.Options.FetchWaitMs;
         if (!_answers) return;
         if (!session.IsMatched || fetch.Tail.End < _core.Log.Tail.End) Answer(session, fetch, nowMs);
-        Count(session, fetch.Position);
+        Count(session, fetch.Position, fetch.Durable);
         Advance(nowMs);
     }
 
@@ -93,7 +99,7 @@ internal sealed class Leader
         if (ack.Epoch != _epoch || !_sessions.TryGetValue(ack.From.Node, out ReplicaSession? session)) return;
         if (session.Seat != ack.From || session.Number != ack.Session) return;
         session.HeardMs = nowMs;
-        Count(session, ack.Position);
+        Count(session, ack.Position, ack.Durable);
         Advance(nowMs);
     }
 
@@ -101,13 +107,21 @@ internal sealed class Leader
     /// ready.</summary>
     public void Tick(long nowMs)
     {
-        if (!_answers) return;
+        if (!_answers && nowMs - _beganMs > _core.Options.OpeningMs) return;
         foreach (ReplicaSession session in _sessions.Values)
         {
-            if (session.Waiting is { } fetch && nowMs >= session.WaitsUntilMs) Answer(session, fetch, nowMs);
+            if (session.Waiting is not { } fetch || nowMs < session.WaitsUntilMs) continue;
+            if (_answers)
+            {
+                Answer(session, fetch, nowMs);
+                continue;
+            }
+
+            session.Waiting = null;
+            Refuse(fetch, FetchVerdict.Opening);
         }
 
-        ChangeSet(nowMs);
+        if (_answers) ChangeSet(nowMs);
     }
 
     private void Answer(ReplicaSession session, Fetch fetch, long nowMs)
@@ -125,10 +139,20 @@ internal sealed class Leader
     private bool TryMatch(ReplicaSession session, Fetch fetch)
     {
         LogTail tail = fetch.Tail;
-        if (tail.End.Value == 0 || _core.Log.Holds(tail))
+        // A log without an entry of its own is empty, or was copied by files: those are of what was committed.
+        bool isCopied = tail.Epoch == 0 && tail.End <= _committed;
+        bool? holds = isCopied ? true : _core.Log.Holds(tail);
+        if (holds is null)
+        {
+            session.Waiting = null;
+            Refuse(fetch, FetchVerdict.Gone);
+            return false;
+        }
+
+        if (holds.Value)
         {
             session.IsMatched = true;
-            Count(session, fetch.Position);
+            Count(session, fetch.Position, fetch.Durable);
             return true;
         }
 
@@ -158,7 +182,7 @@ internal sealed class Leader
 
     /// <summary>Rules R6 and R12: a position counts in a matched session, when it is not below an earlier
     /// one.</summary>
-    private void Count(ReplicaSession session, LogPosition position)
+    private void Count(ReplicaSession session, LogPosition position, LogPosition durable)
     {
         if (!session.IsMatched) return;
         if (position > _core.Log.Tail.End)
@@ -168,7 +192,7 @@ internal sealed class Leader
             return;
         }
 
-        if (session.TryCount(position) || !_state.Has(session.Seat)) return;
+        if (session.TryCount(position, durable) || !_state.Has(session.Seat)) return;
         if (session.TryTell())
             _actions.Alarm($"{session.Seat.Node} has fallen back to {position} within epoch {_epoch}");
     }
@@ -178,28 +202,31 @@ internal sealed class Leader
     {
         if (!_answers) return;
         LogPosition least = _core.Position;
-        if (!TryLower(_state.Seats, ref least)) return;
+        LogPosition durable = _core.Log.Durable;
+        if (!TryLower(_state.Seats, ref least, ref durable)) return;
         if (_core.Transactor.Pending is { Kind: TransactionKind.SetChange } change
-            && !TryLower(change.Next.Seats, ref least))
+            && !TryLower(change.Next.Seats, ref least, ref durable))
         {
             return;
         }
 
-        if (least > _committed)
+        bool hasMoved = least > _committed || durable > _durable;
+        if (least > _committed) _core.NoteCommitted(_committed = least);
+        if (durable > _durable) _durable = durable < _committed ? durable : _committed;
+        if (!IsOpen && _committed >= _startEnd)
         {
-            _committed = least;
-            _core.NoteCommitted(least);
-            _actions.Publish(_committed, IsOpen);
+            IsOpen = true;
+            _core.NoteOpened();
+            _actions.Publish(_committed, _durable, isOpen: true);
+            ChangeSet(nowMs);
         }
-
-        if (IsOpen || _committed < _startEnd) return;
-        IsOpen = true;
-        _core.NoteOpened();
-        _actions.Publish(_committed, isOpen: true);
-        ChangeSet(nowMs);
+        else if (hasMoved)
+        {
+            _actions.Publish(_committed, _durable, IsOpen);
+        }
     }
 
-    private bool TryLower(IReadOnlyList<Seat> seats, ref LogPosition least)
+    private bool TryLower(IReadOnlyList<Seat> seats, ref LogPosition least, ref LogPosition durable)
     {
         foreach (Seat seat in seats)
         {
@@ -207,6 +234,7 @@ internal sealed class Leader
             if (!_sessions.TryGetValue(seat.Node, out ReplicaSession? session)) return false;
             if (session.Seat != seat || !session.Counts) return false;
             if (session.Position < least) least = session.Position;
+            if (session.Durable < durable) durable = session.Durable;
         }
 
         return true;
@@ -226,7 +254,7 @@ internal sealed class Leader
 
     private List<Seat>? WithReady(long nowMs)
     {
-        LogPosition needed = _committed > _startEnd ? _committed : _startEnd;
+        LogPosition needed = _committed > _startEnd ? _committed : _startEnd!.Value;
         foreach (ReplicaSession session in _sessions.Values)
         {
             if (_state.Has(session.Seat) || IsSilent(session.Seat, nowMs)) continue;

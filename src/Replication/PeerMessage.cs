@@ -11,7 +11,9 @@ public abstract record PeerMessage;
 /// <param name="Epoch">The epoch that the follower acts on.</param>
 /// <param name="Tail">The end of its log.</param>
 /// <param name="Position">What counts for the set: durable with the sync policy, written with the async one.</param>
-public sealed record Fetch(Seat From, long Session, int Epoch, LogTail Tail, LogPosition Position) : PeerMessage;
+/// <param name="Durable">What its disk has.</param>
+public sealed record Fetch(
+    Seat From, long Session, int Epoch, LogTail Tail, LogPosition Position, LogPosition Durable) : PeerMessage;
 
 /// <summary>What the leader says of a follower's tail.</summary>
 public enum FetchVerdict
@@ -27,6 +29,12 @@ public enum FetchVerdict
 
     /// <summary>The two act on different epochs; the follower asks etcd and cuts nothing.</summary>
     OtherEpoch,
+
+    /// <summary>The leader of this epoch is still opening its log: nothing is said of the follower's.</summary>
+    Opening,
+
+    /// <summary>The leader has no entries at the follower's end any more: its files must be copied.</summary>
+    Gone,
 }
 
 /// <summary>The answer to a fetch.</summary>
@@ -51,7 +59,9 @@ public sealed record FetchAnswer(
 /// <param name="Session">The session of its fetches.</param>
 /// <param name="Epoch">The epoch that the follower acts on.</param>
 /// <param name="Position">As in <see cref="Fetch"/>.</param>
-public sealed record Ack(Seat From, long Session, int Epoch, LogPosition Position) : PeerMessage;
+/// <param name="Durable">As in <see cref="Fetch"/>.</param>
+public sealed record Ack(Seat From, long Session, int Epoch, LogPosition Position, LogPosition Durable)
+    : PeerMessage;
 
 /// <summary>Asks a node what it knows.</summary>
 /// <param name="From">Who asks.</param>

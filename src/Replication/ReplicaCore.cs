@@ -61,6 +61,10 @@ public sealed class ReplicaCore
     /// <summary>The transaction whose outcome is not known; null when there is none.</summary>
     public Transaction? Pending => Transactor.Pending;
 
+    /// <summary>Whether the log can be looked at and written: not while it changes from one that leads to one that
+    /// follows.</summary>
+    public bool IsLogOpen { get; private set; } = true;
+
     /// <summary>Whether this replica has ended.</summary>
     public bool IsStopped { get; private set; }
 
@@ -108,7 +112,7 @@ public sealed class ReplicaCore
         if (_leader is null)
         {
             _follower.Tick(nowMs);
-            _candidacy.Tick(nowMs);
+            if (IsLogOpen) _candidacy.Tick(nowMs);
         }
 
         PersistNow(nowMs);
@@ -162,6 +166,8 @@ public sealed class ReplicaCore
             case FetchAnswer answer when _leader is null:
                 _follower.OnAnswer(from, answer, nowMs);
                 break;
+            case StateQuestion when !IsLogOpen:
+                break; // what it would tell is changing
             case StateQuestion question:
                 _actions.Send(from, Report(question.Round, nowMs));
                 break;
@@ -173,6 +179,37 @@ public sealed class ReplicaCore
                 Hear(notice.Epoch, nowMs);
                 break;
         }
+    }
+
+    /// <summary>The log was opened to lead, and its epoch has begun; whether that is durable,
+    /// <see cref="OnLogMoved"/> tells.</summary>
+    /// <param name="epoch">Which; one that this replica no longer leads is passed over.</param>
+    /// <param name="end">Where the entry that begins the epoch ends.</param>
+    /// <param name="nowMs">Now.</param>
+    public void OnEpochStarted(int epoch, LogPosition end, long nowMs)
+    {
+        if (!IsStopped && epoch == Record.Epoch) _leader?.OnStarted(end, nowMs);
+    }
+
+    /// <summary>The log is open plainly again, after this replica stopped to lead.</summary>
+    public void OnLogOpened(long nowMs)
+    {
+        if (IsStopped || IsLogOpen) return;
+        IsLogOpen = true;
+        _follower.OnLogOpened(nowMs);
+    }
+
+    /// <summary>The log did not take what was fetched: it is fetched again, after a while.</summary>
+    public void OnAppendRefused()
+    {
+        if (!IsStopped && _leader is null) _follower.OnAppendRefused();
+    }
+
+    /// <summary>Connections to a node are refused: it is not there. Times decide only when something is tried, and so
+    /// does this.</summary>
+    public void OnUnreachable(string node, long nowMs)
+    {
+        if (!IsStopped && _leader is null) _follower.OnUnreachable(node, nowMs);
     }
 
     /// <summary>The log has got longer, or more of it is durable.</summary>
@@ -215,9 +252,16 @@ public sealed class ReplicaCore
     internal void Stop(StopReason reason, string why)
     {
         IsStopped = true;
-        if (_leader is not null) _actions.StopLeading();
-        _leader = null;
+        EndLeading();
         _actions.Stop(reason, why);
+    }
+
+    private void EndLeading()
+    {
+        if (_leader is null) return;
+        _leader = null;
+        IsLogOpen = false;
+        _actions.StopLeading();
     }
 
     internal StateReport Report(long round, long nowMs)
@@ -253,8 +297,7 @@ public sealed class ReplicaCore
         }
 
         if (!ActOn(state, view)) return;
-        if (_leader is not null) _actions.StopLeading();
-        _leader = null;
+        EndLeading();
         _follower.Follow(state.Leader, nowMs);
     }
 
@@ -295,7 +338,7 @@ public sealed class ReplicaCore
         ShardState state = view.State!;
         View = view;
         // Something newer was followed in the meantime, or the chain is broken: nothing is led.
-        if (state.Epoch <= Record.Epoch || state.Epoch <= Log.Tail.Epoch || !ActOn(state, view)) return;
+        if (state.Epoch <= Record.Epoch || state.Epoch <= Log.Tail.Epoch || !IsLogOpen || !ActOn(state, view)) return;
         _leader = new Leader(this, _actions, state);
         _leader.Begin(nowMs);
     }

@@ -34,6 +34,10 @@ public sealed record ReplicaOptions
     /// <summary>Time after which an unanswered fetch is given up and a new session begins. Default 1,000 ms.</summary>
     public int AnswerMs { get; init; } = 1000;
 
+    /// <summary>How long a leader that opens its log keeps the others waiting, in milliseconds; then they claim.
+    /// Default 30,000.</summary>
+    public int OpeningMs { get; init; } = 30_000;
+
     /// <summary>First and longest wait after a claim that did not open, in milliseconds. Defaults 1,000 and
     /// 30,000.</summary>
     public (int First, int Longest) ClaimBackOffMs { get; init; } = (1000, 30_000);

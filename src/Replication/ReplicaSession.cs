@@ -23,6 +23,9 @@ internal sealed class ReplicaSession
     /// <summary>How far it is.</summary>
     public LogPosition Position { get; private set; }
 
+    /// <summary>What its disk has.</summary>
+    public LogPosition Durable { get; private set; }
+
     /// <summary>When it was heard last.</summary>
     public long HeardMs { get; set; }
 
@@ -43,11 +46,12 @@ internal sealed class ReplicaSession
         _isTold = false;
     }
 
-    /// <summary>Takes a position of a matched session.</summary>
+    /// <summary>Takes the positions of a matched session.</summary>
     /// <returns>False when it is below what this node answered before in this epoch.</returns>
-    public bool TryCount(LogPosition position)
+    public bool TryCount(LogPosition position, LogPosition durable)
     {
         Position = position;
+        Durable = durable;
         Counts = position >= _best;
         if (Counts) _best = position;
         return Counts;

@@ -33,7 +33,12 @@ internal sealed class HandActions : IReplicaActions
 
     public List<Transaction> Transactions { get; } = [];
 
+    /// <summary>Whether <see cref="FinishOpening"/> and <see cref="FinishClosing"/> are called by the test.</summary>
+    public bool OpensSlowly { get; set; }
+
     public List<(LogPosition Committed, bool IsOpen)> Published { get; } = [];
+
+    public LogPosition PublishedDurable { get; private set; }
 
     public List<string> Alarms { get; } = [];
 
@@ -95,6 +100,13 @@ internal sealed class HandActions : IReplicaActions
         Sync();
     }
 
+    /// <summary>The log is open to lead, and its epoch has begun.</summary>
+    public void FinishOpening()
+        => Core.OnEpochStarted(Core.Record.Epoch, Log.Stage(Core.Record.Epoch, 1, ++_crc).End, _now);
+
+    /// <summary>The log is open plainly.</summary>
+    public void FinishClosing() => Core.OnLogOpened(_now);
+
     /// <summary>Everything written here becomes durable.</summary>
     public void Sync()
     {
@@ -112,7 +124,7 @@ internal sealed class HandActions : IReplicaActions
 
     /// <summary>A replica with an equal log asks for what comes next.</summary>
     public void Fetch(Seat seat, LogPosition position, long session = 1, int? epoch = null, LogTail? tail = null)
-        => Receive(seat.Node, new Fetch(seat, session, epoch ?? Core.Record.Epoch, tail ?? Log.Tail, position));
+        => Receive(seat.Node, new Fetch(seat, session, epoch ?? Core.Record.Epoch, tail ?? Log.Tail, position, position));
 
     void IReplicaActions.Send(string node, PeerMessage message) => Sent.Add((node, message));
 
@@ -140,12 +152,20 @@ internal sealed class HandActions : IReplicaActions
         Log.CutTo(end);
     }
 
-    LogPosition IReplicaActions.StartEpoch(int epoch, Nonce nonce) => Log.Stage(epoch, 1, ++_crc).End;
+    void IReplicaActions.StartEpoch(int epoch, Nonce nonce)
+    {
+        if (!OpensSlowly) FinishOpening();
+    }
 
-    void IReplicaActions.Publish(LogPosition committed, bool isOpen) => Published.Add((committed, isOpen));
+    void IReplicaActions.Publish(LogPosition committed, LogPosition durable, bool isOpen)
+    {
+        Published.Add((committed, isOpen));
+        PublishedDurable = durable;
+    }
 
     void IReplicaActions.StopLeading()
     {
+        if (!OpensSlowly) Core.OnLogOpened(_now);
     }
 
     void IReplicaActions.Stop(StopReason reason, string why) => Stopped = reason;

@@ -174,9 +174,9 @@ public sealed class RuleTests
         Assert.True(replica.Core.IsOpen);
         LogPosition opened = replica.Log.Tail.End;
         replica.Write();
-        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End));
+        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End, replica.Log.Tail.End));
         Assert.Equal((opened, true), replica.Published[^1]);
-        replica.Receive("c", new Ack(C, 1, replica.Core.Record.Epoch, replica.Log.Tail.End));
+        replica.Receive("c", new Ack(C, 1, replica.Core.Record.Epoch, replica.Log.Tail.End, replica.Log.Tail.End));
         Assert.Equal((replica.Log.Tail.End, true), replica.Published[^1]);
     }
 
@@ -188,7 +188,7 @@ public sealed class RuleTests
         replica.Fetch(B, replica.Log.Tail.End);
         LogPosition opened = replica.Published[^1].Committed;
         replica.Write(durable: false);
-        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End));
+        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End, replica.Log.Tail.End));
         Assert.Equal(opened, replica.Published[^1].Committed);
         replica.Sync();
         Assert.Equal(replica.Log.Tail.End, replica.Published[^1].Committed);
@@ -208,7 +208,7 @@ public sealed class RuleTests
         LogPosition before = replica.Published[^1].Committed;
         replica.Write();
         Assert.Equal(before, replica.Published[^1].Committed);
-        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End));
+        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End, replica.Log.Tail.End));
         Assert.Equal(replica.Log.Tail.End, replica.Published[^1].Committed);
     }
 
@@ -221,7 +221,7 @@ public sealed class RuleTests
         replica.Fetch(B, new LogPosition(1), tail: new LogTail(new LogPosition(1), 1, default, 1));
         replica.Pass(50);
         Assert.Single(replica.Transactions.Distinct());
-        replica.Receive("b", new Ack(B, 1, 1, replica.Log.Tail.End));
+        replica.Receive("b", new Ack(B, 1, 1, replica.Log.Tail.End, replica.Log.Tail.End));
         replica.Pass(20);
         Assert.Equal([replica.Me, B], replica.Transactions[^1].Next.Seats);
     }
@@ -368,11 +368,128 @@ public sealed class RuleTests
         Assert.NotEmpty(replica.Alarms);
         replica.Write();
         LogPosition committed = replica.Published[^1].Committed;
-        replica.Receive("b", new Ack(B, 2, 1, new LogPosition(3)));
+        replica.Receive("b", new Ack(B, 2, 1, new LogPosition(3), new LogPosition(3)));
         Assert.Equal(committed, replica.Published[^1].Committed);
-        replica.Receive("b", new Ack(B, 2, 1, former));
-        replica.Receive("b", new Ack(B, 2, 1, replica.Log.Tail.End));
+        replica.Receive("b", new Ack(B, 2, 1, former, former));
+        replica.Receive("b", new Ack(B, 2, 1, replica.Log.Tail.End, replica.Log.Tail.End));
         Assert.Equal(replica.Log.Tail.End, replica.Published[^1].Committed);
+    }
+
+    [Fact]
+    public void GivenALeaderThatOpensItsLog_WhenItIsFetchedFrom_ThenItSaysSoInTimeAndCountsNothing()
+    {
+        var replica = new HandActions { OpensSlowly = true };
+        replica.Lead(B);
+        replica.Fetch(B, replica.Log.Tail.End);
+        Assert.DoesNotContain(replica.Sent, sent => sent.Message is FetchAnswer);
+        replica.Pass(600);
+        Assert.Equal(FetchVerdict.Opening, replica.LastAnswer("b").Verdict);
+        replica.FinishOpening();
+        replica.Sync();
+        Assert.False(replica.Core.IsOpen);
+        replica.Fetch(B, replica.Log.Tail.End);
+        Assert.True(replica.Core.IsOpen);
+    }
+
+    [Fact]
+    public void GivenALeaderThatOpensForTooLong_WhenItIsFetchedFrom_ThenItKeepsNobodyWaiting()
+    {
+        var replica = new HandActions { OpensSlowly = true };
+        replica.Lead(B);
+        replica.Pass(31_000);
+        replica.Sent.Clear();
+        replica.Fetch(B, replica.Log.Tail.End);
+        replica.Pass(1000);
+        Assert.DoesNotContain(replica.Sent, sent => sent.Message is FetchAnswer);
+    }
+
+    [Fact]
+    public void GivenALeaderThatOpens_WhenANewEpochIsRead_ThenTheOldOneNeverBegins()
+    {
+        var replica = new HandActions { OpensSlowly = true };
+        replica.Lead(B);
+        EpochMark led = new(replica.Core.Record.Epoch, replica.Core.Record.Nonce);
+        var next = new ShardState(led.Epoch + 1, B, [B, replica.Me], 2, HandActions.First);
+        replica.Read(replica.View(next, 20, (led.Epoch, led.Nonce), (next.Epoch, next.Nonce)));
+        replica.Core.OnEpochStarted(led.Epoch, new LogPosition(50), 5000);
+        Assert.False(replica.Core.IsLeading);
+        Assert.Empty(replica.Published);
+    }
+
+    [Fact]
+    public void GivenADeposedLeader_WhenItsLogIsNotOpenAgain_ThenItAsksAndReportsNothing()
+    {
+        var replica = new HandActions();
+        replica.Lead(B);
+        replica.OpensSlowly = true;
+        EpochMark led = new(replica.Core.Record.Epoch, replica.Core.Record.Nonce);
+        var next = new ShardState(led.Epoch + 1, B, [B, replica.Me], 2, HandActions.First);
+        replica.Sent.Clear();
+        replica.Read(replica.View(next, 20, (led.Epoch, led.Nonce), (next.Epoch, next.Nonce)));
+        replica.Receive("b", new StateQuestion(B, 1));
+        replica.Pass(5000);
+        Assert.Empty(replica.Sent);
+        replica.FinishClosing();
+        Assert.Equal(next.Epoch, replica.LastFetch.Epoch);
+    }
+
+    [Fact]
+    public void GivenALeaderWithoutTheEntriesAtTheEnd_WhenItSaysSo_ThenThisLifeEndsToBeCopied()
+    {
+        HandActions replica = Following(committed: 3);
+        replica.Receive("b", new FetchAnswer(
+            replica.LastFetch.Session, 3, FetchVerdict.Gone, new LogPosition(90)));
+        Assert.Equal(StopReason.Gone, replica.Stopped);
+    }
+
+    [Fact]
+    public void GivenAFollowerWhoseEndTheLeaderHasPacked_WhenItFetches_ThenItIsToldThatItsEntriesAreGone()
+    {
+        var replica = new HandActions(fill: log => log.Stage(1, 5, 1));
+        LogTail packed = replica.Log.Tail;
+        replica.Lead(B);
+        replica.Log.Packed = new LogPosition(5);
+        replica.Fetch(B, packed.End, tail: packed);
+        Assert.Equal(FetchVerdict.Gone, replica.LastAnswer("b").Verdict);
+        Assert.False(replica.Core.IsOpen);
+    }
+
+    [Fact]
+    public void GivenAFollowerThatWasCopiedByFiles_WhenItFetches_ThenItMatchesBelowWhatIsCommittedAlone()
+    {
+        var replica = new HandActions(fill: log => log.Stage(1, 5, 1));
+        replica.Lead();
+        LogPosition committed = replica.Published[^1].Committed;
+        replica.Write(durable: false);
+        replica.Fetch(B, committed, session: 1, tail: new LogTail(committed, 0, default, 0));
+        Assert.Equal(FetchVerdict.Matched, replica.LastAnswer("b").Verdict);
+        replica.Fetch(B, default, session: 2, tail: new LogTail(new LogPosition(committed.Value + 1), 0, default, 0));
+        Assert.NotEqual(FetchVerdict.Matched, replica.LastAnswer("b").Verdict);
+    }
+
+    [Fact]
+    public void GivenALeaderThatRefusesConnections_WhenThatIsTold_ThenItIsSuspectedAtOnce()
+    {
+        var replica = new HandActions();
+        replica.Read(replica.View(new ShardState(3, B, [replica.Me, B, C], 2, HandActions.First)));
+        replica.Core.OnUnreachable("c", 0);
+        replica.Pass(400);
+        Assert.Empty(replica.Transactions);
+        replica.Core.OnUnreachable("b", 400);
+        replica.Pass(400);
+        Assert.Equal(TransactionKind.Claim, Assert.Single(replica.Transactions.Distinct()).Kind);
+    }
+
+    [Fact]
+    public void GivenAsyncFlush_WhenSeatsHaveLessOnTheirDisks_ThenThatIsToldBesideWhatIsCommitted()
+    {
+        var replica = new HandActions(isSync: false);
+        replica.Lead(B);
+        LogPosition begun = replica.Log.Tail.End;
+        replica.Receive("b", new Fetch(B, 1, replica.Core.Record.Epoch, replica.Log.Tail, begun, default));
+        Assert.Equal((begun, default), (replica.Published[^1].Committed, replica.PublishedDurable));
+        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, begun, begun));
+        Assert.Equal((begun, begun), (replica.Published[^1].Committed, replica.PublishedDurable));
     }
 
     /// <summary>A follower of b in epoch 3 with entries of epochs 1 (to 10), 2 (to 25) and 3 (to 30).</summary>

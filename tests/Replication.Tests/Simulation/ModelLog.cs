@@ -16,7 +16,11 @@ internal sealed class ModelLog : IReplicaLog
 
     public LogTail Tail => _entries.Count == 0 ? default : TailOf(_entries[^1]);
 
-    public bool Holds(in LogTail tail) => Find(tail.End) is { } entry && TailOf(entry) == tail;
+    /// <summary>Below it entries are packed: they are given as files alone.</summary>
+    public LogPosition Packed { get; set; }
+
+    public bool? Holds(in LogTail tail)
+        => tail.Position < Packed ? null : Find(tail.End) is { } entry && TailOf(entry) == tail;
 
     public (int Epoch, LogPosition End) EndOfEpoch(int epoch)
     {

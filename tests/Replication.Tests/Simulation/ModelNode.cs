@@ -15,6 +15,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     private bool _isPaused;
     private bool _syncs;
     private LogPosition _startEnd;
+    private int _opening;
 
     public string Name => name;
 
@@ -46,6 +47,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     public void Start(bool trustsPages = true)
     {
         Incarnation++;
+        _opening = 0;
         Life = new Life(new UInt128((ulong)world.Random.NextInt64(), (ulong)world.Random.NextInt64(1, long.MaxValue)));
         Stopped = null;
         _syncs = false;
@@ -173,19 +175,32 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
     void IReplicaActions.CutTo(LogPosition end) => _log.CutTo(end);
 
-    LogPosition IReplicaActions.StartEpoch(int epoch, Nonce nonce)
+    void IReplicaActions.StartEpoch(int epoch, Nonce nonce)
     {
-        ModelEntry entry = Write(epoch, 1);
-        _startEnd = entry.End;
-        NotifyWritten();
-        return entry.End;
+        int incarnation = Incarnation;
+        _opening = epoch;
+        world.After(OpeningTime(), () => DoIf(incarnation, () =>
+        {
+            // Deposed while it was opened: nothing is written any more.
+            if (_opening != epoch) return;
+            ModelEntry entry = Write(epoch, 1);
+            _startEnd = entry.End;
+            NotifyWritten();
+            Core!.OnEpochStarted(epoch, entry.End, world.Now);
+        }));
     }
 
-    void IReplicaActions.Publish(LogPosition committed, bool isOpen)
-        => world.Oracle.OnPublished(name, _log, committed, Core!.Record.Epoch, isOpen);
+    void IReplicaActions.Publish(LogPosition committed, LogPosition durable, bool isOpen)
+    {
+        if (durable > committed) world.Oracle.Fail($"{name} tells {durable} as durable, {committed} is committed");
+        world.Oracle.OnPublished(name, _log, committed, Core!.Record.Epoch, isOpen);
+    }
 
     void IReplicaActions.StopLeading()
     {
+        int incarnation = Incarnation;
+        _opening = 0;
+        world.After(OpeningTime(), () => DoIf(incarnation, () => Core!.OnLogOpened(world.Now)));
     }
 
     void IReplicaActions.Stop(StopReason reason, string why)
@@ -204,6 +219,10 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     }
 
     void IReplicaActions.Alarm(string what) => Alarms.Add(what);
+
+    /// <summary>Opening takes as long as recovery does: mostly little, at times longer than others wait for a
+    /// leader.</summary>
+    private int OpeningTime() => world.Random.Next(8) == 0 ? world.Random.Next(500) : world.Random.Next(20);
 
     private ModelEntry Write(int epoch, int size)
     {
