@@ -26,13 +26,13 @@ public sealed class EQueueBroker : IAsyncDisposable
     private readonly BrokerMeter _meter;
     private readonly RetentionLoop _retention;
     private readonly GroupExpiry _expiry;
-    private readonly RemotingServer _server;
+    private readonly RemotingServer? _listener;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lifetime = new();
     private readonly Task _watch;
     private Task? _stop;
 
-    private EQueueBroker(
+    internal EQueueBroker(
         BrokerOptions options,
         GuardedLogger logger,
         QueueStore store,
@@ -47,7 +47,9 @@ public sealed class EQueueBroker : IAsyncDisposable
         BrokerMeter meter,
         RetentionLoop retention,
         GroupExpiry expiry,
-        RemotingServer server)
+        IConnectionHandler handler,
+        RemotingServer listener,
+        bool ownsListener)
     {
         _options = options;
         _logger = logger;
@@ -63,8 +65,9 @@ public sealed class EQueueBroker : IAsyncDisposable
         _meter = meter;
         _retention = retention;
         _expiry = expiry;
-        _server = server;
-        EndPoint = server.LocalEndPoint;
+        _listener = ownsListener ? listener : null;
+        Handler = handler;
+        EndPoint = listener.LocalEndPoint;
         StoreId = store.StoreId;
         _watch = WatchStoreAsync();
     }
@@ -75,7 +78,11 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public EndPoint EndPoint { get; }
 
-    /// <summary>The data directory, for ever. It also names the broker.</summary>
+    /// <summary>Serves the connections of a listener that the broker does not own; each must be told that it was
+    /// opened before a frame of it, and that it has ended.</summary>
+    public IConnectionHandler Handler { get; }
+
+    /// <summary>The data directory, always the same. It also names the broker.</summary>
     public Guid StoreId { get; }
 
     /// <summary>
@@ -186,148 +193,9 @@ public sealed class EQueueBroker : IAsyncDisposable
     internal static async Task<EQueueBroker> StartAsync(
         BrokerOptions options, ILoggerFactory loggers, TimeProvider time, CancellationToken cancellationToken)
     {
-        ArgumentNullException.ThrowIfNull(options);
-        options.Validate();
-        options = options with { Limits = options.Limits.ForMemory(MemoryFacts.Read().UsableBytes, options.Store) };
-        var logger = new GuardedLogger(loggers.CreateLogger("EQueue.Broker"), time);
-        var state = new BrokerState();
-        QueueStore store = await QueueStore.OpenAsync(options.EffectiveStore, state, loggers, time, cancellationToken);
-        BacklogTable? backlogs = null;
-        TopicCatalogue? catalogue = null;
-        FetchHandler? fetch = null;
-        HeartbeatHandler? heartbeats = null;
-        QuotaTable? quotas = null;
-        SecurityParts? security = null;
-        RemotingServer? server = null;
-        try
-        {
-            var counters = new BrokerCounters();
-            var ledger = new MemoryLedger(options.Limits, store, state);
-            var rules = new ProgressRules(state, ledger, options.Limits);
-            var failures = new FailureAnswers(counters, logger);
-            var generations = new GroupGenerations(store.Epoch);
-            var groups = new GroupTable(state, options.Limits, options.Groups, generations, ledger, store.StoreId);
-            backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
-            ledger.Include(backlogs);
-            catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
-            quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
-            await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
-            security = new SecurityParts(store, state, options.Security, counters, time, logger);
-            await security.Table.KeepMockKeyAsync(CancellationToken.None);
-            fetch = new FetchHandler(
-                store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
-            security.Watch(fetch);
-            heartbeats = new HeartbeatHandler(
-                store, catalogue, groups, generations, backlogs, ledger.Members, options, counters, failures, time,
-                logger);
-            var stats = new StatsHandler(store, catalogue, groups, backlogs, ledger, counters, security.Audit, time);
-            var progress = new ProgressWriter(store, heartbeats, backlogs);
-            var remover = new GroupRemover(progress);
-            var commits = new CommitHandler(
-                store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures);
-            var admin = new GroupAdminHandler(
-                store, state, catalogue, groups, generations, heartbeats, progress, remover, rules, ledger.Requests,
-                logger);
-            var dispatcher = new Dispatcher(
-                new HelloHandler(store, options, security, time),
-                new TopicHandler(store, catalogue, groups, heartbeats),
-                new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
-                fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits, heartbeats,
-                admin, stats, new QuotaHandler(quotas), security, new AuditFacts(catalogue, quotas, security.Table),
-                quotas, ledger, counters, failures, options, logger);
-            server = new RemotingServer(ToRemoting(options, logger), dispatcher, loggers);
-            ledger.Include(server);
-            await server.StartAsync(cancellationToken);
-            LogStart(logger, options, store, catalogue, groups, server);
-            var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
-            store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
-            var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
-            StartLoops(options, heartbeats, retention, expiry, security);
-            var parts = new BrokerParts(
-                store, catalogue, groups, backlogs, ledger, counters, security.Audit, options, time, logger);
-            return new EQueueBroker(
-                options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, security, stats,
-                new BrokerMeter(parts), retention, expiry, server);
-        }
-        catch
-        {
-            await GiveUpAsync(server, store, [fetch, heartbeats, quotas, security, catalogue, backlogs, logger]);
-            throw;
-        }
+        BrokerOpening opening = await BrokerOpening.OpenAsync(options, lead: null, loggers, time, cancellationToken);
+        return await opening.StartAsync(listener: null, cancellationToken);
     }
-
-    private static async Task GiveUpAsync(RemotingServer? server, QueueStore store, IDisposable?[] parts)
-    {
-        if (server is not null)
-            await server.DisposeAsync();
-        foreach (IDisposable? part in parts)
-            part?.Dispose();
-        await store.DisposeAsync();
-    }
-
-    private static async Task LoadAsync(
-        QueueStore store,
-        BrokerState state,
-        TopicCatalogue catalogue,
-        GroupTable groups,
-        BacklogTable backlogs,
-        QuotaTable quotas,
-        ILogger logger)
-    {
-        catalogue.Load();
-        quotas.Load();
-        await GroupProgress.MendAsync(store, state, logger);
-        int forgotten = groups.Load(catalogue);
-        if (forgotten > 0)
-            logger.OffsetsForgotten(forgotten);
-        foreach (Topic topic in catalogue.Topics)
-            await backlogs.MeasureAsync(topic);
-    }
-
-    private static void LogStart(
-        ILogger logger,
-        BrokerOptions options,
-        QueueStore store,
-        TopicCatalogue catalogue,
-        GroupTable groups,
-        RemotingServer server) => logger.Started(
-            store.StoreId,
-            Path.GetFullPath(options.DataDirectory),
-            server.LocalEndPoint,
-            store.Epoch,
-            catalogue.Count,
-            catalogue.QueueCount,
-            groups.Count);
-
-    private static void StartLoops(
-        BrokerOptions options,
-        HeartbeatHandler heartbeats,
-        RetentionLoop retention,
-        GroupExpiry expiry,
-        SecurityParts security)
-    {
-        heartbeats.Start();
-        security.Start();
-        retention.Start();
-        if (options.Groups.OffsetRetention > TimeSpan.Zero)
-            expiry.Start();
-    }
-
-    private static RemotingServerOptions ToRemoting(BrokerOptions options, ILogger logger) => new()
-    {
-        Listen = HostPort.Split(options.Listen),
-        InMemory = options.InMemory,
-        Tls = options.Tls,
-        MaxConnections = DescriptorPlan.Places(options.Limits.MaxConnections, logger),
-        LocalConnections = options.Limits.LocalConnections,
-        MaxConnectionsPerAddress = options.Limits.MaxConnectionsPerAddress,
-        AdmissionTimeout = options.Limits.HelloTimeout,
-        MinReceiveRate = options.Limits.MinReceiveRate,
-        MaxFrameBytes = options.MaxFrameBytes,
-        MaxQueuedSendBytes = options.MaxFrameBytes,
-        ReceiveMemoryBytes = options.Limits.ReceiveBytes,
-        SendMemoryBytes = options.Limits.MemoryBytes,
-    };
 
     private async Task StopOnceAsync(CancellationToken cancellationToken)
     {
@@ -339,8 +207,11 @@ public sealed class EQueueBroker : IAsyncDisposable
             _fetch.Stop();
             _heartbeats.Stop();
             _quotas.Throttle.Stop();
-            await _server.StopAsync(_options.DrainTimeout, cancellationToken);
-            await _server.DisposeAsync();
+            if (_listener is not null)
+            {
+                await _listener.StopAsync(_options.DrainTimeout, cancellationToken);
+                await _listener.DisposeAsync();
+            }
         }
         finally
         {

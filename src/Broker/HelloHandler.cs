@@ -5,7 +5,7 @@ namespace EQueue.Broker;
 
 /// <summary>Greets connections: versions, limits, who is who.</summary>
 internal sealed class HelloHandler(
-    QueueStore store, BrokerOptions options, SecurityParts security, TimeProvider time)
+    QueueStore store, BrokerOptions options, SecurityParts security, TimeProvider time, bool isNode)
 {
     /// <summary>Batches per producer and queue that the store remembers.</summary>
     public const ushort SequenceWindow = 16;
@@ -75,6 +75,7 @@ internal sealed class HelloHandler(
     private HelloResponse Answer() => new()
     {
         Version = HelloRequest.ProtocolVersion,
+        Features = isNode ? HelloFeatures.Cluster : 0,
         Operations = OperationVersions.All,
         StoreId = store.StoreId,
         BrokerId = store.StoreId,

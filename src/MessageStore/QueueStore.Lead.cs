@@ -38,6 +38,12 @@ public sealed partial class QueueStore
     /// <exception cref="InvalidOperationException">It was not opened to lead.</exception>
     public void SetCommitted(LogPosition written, LogPosition durable) => _log.SetCommitted(written, durable);
 
+    /// <summary>Ends a leader whose epoch is over: nothing more is taken or committed, and all who wait are told;
+    /// what is stored may be committed by the next leader, or be cut. Then dispose: the directory gets no snapshot
+    /// and no mark of an orderly end. Any thread.</summary>
+    /// <exception cref="InvalidOperationException">It was not opened to lead.</exception>
+    public void StopLeading() => _log.StopLeading();
+
     /// <summary>Reads the log for a follower: whole entries and groups up to what is written, nothing behind a seal,
     /// the start of an epoch only as the first.</summary>
     /// <param name="from">The end of an entry.</param>
@@ -57,4 +63,17 @@ public sealed partial class QueueStore
     /// written.</summary>
     /// <returns>Epoch 0 with end 0 when there is none.</returns>
     public (int Epoch, LogPosition End) EndOfEpoch(int epoch) => _storedReader.EndOfEpoch(epoch);
+
+    /// <summary>The files that a new replica copies.</summary>
+    /// <exception cref="DiskException">The directory cannot be read.</exception>
+    public LeaderFiles ListFiles() => LeaderFiles.Look(_log, _disk, LogFiles.LogDirectory(_options.DataDirectory));
+
+    /// <summary>Reads a part of one of them.</summary>
+    /// <param name="name">As <see cref="ListFiles"/> calls it.</param>
+    /// <param name="offset">From where, in bytes.</param>
+    /// <param name="destination">Where the bytes go.</param>
+    /// <returns>Bytes read, 0 at the end; -1 when the file is gone: the list is to be asked for again.</returns>
+    /// <exception cref="DiskException">It cannot be read.</exception>
+    public int ReadFile(string name, long offset, Span<byte> destination) =>
+        LeaderFiles.Read(_disk, LogFiles.LogDirectory(_options.DataDirectory), name, offset, destination);
 }

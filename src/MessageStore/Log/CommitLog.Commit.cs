@@ -11,6 +11,7 @@ internal sealed partial class CommitLog
     private readonly CommitLevel _durableLevel;
     private readonly ProgressGate _progress = new();
     private bool _hasBegun;
+    private volatile bool _isDeposed;
 
     /// <summary>Called when more is written or durable here; any thread, must be quick. For a leader.</summary>
     public Action? Progressed { get; set; }
@@ -30,6 +31,24 @@ internal sealed partial class CommitLog
             throw new InvalidOperationException("Only a log that was opened to lead begins to, and once.");
         }
         return new LogPosition(StartEpoch());
+    }
+
+    /// <inheritdoc cref="QueueStore.StopLeading"/>
+    public void StopLeading()
+    {
+        if (_lead is not { Epoch: var epoch })
+        {
+            throw new InvalidOperationException("A log that was not opened to lead cannot stop to.");
+        }
+        var fault = new EQueueException(
+            ErrorCode.ShuttingDown, $"This node leads epoch {epoch} no longer: what is not answered may be stored.");
+        _isDeposed = true;
+        if (TryEnd(fault, out WaiterQueue waiters))
+        {
+            FailWaiters(ref waiters, fault);
+            _writtenLevel.Fail(fault);
+            _durableLevel.Fail(fault);
+        }
     }
 
     /// <inheritdoc cref="QueueStore.SetCommitted"/>

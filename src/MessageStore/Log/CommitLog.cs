@@ -274,7 +274,7 @@ internal sealed partial class CommitLog : IDisposable
         }
         _stopping.Dispose();
         _stalls.Dispose();
-        if (Fault is null)
+        if (Fault is null || _isDeposed)
         {
             _completion.TrySetResult();
         }
@@ -308,19 +308,33 @@ internal sealed partial class CommitLog : IDisposable
         var fault = new EQueueException(
             ErrorCode.StoreFaulted,
             $"The store in {_directory} failed and takes no more: {place}{exception.Message}", exception);
-        WaiterQueue waiters = default;
+        if (TryEnd(fault, out WaiterQueue waiters))
+        {
+            Log.StoreFaulted(_logger, exception, _directory);
+            _completion.TrySetException(fault);
+            FailWaiters(ref waiters, fault);
+        }
+    }
+
+    /// <summary>Has the log take no more, for a reason that every later call is told.</summary>
+    private bool TryEnd(EQueueException fault, out WaiterQueue waiters)
+    {
+        waiters = default;
         lock (_lock)
         {
             if (_fault is not null)
             {
-                return;
+                return false;
             }
             Volatile.Write(ref _fault, fault);
             waiters.TakeAll(ref _writtenIncoming);
             waiters.TakeAll(ref _durableIncoming);
+            return true;
         }
-        Log.StoreFaulted(_logger, exception, _directory);
-        _completion.TrySetException(fault);
+    }
+
+    private void FailWaiters(ref WaiterQueue waiters, EQueueException fault)
+    {
         waiters.Fail(fault);
         _progress.Note();
         ReleaseRoomWaiters(force: true);

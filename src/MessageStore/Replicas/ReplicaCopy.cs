@@ -36,14 +36,28 @@ public sealed class ReplicaCopy : IDisposable
         Length += bytes.Length;
     }
 
-    /// <summary>Checks the file, makes it durable and gives it its name.</summary>
+    /// <summary>Where what a checked file covers ends; null before <see cref="Check"/>.</summary>
+    internal LogPosition? End { get; private set; }
+
+    /// <summary>Makes the file durable and reads it whole: what takes long, and needs no other call to
+    /// wait.</summary>
+    /// <exception cref="ReplicaException">It is not whole, or not of this log: it goes.</exception>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public void Check()
+    {
+        _file.Sync();
+        End = _files.CheckCopy(this);
+    }
+
+    /// <summary>Checks the file if that was not done, and gives it its name.</summary>
     /// <param name="committed">What is known to be committed: nothing derived from more is taken.</param>
     /// <exception cref="ReplicaException">It is not whole, or not of this log, or of what is not committed and durable
     /// here yet: it goes.</exception>
     /// <exception cref="DiskException">The disk failed.</exception>
     public void Complete(LogPosition committed)
     {
-        _file.Sync();
+        if (End is null)
+            Check();
         _files.Take(this, committed);
         _isCompleted = true;
     }

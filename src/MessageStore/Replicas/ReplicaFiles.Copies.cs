@@ -62,7 +62,24 @@ public sealed partial class ReplicaFiles
         _disk.SyncDirectory(_directory);
     }
 
-    /// <summary>Takes a copied file: checks it and gives it its name.</summary>
+    /// <summary>Whether there is a file of this name.</summary>
+    /// <exception cref="ReplicaException">No such file belongs to a log.</exception>
+    public bool HasFile(string name) => ReplicaFileName.Parse(name) is null
+        ? throw new ReplicaException($"{TextOf(name)} is no file of a log.")
+        : _disk.Exists(Path.Combine(_directory, name));
+
+    /// <summary>Reads a copied file whole. Sealed segments are walked when they are taken.</summary>
+    /// <returns>Where what it covers ends.</returns>
+    internal LogPosition CheckCopy(ReplicaCopy copy)
+    {
+        string name = Path.GetFileName(copy.Path);
+        return ReplicaFileName.Parse(name)!.Value.Kind == ReplicaFileKind.Segment
+            ? default
+            : EndOf(copy.Temporary, name)
+                ?? throw new ReplicaException($"{name} is not whole, or not of this log.");
+    }
+
+    /// <summary>Takes a checked file: gives it its name.</summary>
     internal void Take(ReplicaCopy copy, LogPosition committed)
     {
         string name = Path.GetFileName(copy.Path);
@@ -73,9 +90,7 @@ public sealed partial class ReplicaFiles
             return;
         }
 
-        LogPosition? end = EndOf(copy.Temporary, name);
-        if (end is not { } found)
-            throw new ReplicaException($"{name} is not whole, or not of this log.");
+        LogPosition found = copy.End!.Value;
         if (found > Settled(committed))
             throw new ReplicaException($"{name} ends at {found}: committed and durable here is {Settled(committed)}.");
         _disk.Rename(copy.Temporary, copy.Path);

@@ -1,8 +1,9 @@
 namespace EQueue.MessageStore;
 
-/// <summary>The file <c>replica</c>: the newest whole of two slots.</summary>
+/// <summary>The file <c>replica</c>: the newest whole of two slots. <see cref="ReplicaFiles"/> keeps it for a replica
+/// that follows; one that leads writes it itself.</summary>
 /// <remarks>One thread at a time.</remarks>
-internal sealed class ReplicaNoteFile
+public sealed class ReplicaNoteFile
 {
     private readonly IDisk _disk;
     private readonly string _path;
@@ -17,13 +18,23 @@ internal sealed class ReplicaNoteFile
     /// <summary>What was written last.</summary>
     public ReplicaNote Note { get; private set; }
 
+    /// <summary>Opens the file of a replica that leads.</summary>
+    /// <param name="options">Where its directory is.</param>
+    /// <param name="storeId">The store's.</param>
+    /// <exception cref="StoreFormatException">As a replica's opening.</exception>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public static ReplicaNoteFile Open(ReplicaFilesOptions options, Guid storeId) => Open(
+        options.Disk ?? PortableDisk.ForThisSystem(),
+        Path.GetFullPath(options.DataDirectory),
+        new ReplicaNote(storeId, default, IsCopying: false, default));
+
     /// <summary>Reads what the directory says, or begins the file durably.</summary>
     /// <param name="disk">Where.</param>
     /// <param name="dataDirectory">Exists.</param>
     /// <param name="first">What a directory without the file says.</param>
     /// <exception cref="StoreFormatException">Neither slot is whole, or they are a later version's or another
     /// store's.</exception>
-    public static ReplicaNoteFile Open(IDisk disk, string dataDirectory, ReplicaNote first)
+    internal static ReplicaNoteFile Open(IDisk disk, string dataDirectory, ReplicaNote first)
     {
         string path = Path.Combine(dataDirectory, ReplicaNote.FileName);
         if (!disk.Exists(path))

@@ -11,7 +11,7 @@ public sealed partial class ServerConnection
 {
     private readonly Wire _wire;
     private readonly RemotingServerOptions _options;
-    private readonly IConnectionHandler _handler;
+    private IConnectionHandler _handler;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly FrameSender _sender;
@@ -80,6 +80,16 @@ public sealed partial class ServerConnection
 
     /// <summary>Bytes that wait to be taken by the peer.</summary>
     public int QueuedBytes => (int)Math.Min(_sender.QueuedBytes, int.MaxValue);
+
+    /// <summary>Gives the connection to another handler: it is told that the connection was opened, gets the next
+    /// frames and is told the end. For <see cref="IConnectionHandler.OnFrameAsync"/>; the frame at hand stays the
+    /// caller's.</summary>
+    public void HandOver(IConnectionHandler handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        handler.OnConnected(this);
+        _handler = handler;
+    }
 
     /// <summary>Queues a frame; never blocks. On a closed connection the frame is dropped.</summary>
     /// <param name="frame">Owned by the connection from here on.</param>
