@@ -1,3 +1,7 @@
+using System.Net;
+using System.Net.Sockets;
+using EQueue.Remoting;
+
 namespace EQueue.Cluster;
 
 /// <summary>Which cluster a node belongs to, and where the cluster's etcd is.</summary>
@@ -31,6 +35,9 @@ public sealed record ClusterOptions
     /// <summary>What the nodes of the cluster know and others do not; "" for nodes on one machine alone.</summary>
     public string Secret { get; init; } = "";
 
+    /// <summary>How this node trusts the others' certificates and shows its own; null without TLS.</summary>
+    public TlsOptions? PeerTls { get; init; }
+
     /// <summary>Throws unless the options can work.</summary>
     /// <exception cref="ArgumentException">What is wrong; its parameter is the option.</exception>
     public void Validate()
@@ -50,6 +57,24 @@ public sealed record ClusterOptions
     /// <summary>Whether this can be a node's or a cluster's name.</summary>
     internal static bool IsName(string name) => name.Length is > 0 and <= 63
         && name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-');
+
+    /// <summary>Throws when others than this machine reach the node, and nothing keeps strangers from being
+    /// one.</summary>
+    internal void CheckReach(RemotingServerOptions listener)
+    {
+        bool isPrivate = listener.Listen.All(static address => HostPort.Parse(address) switch
+        {
+            IPEndPoint { Address: var host } => IPAddress.IsLoopback(host),
+            DnsEndPoint { Host: var host } => host == "localhost",
+            UnixDomainSocketEndPoint => true,
+            _ => false,
+        });
+        Require(
+            isPrivate || (Secret.Length > 0 && listener.Tls is not null && PeerTls is not null),
+            nameof(Secret),
+            "given, with Server:Tls, when the node listens beyond this machine",
+            Secret.Length == 0 ? null : "a secret without TLS");
+    }
 
     private static void Require(bool holds, string option, string range, object? found)
     {

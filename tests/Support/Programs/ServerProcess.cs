@@ -84,6 +84,9 @@ public sealed partial class ServerProcess : IAsyncDisposable
     /// <summary>Stops the process where it is: it answers nothing, and its connections stay open.</summary>
     public void Pause() => _run.Pause();
 
+    /// <summary>Lets it go on.</summary>
+    public void Resume() => _run.Resume();
+
     /// <summary>Starts the server again on the same directory and port.</summary>
     public async Task RestartAsync()
     {

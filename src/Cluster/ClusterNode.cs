@@ -1,0 +1,375 @@
+using System.Net;
+using EQueue.Cluster.Etcd;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using EQueue.Replication;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Cluster;
+
+/// <summary>A node of a cluster: keeps a copy of the shard's log, and serves clients while it leads.</summary>
+/// <remarks>Thread-safe. It never ends because etcd or other nodes are away.</remarks>
+public sealed class ClusterNode : IAsyncDisposable
+{
+    private static readonly TimeSpan MirrorInterval = TimeSpan.FromSeconds(2);
+    private static readonly TimeSpan RetryInterval = TimeSpan.FromMilliseconds(500);
+
+    private readonly ClusterOptions _options;
+    private readonly IEngineFactory _engines;
+    private readonly ILoggerFactory _loggers;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
+    private readonly EngineDoor _door = new();
+    private readonly LeaderBoard _board = new();
+    private readonly PeerSecret _secret;
+    private readonly NodeListener _handler;
+    private readonly RemotingServer _listener;
+    private readonly EtcdClient _etcd;
+    private readonly EtcdShard _shard;
+    private readonly CancellationTokenSource _stopping = new();
+    private readonly Lock _lifetime = new();
+    private readonly string _directory;
+    private volatile Replica? _replica;
+    private Task _run = Task.CompletedTask;
+    private Task? _stop;
+
+    private ClusterNode(
+        ClusterOptions options, IEngineFactory engines, ILoggerFactory loggers, TimeProvider time)
+    {
+        (_options, _engines, _loggers, _time) = (options, engines, loggers, time);
+        _logger = loggers.CreateLogger("EQueue.Cluster");
+        _directory = Path.Combine(Path.GetFullPath(engines.Store.DataDirectory), "shards", "0");
+        _secret = new PeerSecret(options.Secret);
+        _handler = new NodeListener(
+            options.Node,
+            _secret,
+            _door,
+            _board,
+            (from, message) => _replica?.Receive(from, message),
+            ServeFiles,
+            _logger);
+        _listener = new RemotingServer(engines.Listener, _handler, loggers, time);
+        _door.Listener = _listener;
+        _etcd = new EtcdClient(options, _logger, time);
+        _shard = new EtcdShard(_etcd, options.Name, options.Node, 0, _logger);
+    }
+
+    /// <summary>Where clients and other nodes connect, with the real port.</summary>
+    public EndPoint EndPoint => _listener.LocalEndPoint;
+
+    /// <summary>Completes when the node has stopped; faults when it cannot go on: end the process, and start it
+    /// anew.</summary>
+    public Task Completion => _run;
+
+    /// <summary>Whether this node leads and serves clients.</summary>
+    public bool IsServing => _door.IsOpen;
+
+    /// <summary>What this node knows of who leads.</summary>
+    public WatchLeaderResponse Leader => _board.Known;
+
+    /// <summary>Listens, and begins to take part in the cluster as soon as etcd tells of it.</summary>
+    /// <param name="options">Which cluster.</param>
+    /// <param name="engines">Makes what serves clients while this node leads.</param>
+    /// <param name="loggers">For log lines.</param>
+    /// <param name="time">For timeouts; null = the system's.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <exception cref="ArgumentException">An option is wrong, or not safe beyond this machine.</exception>
+    /// <exception cref="System.Net.Sockets.SocketException">The address cannot be listened on.</exception>
+    public static async Task<ClusterNode> StartAsync(
+        ClusterOptions options,
+        IEngineFactory engines,
+        ILoggerFactory loggers,
+        TimeProvider? time = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        ArgumentNullException.ThrowIfNull(engines);
+        ArgumentNullException.ThrowIfNull(loggers);
+        options.Validate();
+        options.CheckReach(engines.Listener);
+        Directory.CreateDirectory(engines.Store.DataDirectory);
+        var node = new ClusterNode(options, engines, loggers, time ?? TimeProvider.System);
+        try
+        {
+            await node._listener.StartAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            await node._listener.DisposeAsync().ConfigureAwait(false);
+            await node._etcd.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+
+        node._handler.OwnAddress = options.AdvertisedAddress ?? HostPort.Format(node.EndPoint);
+        node._run = Task.Run(node.RunAsync, CancellationToken.None);
+        return node;
+    }
+
+    /// <summary>Stops in order: clients are sent elsewhere, the directory is made durable and marked as
+    /// clean.</summary>
+    /// <param name="cancellationToken">Ends the wait for answers and slow peers.</param>
+    public Task StopAsync(CancellationToken cancellationToken)
+    {
+        lock (_lifetime) return _stop ??= StopOnceAsync(cancellationToken);
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync() => await StopAsync(CancellationToken.None).ConfigureAwait(false);
+
+    private async Task StopOnceAsync(CancellationToken cancellationToken)
+    {
+        await _stopping.CancelAsync().ConfigureAwait(false);
+        await ((Task)_run).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (_replica is { } replica)
+        {
+            _replica = null;
+            if (!replica.Ended.IsCompleted) await replica.StopAsync(cancellationToken).ConfigureAwait(false);
+            await replica.DisposeAsync().ConfigureAwait(false);
+        }
+
+        await _listener.DisposeAsync().ConfigureAwait(false);
+        await _etcd.DisposeAsync().ConfigureAwait(false);
+        _stopping.Dispose();
+    }
+
+    private async Task RunAsync()
+    {
+        try
+        {
+            ClusterView view = await WaitForClusterAsync().ConfigureAwait(false);
+            while (!_stopping.IsCancellationRequested) view = await LiveAsync(view).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (_stopping.IsCancellationRequested)
+        {
+            // Told to stop.
+        }
+    }
+
+    /// <summary>One life: until the node stops, or its directory must be made anew.</summary>
+    private async Task<ClusterView> LiveAsync(ClusterView view)
+    {
+        var names = new PeerNames(view.Cluster.ClusterId, 0, _options.Node);
+        _handler.Identity = new NodeIdentity(names.Cluster, names.Shard, view.Nodes);
+        var life = new Life(ShardDirectory.NewLife());
+        await PutNodeAsync(life).ConfigureAwait(false);
+        var links = new PeerLinks(
+            names, _secret, new PeerLinkOptions(_engines.Listener.MaxFrameBytes, _options.PeerTls),
+            node => _replica?.NoteUnreachable(node), _loggers);
+        await using (links.ConfigureAwait(false))
+        {
+            var directory = new ShardDirectory(_directory, _engines.Store, view.Cluster, _logger, _time);
+            ReplicaFiles files = await OpenAsync(directory, view, links, life).ConfigureAwait(false);
+            var replica = new Replica(Setup(view, life, links), files);
+            _replica = replica;
+            _logger.NodeBegins(
+                _options.Node, _options.Name, _directory, files.Tail.End.Value, files.IsClean ? "clean" : "not clean");
+            replica.Start();
+            using var mirroring = CancellationTokenSource.CreateLinkedTokenSource(_stopping.Token);
+            Task mirror = MirrorAsync(replica, links, mirroring.Token);
+            try
+            {
+                ReplicaEnd end = await replica.Ended.WaitAsync(_stopping.Token).ConfigureAwait(false);
+                _replica = null;
+                await replica.DisposeAsync().ConfigureAwait(false);
+                await EndLifeAsync(directory, end).ConfigureAwait(false);
+            }
+            finally
+            {
+                await mirroring.CancelAsync().ConfigureAwait(false);
+                await mirror.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            }
+
+            return await WaitForClusterAsync().ConfigureAwait(false);
+        }
+    }
+
+    private async Task EndLifeAsync(ShardDirectory directory, ReplicaEnd end)
+    {
+        switch (end.Reason)
+        {
+            case StopReason.SetAside:
+                _logger.SetAside(_options.Node, directory.SetAside(), end.Why);
+                break;
+            case StopReason.Gone:
+                _logger.CopiesAnew(_options.Node, end.Why);
+                directory.Delete();
+                break;
+            default:
+                _logger.WaitsForPerson(_options.Node, end.Why);
+                await Task.Delay(Timeout.InfiniteTimeSpan, _stopping.Token).ConfigureAwait(false);
+                break;
+        }
+    }
+
+    private ReplicaSetup Setup(ClusterView view, Life life, PeerLinks links) => new(
+        _options.Node,
+        _handler.OwnAddress,
+        life,
+        new ReplicaOptions
+        {
+            Nodes = view.Nodes,
+            SeatCount = Math.Min(3, view.Nodes.Count),
+            IsSync = view.Cluster.IsSync,
+        },
+        ShardDirectory.FilesOf(_directory, _engines.Store),
+        _engines.Store.FlushInterval,
+        _shard,
+        links,
+        _door,
+        _board,
+        _engines,
+        _logger,
+        _time);
+
+    /// <summary>Opens the directory; an empty one begins the shard, or is filled from the leader.</summary>
+    private async Task<ReplicaFiles> OpenAsync(ShardDirectory directory, ClusterView view, PeerLinks links, Life life)
+    {
+        if (view.Shard.State is null)
+            await RetryAsync(token => _shard.TryBeginAsync(new Seat(_options.Node, life), token)).ConfigureAwait(false);
+        ReplicaFiles files = directory.Open(_stopping.Token);
+        ClusterView now = await WaitForClusterAsync().ConfigureAwait(false);
+        bool isFirst = now.Shard.State is { Epoch: 0 } state && state.Has(new Seat(_options.Node, life));
+        if (!ShardDirectory.IsNew(files) || isFirst) return files;
+        string told = "";
+        while (true)
+        {
+            try
+            {
+                string? trouble = await CopyAsync(files, now, links).ConfigureAwait(false);
+                if (trouble is null) return files;
+                if (trouble != told) _logger.CopyFailed(_options.Node, told = trouble);
+                await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
+            }
+            catch
+            {
+                files.Dispose();
+                throw;
+            }
+
+            if (files.Note.IsCopying)
+            {
+                // What was copied may be gone at the leader by now.
+                files.Dispose();
+                files = directory.Open(_stopping.Token);
+            }
+
+            now = await WaitForClusterAsync().ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Fills an empty directory from the leader.</summary>
+    /// <returns>What keeps it from that; null when it is done.</returns>
+    private async Task<string?> CopyAsync(ReplicaFiles files, ClusterView view, PeerLinks links)
+    {
+        if (view.Shard.State?.Leader is not { Node: { } leader } || leader == _options.Node
+            || !view.Addresses.TryGetValue(leader, out string? address))
+        {
+            return "no other node leads yet";
+        }
+
+        PeerLink link = links.OpenBulk(leader, address);
+        await using (link.ConfigureAwait(false))
+        {
+            try
+            {
+                var copier = new FileCopier(link, bytesPerSecond: 0);
+                int count = await copier.CopyAllAsync(files, _stopping.Token).ConfigureAwait(false);
+                _logger.Copied(_options.Node, count, copier.Bytes, leader, files.Tail.End.Value);
+                return null;
+            }
+            catch (Exception exception) when (exception is RemotingException or EQueueException or ReplicaException
+                or DiskException { Fault: DiskFault.Full })
+            {
+                return $"{leader}: {exception.Message}";
+            }
+        }
+    }
+
+    private async Task MirrorAsync(Replica replica, PeerLinks links, CancellationToken cancellationToken)
+    {
+        ReplicaMirror mirror = replica.NewMirror();
+        while (!cancellationToken.IsCancellationRequested)
+        {
+            await Task.Delay(MirrorInterval, _time, cancellationToken).ConfigureAwait(false);
+            WatchLeaderResponse known = _board.Known;
+            if (known.Leader.Length == 0 || known.Leader == _handler.OwnAddress
+                || replica.LeaderName is not { } leader || links.Find(leader) is not { IsConnected: true })
+            {
+                continue;
+            }
+
+            PeerLink link = links.OpenBulk(leader, known.Leader);
+            await using (link.ConfigureAwait(false))
+                await mirror.RunOnceAsync(link, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    private FrameBuffer ServeFiles(PeerOpcode opcode, ReadOnlyMemory<byte> payload) =>
+        _replica?.LeadingStore is { } store
+            ? FileServer.Answer(opcode, payload.Span, store)
+            : throw new EQueueException(ErrorCode.NotLeader, $"Node {_options.Node} does not lead.");
+
+    private async Task PutNodeAsync(Life life)
+    {
+        bool isMine = await RetryAsync(
+            token => _shard.PutNodeAsync(life, _handler.OwnAddress, token)).ConfigureAwait(false);
+        if (!isMine) throw new ClusterException($"Another process runs as node {_options.Node} of this cluster.");
+    }
+
+    /// <summary>Reads who the cluster is; waits for etcd, and for the cluster to be created, as long as it
+    /// takes.</summary>
+    private async Task<ClusterView> WaitForClusterAsync()
+    {
+        string told = "";
+        while (true)
+        {
+            ClusterView? view = await RetryAsync(_shard.ReadAsync).ConfigureAwait(false);
+            if (view is not null)
+            {
+                Check(view);
+                _board.Take(view.Shard.State, view.Nodes, view.Addresses);
+                return view;
+            }
+
+            string why = $"the cluster '{_options.Name}' is not created yet: equeue cluster create";
+            if (why != told) _logger.WaitsForEtcd(_options.Node, told = why);
+            await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
+        }
+    }
+
+    private void Check(ClusterView view)
+    {
+        if (!view.Nodes.Contains(_options.Node))
+        {
+            throw new ClusterException(
+                $"Cluster:Node is {_options.Node}; the cluster '{_options.Name}' has {string.Join(", ", view.Nodes)}.");
+        }
+
+        bool isSync = _engines.Store.FlushPolicy == FlushPolicy.Sync;
+        if (isSync != view.Cluster.IsSync)
+        {
+            throw new ClusterException(
+                $"Store:FlushPolicy is {_engines.Store.FlushPolicy}; the cluster '{_options.Name}' was created with "
+                + $"{(view.Cluster.IsSync ? FlushPolicy.Sync : FlushPolicy.Async)}, and all its nodes have the same.");
+        }
+    }
+
+    private async Task<T> RetryAsync<T>(Func<CancellationToken, Task<T>> ask)
+    {
+        string told = "";
+        while (true)
+        {
+            try
+            {
+                return await ask(_stopping.Token).ConfigureAwait(false);
+            }
+            catch (EtcdException exception)
+            {
+                if (exception.Message != told) _logger.WaitsForEtcd(_options.Node, told = exception.Message);
+            }
+
+            await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
+        }
+    }
+}

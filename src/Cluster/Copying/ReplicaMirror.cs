@@ -1,0 +1,76 @@
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Cluster;
+
+/// <summary>Keeps a follower's derived files as the leader's are, so that it can be promoted quickly and holds no
+/// more than the leader: copies indexes, snapshots and packs, and removes what the leader has none of any
+/// more.</summary>
+/// <param name="filesLock">Held while the files are changed.</param>
+/// <param name="files">The open files, looked at under the lock; null while this node leads.</param>
+/// <param name="committed">What is known to be committed.</param>
+/// <param name="node">This node's name.</param>
+/// <param name="logger">For what does not work.</param>
+internal sealed class ReplicaMirror(
+    Lock filesLock, Func<ReplicaFiles?> files, Func<LogPosition> committed, string node, ILogger logger)
+{
+    /// <summary>So fast at most: messages go first.</summary>
+    private const long BytesPerSecond = 16 << 20;
+
+    private string _told = "";
+
+    /// <summary>Makes one round.</summary>
+    /// <param name="link">To the leader, for files alone.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    public async Task RunOnceAsync(PeerLink link, CancellationToken cancellationToken)
+    {
+        try
+        {
+            var copier = new FileCopier(link, BytesPerSecond);
+            LeaderFiles listing = await copier.ListAsync(cancellationToken).ConfigureAwait(false);
+            foreach ((string name, _) in listing.Files)
+                await MirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
+            RemoveBelow(listing.Begin);
+            _told = "";
+        }
+        catch (Exception exception) when (exception is RemotingException or EQueueException or ReplicaException
+            or DiskException { Fault: DiskFault.Full or DiskFault.NotFound })
+        {
+            // Derived files: the log is whole without them, and the next round tries again.
+            if (exception.Message != _told) logger.MirrorFailed(node, link.Address, exception.Message);
+            _told = exception.Message;
+        }
+    }
+
+    private void RemoveBelow(LogPosition begin)
+    {
+        lock (filesLock)
+        {
+            LogPosition known = committed();
+            if (files() is { } open && begin > open.Begin && begin <= known && begin <= open.Durable)
+                open.RemoveBelow(begin, known);
+        }
+    }
+
+    private async Task MirrorAsync(FileCopier copier, string name, CancellationToken cancellationToken)
+    {
+        // What is in a segment comes with the log itself.
+        if (name.EndsWith(LogSuffix, StringComparison.Ordinal)) return;
+        ReplicaFiles? open;
+        lock (filesLock)
+        {
+            open = files();
+            if (open is null || open.HasFile(name)) return;
+        }
+
+        using ReplicaCopy copy = await copier.CopyAsync(open, name, cancellationToken).ConfigureAwait(false);
+        lock (filesLock)
+        {
+            if (files() == open) copy.Complete(committed());
+        }
+    }
+
+    private const string LogSuffix = ".log";
+}

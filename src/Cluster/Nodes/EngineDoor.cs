@@ -1,0 +1,66 @@
+using System.Collections.Concurrent;
+using EQueue.Remoting;
+
+namespace EQueue.Cluster;
+
+/// <summary>Leads clients' connections to the engine while there is one.</summary>
+/// <remarks>Thread-safe.</remarks>
+internal sealed class EngineDoor
+{
+    private readonly ConcurrentDictionary<long, ServerConnection> _inside = new();
+    private volatile IConnectionHandler? _engine;
+
+    /// <summary>The node's listener; set once, before anything is led.</summary>
+    public RemotingServer Listener { get; set; } = null!;
+
+    /// <summary>Whether clients are served.</summary>
+    public bool IsOpen => _engine is not null;
+
+    /// <summary>Begins to let clients in.</summary>
+    public void Open(IConnectionHandler engine) => _engine = engine;
+
+    /// <summary>Lets nobody in any more; those inside stay until <see cref="EmptyAsync"/>.</summary>
+    public void Close() => _engine = null;
+
+    /// <summary>Ends the connections of those inside, and waits until the engine has been told of each.</summary>
+    public async Task EmptyAsync()
+    {
+        while (!_inside.IsEmpty)
+        {
+            foreach (ServerConnection connection in _inside.Values)
+                connection.Close(new RemotingException(RemotingError.ConnectionLost, "This node leads no longer."));
+            await Task.Delay(5).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Gives a connection to the engine.</summary>
+    /// <param name="connection">Whose first frame is at hand.</param>
+    /// <returns>Who is to handle that frame; null when there is no engine.</returns>
+    public IConnectionHandler? LetIn(ServerConnection connection)
+    {
+        if (_engine is not { } engine) return null;
+        var guest = new Guest(this, engine);
+        connection.HandOver(guest);
+        // Closed between the look and the entry: it is not left behind.
+        if (_engine != engine) connection.Close(null);
+        return guest;
+    }
+
+    private sealed class Guest(EngineDoor door, IConnectionHandler engine) : IConnectionHandler
+    {
+        public void OnConnected(ServerConnection connection)
+        {
+            door._inside[connection.Id] = connection;
+            engine.OnConnected(connection);
+        }
+
+        public void OnDisconnected(ServerConnection connection, Exception? cause)
+        {
+            engine.OnDisconnected(connection, cause);
+            door._inside.TryRemove(connection.Id, out _);
+        }
+
+        public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload) =>
+            engine.OnFrameAsync(connection, header, payload);
+    }
+}

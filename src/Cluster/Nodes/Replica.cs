@@ -1,0 +1,260 @@
+using EQueue.Cluster.Etcd;
+using EQueue.MessageStore;
+using EQueue.Protocol;
+using EQueue.Replication;
+
+namespace EQueue.Cluster;
+
+/// <summary>One life of one replica: the rules on their loop, the files or the engine under them, the other nodes and
+/// etcd around them.</summary>
+/// <remarks>
+/// What the rules ask for is done on the loop's thread when it is short, and elsewhere when it may take time. The log
+/// changes hands (files, engine, files) in one chain of steps, one after the other.
+/// </remarks>
+internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
+{
+    private const int NodeKeyMs = 60_000;
+
+    private readonly ReplicaSetup _setup;
+    private readonly Lock _filesLock = new();
+    private readonly ReplicaLogView _view;
+    private readonly ReplicaLoop _loop;
+    private readonly ReplicaDisk _disk;
+    private readonly ReplicaCore _core;
+    private readonly CancellationTokenSource _stopping = new();
+    private readonly TaskCompletionSource<ReplicaEnd> _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private ReplicaFiles? _files;
+    private bool _isStopping;
+    private bool _isEtcdAway;
+    private int _reads;
+    private long _nodeKeyMs;
+
+    /// <summary>Begins a life on an open directory.</summary>
+    /// <param name="setup">What it works with.</param>
+    /// <param name="files">The replica's from here on.</param>
+    /// <exception cref="InvalidDataException">The directory's record cannot be read.</exception>
+    public Replica(ReplicaSetup setup, ReplicaFiles files)
+    {
+        _setup = setup;
+        _files = files;
+        _view = new ReplicaLogView(_filesLock);
+        _view.Follow(files);
+        _loop = new ReplicaLoop("equeue replica", Tick, Fail);
+        _disk = new ReplicaDisk(
+            _filesLock,
+            () => _files,
+            setup.Rules.IsSync ? TimeSpan.Zero : setup.FlushInterval,
+            (tail, durable) => _loop.Post(() => OnFilesMoved(tail, durable)),
+            why => _loop.Post(() => OnAppendRefused(why)),
+            cause => setup.Logger.DiskFull(setup.Node, cause.Message),
+            Fail);
+        ReplicaRecord? before = RecordCodec.Read(files.Note.Record.Span);
+        var start = new ReplicaStart(
+            setup.Node, setup.Life, before, files.IsWhole, files.IsClean, (ulong)Random.Shared.NextInt64());
+        _core = new ReplicaCore(start, setup.Rules, _view, this);
+    }
+
+    /// <summary>Completes when the life ended by itself; faults when it cannot go on.</summary>
+    public Task<ReplicaEnd> Ended => _ended.Task;
+
+    /// <summary>Whether this node leads and takes messages.</summary>
+    public bool IsServing => _setup.Door.IsOpen;
+
+    /// <summary>The store while this node leads; null while it follows.</summary>
+    public QueueStore? LeadingStore => _view.Store;
+
+    /// <summary>The name of the node that leads, when it is another one.</summary>
+    public string? LeaderName => _core.IsLeading ? null : _core.View?.State?.Leader.Node;
+
+    /// <summary>Keeps the derived files as the leader has them.</summary>
+    public ReplicaMirror NewMirror() =>
+        new(_filesLock, () => _files, () => _core.Record.Committed, _setup.Node, _setup.Logger);
+
+    /// <summary>Begins: from here on the rules run.</summary>
+    public void Start()
+    {
+        _disk.Start();
+        _loop.Post(() => _core.Start(_loop.NowMs));
+        _loop.Start();
+    }
+
+    /// <summary>A message has come from another node.</summary>
+    public void Receive(string from, PeerMessage message) => _loop.Post(() =>
+    {
+        if (!_isStopping) _core.OnMessage(from, message, _loop.NowMs);
+    });
+
+    /// <summary>Connections to a node are refused.</summary>
+    public void NoteUnreachable(string node) => _loop.Post(() =>
+    {
+        if (!_isStopping) _core.OnUnreachable(node, _loop.NowMs);
+    });
+
+    /// <summary>Stops in order: what is here is made durable, and the directory is marked as clean.</summary>
+    /// <param name="cancellationToken">Ends the wait for answers and slow peers.</param>
+    public async Task StopAsync(CancellationToken cancellationToken)
+    {
+        var stopped = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        _loop.Post(() =>
+        {
+            _isStopping = true;
+            _setup.Door.Close();
+            stopped.TrySetResult();
+        });
+        await Task.WhenAny(stopped.Task, _ended.Task).ConfigureAwait(false);
+        await EndAsync(isOrderly: true, cancellationToken).ConfigureAwait(false);
+        lock (_filesLock) _files?.CloseInOrder();
+    }
+
+    /// <summary>Ends at once: the directory is as after a crash of the process.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        await _stopping.CancelAsync().ConfigureAwait(false);
+        _setup.Door.Close();
+        await EndAsync(isOrderly: false, CancellationToken.None).ConfigureAwait(false);
+        lock (_filesLock)
+        {
+            _files?.Dispose();
+            _files = null;
+        }
+
+        _loop.Dispose();
+        _stopping.Dispose();
+    }
+
+    void IReplicaActions.Send(string node, PeerMessage message) => _setup.Links.Send(node, message);
+
+    void IReplicaActions.SendEntries(string node, FetchAnswer answer, LogPosition from)
+    {
+        if (_view.Store is not { } store || _setup.Links.Find(node) is not { } link) return;
+        try
+        {
+            EntrySender.Send(store, link, answer, from);
+        }
+        catch (DiskException exception)
+        {
+            // The follower asks again; a disk that stays so is the store's own matter.
+            _setup.Logger.EntriesUnreadable(node, from.Value, exception.Message);
+        }
+    }
+
+    void IReplicaActions.ReadEtcd()
+    {
+        // One read at a time, and one more when another was asked for meanwhile.
+        if (Interlocked.Increment(ref _reads) == 1) _ = Task.Run(ReadEtcdAsync);
+    }
+
+    void IReplicaActions.Transact(Transaction transaction) => _ = Task.Run(async () =>
+    {
+        TransactionResult result;
+        try
+        {
+            result = await _setup.Etcd.TransactAsync(transaction, _stopping.Token).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is EtcdException or OperationCanceledException)
+        {
+            result = new TransactionResult(TransactionOutcome.Unknown, null);
+        }
+
+        _loop.Post(() =>
+        {
+            if (!_isStopping) _core.OnTransaction(transaction, result, _loop.NowMs);
+        });
+    });
+
+    void IReplicaActions.Append(object entries) => _disk.Append((EntryBlock)entries, _core.Record.Epoch);
+
+    void IReplicaActions.CutTo(LogPosition end)
+    {
+        lock (_filesLock)
+        {
+            if (_files is not { } files) return;
+            _setup.Logger.Cut(_setup.Node, files.Tail.End.Value, end.Value, _core.Record.Epoch);
+            files.CutTo(end);
+            _view.Move(files.Tail, files.Durable);
+        }
+    }
+
+    void IReplicaActions.Stop(StopReason reason, string why) => _ended.TrySetResult(new ReplicaEnd(reason, why));
+
+    void IReplicaActions.Alarm(string what) => _setup.Logger.Alarm(_setup.Node, what);
+
+    private void Tick(long nowMs)
+    {
+        if (_isStopping) return;
+        if (_loop.PausedMs > _setup.Rules.FetchWaitMs) _setup.Logger.Paused(_setup.Node, _loop.PausedMs);
+        _core.OnTick(nowMs);
+    }
+
+    private void OnFilesMoved(in ReplicaTail tail, LogPosition durable)
+    {
+        // What was written before the log was opened to lead is told by the store.
+        if (_isStopping || _files is null) return;
+        _view.Move(tail, durable);
+        _core.OnLogMoved(_loop.NowMs);
+    }
+
+    private void OnAppendRefused(string why)
+    {
+        _setup.Logger.EntriesRefused(_setup.Node, why);
+        _core.OnAppendRefused();
+    }
+
+    private void Fail(Exception cause)
+    {
+        _ended.TrySetException(cause);
+        _setup.Door.Close();
+    }
+
+    private async Task ReadEtcdAsync()
+    {
+        do
+        {
+            int asked = Volatile.Read(ref _reads);
+            try
+            {
+                await ReadOnceAsync().ConfigureAwait(false);
+            }
+            catch (Exception exception) when (exception is EtcdException or OperationCanceledException)
+            {
+                if (!_isEtcdAway && !_stopping.IsCancellationRequested)
+                    _setup.Logger.EtcdAway(_setup.Node, exception.Message);
+                _isEtcdAway = true;
+            }
+
+            if (Interlocked.CompareExchange(ref _reads, 0, asked) == asked) return;
+            Interlocked.Exchange(ref _reads, 1);
+        }
+        while (!_stopping.IsCancellationRequested);
+    }
+
+    private async Task ReadOnceAsync()
+    {
+        long now = _loop.NowMs;
+        bool isKnown = _nodeKeyMs != 0;
+        if (!isKnown || now - _nodeKeyMs >= NodeKeyMs)
+        {
+            bool isMine = await _setup.Etcd
+                .PutNodeAsync(_setup.Life, _setup.Address, _stopping.Token).ConfigureAwait(false);
+            if (!isMine)
+            {
+                Fail(new ClusterException($"Another process runs as node {_setup.Node} of this cluster."));
+                return;
+            }
+
+            _nodeKeyMs = Math.Max(now, 1);
+        }
+
+        ClusterView view = await _setup.Etcd.ReadAsync(_stopping.Token).ConfigureAwait(false)
+            ?? throw new EtcdException(EtcdTrouble.Malformed, "The cluster is gone from etcd.");
+        if (_isEtcdAway) _setup.Logger.EtcdBack(_setup.Node);
+        _isEtcdAway = false;
+        if (view.Shard.Lives.TryGetValue(_setup.Node, out Life life) && life != _setup.Life) _nodeKeyMs = 0;
+        _setup.Links.Take(view.Addresses);
+        _setup.Board.Take(view.Shard.State, view.Nodes, view.Addresses);
+        _loop.Post(() =>
+        {
+            if (!_isStopping) _core.OnView(view.Shard, _loop.NowMs);
+        });
+    }
+}

@@ -1,0 +1,81 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+
+namespace EQueue.Cluster;
+
+/// <summary>The one thread on which the rules of a replica run: what happens elsewhere is posted here.</summary>
+/// <remarks>A thread of its own, so that heartbeats go out however busy the pool is.</remarks>
+internal sealed class ReplicaLoop : IDisposable
+{
+    private static readonly TimeSpan TickInterval = TimeSpan.FromMilliseconds(10);
+
+    private readonly BlockingCollection<Action> _inbox = [];
+    private readonly Action<long> _tick;
+    private readonly Action<Exception> _failed;
+    private readonly Thread _thread;
+    private readonly long _began = Stopwatch.GetTimestamp();
+    private long _tickedMs;
+
+    /// <param name="name">Of the thread.</param>
+    /// <param name="tick">Called every few milliseconds with the time.</param>
+    /// <param name="failed">Called once, on the thread, with what ended it.</param>
+    public ReplicaLoop(string name, Action<long> tick, Action<Exception> failed)
+    {
+        (_tick, _failed) = (tick, failed);
+        _thread = new Thread(Run) { IsBackground = true, Name = name };
+    }
+
+    /// <summary>Milliseconds since the loop was made; no clock of the wall.</summary>
+    public long NowMs => (long)Stopwatch.GetElapsedTime(_began).TotalMilliseconds;
+
+    /// <summary>How long the last pause between two ticks was, beyond what was wanted, in milliseconds.</summary>
+    public long PausedMs { get; private set; }
+
+    public void Start() => _thread.Start();
+
+    /// <summary>Has something done on the thread; dropped when it has ended.</summary>
+    public void Post(Action action)
+    {
+        try
+        {
+            _inbox.Add(action);
+        }
+        catch (InvalidOperationException)
+        {
+            // The loop has ended: nothing is done any more.
+        }
+    }
+
+    /// <summary>Ends the thread after what it is doing; not from the thread itself.</summary>
+    public void Stop()
+    {
+        _inbox.CompleteAdding();
+        if (_thread.IsAlive && Thread.CurrentThread != _thread) _thread.Join();
+    }
+
+    public void Dispose()
+    {
+        Stop();
+        _inbox.Dispose();
+    }
+
+    private void Run()
+    {
+        try
+        {
+            while (!_inbox.IsCompleted)
+            {
+                if (_inbox.TryTake(out Action? action, TickInterval)) action();
+                long now = NowMs;
+                if (now - _tickedMs < TickInterval.TotalMilliseconds) continue;
+                PausedMs = now - _tickedMs - (long)TickInterval.TotalMilliseconds;
+                _tickedMs = now;
+                _tick(now);
+            }
+        }
+        catch (Exception exception)
+        {
+            _failed(exception);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+using System.Globalization;
+using System.Security.Cryptography;
+using EQueue.Cluster.Etcd;
+using EQueue.MessageStore;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Cluster;
+
+/// <summary>The directory of a shard's copy on this node.</summary>
+/// <param name="path">Where.</param>
+/// <param name="store">How stores are kept here.</param>
+/// <param name="cluster">Whose it must be.</param>
+/// <param name="logger">For what is found.</param>
+/// <param name="time">For the pace of notes.</param>
+internal sealed class ShardDirectory(
+    string path, StoreOptions store, ClusterRecord cluster, ILogger logger, TimeProvider time)
+{
+    /// <summary>16 random bytes.</summary>
+    public static UInt128 NewLife()
+    {
+        Span<byte> bytes = stackalloc byte[16];
+        RandomNumberGenerator.Fill(bytes);
+        return System.Buffers.Binary.BinaryPrimitives.ReadUInt128LittleEndian(bytes);
+    }
+
+    /// <summary>How replicas keep files below a directory.</summary>
+    public static ReplicaFilesOptions FilesOf(string path, StoreOptions store) => new()
+    {
+        DataDirectory = path,
+        SegmentSizeBytes = store.SegmentSizeBytes,
+        Disk = store.Disk,
+    };
+
+    /// <summary>Opens the directory; makes one that is not there, and one anew whose copying was not
+    /// finished.</summary>
+    /// <exception cref="ClusterException">It is another store's.</exception>
+    /// <exception cref="DiskException">The disk failed, or another process has the directory open.</exception>
+    public ReplicaFiles Open(CancellationToken cancellationToken)
+    {
+        ReplicaFilesOptions options = FilesOf(path, store);
+        if (!File.Exists(Path.Combine(path, "store")))
+            ReplicaFiles.Create(options, cluster.StoreId, cluster.LogId, time);
+        ReplicaFiles files = ReplicaFiles.Open(options, logger, time, cancellationToken);
+        if (files.StoreId != cluster.StoreId || files.LogId != cluster.LogId)
+        {
+            Guid found = files.StoreId;
+            files.Dispose();
+            throw new ClusterException(
+                $"{path} belongs to store {found}; the cluster's is {cluster.StoreId}. Name the directory of this "
+                + "cluster's node, or an empty one: the log is copied into it.");
+        }
+
+        if (!files.Note.IsCopying) return files;
+        files.Dispose();
+        Delete();
+        ReplicaFiles.Create(options, cluster.StoreId, cluster.LogId, time);
+        return ReplicaFiles.Open(options, logger, time, cancellationToken);
+    }
+
+    /// <summary>Whether a directory has never been a replica's and holds nothing.</summary>
+    public static bool IsNew(ReplicaFiles files) => files.Tail.End.Value == 0 && files.Note.Record.IsEmpty;
+
+    /// <summary>Removes the directory.</summary>
+    public void Delete()
+    {
+        if (Directory.Exists(path)) Directory.Delete(path, recursive: true);
+    }
+
+    /// <summary>Gives the directory another name: nothing of it is used any more, nothing is destroyed.</summary>
+    /// <returns>That name.</returns>
+    public string SetAside()
+    {
+        string stamp = time.GetUtcNow().ToString("yyyyMMdd'T'HHmmss'Z'", CultureInfo.InvariantCulture);
+        string aside = $"{path}.aside-{stamp}";
+        for (int i = 1; Directory.Exists(aside); i++) aside = $"{path}.aside-{stamp}-{i}";
+        Directory.Move(path, aside);
+        return aside;
+    }
+}

@@ -1,0 +1,171 @@
+using System.Net.Sockets;
+using System.Security.Cryptography;
+using EQueue.Protocol;
+using EQueue.Remoting;
+using EQueue.Replication;
+using Microsoft.Extensions.Logging;
+
+namespace EQueue.Cluster;
+
+/// <summary>This node's connection to another one: what it has to say goes here, what the other one says comes over
+/// the other one's.</summary>
+/// <remarks>Thread-safe. A message is dropped while there is no connection: the rules say it again.</remarks>
+internal sealed class PeerLink : IAsyncDisposable
+{
+    /// <summary>So much that the peer has not taken is enough: what is said later matters more.</summary>
+    private const long MostQueuedBytes = 64 << 20;
+
+    private static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(2);
+
+    private readonly PeerNames _names;
+    private readonly PeerSecret _secret;
+    private readonly string _node;
+    private readonly RemotingClient _client;
+    private readonly Action<string> _unreachable;
+    private int _refusals;
+
+    /// <param name="names">Who this node is.</param>
+    /// <param name="node">The other one.</param>
+    /// <param name="address">Where it listens.</param>
+    /// <param name="secret">What both know.</param>
+    /// <param name="options">Frames and TLS.</param>
+    /// <param name="unreachable">Called with the node's name when connections are refused twice in a row.</param>
+    /// <param name="loggers">For the connection's log lines.</param>
+    public PeerLink(
+        PeerNames names,
+        string node,
+        string address,
+        PeerSecret secret,
+        PeerLinkOptions options,
+        Action<string> unreachable,
+        ILoggerFactory loggers)
+    {
+        (_names, _node, Address, _secret, _unreachable) = (names, node, address, secret, unreachable);
+        _client = new RemotingClient(
+            HostPort.Parse(address),
+            new RemotingClientOptions
+            {
+                HandshakeAsync = ShakeHandsAsync,
+                ConnectFailed = NoteFailure,
+                Tls = options.Tls,
+                ConnectTimeout = ConnectTimeout,
+                RequestTimeout = TimeSpan.FromSeconds(10),
+                KeepAliveInterval = TimeSpan.FromSeconds(2),
+                KeepAliveTimeout = TimeSpan.FromSeconds(2),
+                ReconnectDelay = TimeSpan.FromMilliseconds(50),
+                MaxReconnectDelay = TimeSpan.FromMilliseconds(500),
+                MaxFrameBytes = options.MaxFrameBytes,
+            },
+            loggers);
+    }
+
+    /// <summary>Where the other node listens.</summary>
+    public string Address { get; }
+
+    /// <summary>Whether the other node has answered.</summary>
+    public bool IsConnected => _client.IsConnected;
+
+    /// <summary>Begins to connect.</summary>
+    public void Start() => _ = _client.WaitConnectedAsync(CancellationToken.None).AsTask()
+        .ContinueWith(static done => _ = done.Exception, TaskScheduler.Default);
+
+    /// <summary>Says a message, or drops it.</summary>
+    public void Send(PeerMessage message)
+    {
+        if (Begin() is not { } frame) return;
+        PeerCodec.Write(new PayloadWriter(frame), message);
+        Send(frame);
+    }
+
+    /// <summary>A frame to write a message into; null when it would be dropped.</summary>
+    public FrameBuffer? Begin() =>
+        _client.IsConnected && _client.QueuedBytes < MostQueuedBytes ? FrameBuffer.Rent() : null;
+
+    /// <summary>Sends a frame with a message; it is the link's from here on.</summary>
+    public void Send(FrameBuffer frame)
+    {
+        ValueTask sending = _client.SendOnewayAsync(frame, (byte)PeerOpcode.Message, 0, CancellationToken.None);
+        if (!sending.IsCompletedSuccessfully) _ = IgnoreAsync(sending);
+    }
+
+    /// <summary>Asks for something and waits for the answer.</summary>
+    /// <exception cref="RemotingException">No answer came.</exception>
+    /// <exception cref="EQueueException">The other node refused.</exception>
+    public async ValueTask<ResponseFrame> InvokeAsync(
+        FrameBuffer request, PeerOpcode opcode, CancellationToken cancellationToken)
+    {
+        ResponseFrame response = await _client
+            .InvokeAsync(request, (byte)opcode, 0, TimeSpan.FromSeconds(30), cancellationToken).ConfigureAwait(false);
+        if (response.Header.Error == 0) return response;
+        using (response)
+            throw ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
+    }
+
+    public ValueTask DisposeAsync() => _client.DisposeAsync();
+
+    private static async Task IgnoreAsync(ValueTask sending)
+    {
+        try
+        {
+            await sending.ConfigureAwait(false);
+        }
+        catch (RemotingException)
+        {
+            // As good as lost on the way.
+        }
+    }
+
+    private void NoteFailure(ConnectFault fault)
+    {
+        bool isRefused = fault.Cause is SocketException { SocketErrorCode: SocketError.ConnectionRefused }
+            || fault.Cause?.InnerException is SocketException { SocketErrorCode: SocketError.ConnectionRefused };
+        _refusals = isRefused ? _refusals + 1 : 0;
+        if (_refusals >= 2) _unreachable(_node);
+    }
+
+    private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
+    {
+        var hello = new PeerHello(
+            _names.Cluster, _names.Shard, _names.Node, _node, new Guid(RandomNumberGenerator.GetBytes(16)));
+        using ResponseFrame answer = await channel
+            .InvokeAsync(Encode(hello), (byte)PeerOpcode.Hello, 0, cancellationToken).ConfigureAwait(false);
+        PeerChallenge challenge = Read<PeerChallenge>(answer);
+        if (!PeerSecret.Equal(challenge.Proof.Span, _secret.SignAnswer(hello, challenge.Nonce)))
+            throw new EQueueException(ErrorCode.AuthenticationFailed, $"{Address} has another Cluster:Secret.");
+        var proof = new PeerProof(_secret.SignCall(hello, challenge.Nonce));
+        using ResponseFrame taken = await channel
+            .InvokeAsync(Encode(proof), (byte)PeerOpcode.Prove, 0, cancellationToken).ConfigureAwait(false);
+        if (taken.Header.Error != 0)
+            throw ErrorDetail.ToException((ErrorCode)taken.Header.Error, taken.PayloadSpan);
+        _refusals = 0;
+    }
+
+    private static FrameBuffer Encode<T>(T payload)
+        where T : IPayload<T>
+    {
+        FrameBuffer frame = FrameBuffer.Rent();
+        payload.Write(new PayloadWriter(frame));
+        return frame;
+    }
+
+    private T Read<T>(in ResponseFrame response)
+        where T : IPayload<T>
+    {
+        if (response.Header.Error != 0)
+            throw ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
+        return Payload.TryRead(response.PayloadSpan, out T value)
+            ? value
+            : throw new EQueueException(ErrorCode.NotABroker, $"{Address} is no node of a cluster.");
+    }
+}
+
+/// <summary>Who a node is.</summary>
+/// <param name="Cluster">The cluster's id.</param>
+/// <param name="Shard">The shard's number.</param>
+/// <param name="Node">The node's name.</param>
+internal sealed record PeerNames(Guid Cluster, int Shard, string Node);
+
+/// <summary>How nodes reach each other.</summary>
+/// <param name="MaxFrameBytes">The longest frame: entries of one group, and a little.</param>
+/// <param name="Tls">As clients use it; null without.</param>
+internal sealed record PeerLinkOptions(int MaxFrameBytes, TlsOptions? Tls);

@@ -1,0 +1,54 @@
+using System.Text;
+using EQueue.Client;
+using EQueue.Cluster.Tests.Etcd;
+using EQueue.MessageStore;
+
+namespace EQueue.Cluster.Tests;
+
+/// <summary>Nodes with real logs, a real broker and a real etcd.</summary>
+public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
+{
+    [Theory]
+    [InlineData(FlushPolicy.Sync)]
+    [InlineData(FlushPolicy.Async)]
+    public async Task GivenThreeEmptyNodes_WhenTheyStart_ThenOneLeadsThreeHaveSeatsAndMessagesAreStored(FlushPolicy policy)
+    {
+        await using TestCluster cluster = await TestCluster.StartAsync(etcd, policy);
+        await cluster.SeatsAsync(3);
+
+        await using EQueueClient client = cluster.Connect(cluster.Leader!);
+        await using Producer producer = client.CreateProducer();
+        for (int i = 0; i < 100; i++) await producer.SendAsync("orders", Encoding.UTF8.GetBytes($"message {i}"));
+
+        await using QueueReader reader = client.CreateReader();
+        await reader.AssignAllAsync("orders", StartPosition.Begin);
+        List<string> read = [];
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(TestContext.Current.CancellationToken))
+        {
+            read.Add(Encoding.UTF8.GetString(message.Body.Span));
+            if (read.Count == 100) break;
+        }
+
+        Assert.Equal(100, read.Distinct().Count());
+    }
+
+    [Fact]
+    public async Task GivenALeaderThatStops_WhenMessagesAreSentOn_ThenAnotherLeadsAndNothingIsLostDoubledOrReordered()
+    {
+        await using TestCluster cluster = await TestCluster.StartAsync(etcd);
+        await cluster.SeatsAsync(3);
+        await using var load = new Load(cluster);
+        await load.StoredAsync(100);
+        for (int round = 0; round < 3; round++)
+        {
+            TestNode leader = cluster.Leader!;
+            await leader.StopAsync();
+            await load.MoreAsync(100);
+            await leader.StartAsync();
+            await cluster.SeatsAsync(3);
+            await load.MoreAsync(100);
+        }
+
+        await load.CheckAsync();
+    }
+}

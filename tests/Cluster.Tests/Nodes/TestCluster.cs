@@ -1,0 +1,79 @@
+using System.Collections.Concurrent;
+using EQueue.Client;
+using EQueue.Cluster.Etcd;
+using EQueue.Cluster.Tests.Etcd;
+using EQueue.MessageStore;
+using EQueue.Support;
+
+namespace EQueue.Cluster.Tests;
+
+/// <summary>Three nodes in this process, with an etcd.</summary>
+internal sealed class TestCluster : IAsyncDisposable
+{
+    private readonly TempDirectory _directory = new();
+
+    private TestCluster(EtcdServer etcd, string name, FlushPolicy policy)
+    {
+        Name = name;
+        Shard = new EtcdShard(etcd.Client, name, null);
+        Nodes =
+        [
+            .. new[] { "a", "b", "c" }.Select(node => new TestNode(
+                node, name, etcd.Process.Address, _directory[node], policy, new NodeLog(node, this))),
+        ];
+    }
+
+    public string Name { get; }
+
+    public EtcdShard Shard { get; }
+
+    public IReadOnlyList<TestNode> Nodes { get; }
+
+    /// <summary>What the nodes have logged, in order.</summary>
+    public ConcurrentQueue<(string Node, LogLine Line)> Log { get; } = new();
+
+    public TestNode? Leader => Nodes.FirstOrDefault(node => node.IsServing);
+
+    public static async Task<TestCluster> StartAsync(EtcdServer etcd, FlushPolicy policy = FlushPolicy.Sync)
+    {
+        string name = "test-" + Guid.NewGuid().ToString("N")[..12];
+        var cluster = new TestCluster(etcd, name, policy);
+        var record = new ClusterRecord(
+            Guid.NewGuid(), Guid.NewGuid(), Guid.NewGuid(), DateTimeOffset.UtcNow, 1, policy == FlushPolicy.Sync);
+        bool isCreated = await cluster.Shard.CreateAsync(
+            record, ["a", "b", "c"], null, TestContext.Current.CancellationToken);
+        Assert.True(isCreated);
+        foreach (TestNode node in cluster.Nodes) await node.StartAsync();
+        return cluster;
+    }
+
+    /// <summary>Waits until one leads and so many have seats.</summary>
+    public async Task SeatsAsync(int count)
+    {
+        await Eventually.TrueAsync(async () =>
+        {
+            ClusterView? view = await Shard.ReadAsync(TestContext.Current.CancellationToken);
+            return view?.Shard.State?.Seats.Count == count && Leader is not null;
+        });
+    }
+
+    public EQueueClient Connect(params TestNode[] nodes) => new(new ClientOptions
+    {
+        Addresses = string.Join(',', (nodes.Length == 0 ? [.. Nodes] : nodes).Select(node => node.Address)),
+    });
+
+    public async ValueTask DisposeAsync()
+    {
+        await Task.WhenAll(Nodes.Select(node => node.DisposeAsync().AsTask()));
+        _directory.Dispose();
+    }
+
+    private sealed class NodeLog(string node, TestCluster cluster) : LogSink(LogLevel.Information)
+    {
+        protected override void OnLine(LogLine line)
+        {
+            cluster.Log.Enqueue((node, line));
+            TestContext.Current.TestOutputHelper?.WriteLine($"{DateTime.UtcNow:HH:mm:ss.fff} {node} {line.Level} {line.Text} {line.Exception}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+using EQueue.Cluster.Tests.Etcd;
+using EQueue.Support;
+
+namespace EQueue.Cluster.Tests;
+
+/// <summary>Three processes that lose directories, die together, or lose their etcd: they heal without a command.</summary>
+public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdServer>
+{
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GivenADirectoryThatIsGone_WhenItsNodeStartsAgainUnderLoad_ThenItIsCopiedAndHasASeat(bool isLeaders)
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(etcd, isSync: true);
+        await cluster.SeatsAsync(3);
+        await using var load = new ScriptLoad(cluster.Connect());
+        await load.MoreAsync(500);
+        int leader = await cluster.LeaderAsync();
+        int node = isLeaders ? leader : (leader + 1) % 3;
+        await cluster.Nodes[node].KillAsync();
+        Directory.Delete(cluster.DirectoryOf(node), recursive: true);
+        await load.MoreAsync(100);
+        await cluster.Nodes[node].RestartAsync();
+        await cluster.SeatsAsync(3);
+        await load.MoreAsync(100);
+
+        // Nobody else has it any more: what was copied is enough.
+        await cluster.Nodes[(node + 1) % 3].KillAsync();
+        await load.MoreAsync(100);
+        await cluster.Nodes[(node + 1) % 3].RestartAsync();
+        await cluster.SeatsAsync(3);
+        await load.CheckAsync();
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task GivenAllNodesKilledAtOnce_WhenTheyStartAgain_ThenTheyServeWithoutACommand(bool isSync)
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(etcd, isSync);
+        await cluster.SeatsAsync(3);
+        await using var load = new ScriptLoad(cluster.Connect());
+        for (int round = 0; round < 2; round++)
+        {
+            await load.MoreAsync(300);
+            await Task.WhenAll(cluster.Nodes.Select(node => node.KillAsync()));
+            foreach (ServerProcess node in cluster.Nodes) await node.RestartAsync();
+            await load.MoreAsync(300);
+            await cluster.SeatsAsync(3);
+        }
+
+        await load.CheckAsync();
+    }
+
+    [Fact]
+    public async Task GivenAnEtcdThatIsAway_WhenMessagesAreSent_ThenNothingIsRefusedAndLaterAFailoverWorks()
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using EtcdServer own = await EtcdServer.StartAsync();
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(own, isSync: true);
+        await cluster.SeatsAsync(3);
+        await using var load = new ScriptLoad(cluster.Connect());
+        await load.MoreAsync(200);
+        int leader = await cluster.LeaderAsync();
+        await own.Process.KillAsync();
+        for (int i = 0; i < 5; i++)
+        {
+            await load.MoreAsync(200);
+            await Eventually.PassedAsync(TimeSpan.FromSeconds(1));
+        }
+
+        await own.Process.StartAsync(own.Process.Member);
+        await own.Process.ReadyAsync();
+        Assert.Equal(1, (await cluster.ReadStateAsync())!.Epoch);
+        await cluster.Nodes[leader].KillAsync();
+        await load.MoreAsync(200);
+        await load.CheckAsync();
+    }
+}

@@ -1,0 +1,97 @@
+using EQueue.Cluster.Tests.Etcd;
+using EQueue.Replication;
+using EQueue.Support;
+
+namespace EQueue.Cluster.Tests;
+
+/// <summary>Three processes and an etcd under load and faults; nothing acknowledged is lost, doubled or reordered.</summary>
+/// <remarks>EQUEUE_CLUSTER_RUNS, EQUEUE_CLUSTER_SECONDS and EQUEUE_CLUSTER_SEED make it long.</remarks>
+public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServer>
+{
+    private static int Setting(string name, int normal) =>
+        int.TryParse(Environment.GetEnvironmentVariable(name), out int value) ? value : normal;
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task GivenNoFault_WhenTheScriptRuns_ThenOneEpochServesAndEverythingIsThere(bool isSync)
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(etcd, isSync);
+        await cluster.SeatsAsync(3);
+        await using var load = new ScriptLoad(cluster.Connect());
+        await load.MoreAsync(2000);
+        await load.CheckAsync();
+        Assert.Equal(1, (await cluster.ReadStateAsync())!.Epoch);
+    }
+
+    [Fact]
+    public async Task GivenKillsPausesAndRestarts_WhenTheScriptRuns_ThenNothingAcknowledgedIsLostDoubledOrReordered()
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        int first = Setting("EQUEUE_CLUSTER_SEED", 1);
+        int runs = Setting("EQUEUE_CLUSTER_RUNS", 2);
+        for (int seed = first; seed < first + runs; seed++) await RunAsync(seed, Setting("EQUEUE_CLUSTER_SECONDS", 15));
+    }
+
+    private async Task RunAsync(int seed, int seconds)
+    {
+        var random = new Random(seed);
+        bool isSync = seed % 2 == 1;
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(etcd, isSync);
+        await cluster.SeatsAsync(3);
+        List<string> faults = [];
+        try
+        {
+            await using var load = new ScriptLoad(cluster.Connect());
+            await load.MoreAsync(100);
+            long end = Environment.TickCount64 + (seconds * 1000L);
+            while (Environment.TickCount64 < end) await HurtAsync(cluster, load, random, faults);
+            await cluster.SeatsAsync(3);
+            await load.MoreAsync(100);
+            await load.CheckAsync();
+            ShardState state = (await cluster.ReadStateAsync())!;
+            TestContext.Current.TestOutputHelper!.WriteLine(
+                $"seed {seed} sync {isSync}: {load.Acknowledged} acknowledged, {load.Consumed} consumed, epoch "
+                + $"{state.Epoch}, {faults.Count} faults, longest wait {load.LongestMs} ms: {string.Join(", ", faults)}");
+        }
+        catch (Exception exception)
+        {
+            throw new InvalidOperationException(
+                $"seed {seed} after {string.Join(", ", faults)}: {exception.Message}\n{cluster.Describe()}", exception);
+        }
+    }
+
+    private static async Task HurtAsync(ProcessCluster cluster, ScriptLoad load, Random random, List<string> faults)
+    {
+        int leader = await cluster.LeaderAsync();
+        int node = random.Next(2) == 0 && leader >= 0 ? leader : random.Next(3);
+        string who = node == leader ? "leader" : "follower";
+        var pause = TimeSpan.FromMilliseconds(200 + random.Next(3000));
+        switch (random.Next(3))
+        {
+            case 0:
+                faults.Add($"kill {who} {(int)pause.TotalMilliseconds}");
+                await cluster.Nodes[node].KillAsync();
+                await Eventually.PassedAsync(pause);
+                await cluster.Nodes[node].RestartAsync();
+                break;
+            case 1:
+                faults.Add($"pause {who} {(int)pause.TotalMilliseconds}");
+                cluster.Nodes[node].Pause();
+                await Eventually.PassedAsync(pause);
+                cluster.Nodes[node].Resume();
+                break;
+            default:
+                faults.Add($"stop {who} {(int)pause.TotalMilliseconds}");
+                await cluster.Nodes[node].StopAsync();
+                await Eventually.PassedAsync(pause);
+                await cluster.Nodes[node].RestartAsync();
+                break;
+        }
+
+        // Two seats must be there before the next fault, or the shard rightly waits.
+        if (random.Next(2) == 0) await cluster.SeatsAsync(3);
+        await load.MoreAsync(20);
+    }
+}
