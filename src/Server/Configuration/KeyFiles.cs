@@ -46,9 +46,13 @@ internal static class KeyFiles
         : mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : "its group";
 
     private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> Find(ServerOptions options) =>
-        options.Broker.Tls is not { } tls ? [] : ModesOf(
+    [
+        .. options.Broker.Tls is not { } tls ? [] : ModesOf(
             (tls.Key is null ? "Server:Tls:Certificate" : "Server:Tls:Key", tls.Key ?? tls.Certificate),
-            ("Server:Tls:PasswordFile", tls.PasswordFile));
+            ("Server:Tls:PasswordFile", tls.PasswordFile)),
+        .. ModesOf(
+            ("Cluster:EtcdPasswordFile", options.EtcdPasswordFile), ("Cluster:SecretFile", options.ClusterSecretFile)),
+    ];
 
     private static IEnumerable<(string Setting, string Path, UnixFileMode Mode)> FindTrust(ServerOptions options) =>
         options.Broker.Tls is not { } tls ? [] : ModesOf(

@@ -1,4 +1,5 @@
 using EQueue.Broker;
+using EQueue.Cluster;
 using EQueue.MessageStore;
 using EQueue.Remoting;
 
@@ -40,6 +41,21 @@ internal sealed record ServerOptions
 
     /// <summary>How the broker runs.</summary>
     public BrokerOptions Broker { get; init; } = new();
+
+    /// <summary>Which cluster this server is a node of, as the settings say; see <see cref="IsNode"/>.</summary>
+    public ClusterOptions? Cluster { get; init; }
+
+    /// <summary>Has the password of etcd's user; null = there is none.</summary>
+    public string? EtcdPasswordFile { get; init; }
+
+    /// <summary>Has the cluster's secret; null = there is none.</summary>
+    public string? ClusterSecretFile { get; init; }
+
+    /// <summary>By whom other nodes' certificates are signed; null = by those that the system trusts.</summary>
+    public string? ClusterAuthority { get; init; }
+
+    /// <summary>Whether this server is a node of a cluster.</summary>
+    public bool IsNode => Cluster is { Node.Length: > 0 };
 
     /// <summary>Where metrics are sent over OTLP; null: where the environment says, if it does.</summary>
     public Uri? OtlpEndpoint { get; init; }

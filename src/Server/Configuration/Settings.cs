@@ -7,7 +7,7 @@ internal static class Settings
     public static IReadOnlyList<Setting> All { get; } =
     [
         .. ServerSettings.All, .. SecuritySettings.All, .. StoreSettings.All, .. LimitSettings.All,
-        .. BrokerSettings.All,
+        .. BrokerSettings.All, .. ClusterSettings.All,
     ];
 
     /// <summary>The setting of that key, letter case aside.</summary>

@@ -71,6 +71,7 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
     {
         string? hindrance = broker.Serving switch
         {
+            null when broker.IsReady => null,
             null => "not ready",
             { StalledFor: var stalled } when stalled > TimeSpan.Zero =>
                 $"not ready: the disk has not finished a write for {stalled.TotalSeconds:F0} s",

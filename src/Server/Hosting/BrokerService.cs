@@ -1,5 +1,7 @@
+using System.Net;
 using System.Net.Sockets;
 using EQueue.Broker;
+using EQueue.Cluster;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Remoting;
@@ -23,12 +25,20 @@ internal sealed class BrokerService(
 
     private readonly AuditTrail _audit = new(options, time, logger);
     private volatile EQueueBroker? _broker;
+    private volatile ClusterNode? _node;
     private Task _watch = Task.CompletedTask;
     private volatile bool _isStopping;
 
     /// <summary>The broker once it serves, until the server begins to stop or the store fails.</summary>
     public EQueueBroker? Serving
         => _broker is { Completion.IsCompleted: false } broker && !IsStopping ? broker : null;
+
+    /// <summary>Whether the server does what it is there for: serves, or as a node of a cluster follows or waits for
+    /// who leads.</summary>
+    public bool IsReady => Serving is not null || (_node is { Completion.IsCompleted: false } && !IsStopping);
+
+    /// <summary>Where it listens; null before it does.</summary>
+    public EndPoint? EndPoint => _node?.EndPoint ?? _broker?.EndPoint;
 
     /// <summary>Where the admin port reaches the broker within the process; null: there is no admin port.</summary>
     public InMemoryEndPoint? InMemory { get; } = options.HasAdmin ? new InMemoryEndPoint() : null;
@@ -49,6 +59,14 @@ internal sealed class BrokerService(
             return;
         if (_broker is { Completion.IsFaulted: true })
             throw new EQueueException(ErrorCode.StoreFaulted);
+        if (_node is { } node && !IsStopping)
+        {
+            string leader = node.Leader.Leader;
+            throw new EQueueException(ErrorCode.NotLeader, leader.Length > 0
+                ? $"This node does not lead: ask the one at {leader}."
+                : "This node does not lead, and no leader is known.");
+        }
+
         throw IsStopping
             ? new EQueueException(ErrorCode.ShuttingDown)
             : new EQueueException(ErrorCode.Unreachable, "The broker is opening its store; it does not serve yet.")
@@ -69,12 +87,14 @@ internal sealed class BrokerService(
         IdentityNotice.Write(options, logger);
         if (AddressSpace.FindLimit() is { } addresses)
             Log.AddressSpaceLimited(logger, addresses);
-        EQueueBroker broker;
         try
         {
             SecurityOptions security = options.Broker.Security with { Audit = _audit.Begin() };
-            broker = await EQueueBroker.StartAsync(
-                options.Broker with { InMemory = InMemory, Security = security }, loggers, cancellationToken);
+            BrokerOptions wanted = options.Broker with { InMemory = InMemory, Security = security };
+            if (options.IsNode)
+                await StartNodeAsync(wanted, cancellationToken);
+            else
+                await StartBrokerAsync(wanted, cancellationToken);
         }
         catch (SocketException exception)
         {
@@ -88,14 +108,21 @@ internal sealed class BrokerService(
 
         if (VolumeRoom.FindShortage(options) is { } missing)
             Log.NoRoom(logger, missing);
-        _broker = broker;
-        _watch = WatchAsync(broker);
         _audit.Open();
     }
 
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         _isStopping = true;
+        if (_node is { } node)
+        {
+            Log.Stopping(logger);
+            await node.StopAsync(cancellationToken);
+            await _watch;
+            _audit.Dispose();
+            return;
+        }
+
         if (_broker is not { } broker) return;
         Log.Stopping(logger);
         bool hasFailed = broker.Completion.IsFaulted;
@@ -115,11 +142,30 @@ internal sealed class BrokerService(
     /// <summary>Writes the audit lines that wait, where the broker was not stopped.</summary>
     public void Dispose() => _audit.Dispose();
 
-    private async Task WatchAsync(EQueueBroker broker)
+    private async Task StartBrokerAsync(BrokerOptions wanted, CancellationToken cancellationToken)
+    {
+        EQueueBroker broker = await EQueueBroker.StartAsync(wanted, loggers, cancellationToken);
+        _broker = broker;
+        _watch = WatchAsync(broker.Completion);
+    }
+
+    private async Task StartNodeAsync(BrokerOptions wanted, CancellationToken cancellationToken)
+    {
+        ClusterNode node = await ClusterNode.StartAsync(
+            ClusterFiles.Read(options),
+            new BrokerEngines(wanted, loggers, broker => _broker = broker),
+            loggers,
+            time,
+            cancellationToken);
+        _node = node;
+        _watch = WatchAsync(node.Completion);
+    }
+
+    private async Task WatchAsync(Task completion)
     {
         try
         {
-            await broker.Completion;
+            await completion;
         }
         catch (Exception cause)
         {

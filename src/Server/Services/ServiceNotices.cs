@@ -59,10 +59,10 @@ internal sealed class ServiceNotices : IHostedLifecycleService, IAsyncDisposable
     {
         lock (_gate)
         {
-            if (_stage == Stage.Starting && _broker.Serving is { } serving)
+            if (_stage == Stage.Starting && _broker is { IsReady: true, EndPoint: { } endPoint })
             {
                 _stage = Stage.Serving;
-                _socket?.Send($"READY=1\nSTATUS=Serving on {HostPort.Format(serving.EndPoint)}");
+                _socket?.Send($"READY=1\nSTATUS=Serving on {HostPort.Format(endPoint)}");
             }
         }
 

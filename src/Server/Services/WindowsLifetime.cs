@@ -37,7 +37,7 @@ internal sealed class WindowsLifetime : WindowsServiceLifetime, IHostLifetime
         _stages = new ServiceStages(time, AskForTime);
         _started = lifetime.ApplicationStarted.Register(() =>
         {
-            if (broker.Serving is not null) _stages.Serve();
+            if (broker.IsReady) _stages.Serve();
         });
         _stopping = lifetime.ApplicationStopping.Register(_stages.End);
     }
