@@ -86,6 +86,7 @@ internal static class CliProgram
         root.Subcommands.Add(LogCommands.Create(options, streams));
         root.Subcommands.Add(BackupCommands.CreateBackup(options, streams));
         root.Subcommands.Add(BackupCommands.CreateRestore(options, streams));
+        root.Subcommands.Add(ClusterCommands.Create(options, streams));
         // The last one: it knows all the others.
         root.Subcommands.Add(CompletionCommands.Create(options, streams, root, configuration));
         return root;

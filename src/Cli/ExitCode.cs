@@ -1,3 +1,4 @@
+using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 
@@ -35,6 +36,9 @@ internal static class ExitCode
         UsageException => Usage,
         PartlyDoneException => PartlyDone,
         NothingFoundException => NotFound,
+        AdvisedException advised => advised.ExitCode,
+        EtcdException { Kind: EtcdTrouble.Unavailable } => Unreachable,
+        EtcdException { Kind: EtcdTrouble.Refused or EtcdTrouble.NoSpace } => Refused,
         EQueueException failure => Of(failure.Code),
         OperationCanceledException => Interrupted,
         FileNotFoundException or DirectoryNotFoundException => NotFound,

@@ -7,6 +7,9 @@ namespace EQueue.Cluster;
 /// <summary>Which cluster a node belongs to, and where the cluster's etcd is.</summary>
 public sealed record ClusterOptions
 {
+    /// <summary>A cluster has at most so many nodes.</summary>
+    public const int MostNodes = 100;
+
     private const string NameRule = "1 to 63 letters, digits, '.', '_' or '-'";
 
     /// <summary>This node's name: one of those that the cluster was created with. Letters, digits, '.', '_' and '-', at
@@ -55,7 +58,7 @@ public sealed record ClusterOptions
     }
 
     /// <summary>Whether this can be a node's or a cluster's name.</summary>
-    internal static bool IsName(string name) => name.Length is > 0 and <= 63
+    public static bool IsName(string name) => name.Length is > 0 and <= 63
         && name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-');
 
     /// <summary>Throws when others than this machine reach the node, and nothing keeps strangers from being

@@ -1,6 +1,7 @@
 using System.Text.RegularExpressions;
 using EQueue.Cli.Explaining;
 using EQueue.Cli.Output;
+using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Support;
@@ -15,11 +16,12 @@ public sealed partial class AdviceTests
     [
         "topic list", "topic describe", "find", "explain", "group list", "group describe", "group lag", "top",
         "quota list", "user list", "token list", "acl list", "acl test", "context list", "log verify", "log inspect",
+        "cluster status",
         "completion bash", "completion zsh", "completion pwsh",
     ];
 
     private static readonly string[] Rooms =
-        ["Cli", "Server", "Broker", "MessageStore", "Client", "Remoting", "Replication", "Protocol"];
+        ["Cli", "Server", "Broker", "MessageStore", "Client", "Remoting", "Replication", "Protocol", "Cluster"];
 
     /// <summary>Groups of verbs included; the longest first.</summary>
     private static readonly string[] AllVerbs =
@@ -39,6 +41,7 @@ public sealed partial class AdviceTests
             .. Enum.GetValues<ErrorCode>().Select(static code => new EQueueException(
                 ErrorCode.Timeout, "in vain", new EQueueException(code))),
             .. Enum.GetValues<BackupFault>().Select(static fault => new BackupException(fault, "path", "fault")),
+            .. Enum.GetValues<EtcdTrouble>().Select(static kind => new EtcdException(kind, "fault")),
             .. Enum.GetValues<DiskFault>().Select(static fault => new DiskException(fault, "path", "open", "fault")),
         ];
         string[] advice = [.. errors.SelectMany(static error => (string?[])
@@ -120,7 +123,7 @@ public sealed partial class AdviceTests
         HashSet<string> known = [.. AllVerbs.SelectMany(OptionsOf)];
         string[] named =
         [
-            .. SourceText.Of("Cli").SelectMany(text => OptionPattern().Matches(text.Text)).Select(option => option.Value)
+            .. SourceText.Of("Cli").Where(static text => !IsOfTheServer(text.Text)).SelectMany(text => OptionPattern().Matches(text.Text)).Select(option => option.Value)
                 .Distinct(),
         ];
         Assert.True(named.Length > 40, $"{named.Length}");
@@ -168,6 +171,10 @@ public sealed partial class AdviceTests
 
     private static void AssertChangesNothing(string advice) => Assert.True(ChangesNothing(advice), advice);
 
+    /// <summary>A command line of the other program.</summary>
+    private static bool IsOfTheServer(string text) =>
+        text.TrimStart('$', '"').StartsWith("equeue-server ", StringComparison.Ordinal);
+
     private static bool ChangesNothing(string advice) => AdvicePattern().Matches(advice).All(static match =>
     {
         string words = match.Groups["words"].Value;
@@ -175,7 +182,7 @@ public sealed partial class AdviceTests
         return words.Contains("--help", StringComparison.Ordinal) || (verb is not null && ReadOnlyVerbs.Contains(verb));
     });
 
-    [GeneratedRegex(@"equeue (?<words>(topic|send|consume|forward|find|explain|group|top|quota|user|token|acl|perf|context|log|backup|restore|completion)\b[^;,:.""]*)")]
+    [GeneratedRegex(@"equeue (?<words>(topic|send|consume|forward|find|explain|group|top|quota|user|token|acl|perf|context|log|backup|restore|completion|cluster)\b[^;,:.""]*)")]
     private static partial Regex AdvicePattern();
 
     /// <summary>A command up to the end of what is said of it; a verb is a lower-case word, so a wrong one is

@@ -42,7 +42,7 @@ public sealed class HelpTests
         {
             string help = await HelpOfAsync(verb);
             Assert.All(shared, option => Assert.DoesNotContain(option, help, StringComparison.Ordinal));
-            bool isLocal = verb[0] is "context" or "completion" or "log" or "backup" or "restore";
+            bool isLocal = verb[0] is "context" or "completion" or "log" or "backup" or "restore" or "cluster";
             Assert.Equal(!isLocal, help.Contains("--server and those of TLS", StringComparison.Ordinal));
         }
 

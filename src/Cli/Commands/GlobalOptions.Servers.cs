@@ -50,8 +50,9 @@ internal sealed partial class GlobalOptions
         return ContextName(parsed, book) is { } name ? book.Demand(name) : null;
     }
 
+    /// <summary>How TLS is spoken with the servers; null without it.</summary>
     /// <remarks>Options of the command line stand in place of all that the context says.</remarks>
-    private TlsOptions? ReadTls(ParseResult parsed) => GivenTls(parsed) ?? (ContextOf(parsed) is { Tls: true } context
+    public TlsOptions? ReadTls(ParseResult parsed) => GivenTls(parsed) ?? (ContextOf(parsed) is { Tls: true } context
         ? new TlsOptions
         {
             AuthorityFile = context.TlsCa,

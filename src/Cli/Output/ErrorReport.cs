@@ -48,6 +48,7 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
         _ => ExitCode.Of(exception) switch
         {
             ExitCode.NotFound => "NotFound",
+            ExitCode.Unreachable => nameof(ErrorCode.Unreachable),
             ExitCode.Refused => "Refused",
             ExitCode.Damaged => nameof(ErrorCode.DamagedData),
             _ => "Failed",

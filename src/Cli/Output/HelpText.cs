@@ -46,6 +46,7 @@ internal sealed class HelpText(TextWriter output, int width)
 
         bool isLocal = words.Count > 1 && Local.Contains(words[1]);
         string rest = isLocal ? "--json, as with every command"
+            : words is [_, "cluster", ..] ? "--json and those of TLS with the nodes"
             : "--json, --server and those of TLS, credentials and time-outs";
         output.WriteLine($"{rest}: {Program} --help");
     }

@@ -1,3 +1,4 @@
+using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 
@@ -18,6 +19,8 @@ internal static class NextStep
             Of(last, identity) ?? Of(ErrorCode.Timeout),
         EQueueException failure => OfIdentity(failure.Code, identity ?? "") ?? Of(failure.Code),
         BackupException refusal => Of(refusal.Fault),
+        AdvisedException advised => advised.Next,
+        EtcdException failure => Of(failure.Kind),
         DiskException { Fault: DiskFault.Full } =>
             "make room on that disk and run it again; a backup continues where it was",
         _ => null,
@@ -29,6 +32,15 @@ internal static class NextStep
         BackupFault.WrongDirectory => "name another directory, which is new or empty",
         BackupFault.OtherStore => "each broker needs a backup directory of its own: name another one",
         BackupFault.InUse => "wait until it has ended, or stop it, and try again",
+        _ => null,
+    };
+
+    private static string? Of(EtcdTrouble trouble) => trouble switch
+    {
+        EtcdTrouble.Unavailable => "is etcd running there? --etcd URL[,URL] names its members",
+        EtcdTrouble.Refused => "--etcd-user and --etcd-password-file log in; docs/cluster.md tells what the user needs",
+        EtcdTrouble.NoSpace => "make room in etcd: etcdctl compact, etcdctl defrag, etcdctl alarm disarm",
+        EtcdTrouble.Malformed => "docs/cluster.md tells what each key holds",
         _ => null,
     };
 

@@ -15,7 +15,6 @@ internal static class ShardRecords
 {
     private const int Version = 1;
     private const int MostAddressLength = 300;
-    private const int MostNodes = 100;
     private const string Sync = "sync";
     private const string Async = "async";
 
@@ -89,7 +88,7 @@ internal static class ShardRecords
 
     /// <summary>Whether these can be the nodes of a shard.</summary>
     public static bool AreNames(IReadOnlyList<string> names)
-        => names.Count is > 0 and <= MostNodes && names.All(name => name is not null && ClusterOptions.IsName(name))
+        => names.Count is > 0 and <= ClusterOptions.MostNodes && names.All(name => name is not null && ClusterOptions.IsName(name))
             && names.Distinct(StringComparer.Ordinal).Count() == names.Count;
 
     /// <summary>Whether this can be a node's address.</summary>

@@ -39,7 +39,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _files = files;
         _view = new ReplicaLogView(_filesLock);
         _view.Follow(files);
-        _loop = new ReplicaLoop("equeue replica", Tick, Fail);
+        _loop = new ReplicaLoop("equeue-replica", Tick, Fail);
         _disk = new ReplicaDisk(
             _filesLock,
             () => _files,
