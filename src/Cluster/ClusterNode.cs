@@ -39,7 +39,7 @@ public sealed class ClusterNode : IAsyncDisposable
     {
         (_options, _engines, _loggers, _time) = (options, engines, loggers, time);
         _logger = loggers.CreateLogger("EQueue.Cluster");
-        _directory = Path.Combine(Path.GetFullPath(engines.Store.DataDirectory), "shards", "0");
+        _directory = ShardDirectory.PathIn(Path.GetFullPath(engines.Store.DataDirectory));
         _secret = new PeerSecret(options.Secret);
         _handler = new NodeListener(
             options.Node,
@@ -75,6 +75,8 @@ public sealed class ClusterNode : IAsyncDisposable
     /// <param name="time">For timeouts; null = the system's.</param>
     /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="ArgumentException">An option is wrong, or not safe beyond this machine.</exception>
+    /// <exception cref="StoreFormatException">The data directory is that of a single broker, or half a
+    /// node's.</exception>
     /// <exception cref="System.Net.Sockets.SocketException">The address cannot be listened on.</exception>
     public static async Task<ClusterNode> StartAsync(
         ClusterOptions options,
@@ -89,6 +91,7 @@ public sealed class ClusterNode : IAsyncDisposable
         options.Validate();
         options.CheckReach(engines.Listener);
         Directory.CreateDirectory(engines.Store.DataDirectory);
+        StoreMove.CheckNoStore(engines.Store.DataDirectory, engines.Store.Disk);
         var node = new ClusterNode(options, engines, loggers, time ?? TimeProvider.System);
         try
         {

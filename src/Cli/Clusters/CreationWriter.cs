@@ -10,9 +10,13 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
     /// <param name="record">Who it is.</param>
     /// <param name="nodes">Its nodes.</param>
     /// <param name="starts">The command lines that start them.</param>
-    /// <param name="data">The directory that the first node has now; null when its log is new.</param>
+    /// <param name="adopted">The node that has the log already, and its directory; null when the log is new.</param>
     public void Write(
-        string name, ClusterRecord record, IReadOnlyList<string> nodes, IReadOnlyList<string> starts, string? data = null)
+        string name,
+        ClusterRecord record,
+        IReadOnlyList<string> nodes,
+        IReadOnlyList<string> starts,
+        (string Node, string Directory)? adopted = null)
     {
         string flush = NodeStarts.FlushText(record.IsSync);
         if (isJson)
@@ -25,7 +29,7 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
                 json.WriteString("logId", record.LogId);
                 json.WriteString("created", JsonText.Time(record.Created));
                 json.WriteString("flush", flush);
-                if (data is not null) json.WriteString("data", data);
+                if (adopted is { Directory: var data }) json.WriteString("data", data);
                 json.WriteStartArray("nodes");
                 foreach (string node in nodes) json.WriteStringValue(node);
                 json.WriteEndArray();
@@ -37,13 +41,14 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
         }
 
         using var writer = new StreamWriter(streams.Output, leaveOpen: true) { NewLine = "\n" };
-        writer.WriteLine(data is null
-            ? $"Created cluster {name} with {Count(nodes)} {string.Join(", ", nodes)} and flush policy {flush}."
-            : $"{data} is node {nodes[0]}'s now: the first of cluster {name}, which has {Count(nodes)} "
-                + $"{string.Join(", ", nodes)} and flush policy {flush}.");
-        writer.WriteLine(data is null
-            ? $"Start {nodes[0]} first: it begins the log. The others copy it. On one machine:"
-            : $"Start {nodes[0]} first: it has the log and takes messages at once. The others copy it. On one machine:");
+        string first = adopted?.Node ?? nodes[0];
+        string all = $"{Count(nodes)} {string.Join(", ", nodes)} and flush policy {flush}";
+        writer.WriteLine(adopted is { } one
+            ? $"Created cluster {name} with {all}; {one.Directory} is node {one.Node}'s."
+            : $"Created cluster {name} with {all}.");
+        writer.WriteLine(adopted is null
+            ? $"Start {first} first: it begins the log. The others copy it. On one machine:"
+            : $"Start {first} first: it has the log and takes messages at once. The others copy it. On one machine:");
         foreach (string start in starts) writer.WriteLine($"  {start}");
         writer.WriteLine(
             "On several machines: Server:Listen with an address that the others reach, Cluster:SecretFile and Server:Tls:Certificate.");

@@ -14,14 +14,14 @@ internal static class NodeStarts
     /// <param name="nodes">Their names.</param>
     /// <param name="isSync">The cluster's flush policy.</param>
     /// <param name="settings">Which cluster, as settings of equeue-server.</param>
-    /// <param name="firstData">The first node's data directory; null for one like the others'.</param>
+    /// <param name="known">The node that has a data directory already, and that; null: none has.</param>
     public static string[] Of(
-        IReadOnlyList<string> nodes, bool isSync, string settings, string? firstData = null) =>
+        IReadOnlyList<string> nodes, bool isSync, string settings, (string Node, string Directory)? known = null) =>
     [
         .. nodes.Select((node, number) =>
         {
             int port = FirstPort + (2 * number);
-            string data = number == 0 && firstData is not null ? firstData : $"data-{node}";
+            string data = known is { } one && one.Node == node ? one.Directory : $"data-{node}";
             string flush = isSync ? "" : $" --flush {FlushText(isSync)}";
             return string.Create(
                 CultureInfo.InvariantCulture,

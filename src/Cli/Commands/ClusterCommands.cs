@@ -14,6 +14,7 @@ internal static class ClusterCommands
         {
             ClusterCreateCommand.Create(options, streams),
             ClusterStatusCommand.Create(options, streams),
+            ClusterAdoptCommand.Create(options, streams),
         };
         return cluster;
     }

@@ -41,7 +41,7 @@ internal sealed class ReplicaDisk : IDisposable
     {
         (_lock, _files, _flushInterval) = (filesLock, files, flushInterval);
         (_moved, _refused, _full, _failed) = (moved, refused, full, failed);
-        _thread = new Thread(Run) { IsBackground = true, Name = "equeue replica disk" };
+        _thread = new Thread(Run) { IsBackground = true, Name = "equeue-replica-disk" };
     }
 
     public void Start() => _thread.Start();

@@ -15,6 +15,9 @@ namespace EQueue.Cluster;
 internal sealed class ShardDirectory(
     string path, StoreOptions store, ClusterRecord cluster, ILogger logger, TimeProvider time)
 {
+    /// <summary>Where a node's data directory has the shard's copy.</summary>
+    public static string PathIn(string dataDirectory) => Path.Combine(dataDirectory, "shards", "0");
+
     /// <summary>16 random bytes.</summary>
     public static UInt128 NewLife()
     {

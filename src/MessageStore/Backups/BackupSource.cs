@@ -68,6 +68,7 @@ internal sealed class BackupSource
     public static StoreHeader ReadStore(IDisk disk, string dataDirectory)
     {
         RestoreMarker.Check(disk, dataDirectory);
+        MoveMarker.Check(disk, dataDirectory);
         string path = LogFiles.StoreFile(dataDirectory);
         FileVerdict verdict =
             StoreHeader.Read(WholeFile.Read(disk, path, StoreHeader.MaxLength), out StoreHeader? store);

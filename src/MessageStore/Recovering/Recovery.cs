@@ -65,6 +65,7 @@ internal sealed partial class Recovery
     private RecoveredLog Recover(CancellationToken cancellationToken)
     {
         RestoreMarker.Check(_disk, _options.DataDirectory);
+        MoveMarker.Check(_disk, _options.DataDirectory);
         (List<PackFile> packs, List<LogPosition> bases, List<string> replaced) =
             SegmentFiles.Find(_disk, _directory);
         bool isNew = !TryReadStore(bases);
@@ -139,6 +140,7 @@ internal sealed partial class Recovery
         if (bases.Count > 0)
             throw new StoreFormatException(
                 path, "the store's identity is lost: neither this file nor any segment tells it.");
+        MoveMarker.CheckNew(_disk, _options.DataDirectory);
         _store = new StoreHeader { StoreId = Guid.NewGuid(), CreatedMs = _nowMs, LogIds = [Guid.NewGuid()] };
         return false;
     }
