@@ -128,7 +128,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     private void Ask(long nowMs, bool isNew)
     {
         // This life was deposed, or is what remains of the leader: there is no other end to ask.
-        if (_leader.Node == core.Me.Node || !core.IsLogOpen) return;
+        // Nor is there one in an epoch that a person made, and that has no leader.
+        if (!IsFollowing || _leader.Node == core.Me.Node || !core.IsLogOpen) return;
         if (isNew)
         {
             // Random, so that an answer to a life before is not taken for one of this life's.

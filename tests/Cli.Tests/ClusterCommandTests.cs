@@ -114,6 +114,51 @@ public sealed class ClusterCommandTests(EtcdServer etcd) : IClassFixture<EtcdSer
         Assert.Contains("Start nodes a and b.", status.GetProperty("summary").GetString(), StringComparison.Ordinal);
     }
 
+    [Fact]
+    public async Task GivenSeatsThatAreGone_WhenANodeIsElected_ThenItAloneHoldsASeatInAnEpochWithoutALeader()
+    {
+        ShardState before = await BeginAsync("a", "b");
+
+        CliRun told = await RunAsync("elect", "b");
+        Assert.Equal(ExitCode.Usage, told.ExitCode);
+        Assert.Contains("What only a had is lost", told.Error, StringComparison.Ordinal);
+        Assert.Equal(before, (await Shard.ReadAsync(None))!.Shard.State);
+
+        JsonElement done = await JsonAsync(ExitCode.Done, "elect", "b", "--accept-loss");
+
+        Assert.Equal("b", done.GetProperty("elected").GetString());
+        ShardView after = (await Shard.ReadAsync(None))!.Shard;
+        Assert.Equal((2, null, 1), (after.State!.Epoch, after.State.Leader.Node, after.State.Min));
+        Assert.Equal(before.SeatOf("b"), Assert.Single(after.State.Seats));
+        Assert.Equal(after.State.Nonce, after.History[2]);
+        Assert.Equal(before.Nonce, after.History[1]);
+    }
+
+    [Fact]
+    public async Task GivenAStateThatChangesMeanwhile_WhenANodeIsElected_ThenTheChangeStays()
+    {
+        await BeginAsync("a", "b");
+        ClusterView seen = (await Shard.ReadAsync(None))!;
+        Assert.NotNull(await Shard.ElectAsync(seen, "a", new Nonce(1), None));
+
+        Assert.Null(await Shard.ElectAsync(seen, "b", new Nonce(2), None));
+        Assert.NotNull(await Shard.ElectAsync(seen, "a", new Nonce(1), None));
+
+        Assert.Equal("a", Assert.Single((await Shard.ReadAsync(None))!.Shard.State!.Seats).Node);
+    }
+
+    [Fact]
+    public async Task GivenANodeThatCannotLead_WhenItIsElected_ThenItIsRefused()
+    {
+        CliRun unborn = await RunAsync("create", "--nodes", "a,b,c");
+        Assert.Equal(ExitCode.Done, unborn.ExitCode);
+        Assert.Equal(ExitCode.Refused, (await RunAsync("elect", "a", "--accept-loss")).ExitCode);
+        await BeginAsync("a");
+
+        Assert.Equal(ExitCode.Refused, (await RunAsync("elect", "c", "--accept-loss")).ExitCode);
+        Assert.Equal(ExitCode.NotFound, (await RunAsync("elect", "x", "--accept-loss")).ExitCode);
+    }
+
     private string Address => etcd.Process.Address.GetLeftPart(UriPartial.Authority);
 
     /// <summary>Nodes that have started once and are gone, the first of them the leader.</summary>

@@ -25,6 +25,25 @@ public sealed class RuleTests
     }
 
     [Fact]
+    public void GivenAnEpochThatAPersonMadeWithoutALeader_WhenItsOnlySeatSeesIt_ThenItClaimsTheNextOneAlone()
+    {
+        var replica = new HandActions(fill: log => log.Stage(3, 5, 1));
+        replica.Read(replica.View(new ShardState(3, B, [replica.Me, B], 2, HandActions.First), 10, (3, HandActions.First)));
+        var made = new Nonce(44);
+        var state = new ShardState(4, default, [replica.Me], 1, made);
+        replica.Read(replica.View(state, 11, (3, HandActions.First), (4, made)));
+        Assert.DoesNotContain(replica.Sent, sent => sent.Node is null);
+
+        replica.Pass(1000);
+
+        Transaction claim = replica.Transactions[^1];
+        Assert.Equal((5, 1), (claim.Next.Epoch, claim.Next.Min));
+        Assert.Equal([replica.Me], claim.Next.Seats);
+        Assert.Equal(4, claim.Acted.Epoch);
+        Assert.DoesNotContain(replica.Sent, sent => sent.Node is null);
+    }
+
+    [Fact]
     public void GivenNoSeat_WhenTheLeaderIsSilent_ThenNothingIsClaimed()
     {
         var replica = new HandActions();

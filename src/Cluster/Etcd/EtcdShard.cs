@@ -149,6 +149,38 @@ public sealed class EtcdShard
         }
     }
 
+    /// <summary>Makes one node the only seat, in an epoch without a leader: that node claims the next one. What it
+    /// does not have is lost, so that a person must have decided it.</summary>
+    /// <param name="view">What was read: nothing is changed when the state, or the node's life, is another one
+    /// now.</param>
+    /// <param name="node">One that has started.</param>
+    /// <param name="nonce">Random; the same when a call is repeated whose answer was lost.</param>
+    /// <param name="cancellationToken">Gives up; it may be done nevertheless.</param>
+    /// <returns>The new state; null when etcd holds another state, or another life of the node.</returns>
+    /// <exception cref="ArgumentException">The shard has not begun, or the node never started.</exception>
+    /// <exception cref="EtcdException">No answer: it may be done.</exception>
+    public async Task<ShardState?> ElectAsync(
+        ClusterView view, string node, Nonce nonce, CancellationToken cancellationToken)
+    {
+        if (view.Shard.State is not { } state) throw new ArgumentException("The shard has not begun.", nameof(view));
+        if (!view.Shard.Lives.TryGetValue(node, out Life life))
+            throw new ArgumentException($"The node {node} never started.", nameof(node));
+        var next = new ShardState(state.Epoch + 1, default, [new Seat(node, life)], 1, nonce);
+        EtcdTransactionResult result = await _etcd.TransactAsync(
+            [
+                EtcdCompare.IsAt(_keys.State, view.Shard.Revision),
+                EtcdCompare.Holds(_keys.State, ShardRecords.Write(state)),
+                EtcdCompare.Holds(_keys.Node(node), ShardRecords.Write(life, view.Addresses[node])),
+            ],
+            PutsOf(next, state.Epoch),
+            [EtcdOperation.Range(EtcdKeys.One(_keys.State))],
+            cancellationToken);
+        // An attempt whose answer was lost has made this very state.
+        bool isDone = result.Succeeded || (OnlyRange(result).Values is [var found]
+            && found.Value.AsSpan().SequenceEqual(ShardRecords.Write(next)));
+        return isDone ? next : null;
+    }
+
     private NodeKey Node
         => _node ?? throw new InvalidOperationException("Only a node of the cluster has a key of its own.");
 
@@ -170,19 +202,26 @@ public sealed class EtcdShard
 
     private List<EtcdOperation> Changes(Transaction transaction)
     {
-        ShardState next = transaction.Next;
-        List<EtcdOperation> changes = [EtcdOperation.Put(_keys.State, ShardRecords.Write(next))];
-        if (transaction.IsNewEpoch)
-        {
-            changes.Add(EtcdOperation.Put(_keys.History(next.Epoch), ShardRecords.Write(next.Nonce)));
-            // By the last epoch, not by the next: numbers may leap, and the last row must stay for those who acted on
-            // it (rule R11).
-            int oldest = (transaction.Expected?.Epoch ?? 0) + 1 - ShardKeys.MostEpochs;
-            if (oldest > 0) changes.Add(EtcdOperation.Delete(_keys.HistoryUpTo(oldest)));
-        }
-
+        List<EtcdOperation> changes = transaction.IsNewEpoch
+            ? PutsOf(transaction.Next, transaction.Expected?.Epoch ?? 0)
+            : [EtcdOperation.Put(_keys.State, ShardRecords.Write(transaction.Next))];
         changes.Add(EtcdOperation.Range(_keys.All));
         return changes;
+    }
+
+    /// <summary>Puts a state that begins an epoch.</summary>
+    private List<EtcdOperation> PutsOf(ShardState next, int lastEpoch)
+    {
+        List<EtcdOperation> puts =
+        [
+            EtcdOperation.Put(_keys.State, ShardRecords.Write(next)),
+            EtcdOperation.Put(_keys.History(next.Epoch), ShardRecords.Write(next.Nonce)),
+        ];
+        // By the last epoch, not by the next: numbers may leap, and the last row must stay for those who acted on it
+        // (rule R11).
+        int oldest = lastEpoch + 1 - ShardKeys.MostEpochs;
+        if (oldest > 0) puts.Add(EtcdOperation.Delete(_keys.HistoryUpTo(oldest)));
+        return puts;
     }
 
     private static string WhyNot(Transaction transaction, ShardView view)

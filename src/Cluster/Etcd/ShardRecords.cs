@@ -75,7 +75,8 @@ internal static class ShardRecords
     {
         StateJson json = Read(found, RecordJson.Default.StateJson);
         Require(json.Epoch >= 0, found, "epoch must not be negative");
-        Require((json.Leader is null) == (json.Epoch == 0), found, "there is a leader from epoch 1 on");
+        Require(json.Leader is null || json.Epoch > 0, found, "there is no leader in epoch 0");
+        Require(json.Leader is not null || json.Seats.Length == 1, found, "without a leader there is one seat");
         Require(AreNames([.. json.Seats.Select(seat => seat?.Node!)]), found, "seats must be those of different nodes");
         Require(json.Min >= 1 && json.Min <= json.Seats.Length, found, "min must be 1 to the number of seats");
         return new ShardState(

@@ -20,7 +20,8 @@ public sealed class StoreMove : IDisposable
     private StoreMove(IDisk disk, string data, string replica)
     {
         (_disk, _data, _replica) = (disk, data, replica);
-        Note = MoveMarker.Read(disk, data);
+        if (MoveMarker.Read(disk, data) is { } note)
+            Note = note;
         if (Note is null && !disk.Exists(LogFiles.StoreFile(data)))
         {
             MoveMarker.CheckNew(disk, data);

@@ -34,7 +34,7 @@ public sealed class ShardKeysTests(EtcdServer server) : IClassFixture<EtcdServer
         { "nodes/a", $$"""{"version":1,"life":"{{Life1}}","address":"a:1","address":"a:1"}""" },
         { "shards/0/state", "{" },
         { "shards/0/state", State(epoch: -1) },
-        { "shards/0/state", State(epoch: 1) },
+        { "shards/0/state", State(epoch: 1, seats: $$"""[{"node":"a","life":"{{Life1}}"},{"node":"b","life":"{{Life1}}"}]""") },
         { "shards/0/state", State(leader: $$"""{"node":"a","life":"{{Life1}}"}""") },
         { "shards/0/state", State(seats: "[]") },
         { "shards/0/state", State(seats: "[null]") },

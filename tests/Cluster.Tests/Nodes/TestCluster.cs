@@ -34,6 +34,10 @@ internal sealed class TestCluster : IAsyncDisposable
 
     public TestNode? Leader => Nodes.FirstOrDefault(node => node.IsServing);
 
+    /// <summary>Nodes of a cluster that was not created; none is started.</summary>
+    public static TestCluster New(EtcdServer etcd, FlushPolicy policy = FlushPolicy.Sync) =>
+        new(etcd, "test-" + Guid.NewGuid().ToString("N")[..12], policy);
+
     public static async Task<TestCluster> StartAsync(EtcdServer etcd, FlushPolicy policy = FlushPolicy.Sync)
     {
         string name = "test-" + Guid.NewGuid().ToString("N")[..12];
