@@ -2,7 +2,6 @@ using System.Text.Json;
 using EQueue.Cluster.Etcd;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.Replication;
-using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 
