@@ -77,6 +77,7 @@ public sealed class ClusterNode : IAsyncDisposable
     /// <exception cref="ArgumentException">An option is wrong, or not safe beyond this machine.</exception>
     /// <exception cref="StoreFormatException">The data directory is that of a single broker, or half a
     /// node's.</exception>
+    /// <exception cref="DiskException">The data directory cannot be made.</exception>
     /// <exception cref="System.Net.Sockets.SocketException">The address cannot be listened on.</exception>
     public static async Task<ClusterNode> StartAsync(
         ClusterOptions options,
@@ -90,8 +91,8 @@ public sealed class ClusterNode : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(loggers);
         options.Validate();
         options.CheckReach(engines.Listener);
-        Directory.CreateDirectory(engines.Store.DataDirectory);
-        StoreMove.CheckNoStore(engines.Store.DataDirectory, engines.Store.Disk);
+        options.PeerTls?.Validate();
+        ShardDirectory.MakeRoot(engines.Store);
         var node = new ClusterNode(options, engines, loggers, time ?? TimeProvider.System);
         try
         {
@@ -276,6 +277,7 @@ public sealed class ClusterNode : IAsyncDisposable
         {
             try
             {
+                await link.ConnectAsync(_stopping.Token).ConfigureAwait(false);
                 var copier = new FileCopier(link, bytesPerSecond: 0);
                 int count = await copier.CopyAllAsync(files, _stopping.Token).ConfigureAwait(false);
                 _logger.Copied(_options.Node, count, copier.Bytes, leader, files.Tail.End.Value);
@@ -284,7 +286,7 @@ public sealed class ClusterNode : IAsyncDisposable
             catch (Exception exception) when (exception is RemotingException or EQueueException or ReplicaException
                 or DiskException { Fault: DiskFault.Full })
             {
-                return $"{leader}: {exception.Message}";
+                return $"{leader} at {address}: {exception.Message}";
             }
         }
     }

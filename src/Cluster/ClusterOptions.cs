@@ -58,7 +58,7 @@ public sealed record ClusterOptions
     }
 
     /// <summary>Whether this can be a node's or a cluster's name.</summary>
-    public static bool IsName(string name) => name.Length is > 0 and <= 63
+    public static bool IsName(string? name) => name is { Length: > 0 and <= 63 }
         && name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-');
 
     /// <summary>Throws when others than this machine reach the node, and nothing keeps strangers from being

@@ -91,6 +91,11 @@ internal static partial class Log
     [LoggerMessage(7040, LogLevel.Critical, "Node {Node} takes no part any more and waits for a person: {Why}")]
     public static partial void WaitsForPerson(this ILogger logger, string node, string why);
 
+    [LoggerMessage(7041, LogLevel.Warning,
+        "Node {Node} has no connection to {Peer} at {Address} and tries on: {Why}")]
+    public static partial void NoConnection(
+        this ILogger logger, string node, string peer, string address, string why);
+
     [LoggerMessage(7038, LogLevel.Warning, "A connection from {Address} is refused: {Why}")]
     public static partial void PeerRefused(this ILogger logger, string? address, string why);
 }

@@ -85,4 +85,7 @@ internal static partial class Log
 
     [LoggerMessage(6175, LogLevel.Information, "Writing what is administered and refused to {Path}")]
     public static partial void AuditWritten(ILogger logger, string path);
+
+    [LoggerMessage(6176, LogLevel.Critical, "This node takes no part in its cluster and the process ends: {Reason}")]
+    public static partial void NodeEnds(ILogger logger, string reason);
 }

@@ -5,7 +5,7 @@ using EQueue.Support;
 
 namespace EQueue.Server.Tests;
 
-/// <summary>The files that hold the key of TLS are their owner's alone.</summary>
+/// <summary>The files that hold the key of TLS, a cluster's secret or a password are their owner's alone.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class KeyFilesTests : IDisposable
 {
@@ -19,6 +19,8 @@ public sealed class KeyFilesTests : IDisposable
     [InlineData("Server:Tls:Key", "666", "everybody")]
     [InlineData("Server:Tls:PasswordFile", "606", "everybody")]
     [InlineData("Server:Tls:Certificate", "666", "everybody")]
+    [InlineData("Cluster:SecretFile", "602", "everybody")]
+    [InlineData("Cluster:EtcdPasswordFile", "620", "its group")]
     public void GivenAKeyThatOthersCanWrite_WhenRead_ThenItIsRefusedByName(string setting, string mode, string who)
     {
         var refused = Assert.Throws<ConfigurationException>(() => Read(setting, mode));
@@ -60,6 +62,8 @@ public sealed class KeyFilesTests : IDisposable
     [InlineData("Server:Tls:Key", "640", "every member of its group")]
     [InlineData("Server:Tls:PasswordFile", "644", "everybody on this machine")]
     [InlineData("Server:Tls:Certificate", "640", "every member of its group")]
+    [InlineData("Cluster:SecretFile", "640", "every member of its group")]
+    [InlineData("Cluster:EtcdPasswordFile", "604", "everybody on this machine")]
     public void GivenAKeyThatOthersCanRead_WhenRead_ThenTheyAreToldOf(string setting, string mode, string who)
     {
         (string found, string path, string others, string advised) =
@@ -91,10 +95,13 @@ public sealed class KeyFilesTests : IDisposable
         File.WriteAllText(_directory["real.key"], certificate.KeyPem);
         File.WriteAllText(_directory["password"], "secret");
         File.CreateSymbolicLink(_directory["s.key"], _directory["real.key"]);
+        File.WriteAllText(_directory["secret"], "of the cluster");
+        File.WriteAllText(_directory["etcd"], "of etcd's user");
         (string Setting, string Path)[] files =
         [
             ("Server:Tls:Certificate", _directory["s.cert"]), ("Server:Tls:Key", _directory["s.key"]),
             ("Server:Tls:PasswordFile", _directory["password"]),
+            ("Cluster:SecretFile", _directory["secret"]), ("Cluster:EtcdPasswordFile", _directory["etcd"]),
         ];
         foreach ((string one, string path) in files)
             File.SetUnixFileMode(path, (UnixFileMode)Convert.ToInt32(one == setting ? mode : "600", 8));

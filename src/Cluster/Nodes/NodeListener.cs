@@ -132,7 +132,7 @@ internal sealed class NodeListener(
             && PeerSecret.Equal(proof.Proof.Span, secret.SignCall(visitor.Hello!, visitor.Challenge));
         if (!isRight)
         {
-            Refuse(connection, header, ErrorCode.AuthenticationFailed, "Cluster:Secret is another one here.");
+            Refuse(connection, header, ErrorCode.AuthenticationFailed, "Cluster:SecretFile holds another secret here.");
             return;
         }
 

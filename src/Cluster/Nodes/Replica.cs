@@ -221,6 +221,11 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
                     _setup.Logger.EtcdAway(_setup.Node, exception.Message);
                 _isEtcdAway = true;
             }
+            catch (Exception exception)
+            {
+                Fail(exception);
+                return;
+            }
 
             if (Interlocked.CompareExchange(ref _reads, 0, asked) == asked) return;
             Interlocked.Exchange(ref _reads, 1);

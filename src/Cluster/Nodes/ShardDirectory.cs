@@ -26,6 +26,16 @@ internal sealed class ShardDirectory(
         return System.Buffers.Binary.BinaryPrimitives.ReadUInt128LittleEndian(bytes);
     }
 
+    /// <summary>Makes a node's data directory, unless it is there.</summary>
+    /// <exception cref="StoreFormatException">It is a single broker's, or half a node's.</exception>
+    /// <exception cref="DiskException">It cannot be made.</exception>
+    public static void MakeRoot(StoreOptions store)
+    {
+        string root = Path.GetFullPath(store.DataDirectory);
+        StoreMove.CheckNoStore(root, store.Disk);
+        ReplicaFiles.MakeDirectory(FilesOf(root, store));
+    }
+
     /// <summary>How replicas keep files below a directory.</summary>
     public static ReplicaFilesOptions FilesOf(string path, StoreOptions store) => new()
     {
@@ -49,8 +59,8 @@ internal sealed class ShardDirectory(
             Guid found = files.StoreId;
             files.Dispose();
             throw new ClusterException(
-                $"{path} belongs to store {found}; the cluster's is {cluster.StoreId}. Name the directory of this "
-                + "cluster's node, or an empty one: the log is copied into it.");
+                $"{path} belongs to store {found}; the cluster's is {cluster.StoreId}: set Server:DataDirectory to "
+                + "the directory of this cluster's node, or to an empty one, into which the log is copied.");
         }
 
         if (!files.Note.IsCopying) return files;

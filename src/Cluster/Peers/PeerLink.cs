@@ -15,13 +15,18 @@ internal sealed class PeerLink : IAsyncDisposable
     /// <summary>So much that the peer has not taken is enough: what is said later matters more.</summary>
     private const long MostQueuedBytes = 64 << 20;
 
+    private const int MostReasons = 100;
+
     private static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(2);
 
     private readonly PeerNames _names;
     private readonly PeerSecret _secret;
     private readonly string _node;
     private readonly RemotingClient _client;
-    private readonly Action<string> _unreachable;
+    private readonly Action<string>? _unreachable;
+    private readonly TaskCompletionSource _first = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly HashSet<string> _told = new(StringComparer.Ordinal);
+    private readonly ILogger _logger;
     private int _refusals;
 
     /// <param name="names">Who this node is.</param>
@@ -29,7 +34,8 @@ internal sealed class PeerLink : IAsyncDisposable
     /// <param name="address">Where it listens.</param>
     /// <param name="secret">What both know.</param>
     /// <param name="options">Frames and TLS.</param>
-    /// <param name="unreachable">Called with the node's name when connections are refused twice in a row.</param>
+    /// <param name="unreachable">Called with the node's name when connections are refused twice in a row; null for a
+    /// link whose failures its user tells.</param>
     /// <param name="loggers">For the connection's log lines.</param>
     public PeerLink(
         PeerNames names,
@@ -37,10 +43,11 @@ internal sealed class PeerLink : IAsyncDisposable
         string address,
         PeerSecret secret,
         PeerLinkOptions options,
-        Action<string> unreachable,
+        Action<string>? unreachable,
         ILoggerFactory loggers)
     {
         (_names, _node, Address, _secret, _unreachable) = (names, node, address, secret, unreachable);
+        _logger = loggers.CreateLogger("EQueue.Cluster");
         _client = new RemotingClient(
             HostPort.Parse(address),
             new RemotingClientOptions
@@ -68,6 +75,14 @@ internal sealed class PeerLink : IAsyncDisposable
     /// <summary>Begins to connect.</summary>
     public void Start() => _ = _client.WaitConnectedAsync(CancellationToken.None).AsTask()
         .ContinueWith(static done => _ = done.Exception, TaskScheduler.Default);
+
+    /// <summary>Waits for the first connection.</summary>
+    /// <exception cref="RemotingException">The first attempt failed: the message says why.</exception>
+    public async Task ConnectAsync(CancellationToken cancellationToken)
+    {
+        Start();
+        await _first.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+    }
 
     /// <summary>Says a message, or drops it.</summary>
     public void Send(PeerMessage message)
@@ -120,7 +135,13 @@ internal sealed class PeerLink : IAsyncDisposable
         bool isRefused = fault.Cause is SocketException { SocketErrorCode: SocketError.ConnectionRefused }
             || fault.Cause?.InnerException is SocketException { SocketErrorCode: SocketError.ConnectionRefused };
         _refusals = isRefused ? _refusals + 1 : 0;
+        if (_first.TrySetException(new RemotingException(RemotingError.Unreachable, fault.Reason)))
+            _ = _first.Task.Exception;
+        if (_unreachable is null) return;
         if (_refusals >= 2) _unreachable(_node);
+        // Each reason once, until there is a connection again.
+        if (_told.Count < MostReasons && _told.Add(fault.Reason))
+            _logger.NoConnection(_names.Node, _node, Address, fault.Reason);
     }
 
     private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
@@ -131,13 +152,15 @@ internal sealed class PeerLink : IAsyncDisposable
             .InvokeAsync(Encode(hello), (byte)PeerOpcode.Hello, 0, cancellationToken).ConfigureAwait(false);
         PeerChallenge challenge = Read<PeerChallenge>(answer);
         if (!PeerSecret.Equal(challenge.Proof.Span, _secret.SignAnswer(hello, challenge.Nonce)))
-            throw new EQueueException(ErrorCode.AuthenticationFailed, $"{Address} has another Cluster:Secret.");
+            throw new EQueueException(ErrorCode.AuthenticationFailed, $"{Address} has another secret (Cluster:SecretFile).");
         var proof = new PeerProof(_secret.SignCall(hello, challenge.Nonce));
         using ResponseFrame taken = await channel
             .InvokeAsync(Encode(proof), (byte)PeerOpcode.Prove, 0, cancellationToken).ConfigureAwait(false);
         if (taken.Header.Error != 0)
             throw ErrorDetail.ToException((ErrorCode)taken.Header.Error, taken.PayloadSpan);
         _refusals = 0;
+        _told.Clear();
+        _first.TrySetResult();
     }
 
     private static FrameBuffer Encode<T>(T payload)

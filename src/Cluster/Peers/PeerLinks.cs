@@ -45,7 +45,7 @@ internal sealed class PeerLinks(
 
     /// <summary>A connection of its own to a node, for files; the caller disposes it.</summary>
     public PeerLink OpenBulk(string node, string address) =>
-        new(names, node, address, secret, options, static _ => { }, loggers);
+        new(names, node, address, secret, options, null, loggers);
 
     public async ValueTask DisposeAsync()
     {

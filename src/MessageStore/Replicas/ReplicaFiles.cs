@@ -83,6 +83,10 @@ public sealed partial class ReplicaFiles : IDisposable
     /// <returns>Epoch 0 with end 0 when there is none.</returns>
     public (int Epoch, LogPosition End) EndOfEpoch(int epoch) => EpochList.EndOf(_epochs.All, epoch, Tail.End);
 
+    /// <summary>Makes a directory and those above it; nothing when it exists.</summary>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public static void MakeDirectory(ReplicaFilesOptions options) => Place(options);
+
     /// <summary>Makes the directory of a new replica.</summary>
     /// <param name="options">Where; the directory holds no store.</param>
     /// <param name="storeId">The leader's.</param>

@@ -1,3 +1,4 @@
+using System.Net;
 using EQueue.Cluster;
 using EQueue.Remoting;
 
@@ -15,12 +16,12 @@ internal static class ClusterSettings
         Text("Cluster:Node",
             "this node's name, one of those that the cluster was created with; none: a single broker",
             "none, or 1 to 63 letters, digits, '.', '_' and '-'",
-            (cluster, text) => cluster with { Node = text },
+            (cluster, text) => ClusterOptions.IsName(text) ? cluster with { Node = text } : null,
             cluster => cluster.Node),
         Text("Cluster:Name",
             "the cluster's name: its keys in etcd begin with /equeue/NAME/",
             "1 to 63 letters, digits, '.', '_' and '-'",
-            (cluster, text) => cluster with { Name = text },
+            (cluster, text) => ClusterOptions.IsName(text) ? cluster with { Name = text } : null,
             cluster => cluster.Name),
         new("Cluster:Etcd",
             "the members of the etcd that decides who leads",
@@ -45,7 +46,7 @@ internal static class ClusterSettings
         Text("Cluster:AdvertisedAddress",
             "where clients and other nodes reach this node",
             "HOST:PORT, or none: the address that it listens on",
-            (cluster, text) => HostPort.TryParse(text, out _) ? cluster with { AdvertisedAddress = text } : null,
+            (cluster, text) => IsReachable(text) ? cluster with { AdvertisedAddress = text } : null,
             cluster => cluster.AdvertisedAddress),
         FileOf("Cluster:SecretFile",
             "has what the nodes of the cluster know and others do not; needed, with TLS, beyond one machine",
@@ -88,14 +89,18 @@ internal static class ClusterSettings
     private static ServerOptions With(ServerOptions options, Func<ClusterOptions, ClusterOptions> change) =>
         options with { Cluster = change(Of(options)) };
 
+    private static bool IsReachable(string text) => HostPort.TryParse(text, out EndPoint? address)
+        && address is IPEndPoint { Port: > 0 } or DnsEndPoint { Port: > 0 };
+
     private static Uri[]? ReadMembers(string text)
     {
         var members = new List<Uri>();
         foreach (string part in text.Split(',', StringSplitOptions.TrimEntries))
         {
-            if (!Uri.TryCreate(part, UriKind.Absolute, out Uri? member) || member.Scheme is not ("http" or "https"))
-                return null;
-            members.Add(member);
+            bool isMember = Uri.TryCreate(part, UriKind.Absolute, out Uri? member)
+                && member.Scheme is "http" or "https" && member.PathAndQuery == "/";
+            if (!isMember) return null;
+            members.Add(member!);
         }
 
         return [.. members];

@@ -1,7 +1,8 @@
 namespace EQueue.Server.Configuration;
 
-/// <summary>Who may read and write the files that hold the key of TLS: who reads it can pretend to be this broker, who
-/// writes it already does. Who writes those that say which clients are trusted lets in whom they like.</summary>
+/// <summary>Who may read and write the files that hold the key of TLS, the secret of a cluster or a password: who reads
+/// one can pretend to be this broker, who writes it already does. Who writes those that say which clients are trusted
+/// lets in whom they like.</summary>
 internal static class KeyFiles
 {
     private const UnixFileMode OthersWrite = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;

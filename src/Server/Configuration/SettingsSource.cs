@@ -103,6 +103,7 @@ internal static class SettingsSource
         LogSection.Check(configuration);
         RemoteAccess.Check(options);
         KeyFiles.Check(options);
+        ClusterFiles.Check(options);
         return options;
     }
 

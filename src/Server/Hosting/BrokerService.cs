@@ -144,6 +144,7 @@ internal sealed class BrokerService(
 
     private async Task StartBrokerAsync(BrokerOptions wanted, CancellationToken cancellationToken)
     {
+        ClusterFiles.CheckDirectory(options);
         EQueueBroker broker = await EQueueBroker.StartAsync(wanted, loggers, cancellationToken);
         _broker = broker;
         _watch = WatchAsync(broker.Completion);
@@ -151,12 +152,9 @@ internal sealed class BrokerService(
 
     private async Task StartNodeAsync(BrokerOptions wanted, CancellationToken cancellationToken)
     {
+        var engines = new BrokerEngines(wanted, loggers, broker => _broker = broker);
         ClusterNode node = await ClusterNode.StartAsync(
-            ClusterFiles.Read(options),
-            new BrokerEngines(wanted, loggers, broker => _broker = broker),
-            loggers,
-            time,
-            cancellationToken);
+            ClusterFiles.Read(options), engines, loggers, time, cancellationToken);
         _node = node;
         _watch = WatchAsync(node.Completion);
     }
@@ -169,8 +167,13 @@ internal sealed class BrokerService(
         }
         catch (Exception cause)
         {
-            Log.StoreFailed(logger, cause);
-            outcome.Fail(ExitCode.StoreFault);
+            // A node reads etcd and opens its directory after it has started: what keeps it from that is told as at
+            // the start of a broker.
+            (int exitCode, string reason) = StartFailure.Explain(cause);
+            bool isNoFault = options.IsNode && exitCode is ExitCode.Configuration or ExitCode.DataDirectory;
+            if (isNoFault) Log.NodeEnds(logger, reason);
+            else Log.StoreFailed(logger, cause);
+            outcome.Fail(isNoFault ? exitCode : ExitCode.StoreFault);
             lifetime.StopApplication();
         }
     }

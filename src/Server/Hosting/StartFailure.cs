@@ -1,3 +1,4 @@
+using EQueue.Cluster;
 using EQueue.MessageStore;
 using EQueue.Server.Configuration;
 
@@ -18,7 +19,7 @@ internal static class StartFailure
 
     private static int? CodeOf(Exception cause) => cause switch
     {
-        ConfigurationException or StoreFitException => ExitCode.Configuration,
+        ConfigurationException or ClusterException or StoreFitException => ExitCode.Configuration,
         PortException { IsInUse: true } => ExitCode.PortInUse,
         PortException => ExitCode.Configuration,
         StoreFormatException or InvalidDataException => ExitCode.DataDirectory,
