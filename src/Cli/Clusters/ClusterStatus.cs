@@ -45,7 +45,8 @@ internal sealed record ClusterStatus(string Name, ClusterView View, IReadOnlyLis
     public static async Task<ClusterStatus?> ReadAsync(
         EtcdShard shard, string name, TlsOptions? tls, CancellationToken cancellationToken)
     {
-        if (await shard.ReadAsync(cancellationToken) is not { } view) return null;
+        ClusterView? read = await EtcdPatience.AskAsync(() => shard.ReadAsync(cancellationToken), cancellationToken);
+        if (read is not { } view) return null;
         NodeStatus[] nodes = await Task.WhenAll(view.Nodes.Select(async node =>
         {
             string? address = view.Addresses.GetValueOrDefault(node);

@@ -9,8 +9,6 @@ namespace EQueue.Cli.Clusters;
 /// <summary>A person's choice of the node that is to lead alone.</summary>
 internal sealed class Election
 {
-    private const int MostTries = 3;
-
     private readonly ClusterStatus _status;
     private readonly NodeStatus _node;
     private readonly string _flags;
@@ -83,21 +81,12 @@ internal sealed class Election
     public async Task RunAsync(EtcdShard shard, CancellationToken cancellationToken)
     {
         var nonce = new Nonce(BinaryPrimitives.ReadUInt128LittleEndian(RandomNumberGenerator.GetBytes(16)));
-        for (int tries = 1; _state is null; tries++)
-        {
-            try
-            {
-                _state = await shard.ElectAsync(_status.View, _node.Name, nonce, cancellationToken)
-                    ?? throw new AdvisedException(
-                        ExitCode.Refused,
-                        "The cluster has changed meanwhile: it may have helped itself. Nothing was changed.",
-                        $"equeue cluster status {_flags}tells how it is");
-            }
-            catch (EtcdException exception) when (exception.Kind == EtcdTrouble.Unavailable && tries < MostTries)
-            {
-                // It may be done; the same is done once.
-            }
-        }
+        _state = await EtcdPatience.AskAsync(
+                () => shard.ElectAsync(_status.View, _node.Name, nonce, cancellationToken), cancellationToken)
+            ?? throw new AdvisedException(
+                ExitCode.Refused,
+                "The cluster has changed meanwhile: it may have helped itself. Nothing was changed.",
+                $"equeue cluster status {_flags}tells how it is");
     }
 
     /// <summary>Tells what was done.</summary>

@@ -45,7 +45,8 @@ internal static class ClusterAdoptCommand
             await using EtcdClient client = etcd.Connect(parsed);
             var shard = new EtcdShard(client, etcd.Name(parsed), node: null);
             using DirectoryAdoption adoption = Open(directory, etcd.Name(parsed), first, names, isSync);
-            ClusterView? there = await shard.ReadAsync(cancellationToken);
+            ClusterView? there = await EtcdPatience.AskAsync(
+                () => shard.ReadAsync(cancellationToken), cancellationToken);
             bool isOther = there is not null && there.Cluster != adoption.Record;
             if (!isOther)
             {
