@@ -3,8 +3,8 @@ namespace EQueue.Replication;
 /// <summary>Who leads a shard, in which epoch, and which copies count: the value of the key <c>state</c> in
 /// etcd.</summary>
 /// <param name="Epoch">Rises with each leader; 0 before the first.</param>
-/// <param name="Leader">The life that leads in this epoch; it may be dead. None before the first, and in an epoch that a
-/// person made.</param>
+/// <param name="Leader">The life that leads in this epoch; it may be dead. None before the first, and in an epoch that
+/// a person made.</param>
 /// <param name="Seats">Who must have an entry before it is committed; at least one once there is an epoch.</param>
 /// <param name="Min">The set does not shrink below this many seats.</param>
 /// <param name="Nonce">Tells this epoch from another one of the same number.</param>

@@ -25,7 +25,8 @@ internal static class ClusterCreation
         ClusterView? there = await EtcdPatience.AskAsync(
             () => shard.ReadAsync(cancellationToken), cancellationToken);
         string what = there is null ? ""
-            : $", created on {there.Cluster.Created.UtcDateTime:yyyy-MM-dd} with the nodes {string.Join(", ", there.Nodes)}";
+            : $", created on {there.Cluster.Created.UtcDateTime:yyyy-MM-dd} with the nodes "
+                + string.Join(", ", there.Nodes);
         return new AdvisedException(
             ExitCode.Failed,
             $"There is a cluster '{name}' in this etcd already{what}.",

@@ -20,7 +20,8 @@ internal sealed record ClusterStatus(string Name, ClusterView View, IReadOnlyLis
 
     /// <summary>The node that leads, and answers as the leader; null when there is none.</summary>
     public NodeStatus? Leader => Nodes.FirstOrDefault(static node =>
-        node.Role == NodeRole.Leader && node.Answer is { IsServing: true, Told: { } told } && told.Leader == node.Address);
+        node.Role == NodeRole.Leader
+            && node.Answer is { IsServing: true, Told: { } told } && told.Leader == node.Address);
 
     /// <summary>The nodes that hold seats and answer.</summary>
     public IEnumerable<NodeStatus> LiveSeats => Nodes.Where(static node => node.HasSeat && node.IsThere);

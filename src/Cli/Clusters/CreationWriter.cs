@@ -51,7 +51,8 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
             : $"Start {first} first: it has the log and takes messages at once. The others copy it. On one machine:");
         foreach (string start in starts) writer.WriteLine($"  {start}");
         writer.WriteLine(
-            "On several machines: Server:Listen with an address that the others reach, Cluster:SecretFile and Server:Tls:Certificate.");
+            "On several machines: Server:Listen with an address that the others reach, Cluster:SecretFile and "
+            + "Server:Tls:Certificate.");
     }
 
     private static string Count(IReadOnlyList<string> nodes) => nodes.Count == 1 ? "the node" : "the nodes";

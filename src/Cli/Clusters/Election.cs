@@ -37,7 +37,8 @@ internal sealed class Election
             string[] others =
                 [.. _status.State!.Seats.Select(static seat => seat.Node).Where(node => node != _node.Name)];
             return others.Length == 0 ? "No other node holds a seat."
-                : $"What only {string.Join(" and ", others)} had is lost, and {(others.Length == 1 ? "it copies" : "they copy")} "
+                : $"What only {string.Join(" and ", others)} had is lost, and "
+                    + $"{(others.Length == 1 ? "it copies" : "they copy")} "
                     + $"from {_node.Name} when {(others.Length == 1 ? "it comes" : "they come")} back.";
         }
     }
@@ -70,7 +71,8 @@ internal sealed class Election
         return leads && !status.DeadSeats.Any()
             ? throw new AdvisedException(
                 ExitCode.Refused,
-                $"Node {state.Leader.Node} leads in epoch {state.Epoch}, and all seats answer: the cluster needs no election.",
+                $"Node {state.Leader.Node} leads in epoch {state.Epoch}, and all seats answer: the cluster needs no "
+                + "election.",
                 $"equeue cluster status {flags}tells how it is")
             : new Election(status, node, flags);
     }
@@ -93,7 +95,8 @@ internal sealed class Election
     public void Write(CliStreams streams, bool isJson)
     {
         int epoch = _state!.Epoch;
-        string[] others = [.. _status.Nodes.Where(node => node != _node && node.IsThere).Select(static node => node.Name)];
+        string[] others =
+            [.. _status.Nodes.Where(node => node != _node && node.IsThere).Select(static node => node.Name)];
         if (isJson)
         {
             JsonLine.Write(streams.Output, json =>
@@ -110,12 +113,14 @@ internal sealed class Election
         using var writer = new StreamWriter(streams.Output, leaveOpen: true) { NewLine = "\n" };
         writer.WriteLine(What);
         writer.WriteLine(
-            $"Epoch {epoch} has no leader, and node {_node.Name} alone holds a seat: it claims epoch {epoch + 1} by itself"
+            $"Epoch {epoch} has no leader, and node {_node.Name} alone holds a seat: it claims epoch {epoch + 1} "
+            + "by itself"
             + (_node.IsThere ? ", within seconds." : " when it is started. Start it on the directory that it had."));
         if (others.Length > 0)
         {
             writer.WriteLine(
-                $"While node {string.Join(" or ", others)} knows of more than {_node.Name} has, {_node.Name} gives way: "
+                $"While node {string.Join(" or ", others)} knows of more than {_node.Name} has, {_node.Name} gives "
+                + "way: "
                 + "stop those nodes then.");
         }
     }

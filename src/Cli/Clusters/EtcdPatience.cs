@@ -2,7 +2,8 @@ using EQueue.Cluster.Etcd;
 
 namespace EQueue.Cli.Clusters;
 
-/// <summary>Asks etcd again when it gave no answer in time: what is asked for can be repeated, and happens once.</summary>
+/// <summary>Asks etcd again when it gave no answer in time: what is asked for can be repeated, and happens
+/// once.</summary>
 internal static class EtcdPatience
 {
     private const int MostTries = 5;

@@ -21,7 +21,10 @@ internal static class NodeProbe
                     ? read : null, cancellationToken);
         // A node that does not serve refuses a client's greeting; an engine answers it, even if it asks for a login.
         Task<bool> serving = CallAsync(
-            address, tls, Opcode.Hello, new HelloRequest { Features = HelloFeatures.Cluster, ClientName = "equeue/status" },
+            address,
+            tls,
+            Opcode.Hello,
+            new HelloRequest { Features = HelloFeatures.Cluster, ClientName = "equeue/status" },
             static response => (ErrorCode)response.Header.Error != ErrorCode.NotLeader, cancellationToken);
         try
         {

@@ -21,13 +21,15 @@ internal static class StatusSentences
         string seats = $"{live} of {status.WantedSeats} seats";
         if (dead.Length > 0 && live < state.Min)
         {
-            return $"{seats}: {Nodes(dead)} {(dead.Length == 1 ? "has a seat and does" : "have seats and do")} not answer; "
+            return $"{seats}: {Nodes(dead)} "
+                + $"{(dead.Length == 1 ? "has a seat and does" : "have seats and do")} not answer; "
                 + $"no messages are taken, since {state.Min} seats must have each. {Start(dead)} {Lost}";
         }
 
         if (dead.Length > 0)
         {
-            return $"{seats}: {Nodes(dead)} {(dead.Length == 1 ? "has a seat and does" : "have seats and do")} not answer; "
+            return $"{seats}: {Nodes(dead)} "
+                + $"{(dead.Length == 1 ? "has a seat and does" : "have seats and do")} not answer; "
                 + $"messages wait until the others go on without, some seconds. Ask again; {Lower(Start(dead))}";
         }
 

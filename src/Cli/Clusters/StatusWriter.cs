@@ -29,7 +29,8 @@ internal sealed class StatusWriter(CliStreams streams)
                 : string.Create(
                     CultureInfo.InvariantCulture,
                     $"flush policy {Flush(status)}, epoch {state.Epoch}, {leader}, "
-                    + $"seats {string.Join(", ", state.Seats.Select(static seat => seat.Node))} (at least {state.Min})"));
+                    + $"seats {string.Join(", ", state.Seats.Select(static seat => seat.Node))} "
+                    + $"(at least {state.Min})"));
         }
 
         TableWriter.Write(

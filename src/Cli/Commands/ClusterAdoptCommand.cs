@@ -39,7 +39,8 @@ internal static class ClusterAdoptCommand
         {
             string[] names = parsed.GetRequiredValue(nodes);
             string first = parsed.GetRequiredValue(node);
-            if (!names.Contains(first)) throw new UsageException($"--node {first} is none of --nodes {string.Join(',', names)}.");
+            if (!names.Contains(first))
+                throw new UsageException($"--node {first} is none of --nodes {string.Join(',', names)}.");
             string directory = Path.GetFullPath(parsed.GetRequiredValue(data));
             bool isSync = NodeNames.IsSync(parsed, flush);
             await using EtcdClient client = etcd.Connect(parsed);
@@ -56,7 +57,11 @@ internal static class ClusterAdoptCommand
             }
 
             if (isOther)
-                throw await ClusterCreation.ExistsAsync(shard, etcd.Name(parsed), etcd.Flags(parsed), cancellationToken);
+            {
+                throw await ClusterCreation.ExistsAsync(
+                    shard, etcd.Name(parsed), etcd.Flags(parsed), cancellationToken);
+            }
+
             adoption.Finish();
             new CreationWriter(streams, options.IsJson(parsed)).Write(
                 etcd.Name(parsed), adoption.Record, names,
@@ -77,7 +82,8 @@ internal static class ClusterAdoptCommand
         catch (DiskException exception) when (exception.Fault == DiskFault.Locked)
         {
             throw new AdvisedException(
-                ExitCode.Refused, $"A process has {directory} open: a broker, or another adoption. Nothing was changed.",
+                ExitCode.Refused,
+                $"A process has {directory} open: a broker, or another adoption. Nothing was changed.",
                 "stop the broker, and run it again");
         }
     }

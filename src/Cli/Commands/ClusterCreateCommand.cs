@@ -24,12 +24,16 @@ internal static class ClusterCreateCommand
         {
             string[] names = parsed.GetRequiredValue(nodes);
             var record = new ClusterRecord(
-                Guid.NewGuid(), Guid.NewGuid(), Guid.NewGuid(), DateTimeOffset.UtcNow, ShardCount: 1,
+                Guid.NewGuid(), Guid.NewGuid(), Guid.NewGuid(), TimeProvider.System.GetUtcNow(), ShardCount: 1,
                 NodeNames.IsSync(parsed, flush));
             await using EtcdClient client = etcd.Connect(parsed);
             var shard = new EtcdShard(client, etcd.Name(parsed), node: null);
             if (!await ClusterCreation.CreateAsync(shard, record, names, state: null, cancellationToken))
-                throw await ClusterCreation.ExistsAsync(shard, etcd.Name(parsed), etcd.Flags(parsed), cancellationToken);
+            {
+                throw await ClusterCreation.ExistsAsync(
+                    shard, etcd.Name(parsed), etcd.Flags(parsed), cancellationToken);
+            }
+
             var writer = new CreationWriter(streams, options.IsJson(parsed));
             writer.Write(etcd.Name(parsed), record, names, NodeStarts.Of(names, record.IsSync, etcd.Settings(parsed)));
             return ExitCode.Done;

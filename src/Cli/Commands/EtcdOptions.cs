@@ -54,8 +54,8 @@ internal sealed class EtcdOptions
     /// <summary>The cluster's name.</summary>
     public string Name(ParseResult parsed) => parsed.GetRequiredValue(_name);
 
-    /// <summary>The cluster, as options that a person adds to a command, each with a space behind it; what is usual is left
-    /// out.</summary>
+    /// <summary>The cluster, as options that a person adds to a command, each with a space behind it; what is usual is
+    /// left out.</summary>
     public string Flags(ParseResult parsed)
     {
         string flags = parsed.GetResult(_etcd) is { Implicit: false } ? $"--etcd {parsed.GetValue(_etcd)} " : "";

@@ -24,7 +24,8 @@ internal static class NodeNames
     {
         var option = new Option<string>("--flush")
         {
-            Description = "When a message counts at a node: once it is durable (sync) or written (async). All nodes have "
+            Description =
+                "When a message counts at a node: once it is durable (sync) or written (async). All nodes have "
                 + "the same Store:FlushPolicy.",
             HelpName = "sync|async",
             DefaultValueFactory = _ => Sync,

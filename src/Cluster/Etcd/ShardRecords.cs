@@ -89,7 +89,7 @@ internal static class ShardRecords
 
     /// <summary>Whether these can be the nodes of a shard.</summary>
     public static bool AreNames(IReadOnlyList<string> names)
-        => names.Count is > 0 and <= ClusterOptions.MostNodes && names.All(name => name is not null && ClusterOptions.IsName(name))
+        => names.Count is > 0 and <= ClusterOptions.MostNodes && names.All(ClusterOptions.IsName)
             && names.Distinct(StringComparer.Ordinal).Count() == names.Count;
 
     /// <summary>Whether this can be a node's address.</summary>

@@ -152,7 +152,11 @@ internal sealed class PeerLink : IAsyncDisposable
             .InvokeAsync(Encode(hello), (byte)PeerOpcode.Hello, 0, cancellationToken).ConfigureAwait(false);
         PeerChallenge challenge = Read<PeerChallenge>(answer);
         if (!PeerSecret.Equal(challenge.Proof.Span, _secret.SignAnswer(hello, challenge.Nonce)))
-            throw new EQueueException(ErrorCode.AuthenticationFailed, $"{Address} has another secret (Cluster:SecretFile).");
+        {
+            throw new EQueueException(
+                ErrorCode.AuthenticationFailed, $"{Address} has another secret (Cluster:SecretFile).");
+        }
+
         var proof = new PeerProof(_secret.SignCall(hello, challenge.Nonce));
         using ResponseFrame taken = await channel
             .InvokeAsync(Encode(proof), (byte)PeerOpcode.Prove, 0, cancellationToken).ConfigureAwait(false);

@@ -152,7 +152,8 @@ public sealed class StoreMove : IDisposable
         if (_disk.Exists(LogFiles.StoreFile(_replica)))
         {
             throw new StoreFormatException(
-                _replica, $"there is a replica's store already, beside the one in {_data}: one of them must go elsewhere.");
+                _replica,
+                $"there is a replica's store already, beside the one in {_data}: one of them must go elsewhere.");
         }
 
         if (!CleanMarker.TryRead(_disk, _data, StoreId, out LogPosition end))

@@ -48,6 +48,7 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     }
 
     [Fact]
+    [Follows("start the server with its Cluster:Node and Cluster:Etcd", "'equeue cluster adopt' makes it")]
     public async Task GivenABrokersDirectory_WhenItIsAdopted_ThenItServesTheSameAndOthersJoin()
     {
         await using var cluster = TestCluster.New(etcd);
@@ -93,6 +94,7 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     }
 
     [Fact]
+    [Follows("run 'equeue cluster adopt' on it again, with the same options")]
     public async Task GivenAnAdoptionThatIsKilledAtAnyStep_WhenItIsRunAgain_ThenNothingIsLostAndNothingElseOpensMeanwhile()
     {
         using var template = new TempDirectory();
@@ -131,6 +133,7 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     }
 
     [Fact]
+    [Follows("start a broker on the directory as before and stop it in order")]
     public async Task GivenABrokerThatRunsOrDidNotStopInOrder_WhenItsDirectoryIsAdopted_ThenItIsRefusedAndUnchanged()
     {
         await using var cluster = TestCluster.New(etcd);

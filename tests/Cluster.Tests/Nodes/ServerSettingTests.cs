@@ -99,7 +99,9 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
         await AddUsersAsync(server.Process, ca);
         ClusterOptions options = EtcdServer.OptionsFor(server.Process.Address) with
         {
-            EtcdCertificateAuthority = ca, EtcdUser = "equeue", EtcdPassword = "secret",
+            EtcdCertificateAuthority = ca,
+            EtcdUser = "equeue",
+            EtcdPassword = "secret",
         };
         await using EtcdClient client = EtcdServer.ClientOf(options);
         await using ServerCluster cluster = await ServerCluster.CreateAsync(client, server.Process.Address, "a");
