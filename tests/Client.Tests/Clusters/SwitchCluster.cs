@@ -56,11 +56,13 @@ internal sealed class SwitchCluster : IAsyncDisposable
     public EQueueClient NewClient(
         string? addresses = null,
         double timeoutSeconds = 20,
+        TimeSpan? connectTimeout = null,
         ILoggerFactory? log = null,
         Action<ConnectFailure>? failed = null) => new(new ClientOptions
         {
             Addresses = addresses ?? Addresses,
             RequestTimeout = TimeSpan.FromSeconds(timeoutSeconds),
+            ConnectTimeout = connectTimeout ?? TimeSpan.FromSeconds(5),
             LoggerFactory = log ?? NullLoggerFactory.Instance,
             ConnectFailed = failed,
         });

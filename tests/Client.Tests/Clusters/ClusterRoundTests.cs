@@ -1,0 +1,90 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client.Tests.Clusters;
+
+/// <summary>In which order a link tries the nodes of its cluster, and for how long each.</summary>
+public sealed class ClusterRoundTests
+{
+    private static readonly ClientOptions Options = new() { ConnectTimeout = TimeSpan.FromMinutes(1) };
+    private static readonly ServerAddress Given = new("given.example", 1);
+    private static readonly ServerAddress Other = new("other.example", 1);
+    private static readonly ServerAddress Named = new("named.example", 1);
+
+    [Fact]
+    public void GivenALeaderUnderANameThatLeadsNowhere_WhenTried_ThenNotForLongAndTheGivenAddressesComeBeforeItAgain()
+    {
+        var (cluster, link) = NewLink(Given, Other);
+        cluster.Learn(new WatchLeaderResponse(1, Named.ToString(), [Named.ToString()]), Named, teller: null);
+
+        Assert.Equal(new ConnectTarget(Named.ToEndPoint(), TimeSpan.FromSeconds(1)), cluster.Next(link));
+        cluster.Fail(link, "no such host");
+        Assert.Equal(TimeSpan.Zero, cluster.PauseAfter(link, 1));
+        for (var round = 0; round < 3; round++)
+            Assert.Equal([Given, Other], TryRound(cluster, link));
+    }
+
+    [Fact]
+    public void GivenALeaderOfAGivenAddress_WhenTried_ThenItComesFirstInEachRoundAndMayTakeAsLongAsABroker()
+    {
+        var (cluster, link) = NewLink(Given, Other);
+        cluster.Learn(new WatchLeaderResponse(1, Other.ToString(), []), Other, teller: null);
+        Assert.Equal(new ConnectTarget(Other.ToEndPoint(), Timeout.InfiniteTimeSpan), cluster.Next(link));
+        cluster.Fail(link, "reset");
+        Assert.Equal(TimeSpan.Zero, cluster.PauseAfter(link, 1));
+
+        // The name that leads nowhere has its turn once.
+        Assert.Equal([Named, Given], TryRound(cluster, link));
+        for (var round = 0; round < 3; round++)
+            Assert.Equal([Other, Given], TryRound(cluster, link));
+        Assert.Equal(
+            $"No node of the cluster at {Given}, {Other}, {Named} leads now: {Given}: connection refused; "
+            + $"{Other}: connection refused; {Named}: connection refused",
+            cluster.Describe());
+    }
+
+    [Fact]
+    public void GivenNodesThatAllRefuse_WhenRoundsFollow_ThenThePausesGrowAndStayBelowTheirBounds()
+    {
+        var (cluster, link) = NewLink(Given, Other);
+        for (var hears = 0; hears < 2; hears++)
+        {
+            for (var round = 0; round < 12; round++)
+            {
+                TryRound(cluster, link, hears == 1, out var pause);
+                Assert.InRange(pause.TotalMilliseconds, hears == 1 && round > 5 ? 250 : 0, hears == 1 ? 500 : 1_000);
+            }
+        }
+    }
+
+    private static (Cluster Cluster, LinkPlan Link) NewLink(params ServerAddress[] given)
+    {
+        var cluster = new Cluster(given[0], Options);
+        foreach (var address in given)
+            cluster.AddNode(address, isGiven: true);
+        cluster.AddNode(Named, isGiven: false);
+        var link = new LinkPlan(Named, map: null, new ConnectReports(Options));
+        link.Follow(cluster);
+        return (cluster, link);
+    }
+
+    private static List<ServerAddress> TryRound(Cluster cluster, LinkPlan link) =>
+        TryRound(cluster, link, hears: false, out _);
+
+    private static List<ServerAddress> TryRound(Cluster cluster, LinkPlan link, bool hears, out TimeSpan pause)
+    {
+        List<ServerAddress> tried = [];
+        string? words;
+        do
+        {
+            cluster.Next(link);
+            tried.Add(link.Round.Target);
+            if (hears)
+                cluster.Refuse(link);
+            words = cluster.Fail(link, "connection refused");
+            pause = cluster.PauseAfter(link, 1);
+        }
+        while (words is null);
+        return tried;
+    }
+}
