@@ -22,6 +22,8 @@ public sealed class ClusterNode : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly EngineDoor _door = new();
     private readonly LeaderBoard _board = new();
+    private readonly NodeCounters _counters;
+    private readonly NodeMeter _meter;
     private readonly PeerSecret _secret;
     private readonly NodeListener _handler;
     private readonly RemotingServer _listener;
@@ -33,6 +35,7 @@ public sealed class ClusterNode : IAsyncDisposable
     private volatile Replica? _replica;
     private Task _run = Task.CompletedTask;
     private Task? _stop;
+    private bool _isAborted;
 
     private ClusterNode(
         ClusterOptions options, IEngineFactory engines, ILoggerFactory loggers, TimeProvider time)
@@ -53,6 +56,8 @@ public sealed class ClusterNode : IAsyncDisposable
         _door.Listener = _listener;
         _etcd = new EtcdClient(options, _logger, time);
         _shard = new EtcdShard(_etcd, options.Name, options.Node, 0, _logger);
+        _counters = new NodeCounters(time);
+        _meter = new NodeMeter(options, _counters, () => _board.Known.Epoch, () => _replica);
     }
 
     /// <summary>Where clients and other nodes connect, with the real port.</summary>
@@ -102,6 +107,7 @@ public sealed class ClusterNode : IAsyncDisposable
         {
             await node._listener.DisposeAsync().ConfigureAwait(false);
             await node._etcd.DisposeAsync().ConfigureAwait(false);
+            node._meter.Dispose();
             throw;
         }
 
@@ -118,6 +124,18 @@ public sealed class ClusterNode : IAsyncDisposable
         lock (_lifetime) return _stop ??= StopOnceAsync(cancellationToken);
     }
 
+    /// <summary>Ends at once, as a process does that is killed: the directory stays as it is.</summary>
+    internal async Task AbortAsync()
+    {
+        lock (_lifetime)
+        {
+            if (_stop is not null) return;
+            _isAborted = true;
+        }
+
+        await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
+    }
+
     /// <inheritdoc/>
     public async ValueTask DisposeAsync() => await StopAsync(CancellationToken.None).ConfigureAwait(false);
 
@@ -128,10 +146,11 @@ public sealed class ClusterNode : IAsyncDisposable
         if (_replica is { } replica)
         {
             _replica = null;
-            if (!replica.Ended.IsCompleted) await replica.StopAsync(cancellationToken).ConfigureAwait(false);
+            if (!replica.Ended.IsCompleted && !_isAborted) await replica.StopAsync(cancellationToken).ConfigureAwait(false);
             await replica.DisposeAsync().ConfigureAwait(false);
         }
 
+        _meter.Dispose();
         await _listener.DisposeAsync().ConfigureAwait(false);
         await _etcd.DisposeAsync().ConfigureAwait(false);
         _stopping.Dispose();
@@ -224,7 +243,9 @@ public sealed class ClusterNode : IAsyncDisposable
         _board,
         _engines,
         _logger,
-        _time);
+        _time,
+        _options.NodeKeyInterval,
+        _counters);
 
     /// <summary>Opens the directory; an empty one begins the shard, or is filled from the leader.</summary>
     private async Task<ReplicaFiles> OpenAsync(ShardDirectory directory, ClusterView view, PeerLinks links, Life life)
@@ -319,6 +340,7 @@ public sealed class ClusterNode : IAsyncDisposable
     {
         bool isMine = await RetryAsync(
             token => _shard.PutNodeAsync(life, _handler.OwnAddress, token)).ConfigureAwait(false);
+        _counters.NotePut();
         if (!isMine) throw new ClusterException($"Another process runs as node {_options.Node} of this cluster.");
     }
 
@@ -371,6 +393,7 @@ public sealed class ClusterNode : IAsyncDisposable
             }
             catch (EtcdException exception)
             {
+                _counters.NoteEtcdFailure();
                 if (exception.Message != told) _logger.WaitsForEtcd(_options.Node, told = exception.Message);
             }
 

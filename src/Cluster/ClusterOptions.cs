@@ -41,6 +41,9 @@ public sealed record ClusterOptions
     /// <summary>How this node trusts the others' certificates and shows its own; null without TLS.</summary>
     public TlsOptions? PeerTls { get; init; }
 
+    /// <summary>How often the node puts its key.</summary>
+    internal TimeSpan NodeKeyInterval { get; init; } = TimeSpan.FromMinutes(1);
+
     /// <summary>Throws unless the options can work.</summary>
     /// <exception cref="ArgumentException">What is wrong; its parameter is the option.</exception>
     public void Validate()

@@ -55,7 +55,7 @@ internal static partial class Log
     public static partial void EntriesUnreadable(this ILogger logger, string node, long position, string why);
 
     [LoggerMessage(7030, LogLevel.Warning,
-        "Node {Node} follows no further while its disk is full: {Why}. The others go on without it; make room")]
+        "Node {Node} follows no further while its disk is full; the others go on without it. Give it more room: {Why}")]
     public static partial void DiskFull(this ILogger logger, string node, string why);
 
     [LoggerMessage(7031, LogLevel.Warning,

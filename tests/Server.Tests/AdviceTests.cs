@@ -8,7 +8,7 @@ namespace EQueue.Server.Tests;
 /// and a test, marked with <see cref="FollowsAttribute"/>, does it. The texts are found in the sources.</summary>
 public sealed partial class AdviceTests
 {
-    private static readonly string[] Rooms = ["Server", "Broker", "MessageStore", "Remoting"];
+    private static readonly string[] Rooms = ["Server", "Broker", "MessageStore", "Remoting", "Cluster"];
 
     /// <summary>Where texts are no advice, or no test can follow them.</summary>
     private static readonly string[] Elsewhere =
@@ -141,13 +141,13 @@ public sealed partial class AdviceTests
         .SelectMany(test => Mark().Matches(test.Value))
         .SelectMany(mark => SourceText.In(mark.Value));
 
-    [GeneratedRegex(@"(?<![\w:])(Admin|Server|Security|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*", RegexOptions.ExplicitCapture)]
+    [GeneratedRegex(@"(?<![\w:])(Admin|Server|Security|Store|Limits|Topics|Groups|Cluster):[A-Z]\w*(:[A-Z]\w*)*", RegexOptions.ExplicitCapture)]
     private static partial Regex SettingName();
 
     [GeneratedRegex(@"\b[Ss]etting (?<name>[A-Z]\w*)(?!\w*:)")]
     private static partial Regex CalledASetting();
 
-    [GeneratedRegex(@"(?<key>(Admin|Server|Security|Store|Limits|Topics|Groups):[A-Z]\w*(:[A-Z]\w*)*) (to )?(?<value>[a-z]*(true|false|require|allow|none|sync|async)|[0-9]\w*)\b", RegexOptions.ExplicitCapture)]
+    [GeneratedRegex(@"(?<key>(Admin|Server|Security|Store|Limits|Topics|Groups|Cluster):[A-Z]\w*(:[A-Z]\w*)*) (to )?(?<value>[a-z]*(true|false|require|allow|none|sync|async)|[0-9]\w*)\b", RegexOptions.ExplicitCapture)]
     private static partial Regex SetTo();
 
     [GeneratedRegex(@"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!:)")]

@@ -13,8 +13,6 @@ namespace EQueue.Cluster;
 /// </remarks>
 internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 {
-    private const int NodeKeyMs = 60_000;
-
     private readonly ReplicaSetup _setup;
     private readonly Lock _filesLock = new();
     private readonly ReplicaLogView _view;
@@ -60,6 +58,15 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     /// <summary>Whether this node leads and takes messages.</summary>
     public bool IsServing => _setup.Door.IsOpen;
 
+    /// <summary>What this node does.</summary>
+    public NodeRole Role => IsServing ? NodeRole.Serves : _core.IsLeading ? NodeRole.Leads : NodeRole.Follows;
+
+    /// <summary>The seats as etcd has them; 0 before the first read.</summary>
+    public int SeatCount => _core.View?.State?.Seats.Count ?? 0;
+
+    /// <summary>Where the log ends.</summary>
+    public LogPosition End => _view.Tail.End;
+
     /// <summary>The store while this node leads; null while it follows.</summary>
     public QueueStore? LeadingStore => _view.Store;
 
@@ -79,10 +86,14 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     }
 
     /// <summary>A message has come from another node.</summary>
-    public void Receive(string from, PeerMessage message) => _loop.Post(() =>
+    public void Receive(string from, PeerMessage message)
     {
-        if (!_isStopping) _core.OnMessage(from, message, _loop.NowMs);
-    });
+        _setup.Counters.NoteMessage(from, message);
+        _loop.Post(() =>
+        {
+            if (!_isStopping) _core.OnMessage(from, message, _loop.NowMs);
+        });
+    }
 
     /// <summary>Connections to a node are refused.</summary>
     public void NoteUnreachable(string node) => _loop.Post(() =>
@@ -147,6 +158,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     void IReplicaActions.Transact(Transaction transaction) => _ = Task.Run(async () =>
     {
         TransactionResult result;
+        _setup.Counters.NoteTransaction(transaction);
         try
         {
             result = await _setup.Etcd.TransactAsync(transaction, _stopping.Token).ConfigureAwait(false);
@@ -156,6 +168,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
             result = new TransactionResult(TransactionOutcome.Unknown, null);
         }
 
+        if (result.Outcome == TransactionOutcome.Unknown) _setup.Counters.NoteEtcdFailure();
         _loop.Post(() =>
         {
             if (!_isStopping) _core.OnTransaction(transaction, result, _loop.NowMs);
@@ -175,9 +188,17 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         }
     }
 
-    void IReplicaActions.Stop(StopReason reason, string why) => _ended.TrySetResult(new ReplicaEnd(reason, why));
+    void IReplicaActions.Stop(StopReason reason, string why)
+    {
+        if (reason is not (StopReason.SetAside or StopReason.Gone)) _setup.Counters.NoteAlarm();
+        _ended.TrySetResult(new ReplicaEnd(reason, why));
+    }
 
-    void IReplicaActions.Alarm(string what) => _setup.Logger.Alarm(_setup.Node, what);
+    void IReplicaActions.Alarm(string what)
+    {
+        _setup.Counters.NoteAlarm();
+        _setup.Logger.Alarm(_setup.Node, what);
+    }
 
     private void Tick(long nowMs)
     {
@@ -220,6 +241,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
                 if (!_isEtcdAway && !_stopping.IsCancellationRequested)
                     _setup.Logger.EtcdAway(_setup.Node, exception.Message);
                 _isEtcdAway = true;
+                _setup.Counters.NoteEtcdFailure();
             }
             catch (Exception exception)
             {
@@ -237,7 +259,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     {
         long now = _loop.NowMs;
         bool isKnown = _nodeKeyMs != 0;
-        if (!isKnown || now - _nodeKeyMs >= NodeKeyMs)
+        if (!isKnown || now - _nodeKeyMs >= _setup.NodeKeyInterval.TotalMilliseconds)
         {
             bool isMine = await _setup.Etcd
                 .PutNodeAsync(_setup.Life, _setup.Address, _stopping.Token).ConfigureAwait(false);
@@ -247,6 +269,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
                 return;
             }
 
+            _setup.Counters.NotePut();
             _nodeKeyMs = Math.Max(now, 1);
         }
 

@@ -19,6 +19,8 @@ namespace EQueue.Cluster;
 /// <param name="Engines">Makes what runs while this node leads.</param>
 /// <param name="Logger">For what operators should know.</param>
 /// <param name="Time">For the pace of notes.</param>
+/// <param name="NodeKeyInterval">How often the node puts its key into etcd.</param>
+/// <param name="Counters">What is counted.</param>
 internal sealed record ReplicaSetup(
     string Node,
     string Address,
@@ -32,7 +34,9 @@ internal sealed record ReplicaSetup(
     LeaderBoard Board,
     IEngineFactory Engines,
     ILogger Logger,
-    TimeProvider Time);
+    TimeProvider Time,
+    TimeSpan NodeKeyInterval,
+    NodeCounters Counters);
 
 /// <summary>Why a life ended by itself.</summary>
 /// <param name="Reason">What becomes of the directory.</param>

@@ -51,7 +51,7 @@ internal sealed class ShardDirectory(
     public ReplicaFiles Open(CancellationToken cancellationToken)
     {
         ReplicaFilesOptions options = FilesOf(path, store);
-        if (!File.Exists(Path.Combine(path, "store")))
+        if (!ReplicaFiles.Exists(options))
             ReplicaFiles.Create(options, cluster.StoreId, cluster.LogId, time);
         ReplicaFiles files = ReplicaFiles.Open(options, logger, time, cancellationToken);
         if (files.StoreId != cluster.StoreId || files.LogId != cluster.LogId)

@@ -87,6 +87,14 @@ public sealed partial class ReplicaFiles : IDisposable
     /// <exception cref="DiskException">The disk failed.</exception>
     public static void MakeDirectory(ReplicaFilesOptions options) => Place(options);
 
+    /// <summary>Whether a directory holds a store.</summary>
+    /// <exception cref="DiskException">The disk failed.</exception>
+    public static bool Exists(ReplicaFilesOptions options)
+    {
+        (IDisk disk, string data) = Place(options);
+        return disk.Exists(LogFiles.StoreFile(data));
+    }
+
     /// <summary>Makes the directory of a new replica.</summary>
     /// <param name="options">Where; the directory holds no store.</param>
     /// <param name="storeId">The leader's.</param>

@@ -1,9 +1,10 @@
 using System.Diagnostics.Metrics;
 using EQueue.Broker;
+using EQueue.Cluster;
 
 namespace EQueue.Server.Telemetry;
 
-/// <summary>Listens to the broker's meter and to .NET's own, and writes what they tell as a page for
+/// <summary>Listens to the meters of the broker and the node and to .NET's own, and writes what they tell as a page for
 /// Prometheus.</summary>
 /// <remarks>
 /// Listens from when it is made, so that histograms are whole. Observable instruments are asked when the page is; one
@@ -12,7 +13,7 @@ namespace EQueue.Server.Telemetry;
 internal sealed class MetricsPage : IDisposable
 {
     /// <summary>The meters shown.</summary>
-    public static readonly string[] Meters = [BrokerTelemetry.MeterName, "System.Runtime"];
+    public static readonly string[] Meters = [BrokerTelemetry.MeterName, ClusterTelemetry.MeterName, "System.Runtime"];
 
     private readonly MeterListener _listener = new();
     private readonly Lock _gate = new();

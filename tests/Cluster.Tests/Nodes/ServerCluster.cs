@@ -30,10 +30,20 @@ internal sealed class ServerCluster : IAsyncDisposable
     /// <param name="nodes">The first one begins.</param>
     public static async Task<ServerCluster> CreateAsync(EtcdClient etcd, Uri address, params string[] nodes)
     {
-        var cluster = new ServerCluster(etcd, address, "servers-" + Guid.NewGuid().ToString("N")[..12]);
-        var record = new ClusterRecord(Guid.NewGuid(), Guid.NewGuid(), Guid.NewGuid(), DateTimeOffset.UtcNow, 1, true);
-        Assert.True(await cluster.Shard.CreateAsync(record, nodes, null, TestContext.Current.CancellationToken));
+        ServerCluster cluster = Of(etcd, address);
+        await cluster.CreateAsync(nodes);
         return cluster;
+    }
+
+    /// <summary>One that etcd does not know yet.</summary>
+    public static ServerCluster Of(EtcdClient etcd, Uri address) =>
+        new(etcd, address, "servers-" + Guid.NewGuid().ToString("N")[..12]);
+
+    /// <summary>Creates it.</summary>
+    public async Task CreateAsync(params string[] nodes)
+    {
+        var record = new ClusterRecord(Guid.NewGuid(), Guid.NewGuid(), Guid.NewGuid(), DateTimeOffset.UtcNow, 1, true);
+        Assert.True(await Shard.CreateAsync(record, nodes, null, TestContext.Current.CancellationToken));
     }
 
     /// <summary>Starts a server as a node.</summary>

@@ -40,6 +40,14 @@ internal sealed class TestCluster : IAsyncDisposable
 
     public static async Task<TestCluster> StartAsync(EtcdServer etcd, FlushPolicy policy = FlushPolicy.Sync)
     {
+        TestCluster cluster = await CreateAsync(etcd, policy);
+        foreach (TestNode node in cluster.Nodes) await node.StartAsync();
+        return cluster;
+    }
+
+    /// <summary>Creates it in etcd; no node runs yet.</summary>
+    public static async Task<TestCluster> CreateAsync(EtcdServer etcd, FlushPolicy policy = FlushPolicy.Sync)
+    {
         string name = "test-" + Guid.NewGuid().ToString("N")[..12];
         var cluster = new TestCluster(etcd, name, policy);
         var record = new ClusterRecord(
@@ -47,7 +55,6 @@ internal sealed class TestCluster : IAsyncDisposable
         bool isCreated = await cluster.Shard.CreateAsync(
             record, ["a", "b", "c"], null, TestContext.Current.CancellationToken);
         Assert.True(isCreated);
-        foreach (TestNode node in cluster.Nodes) await node.StartAsync();
         return cluster;
     }
 
@@ -61,9 +68,22 @@ internal sealed class TestCluster : IAsyncDisposable
         });
     }
 
+    /// <summary>A node beside the three, in a directory of its own.</summary>
+    public TestNode NewNode(string name, string directory) => new(
+        name, Name, Nodes[0].Etcd, _directory[directory], Nodes[0].Policy, new NodeLog(directory, this));
+
+    /// <summary>How often a node has logged an event.</summary>
+    public int CountOf(string node, int id) => Log.Count(one => one.Node == node && one.Line.Id == id);
+
+    /// <summary>Waits until a node has logged an event whose text has this part.</summary>
+    public Task LoggedAsync(string node, int id, string part) => Eventually.TrueAsync(
+        () => Log.Any(one => one.Node == node && one.Line.Id == id
+            && one.Line.Text.Contains(part, StringComparison.Ordinal)),
+        $"{node} logs {id} with '{part}'");
+
     public EQueueClient Connect(params TestNode[] nodes) => new(new ClientOptions
     {
-        Addresses = string.Join(',', (nodes.Length == 0 ? [.. Nodes] : nodes).Select(node => node.Address)),
+        Addresses = string.Join(',', (nodes.Length == 0 ? [.. Nodes.Where(node => node.HasStarted)] : nodes).Select(node => node.Address)),
     });
 
     public async ValueTask DisposeAsync()
