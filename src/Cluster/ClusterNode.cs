@@ -10,7 +10,7 @@ namespace EQueue.Cluster;
 
 /// <summary>A node of a cluster: keeps a copy of the shard's log, and serves clients while it leads.</summary>
 /// <remarks>Thread-safe. It never ends because etcd or other nodes are away.</remarks>
-public sealed class ClusterNode : IAsyncDisposable
+public sealed partial class ClusterNode : IAsyncDisposable
 {
     private static readonly TimeSpan MirrorInterval = TimeSpan.FromSeconds(2);
     private static readonly TimeSpan RetryInterval = TimeSpan.FromMilliseconds(500);
@@ -146,7 +146,8 @@ public sealed class ClusterNode : IAsyncDisposable
         if (_replica is { } replica)
         {
             _replica = null;
-            if (!replica.Ended.IsCompleted && !_isAborted) await replica.StopAsync(cancellationToken).ConfigureAwait(false);
+            if (!replica.Ended.IsCompleted && !_isAborted)
+                await replica.StopAsync(cancellationToken).ConfigureAwait(false);
             await replica.DisposeAsync().ConfigureAwait(false);
         }
 
@@ -246,90 +247,6 @@ public sealed class ClusterNode : IAsyncDisposable
         _time,
         _options.NodeKeyInterval,
         _counters);
-
-    /// <summary>Opens the directory; an empty one begins the shard, or is filled from the leader.</summary>
-    private async Task<ReplicaFiles> OpenAsync(ShardDirectory directory, ClusterView view, PeerLinks links, Life life)
-    {
-        if (view.Shard.State is null)
-            await RetryAsync(token => _shard.TryBeginAsync(new Seat(_options.Node, life), token)).ConfigureAwait(false);
-        ReplicaFiles files = directory.Open(_stopping.Token);
-        ClusterView now = await WaitForClusterAsync().ConfigureAwait(false);
-        bool isFirst = now.Shard.State is { Epoch: 0 } state && state.Has(new Seat(_options.Node, life));
-        if (!ShardDirectory.IsNew(files) || isFirst) return files;
-        string told = "";
-        while (true)
-        {
-            try
-            {
-                string? trouble = await CopyAsync(files, now, links).ConfigureAwait(false);
-                if (trouble is null) return files;
-                if (trouble != told) _logger.CopyFailed(_options.Node, told = trouble);
-                await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
-            }
-            catch
-            {
-                files.Dispose();
-                throw;
-            }
-
-            if (files.Note.IsCopying)
-            {
-                // What was copied may be gone at the leader by now.
-                files.Dispose();
-                files = directory.Open(_stopping.Token);
-            }
-
-            now = await WaitForClusterAsync().ConfigureAwait(false);
-        }
-    }
-
-    /// <summary>Fills an empty directory from the leader.</summary>
-    /// <returns>What keeps it from that; null when it is done.</returns>
-    private async Task<string?> CopyAsync(ReplicaFiles files, ClusterView view, PeerLinks links)
-    {
-        if (view.Shard.State?.Leader is not { Node: { } leader } || leader == _options.Node
-            || !view.Addresses.TryGetValue(leader, out string? address))
-        {
-            return "no other node leads yet";
-        }
-
-        PeerLink link = links.OpenBulk(leader, address);
-        await using (link.ConfigureAwait(false))
-        {
-            try
-            {
-                await link.ConnectAsync(_stopping.Token).ConfigureAwait(false);
-                var copier = new FileCopier(link, bytesPerSecond: 0);
-                int count = await copier.CopyAllAsync(files, _stopping.Token).ConfigureAwait(false);
-                _logger.Copied(_options.Node, count, copier.Bytes, leader, files.Tail.End.Value);
-                return null;
-            }
-            catch (Exception exception) when (exception is RemotingException or EQueueException or ReplicaException
-                or DiskException { Fault: DiskFault.Full })
-            {
-                return $"{leader} at {address}: {exception.Message}";
-            }
-        }
-    }
-
-    private async Task MirrorAsync(Replica replica, PeerLinks links, CancellationToken cancellationToken)
-    {
-        ReplicaMirror mirror = replica.NewMirror();
-        while (!cancellationToken.IsCancellationRequested)
-        {
-            await Task.Delay(MirrorInterval, _time, cancellationToken).ConfigureAwait(false);
-            WatchLeaderResponse known = _board.Known;
-            if (known.Leader.Length == 0 || known.Leader == _handler.OwnAddress
-                || replica.LeaderName is not { } leader || links.Find(leader) is not { IsConnected: true })
-            {
-                continue;
-            }
-
-            PeerLink link = links.OpenBulk(leader, known.Leader);
-            await using (link.ConfigureAwait(false))
-                await mirror.RunOnceAsync(link, cancellationToken).ConfigureAwait(false);
-        }
-    }
 
     private FrameBuffer ServeFiles(PeerOpcode opcode, ReadOnlyMemory<byte> payload) =>
         _replica?.LeadingStore is { } store

@@ -31,7 +31,8 @@ internal sealed class NodeMeter : IDisposable
         _meter.CreateObservableCounter(
             "equeue.cluster.claims", () => counters.Claims, "{claim}", "Attempts of this node to lead.");
         _meter.CreateObservableCounter(
-            "equeue.cluster.etcd.failures", () => counters.EtcdFailures, "{request}", "Requests without a good answer.");
+            "equeue.cluster.etcd.failures", () => counters.EtcdFailures, "{request}",
+            "Requests without a good answer.");
         _meter.CreateObservableGauge(
             "equeue.cluster.etcd.put_age", () => counters.PutAge.TotalSeconds, "s",
             "Time since etcd took the put that each node makes once a minute.");

@@ -61,11 +61,11 @@ internal sealed class RawPeer : IDisposable
     }
 
     /// <summary>Sends a message of the rules, to which there is no answer.</summary>
-    public Task TellAsync(PeerMessage message, FrameFlags flags = FrameFlags.Oneway)
+    public async Task TellAsync(PeerMessage message, FrameFlags flags = FrameFlags.Oneway)
     {
         using FrameBuffer frame = FrameBuffer.Rent();
         PeerCodec.Write(new PayloadWriter(frame), message);
-        return SendAsync((byte)PeerOpcode.Message, frame.WrittenSpan.ToArray(), flags);
+        await SendAsync((byte)PeerOpcode.Message, frame.WrittenSpan.ToArray(), flags);
     }
 
     public async Task SendAsync(byte opcode, byte[] body, FrameFlags flags)

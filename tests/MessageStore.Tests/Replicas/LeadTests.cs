@@ -54,6 +54,25 @@ public sealed class LeadTests
     }
 
     [Fact]
+    public async Task GivenALeaderWhoseEpochIsOver_WhenItStopsToLead_ThenAllWhoWaitAreToldAndTheDirectoryIsAFollowers()
+    {
+        QueueStore leader = await BegunAsync(FlushPolicy.Sync);
+        TestWaiter policy = Append(leader, Durability.Policy);
+        TestWaiter durable = Append(leader, Durability.Durable);
+        await Replica.SettleAsync(leader, isDurable: true);
+        LogPosition end = leader.Watermarks.Durable;
+        leader.StopLeading();
+
+        Assert.Equal(ErrorCode.ShuttingDown, (await Assert.ThrowsAsync<EQueueException>(() => policy.Task)).Code);
+        Assert.Equal(ErrorCode.ShuttingDown, (await Assert.ThrowsAsync<EQueueException>(() => durable.Task)).Code);
+        await leader.DisposeAsync();
+        await leader.Completion;
+        using ReplicaFiles files = Replica.Open(_disk);
+        Assert.Equal(end, files.Tail.End);
+        Assert.False(files.IsClean);
+    }
+
+    [Fact]
     public async Task GivenMessagesThatAreNotCommitted_WhenTheyAreFetched_ThenTheReaderWaits()
     {
         await using QueueStore leader = await BegunAsync(FlushPolicy.Sync);
