@@ -8,7 +8,7 @@ namespace EQueue.Server.Tests;
 /// and a test, marked with <see cref="FollowsAttribute"/>, does it. The texts are found in the sources.</summary>
 public sealed partial class AdviceTests
 {
-    private static readonly string[] Rooms = ["Server", "Broker", "MessageStore", "Remoting", "Cluster"];
+    private static readonly string[] Rooms = ["Server", "Broker", "MessageStore", "Remoting"];
 
     /// <summary>Where texts are no advice, or no test can follow them.</summary>
     private static readonly string[] Elsewhere =
