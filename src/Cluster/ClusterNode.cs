@@ -20,8 +20,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     private readonly ILoggerFactory _loggers;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
-    private readonly EngineDoor _door = new();
     private readonly LeaderBoard _board = new();
+    private readonly EngineDoor _door;
     private readonly NodeCounters _counters;
     private readonly NodeMeter _meter;
     private readonly PeerSecret _secret;
@@ -44,6 +44,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
         _logger = loggers.CreateLogger("EQueue.Cluster");
         _directory = ShardDirectory.PathIn(Path.GetFullPath(engines.Store.DataDirectory));
         _secret = new PeerSecret(options.Secret);
+        _door = new EngineDoor(_board);
         _handler = new NodeListener(
             options.Node,
             _secret,

@@ -1,11 +1,13 @@
 using System.Collections.Concurrent;
+using EQueue.Protocol;
 using EQueue.Remoting;
 
 namespace EQueue.Cluster;
 
 /// <summary>Leads clients' connections to the engine while there is one.</summary>
 /// <remarks>Thread-safe.</remarks>
-internal sealed class EngineDoor
+/// <param name="board">Who leads: clients that are served may ask as well.</param>
+internal sealed class EngineDoor(LeaderBoard board)
 {
     private readonly ConcurrentDictionary<long, ServerConnection> _inside = new();
     private volatile IConnectionHandler? _engine;
@@ -46,6 +48,13 @@ internal sealed class EngineDoor
         return guest;
     }
 
+    /// <summary>Tells at once who leads: a connection that is served must not stand still for it.</summary>
+    private ValueTask TellLeader(ServerConnection connection, in FrameHeader header)
+    {
+        NodeListener.Answer(connection, header, board.Known);
+        return ValueTask.CompletedTask;
+    }
+
     private sealed class Guest(EngineDoor door, IConnectionHandler engine) : IConnectionHandler
     {
         public void OnConnected(ServerConnection connection)
@@ -61,6 +70,8 @@ internal sealed class EngineDoor
         }
 
         public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload) =>
-            engine.OnFrameAsync(connection, header, payload);
+            header.Opcode == (byte)Opcode.WatchLeader
+                ? door.TellLeader(connection, header)
+                : engine.OnFrameAsync(connection, header, payload);
     }
 }

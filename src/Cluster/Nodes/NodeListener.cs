@@ -187,7 +187,8 @@ internal sealed class NodeListener(
         connection.CloseAfterFlush();
     }
 
-    private static void Answer<T>(
+    /// <summary>Sends an answer.</summary>
+    internal static void Answer<T>(
         ServerConnection connection, in FrameHeader header, T value, ErrorCode error = ErrorCode.None)
         where T : IPayload<T>
     {

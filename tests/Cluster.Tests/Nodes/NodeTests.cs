@@ -13,6 +13,7 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     [InlineData(FlushPolicy.Async)]
     public async Task GivenThreeEmptyNodes_WhenTheyStart_ThenOneLeadsThreeHaveSeatsAndMessagesAreStored(FlushPolicy policy)
     {
+        EtcdProcess.SkipWithoutEtcd();
         await using TestCluster cluster = await TestCluster.StartAsync(etcd, policy);
         await cluster.SeatsAsync(3);
 
@@ -35,6 +36,7 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     [Fact]
     public async Task GivenALeaderThatStops_WhenMessagesAreSentOn_ThenAnotherLeadsAndNothingIsLostDoubledOrReordered()
     {
+        EtcdProcess.SkipWithoutEtcd();
         await using TestCluster cluster = await TestCluster.StartAsync(etcd);
         await cluster.SeatsAsync(3);
         await using var load = new Load(cluster);
@@ -50,5 +52,20 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         }
 
         await load.CheckAsync();
+    }
+
+    [Fact]
+    public async Task GivenAClientThatKnowsTheLeaderAlone_WhenItStops_ThenTheClientHasLearnedOfTheOthers()
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using TestCluster cluster = await TestCluster.StartAsync(etcd);
+        await cluster.SeatsAsync(3);
+        TestNode leader = cluster.Leader!;
+        await using EQueueClient client = cluster.Connect(leader);
+        await using Producer producer = client.CreateProducer();
+        await producer.SendAsync("orders", "one"u8);
+        await leader.StopAsync();
+        await producer.SendAsync("orders", "two"u8);
+        Assert.NotEqual(leader, cluster.Leader);
     }
 }
