@@ -35,8 +35,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         _heardMs = nowMs;
         _hasHeard = false;
         _isMatched = false;
-        _isAppending = false;
-        Ask(nowMs, isNew: true);
+        // What the one before sent is still being stored: until that has an end, this log has none to be compared.
+        if (!_isAppending) Ask(nowMs, isNew: true);
     }
 
     /// <summary>Asks again when an answer did not come in time.</summary>
@@ -55,7 +55,7 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     }
 
     /// <summary>What was fetched was not taken: <see cref="Tick"/> begins anew.</summary>
-    public void OnAppendRefused() => _isAppending = false;
+    public void OnAppendRefused() => _isAppending = _isMatched = false;
 
     /// <summary>A node cannot be reached: when it is the leader, nothing will be heard of it.</summary>
     public void OnUnreachable(string node, long nowMs)
@@ -116,7 +116,7 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         if (_isAppending && core.Log.Tail.End > _appendedFrom)
         {
             _isAppending = false;
-            Ask(nowMs, isNew: false);
+            Ask(nowMs, isNew: !_isMatched);
         }
         else if (_isMatched && core.Position > _told)
         {

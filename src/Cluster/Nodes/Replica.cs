@@ -42,7 +42,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
             _filesLock,
             () => _files,
             setup.Rules.IsSync ? TimeSpan.Zero : setup.FlushInterval,
-            (tail, durable) => _loop.Post(() => OnFilesMoved(tail, durable)),
+            TellMoved,
             why => _loop.Post(() => OnAppendRefused(why)),
             cause => setup.Logger.DiskFull(setup.Node, cause.Message),
             Fail);
@@ -91,7 +91,10 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _setup.Counters.NoteMessage(from, message);
         _loop.Post(() =>
         {
-            if (!_isStopping) _core.OnMessage(from, message, _loop.NowMs);
+            if (_isStopping) return;
+            // A follower may have more than the store has told of here: what it was sent was read from the store.
+            _view.Refresh();
+            _core.OnMessage(from, message, _loop.NowMs);
         });
     }
 
@@ -184,7 +187,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
             if (_files is not { } files) return;
             _setup.Logger.Cut(_setup.Node, files.Tail.End.Value, end.Value, _core.Record.Epoch);
             files.CutTo(end);
-            _view.Move(files.Tail, files.Durable);
+            _view.Cut(files.Tail, files.Durable);
         }
     }
 
@@ -207,12 +210,18 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _core.OnTick(nowMs);
     }
 
-    private void OnFilesMoved(in ReplicaTail tail, LogPosition durable)
+    /// <summary>On the disk's thread, under the files' lock: the end belongs to the log as it is now.</summary>
+    private void TellMoved(ReplicaTail tail, LogPosition durable)
+    {
+        int generation = _view.Generation;
+        _loop.Post(() => OnFilesMoved(tail, durable, generation));
+    }
+
+    private void OnFilesMoved(in ReplicaTail tail, LogPosition durable, int generation)
     {
         // What was written before the log was opened to lead is told by the store.
         if (_isStopping || _files is null) return;
-        _view.Move(tail, durable);
-        _core.OnLogMoved(_loop.NowMs);
+        if (_view.TryMove(tail, durable, generation)) _core.OnLogMoved(_loop.NowMs);
     }
 
     private void OnAppendRefused(string why)

@@ -24,11 +24,15 @@ internal sealed class ReplicaLogView : IReplicaLog
     /// <summary>The store while this replica leads, from the beginning of its epoch on.</summary>
     public QueueStore? Store => _store;
 
-    /// <summary>The replica follows, with these files.</summary>
+    /// <summary>Rises when the log is cut or opened anew: an end that was looked at before is none of it. Written under the
+    /// files' lock.</summary>
+    public int Generation { get; private set; }
+
+    /// <summary>The replica follows, with these files. Under their lock.</summary>
     public void Follow(ReplicaFiles files)
     {
         (_files, _store) = (files, null);
-        Move(files.Tail, files.Durable);
+        Cut(files.Tail, files.Durable);
     }
 
     /// <summary>The replica leads, with this store.</summary>
@@ -41,11 +45,24 @@ internal sealed class ReplicaLogView : IReplicaLog
     /// <summary>The log is being opened in another way: its ends stay as they are known.</summary>
     public void Close() => (_files, _store) = (null, null);
 
-    /// <summary>The files have got longer, or more of them is durable.</summary>
-    public void Move(in ReplicaTail tail, LogPosition durable)
+    /// <summary>The files were cut, or are others. Under their lock.</summary>
+    public void Cut(in ReplicaTail tail, LogPosition durable)
     {
+        Generation++;
+        _ = TryMove(tail, durable, Generation);
+    }
+
+    /// <summary>The files have got longer, or more of them is durable.</summary>
+    /// <param name="tail">Their end.</param>
+    /// <param name="durable">What of them is durable.</param>
+    /// <param name="generation">Of the log when that was looked at.</param>
+    /// <returns>False when it has been cut since: what was durable then may be gone.</returns>
+    public bool TryMove(in ReplicaTail tail, LogPosition durable, int generation)
+    {
+        if (generation != Generation) return false;
         Tail = new LogTail(tail.End, tail.Epoch, tail.Position, tail.Crc);
         Durable = durable;
+        return true;
     }
 
     /// <summary>Looks how far the store has come.</summary>

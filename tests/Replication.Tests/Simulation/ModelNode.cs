@@ -163,14 +163,9 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
     void IReplicaActions.Append(object entries)
     {
-        foreach (ModelEntry entry in (ModelEntry[])entries)
-        {
-            if (entry.Position != _log.Tail.End || entry.Epoch < _log.Tail.Epoch)
-                world.Oracle.Fail($"{name} is given an entry for {entry.Position}, its log ends at {_log.Tail.End}");
-            _log.Add(entry);
-        }
-
-        NotifyWritten();
+        int incarnation = Incarnation;
+        bool isSlow = world.Random.Next(20) == 0;
+        world.After(world.Random.Next(isSlow ? 300 : 3), () => DoIf(incarnation, () => Store((ModelEntry[])entries)));
     }
 
     void IReplicaActions.CutTo(LogPosition end) => _log.CutTo(end);
@@ -219,6 +214,21 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     }
 
     void IReplicaActions.Alarm(string what) => Alarms.Add(what);
+
+    /// <summary>A disk stores in its own time: the rules may have gone elsewhere meanwhile.</summary>
+    private void Store(ModelEntry[] entries)
+    {
+        bool fits = !Core!.IsLeading && Core.IsLogOpen
+            && entries[0].Position == _log.Tail.End && entries[0].Epoch >= _log.Tail.Epoch;
+        if (!fits)
+        {
+            Core.OnAppendRefused();
+            return;
+        }
+
+        foreach (ModelEntry entry in entries) _log.Add(entry);
+        NotifyWritten();
+    }
 
     /// <summary>Opening takes as long as recovery does: mostly little, at times longer than others wait for a
     /// leader.</summary>
