@@ -58,6 +58,10 @@ public sealed class TerminalTests
         ["log inspect"] = "nowhere",
         ["backup"] = "nowhere --data nowhere",
         ["restore"] = "nowhere --data nowhere",
+        ["cluster create"] = "--nodes a,b --etcd http://127.0.0.1:1",
+        ["cluster adopt"] = "--data nowhere --node a --nodes a,b --etcd http://127.0.0.1:1",
+        ["cluster status"] = "--etcd http://127.0.0.1:1",
+        ["cluster elect"] = "a --accept-loss --etcd http://127.0.0.1:1",
         ["completion bash"] = "",
         ["completion zsh"] = "",
         ["completion pwsh"] = "",
@@ -72,7 +76,7 @@ public sealed class TerminalTests
     ];
 
     /// <summary>Those that ask no broker.</summary>
-    private static readonly string[] Local = ["context", "log", "backup", "restore", "completion"];
+    private static readonly string[] Local = ["cluster", "context", "log", "backup", "restore", "completion"];
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
