@@ -81,10 +81,10 @@ public sealed class MisfitTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             // It leaves its store.
         }
 
-        var refused = await Assert.ThrowsAsync<ClusterException>(node.StartAsync);
+        var refused = await Assert.ThrowsAsync<StoreFormatException>(node.StartAsync);
 
-        Assert.Contains("the store of a single broker", refused.Message, StringComparison.Ordinal);
-        Assert.Contains("set Server:DataDirectory", refused.Message, StringComparison.Ordinal);
+        Assert.Contains("a broker that was in no cluster", refused.Message, StringComparison.Ordinal);
+        Assert.Contains("'equeue cluster adopt'", refused.Message, StringComparison.Ordinal);
         Assert.False(Directory.Exists(Path.Combine(node.Directory, "shards")));
     }
 
