@@ -24,8 +24,8 @@ internal sealed class ReplicaLogView : IReplicaLog
     /// <summary>The store while this replica leads, from the beginning of its epoch on.</summary>
     public QueueStore? Store => _store;
 
-    /// <summary>Rises when the log is cut or opened anew: an end that was looked at before is none of it. Written under the
-    /// files' lock.</summary>
+    /// <summary>Rises when the log is cut or opened anew: an end that was looked at before is none of it. Written under
+    /// the files' lock.</summary>
     public int Generation { get; private set; }
 
     /// <summary>The replica follows, with these files. Under their lock.</summary>
