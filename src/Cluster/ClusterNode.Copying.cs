@@ -15,33 +15,32 @@ public sealed partial class ClusterNode
         if (view.Shard.State is null)
             await RetryAsync(token => _shard.TryBeginAsync(new Seat(_options.Node, life), token)).ConfigureAwait(false);
         ReplicaFiles files = directory.Open(_stopping.Token);
-        ClusterView now = await WaitForClusterAsync().ConfigureAwait(false);
-        bool isFirst = now.Shard.State is { Epoch: 0 } state && state.Has(new Seat(_options.Node, life));
-        if (!ShardDirectory.IsNew(files) || isFirst) return files;
-        string told = "";
-        while (true)
+        try
         {
-            try
+            ClusterView now = await WaitForClusterAsync().ConfigureAwait(false);
+            bool isFirst = now.Shard.State is { Epoch: 0 } state && state.Has(new Seat(_options.Node, life));
+            if (!ShardDirectory.IsNew(files) || isFirst) return files;
+            string told = "";
+            while (await CopyAsync(files, now, links).ConfigureAwait(false) is { } trouble)
             {
-                string? trouble = await CopyAsync(files, now, links).ConfigureAwait(false);
-                if (trouble is null) return files;
                 if (trouble != told) _logger.CopyFailed(_options.Node, told = trouble);
                 await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
-            }
-            catch
-            {
-                files.Dispose();
-                throw;
+                if (files.Note.IsCopying)
+                {
+                    // What was copied may be gone at the leader by now.
+                    files.Dispose();
+                    files = directory.Open(_stopping.Token);
+                }
+
+                now = await WaitForClusterAsync().ConfigureAwait(false);
             }
 
-            if (files.Note.IsCopying)
-            {
-                // What was copied may be gone at the leader by now.
-                files.Dispose();
-                files = directory.Open(_stopping.Token);
-            }
-
-            now = await WaitForClusterAsync().ConfigureAwait(false);
+            return files;
+        }
+        catch
+        {
+            files.Dispose();
+            throw;
         }
     }
 
@@ -77,19 +76,26 @@ public sealed partial class ClusterNode
     private async Task MirrorAsync(Replica replica, PeerLinks links, CancellationToken cancellationToken)
     {
         ReplicaMirror mirror = replica.NewMirror();
-        while (!cancellationToken.IsCancellationRequested)
+        PeerLink? link = null;
+        try
         {
-            await Task.Delay(MirrorInterval, _time, cancellationToken).ConfigureAwait(false);
-            WatchLeaderResponse known = _board.Known;
-            if (known.Leader.Length == 0 || known.Leader == _handler.OwnAddress
-                || replica.LeaderName is not { } leader || links.Find(leader) is not { IsConnected: true })
+            while (true)
             {
-                continue;
-            }
+                await Task.Delay(MirrorInterval, _time, cancellationToken).ConfigureAwait(false);
+                if (replica.LeaderName is not { } leader || links.Find(leader) is not { IsConnected: true } told)
+                    continue;
+                if (link is null || link.Node != leader || link.Address != told.Address)
+                {
+                    if (link is not null) await link.DisposeAsync().ConfigureAwait(false);
+                    link = links.OpenBulk(leader, told.Address);
+                }
 
-            PeerLink link = links.OpenBulk(leader, known.Leader);
-            await using (link.ConfigureAwait(false))
                 await mirror.RunOnceAsync(link, cancellationToken).ConfigureAwait(false);
+            }
+        }
+        finally
+        {
+            if (link is not null) await link.DisposeAsync().ConfigureAwait(false);
         }
     }
 }
