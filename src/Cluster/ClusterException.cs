@@ -8,4 +8,7 @@ public sealed class ClusterException : Exception
         : base(message, inner)
     {
     }
+
+    internal static ClusterException NameTaken(string node) =>
+        new($"Another process runs as node {node} of this cluster.");
 }

@@ -54,7 +54,6 @@ public sealed partial class ClusterNode : IAsyncDisposable
             ServeFiles,
             _logger);
         _listener = new RemotingServer(engines.Listener, _handler, loggers, time);
-        _door.Listener = _listener;
         _etcd = new EtcdClient(options, _logger, time);
         _shard = new EtcdShard(_etcd, options.Name, options.Node, 0, _logger);
         _counters = new NodeCounters(time);
@@ -234,13 +233,14 @@ public sealed partial class ClusterNode : IAsyncDisposable
         new ReplicaOptions
         {
             Nodes = view.Nodes,
-            SeatCount = Math.Min(3, view.Nodes.Count),
+            SeatCount = view.SeatCount,
             IsSync = view.Cluster.IsSync,
         },
         ShardDirectory.FilesOf(_directory, _engines.Store),
         _engines.Store.FlushInterval,
         _shard,
         links,
+        _listener,
         _door,
         _board,
         _engines,
@@ -258,8 +258,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     {
         bool isMine = await RetryAsync(
             token => _shard.PutNodeAsync(life, _handler.OwnAddress, token)).ConfigureAwait(false);
+        if (!isMine) throw ClusterException.NameTaken(_options.Node);
         _counters.NotePut();
-        if (!isMine) throw new ClusterException($"Another process runs as node {_options.Node} of this cluster.");
     }
 
     /// <summary>Reads who the cluster is; waits for etcd, and for the cluster to be created, as long as it

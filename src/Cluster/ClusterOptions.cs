@@ -52,17 +52,35 @@ public sealed record ClusterOptions
         Require(IsName(Name), nameof(Name), NameRule, Name);
         Require(Etcd.Count > 0, nameof(Etcd), "the address of one member at least", null);
         foreach (Uri member in Etcd)
-        {
-            bool isAddress = member.IsAbsoluteUri && member.Scheme is "http" or "https" && member.PathAndQuery == "/";
-            Require(isAddress, nameof(Etcd), "addresses such as http://127.0.0.1:2379", member);
-        }
-
+            Require(IsMember(member), nameof(Etcd), "addresses such as http://127.0.0.1:2379", member);
         Require(EtcdUser is null == EtcdPassword is null, nameof(EtcdUser), "given with a password", EtcdUser);
     }
 
     /// <summary>Whether this can be a node's or a cluster's name.</summary>
     public static bool IsName(string? name) => name is { Length: > 0 and <= 63 }
         && name.All(one => char.IsAsciiLetterOrDigit(one) || one is '.' or '_' or '-');
+
+    /// <summary>Reads the members of etcd as people write them.</summary>
+    /// <param name="text">Addresses such as http://127.0.0.1:2379, separated by commas.</param>
+    /// <param name="wrong">The first that is none, or null.</param>
+    public static IReadOnlyList<Uri> ReadMembers(string text, out string? wrong)
+    {
+        ArgumentNullException.ThrowIfNull(text);
+        wrong = null;
+        var members = new List<Uri>();
+        foreach (string part in text.Split(',', StringSplitOptions.TrimEntries))
+        {
+            if (Uri.TryCreate(part, UriKind.Absolute, out Uri? member) && IsMember(member))
+                members.Add(member);
+            else
+                wrong ??= part;
+        }
+
+        return members;
+    }
+
+    private static bool IsMember(Uri address) =>
+        address.IsAbsoluteUri && address.Scheme is "http" or "https" && address.PathAndQuery == "/";
 
     /// <summary>Throws when others than this machine reach the node, and nothing keeps strangers from being
     /// one.</summary>

@@ -56,8 +56,9 @@ public sealed partial class QueueStore
         _storedReader.Read(from, destination, out needed);
 
     /// <summary>Whether the log holds exactly this entry: place, epoch, checksum and end.</summary>
+    /// <returns>Null when the bytes at its place are packed or gone.</returns>
     /// <exception cref="DiskException">A segment cannot be read.</exception>
-    public bool Holds(in ReplicaTail tail) => _storedReader.Holds(tail);
+    public bool? Holds(in ReplicaTail tail) => _storedReader.Holds(tail);
 
     /// <summary>The newest epoch up to <paramref name="epoch"/> that has entries, and where it ends in what is
     /// written.</summary>

@@ -10,13 +10,11 @@ namespace EQueue.Cli.Clusters;
 /// <param name="Nodes">Its nodes, in the order in which it was created.</param>
 internal sealed record ClusterStatus(string Name, ClusterView View, IReadOnlyList<NodeStatus> Nodes)
 {
-    private const int MostSeats = 3;
-
     /// <summary>Who leads; null before the shard has begun.</summary>
     public ShardState? State => View.Shard.State;
 
     /// <summary>So many seats the cluster has when all is well.</summary>
-    public int WantedSeats => Math.Min(MostSeats, Nodes.Count);
+    public int WantedSeats => View.SeatCount;
 
     /// <summary>The node that leads, and answers as the leader; null when there is none.</summary>
     public NodeStatus? Leader => Nodes.FirstOrDefault(static node =>

@@ -120,8 +120,7 @@ internal sealed class Election
         {
             writer.WriteLine(
                 $"While node {string.Join(" or ", others)} knows of more than {_node.Name} has, {_node.Name} gives "
-                + "way: "
-                + "stop those nodes then.");
+                + "way: stop those nodes then.");
         }
     }
 }

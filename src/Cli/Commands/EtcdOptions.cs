@@ -106,13 +106,12 @@ internal sealed class EtcdOptions
         }
     }
 
-    private static Uri[] ReadMembers(string text) =>
-    [
-        .. text.Split(',', StringSplitOptions.TrimEntries).Select(static part =>
-            Uri.TryCreate(part, UriKind.Absolute, out Uri? member)
-                && member.Scheme is "http" or "https" && member.PathAndQuery == "/"
-                ? member
-                : throw new UsageException(
-                    $"--etcd '{part}' is no address of etcd's: such as http://127.0.0.1:2379, separated by commas.")),
-    ];
+    private static IReadOnlyList<Uri> ReadMembers(string text)
+    {
+        IReadOnlyList<Uri> members = ClusterOptions.ReadMembers(text, out string? wrong);
+        return wrong is null
+            ? members
+            : throw new UsageException(
+                $"--etcd '{wrong}' is no address of etcd's: such as http://127.0.0.1:2379, separated by commas.");
+    }
 }

@@ -38,13 +38,6 @@ internal static class NodeNames
     /// <summary>What <see cref="FlushOption"/> says.</summary>
     public static bool IsSync(ParseResult parsed, Option<string> flush) => parsed.GetValue(flush) == Sync;
 
-    /// <exception cref="UsageException">It cannot be a node's name.</exception>
-    public static void Demand(string name)
-    {
-        if (!ClusterOptions.IsName(name))
-            throw new UsageException($"'{name}' is no node's name: 1 to 63 letters, digits, '.', '_' and '-'.");
-    }
-
     private static string[] ParseList(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;

@@ -57,7 +57,7 @@ internal sealed class ReplicaMirror(
     private async Task MirrorAsync(FileCopier copier, string name, CancellationToken cancellationToken)
     {
         // What is in a segment comes with the log itself.
-        if (name.EndsWith(LogSuffix, StringComparison.Ordinal)) return;
+        if (ReplicaFiles.IsSegment(name)) return;
         ReplicaFiles? open;
         lock (filesLock)
         {
@@ -71,6 +71,4 @@ internal sealed class ReplicaMirror(
             if (files() == open) copy.Complete(committed());
         }
     }
-
-    private const string LogSuffix = ".log";
 }

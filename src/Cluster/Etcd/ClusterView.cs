@@ -15,6 +15,11 @@ public sealed record ClusterView(
     IReadOnlyDictionary<string, string> Addresses,
     ShardView Shard)
 {
+    private const int MostSeats = 3;
+
+    /// <summary>The seats that the shard has when all is well.</summary>
+    public int SeatCount => Math.Min(MostSeats, Nodes.Count);
+
     /// <summary>Reads the values of all keys; keys of other versions and other shards are passed over.</summary>
     /// <returns>Null when there is no key <c>cluster</c>: the cluster was not created.</returns>
     /// <exception cref="EtcdException">A key cannot be read; the message names it.</exception>

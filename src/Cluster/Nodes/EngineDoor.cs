@@ -12,9 +12,6 @@ internal sealed class EngineDoor(LeaderBoard board)
     private readonly ConcurrentDictionary<long, ServerConnection> _inside = new();
     private volatile IConnectionHandler? _engine;
 
-    /// <summary>The node's listener; set once, before anything is led.</summary>
-    public RemotingServer Listener { get; set; } = null!;
-
     /// <summary>Whether clients are served.</summary>
     public bool IsOpen => _engine is not null;
 

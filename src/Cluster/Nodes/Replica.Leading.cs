@@ -127,7 +127,7 @@ internal sealed partial class Replica
         try
         {
             IConnectionHandler handler = await engine
-                .ServeAsync(_setup.Door.Listener, cancellationToken).ConfigureAwait(false);
+                .ServeAsync(_setup.Listener, cancellationToken).ConfigureAwait(false);
             if (cancellationToken.IsCancellationRequested) return;
             _setup.Door.Open(handler);
             _setup.Logger.Serves(_setup.Node, engine.Store.Epoch);

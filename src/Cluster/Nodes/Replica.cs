@@ -25,7 +25,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     private bool _isStopping;
     private bool _isEtcdAway;
     private int _reads;
-    private long _nodeKeyMs;
+    private long? _putMs = 0; // the node put its key as this life began
 
     /// <summary>Begins a life on an open directory.</summary>
     /// <param name="setup">What it works with.</param>
@@ -267,26 +267,25 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     private async Task ReadOnceAsync()
     {
         long now = _loop.NowMs;
-        bool isKnown = _nodeKeyMs != 0;
-        if (!isKnown || now - _nodeKeyMs >= _setup.NodeKeyInterval.TotalMilliseconds)
+        if (_putMs is not { } putMs || now - putMs >= _setup.NodeKeyInterval.TotalMilliseconds)
         {
             bool isMine = await _setup.Etcd
                 .PutNodeAsync(_setup.Life, _setup.Address, _stopping.Token).ConfigureAwait(false);
             if (!isMine)
             {
-                Fail(new ClusterException($"Another process runs as node {_setup.Node} of this cluster."));
+                Fail(ClusterException.NameTaken(_setup.Node));
                 return;
             }
 
             _setup.Counters.NotePut();
-            _nodeKeyMs = Math.Max(now, 1);
+            _putMs = now;
         }
 
         ClusterView view = await _setup.Etcd.ReadAsync(_stopping.Token).ConfigureAwait(false)
             ?? throw new EtcdException(EtcdTrouble.Malformed, "The cluster is gone from etcd.");
         if (_isEtcdAway) _setup.Logger.EtcdBack(_setup.Node);
         _isEtcdAway = false;
-        if (view.Shard.Lives.TryGetValue(_setup.Node, out Life life) && life != _setup.Life) _nodeKeyMs = 0;
+        if (view.Shard.Lives.TryGetValue(_setup.Node, out Life life) && life != _setup.Life) _putMs = null;
         _setup.Links.Take(view.Addresses);
         _setup.Board.Take(view.Shard.State, view.Nodes, view.Addresses);
         _loop.Post(() =>

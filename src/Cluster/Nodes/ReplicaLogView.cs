@@ -79,7 +79,7 @@ internal sealed class ReplicaLogView : IReplicaLog
     public bool? Holds(in LogTail tail)
     {
         var wanted = new ReplicaTail(tail.End, tail.Epoch, tail.Position, tail.Crc);
-        if (_store is { } store) return store.ReadStored(tail.Position, [], out _) < 0 ? null : store.Holds(wanted);
+        if (_store is { } store) return store.Holds(wanted);
         lock (_lock) return _files is { } files && files.Holds(wanted);
     }
 

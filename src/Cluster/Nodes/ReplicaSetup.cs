@@ -1,5 +1,6 @@
 using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
+using EQueue.Remoting;
 using EQueue.Replication;
 using Microsoft.Extensions.Logging;
 
@@ -14,6 +15,7 @@ namespace EQueue.Cluster;
 /// <param name="FlushInterval">How often an asynchronous log is synced.</param>
 /// <param name="Etcd">The shard's keys.</param>
 /// <param name="Links">The other nodes.</param>
+/// <param name="Listener">The node's port.</param>
 /// <param name="Door">Where clients come in.</param>
 /// <param name="Board">Tells clients who leads.</param>
 /// <param name="Engines">Makes what runs while this node leads.</param>
@@ -30,6 +32,7 @@ internal sealed record ReplicaSetup(
     TimeSpan FlushInterval,
     EtcdShard Etcd,
     PeerLinks Links,
+    RemotingServer Listener,
     EngineDoor Door,
     LeaderBoard Board,
     IEngineFactory Engines,

@@ -21,7 +21,6 @@ internal sealed class PeerLink : IAsyncDisposable
 
     private readonly PeerNames _names;
     private readonly PeerSecret _secret;
-    private readonly string _node;
     private readonly RemotingClient _client;
     private readonly Action<string>? _unreachable;
     private readonly TaskCompletionSource _first = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -46,7 +45,7 @@ internal sealed class PeerLink : IAsyncDisposable
         Action<string>? unreachable,
         ILoggerFactory loggers)
     {
-        (_names, _node, Address, _secret, _unreachable) = (names, node, address, secret, unreachable);
+        (_names, Node, Address, _secret, _unreachable) = (names, node, address, secret, unreachable);
         _logger = loggers.CreateLogger("EQueue.Cluster");
         _client = new RemotingClient(
             HostPort.Parse(address),
@@ -65,6 +64,9 @@ internal sealed class PeerLink : IAsyncDisposable
             },
             loggers);
     }
+
+    /// <summary>The other node's name.</summary>
+    public string Node { get; }
 
     /// <summary>Where the other node listens.</summary>
     public string Address { get; }
@@ -111,9 +113,16 @@ internal sealed class PeerLink : IAsyncDisposable
     {
         ResponseFrame response = await _client
             .InvokeAsync(request, (byte)opcode, 0, TimeSpan.FromSeconds(30), cancellationToken).ConfigureAwait(false);
-        if (response.Header.Error == 0) return response;
-        using (response)
-            throw ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
+        try
+        {
+            Demand(response);
+            return response;
+        }
+        catch
+        {
+            response.Dispose();
+            throw;
+        }
     }
 
     public ValueTask DisposeAsync() => _client.DisposeAsync();
@@ -138,16 +147,16 @@ internal sealed class PeerLink : IAsyncDisposable
         if (_first.TrySetException(new RemotingException(RemotingError.Unreachable, fault.Reason)))
             _ = _first.Task.Exception;
         if (_unreachable is null) return;
-        if (_refusals >= 2) _unreachable(_node);
+        if (_refusals >= 2) _unreachable(Node);
         // Each reason once, until there is a connection again.
         if (_told.Count < MostReasons && _told.Add(fault.Reason))
-            _logger.NoConnection(_names.Node, _node, Address, fault.Reason);
+            _logger.NoConnection(_names.Node, Node, Address, fault.Reason);
     }
 
     private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
     {
         var hello = new PeerHello(
-            _names.Cluster, _names.Shard, _names.Node, _node, new Guid(RandomNumberGenerator.GetBytes(16)));
+            _names.Cluster, _names.Shard, _names.Node, Node, new Guid(RandomNumberGenerator.GetBytes(16)));
         using ResponseFrame answer = await channel
             .InvokeAsync(Encode(hello), (byte)PeerOpcode.Hello, 0, cancellationToken).ConfigureAwait(false);
         PeerChallenge challenge = Read<PeerChallenge>(answer);
@@ -160,11 +169,17 @@ internal sealed class PeerLink : IAsyncDisposable
         var proof = new PeerProof(_secret.SignCall(hello, challenge.Nonce));
         using ResponseFrame taken = await channel
             .InvokeAsync(Encode(proof), (byte)PeerOpcode.Prove, 0, cancellationToken).ConfigureAwait(false);
-        if (taken.Header.Error != 0)
-            throw ErrorDetail.ToException((ErrorCode)taken.Header.Error, taken.PayloadSpan);
+        Demand(taken);
         _refusals = 0;
         _told.Clear();
         _first.TrySetResult();
+    }
+
+    /// <exception cref="EQueueException">The other node refused.</exception>
+    private static void Demand(in ResponseFrame response)
+    {
+        if (response.Header.Error != 0)
+            throw ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
     }
 
     private static FrameBuffer Encode<T>(T payload)
@@ -178,8 +193,7 @@ internal sealed class PeerLink : IAsyncDisposable
     private T Read<T>(in ResponseFrame response)
         where T : IPayload<T>
     {
-        if (response.Header.Error != 0)
-            throw ErrorDetail.ToException((ErrorCode)response.Header.Error, response.PayloadSpan);
+        Demand(response);
         return Payload.TryRead(response.PayloadSpan, out T value)
             ? value
             : throw new EQueueException(ErrorCode.NotABroker, $"{Address} is no node of a cluster.");

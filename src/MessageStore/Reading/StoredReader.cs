@@ -14,14 +14,15 @@ internal sealed class StoredReader(CommitLog log, IDisk disk)
     }
 
     /// <inheritdoc cref="QueueStore.Holds"/>
-    public bool Holds(in ReplicaTail tail)
+    public bool? Holds(in ReplicaTail tail)
     {
         if (tail is { Epoch: 0, End.Value: 0 })
             return true;
         Span<byte> bytes = stackalloc byte[EntryHeader.Length];
-        if (ReadBytes(tail.Position.Value, bytes) < bytes.Length)
-            return false;
-        return ReplicaTail.Behind(EntryHeader.Read(bytes)) == tail;
+        int size = ReadBytes(tail.Position.Value, bytes);
+        if (size < 0)
+            return null;
+        return size == bytes.Length && ReplicaTail.Behind(EntryHeader.Read(bytes)) == tail;
     }
 
     /// <inheritdoc cref="QueueStore.EndOfEpoch"/>

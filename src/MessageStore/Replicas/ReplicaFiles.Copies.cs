@@ -12,9 +12,7 @@ public sealed partial class ReplicaFiles
     /// <param name="name">As the other replica calls it: <c>*.log</c>, <c>*.index</c>, <c>*.state</c>,
     /// <c>*.pack</c>, <c>*.pack.index</c>.</param>
     /// <exception cref="ReplicaException">No such file belongs to a log.</exception>
-    public ReplicaCopy BeginCopy(string name) => ReplicaFileName.Parse(name) is null
-        ? throw new ReplicaException($"{TextOf(name)} is no file of a log.")
-        : new ReplicaCopy(this, _disk, Path.Combine(_directory, name));
+    public ReplicaCopy BeginCopy(string name) => new(this, _disk, PathOf(name));
 
     /// <summary>Has the log of a newcomer begin where its leader's does, when the leader has no older file to
     /// copy.</summary>
@@ -64,9 +62,11 @@ public sealed partial class ReplicaFiles
 
     /// <summary>Whether there is a file of this name.</summary>
     /// <exception cref="ReplicaException">No such file belongs to a log.</exception>
-    public bool HasFile(string name) => ReplicaFileName.Parse(name) is null
-        ? throw new ReplicaException($"{TextOf(name)} is no file of a log.")
-        : _disk.Exists(Path.Combine(_directory, name));
+    public bool HasFile(string name) => _disk.Exists(PathOf(name));
+
+    /// <summary>Whether what is in a file comes with the log itself: nothing is derived there.</summary>
+    public static bool IsSegment(string name) =>
+        ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment };
 
     /// <summary>Reads a copied file whole. Sealed segments are walked when they are taken.</summary>
     /// <returns>Where what it covers ends.</returns>
@@ -231,6 +231,10 @@ public sealed partial class ReplicaFiles
 
         return header.PackedTo;
     }
+
+    private string PathOf(string name) => ReplicaFileName.Parse(name) is null
+        ? throw new ReplicaException($"{TextOf(name)} is no file of a log.")
+        : Path.Combine(_directory, name);
 
     private static string TextOf(string name) => name.Length > 100 ? $"{name[..100]}..." : name;
 }

@@ -26,7 +26,7 @@ internal static class ClusterSettings
         new("Cluster:Etcd",
             "the members of the etcd that decides who leads",
             "addresses such as http://127.0.0.1:2379, several separated by commas",
-            (options, text) => ReadMembers(text) is { } members
+            (options, text) => ClusterOptions.ReadMembers(text, out string? wrong) is var members && wrong is null
                 ? With(options, cluster => cluster with { Etcd = members }) : null,
             options => string.Join(',', Of(options).Etcd.Select(static member => member.OriginalString))),
         Text("Cluster:EtcdUser",
@@ -91,18 +91,4 @@ internal static class ClusterSettings
 
     private static bool IsReachable(string text) => HostPort.TryParse(text, out EndPoint? address)
         && address is IPEndPoint { Port: > 0 } or DnsEndPoint { Port: > 0 };
-
-    private static Uri[]? ReadMembers(string text)
-    {
-        var members = new List<Uri>();
-        foreach (string part in text.Split(',', StringSplitOptions.TrimEntries))
-        {
-            bool isMember = Uri.TryCreate(part, UriKind.Absolute, out Uri? member)
-                && member.Scheme is "http" or "https" && member.PathAndQuery == "/";
-            if (!isMember) return null;
-            members.Add(member!);
-        }
-
-        return [.. members];
-    }
 }

@@ -114,27 +114,12 @@ internal sealed class BrokerService(
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         _isStopping = true;
-        if (_node is { } node)
-        {
-            Log.Stopping(logger);
-            await node.StopAsync(cancellationToken);
-            await _watch;
-            _audit.Dispose();
-            return;
-        }
-
-        if (_broker is not { } broker) return;
+        if (_node is null && _broker is null) return;
         Log.Stopping(logger);
-        bool hasFailed = broker.Completion.IsFaulted;
-        try
-        {
-            await broker.StopAsync(cancellationToken);
-        }
-        catch (Exception) when (hasFailed)
-        {
-            // The store's fault was logged when it happened; closing a failed store may well fail again.
-        }
-
+        if (_node is { } node)
+            await node.StopAsync(cancellationToken);
+        else
+            await StopBrokerAsync(_broker!, cancellationToken);
         await _watch;
         _audit.Dispose();
     }
@@ -148,6 +133,19 @@ internal sealed class BrokerService(
         EQueueBroker broker = await EQueueBroker.StartAsync(wanted, loggers, cancellationToken);
         _broker = broker;
         _watch = WatchAsync(broker.Completion);
+    }
+
+    private static async Task StopBrokerAsync(EQueueBroker broker, CancellationToken cancellationToken)
+    {
+        bool hasFailed = broker.Completion.IsFaulted;
+        try
+        {
+            await broker.StopAsync(cancellationToken);
+        }
+        catch (Exception) when (hasFailed)
+        {
+            // The store's fault was logged when it happened; closing a failed store may well fail again.
+        }
     }
 
     private async Task StartNodeAsync(BrokerOptions wanted, CancellationToken cancellationToken)

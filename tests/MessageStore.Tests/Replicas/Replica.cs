@@ -87,7 +87,7 @@ internal static class Replica
     /// <summary>Cuts a follower where the leader does not have its entries.</summary>
     public static void Match(QueueStore leader, ReplicaFiles follower)
     {
-        while (!leader.Holds(follower.Tail))
+        while (leader.Holds(follower.Tail) != true)
         {
             (int epoch, LogPosition end) = leader.EndOfEpoch(follower.Tail.Epoch);
             (_, LogPosition own) = follower.EndOfEpoch(epoch);

@@ -244,7 +244,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
 
     private void Match()
     {
-        if (_leader.ReadStored(_follower!.Tail.Position, [], out _) < 0)
+        if (_leader.Holds(_follower!.Tail) is null)
             Newcomer();
         else
             Replica.Match(_leader, _follower);
