@@ -94,10 +94,7 @@ public sealed class ReplicaFilesTests
             Assert.True(leader.Holds(follower.Tail));
         }
 
-        Replica.Feed(leader, follower);
-        Assert.Equal(whole, follower.Tail);
-        Assert.Equal(
-            Replica.BytesOf(_leading, default, whole.End), Replica.BytesOf(_following, default, whole.End));
+        HasAll(leader, follower, whole.End);
     }
 
     /// <summary>The index of a seal that was never committed must not answer for what is stored in its place.</summary>
@@ -272,10 +269,7 @@ public sealed class ReplicaFilesTests
 
         // What is behind stays until the log goes on.
         Assert.Equal(3, LogFiles.Find(_following, Replica.Logs, LogFiles.SegmentSuffix).Count);
-        Replica.Feed(leader, again);
-        Assert.Equal(whole, again.Tail);
-        again.Sync();
-        Assert.Equal(Replica.BytesOf(_leading, default, whole.End), Replica.BytesOf(_following, default, whole.End));
+        HasAll(leader, again, whole.End);
     }
 
     [Fact]
@@ -423,8 +417,18 @@ public sealed class ReplicaFilesTests
         Assert.Equal(DiskFault.Full, Assert.Throws<DiskException>(() => Replica.Feed(leader, follower)).Fault);
         Assert.Equal(default, follower.Tail.End);
         _following.LargestFile = 1 << 30;
+        HasAll(leader, follower, leader.Watermarks.Written);
+    }
+
+    /// <summary>Feeds the follower: it has the leader's bytes up to <paramref name="least"/>, and what the leader stored
+    /// by itself since then.</summary>
+    private void HasAll(QueueStore leader, ReplicaFiles follower, LogPosition least)
+    {
         Replica.Feed(leader, follower);
-        Assert.Equal(leader.Watermarks.Written, follower.Tail.End);
+        follower.Sync();
+        LogPosition end = follower.Tail.End;
+        Assert.InRange(end.Value, least.Value, leader.Watermarks.Staged.Value);
+        Assert.Equal(Replica.BytesOf(_leading, default, end), Replica.BytesOf(_following, default, end));
     }
 
     private static void Copy(SimulatedDisk from, ReplicaFiles to, string name, LogPosition committed) =>
