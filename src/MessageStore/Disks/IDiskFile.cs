@@ -15,6 +15,13 @@ public interface IDiskFile : IDisposable
     /// <returns>Bytes read: fewer than asked for only at the end of the file.</returns>
     int Read(Span<byte> buffer, long fileOffset);
 
+    /// <summary>Finds the first range at or after <paramref name="fileOffset"/> that may hold other bytes than zero:
+    /// room that was reserved and never written is passed over, where the system tells. What the page cache has counts
+    /// as written, so ask for all ranges before you read one.</summary>
+    /// <returns>An empty range at the file's length when there is none; all that follows when nothing is
+    /// known.</returns>
+    (long Begin, long End) FindData(long fileOffset) => (fileOffset, Math.Max(fileOffset, Length));
+
     /// <summary>Returns when everything written so far survives a power cut. After an error nothing is known: never
     /// try again.</summary>
     void Sync();

@@ -17,6 +17,7 @@ internal static partial class LinuxCalls
     public const int Eperm = 1;
     public const int Enoent = 2;
     public const int Eintr = 4;
+    public const int Enxio = 6;
     public const int Eagain = 11;
     public const int Enomem = 12;
     public const int Eacces = 13;

@@ -6,6 +6,8 @@ namespace EQueue.MessageStore;
 internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
 {
     private const int SeekEnd = 2;
+    private const int SeekData = 3;
+    private const int SeekHole = 4;
     private int _descriptor = descriptor;
 
     public long Length
@@ -69,6 +71,20 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
             }
             return (int)done;
         }
+    }
+
+    public (long Begin, long End) FindData(long fileOffset)
+    {
+        long length = Length;
+        long begin = LinuxCalls.Seek(Descriptor, fileOffset, SeekData);
+        if (begin < 0)
+        {
+            // Other errors: this file system cannot tell.
+            return Marshal.GetLastPInvokeError() == LinuxCalls.Enxio ? (length, length) : (fileOffset, length);
+        }
+
+        long end = LinuxCalls.Seek(Descriptor, begin, SeekHole);
+        return (begin, end < 0 ? length : end);
     }
 
     public void Sync()

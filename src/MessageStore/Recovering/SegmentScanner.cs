@@ -220,18 +220,32 @@ internal sealed class SegmentScanner : IDisposable
 
     private int Buffered(long position) => _buffered - (int)(position - _bufferPosition);
 
+    /// <summary>Half a gigabyte that was reserved and never written takes a second to read: it is not.</summary>
     private bool IsZeroToEnd(long position)
     {
-        byte[] bytes = new byte[64 * 1024];
-        while (position < EndOfFile)
+        long end = FileOffsetOf(EndOfFile);
+        var ranges = new List<(long Begin, long End)>();
+        for (long at = FileOffsetOf(position); at < end;)
         {
-            int size = _file.Read(
-                bytes.AsSpan(0, (int)Math.Min(bytes.Length, EndOfFile - position)), FileOffsetOf(position));
-            if (size <= 0)
-                return true;
-            if (bytes.AsSpan(0, size).ContainsAnyExcept((byte)0))
-                return false;
-            position += size;
+            (long Begin, long End) range = _file.FindData(at);
+            if (range.End <= at)
+                break; // the file has got shorter
+            ranges.Add(range);
+            at = range.End;
+        }
+
+        byte[] bytes = new byte[64 * 1024];
+        foreach ((long begin, long rangeEnd) in ranges)
+        {
+            int size;
+            for (long at = begin; at < Math.Min(rangeEnd, end); at += size)
+            {
+                size = _file.Read(bytes.AsSpan(0, (int)Math.Min(bytes.Length, Math.Min(rangeEnd, end) - at)), at);
+                if (size <= 0)
+                    return true;
+                if (bytes.AsSpan(0, size).ContainsAnyExcept((byte)0))
+                    return false;
+            }
         }
 
         return true;
