@@ -5,8 +5,8 @@ namespace EQueue.Client;
 
 /// <content>Single messages: by offset, by time, the latest, by key.</content>
 /// <remarks>
-/// Each look-up asks the brokers that hold the queues, over connections that it makes and ends. Nothing is committed. A
-/// connection that is lost ends it with ConnectionLost: ask again.
+/// Each look-up asks the brokers that hold the queues, over connections that it makes and ends. Nothing is committed.
+/// A connection that is lost while messages are read ends it with ConnectionLost: ask again.
 /// </remarks>
 public sealed partial class EQueueAdmin
 {

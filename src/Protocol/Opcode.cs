@@ -111,6 +111,20 @@ public enum Opcode : byte
     TestRule = 78,
 }
 
+/// <summary>What is known of each operation.</summary>
+public static class Operations
+{
+    /// <summary>Whether an operation only tells something, so that it can be asked again when the connection was lost
+    /// before the answer came. A route that makes missing topics makes them once, however often it is
+    /// asked.</summary>
+    public static bool IsQuestion(this Opcode opcode) => opcode
+        is Opcode.ListTopics or Opcode.DescribeTopic or Opcode.Route
+        or Opcode.FindOffsets or Opcode.FindByKey
+        or Opcode.ReadOffsets or Opcode.ListGroups or Opcode.DescribeGroup
+        or Opcode.Stats or Opcode.ListQuotas
+        or Opcode.ListUsers or Opcode.ListTokens or Opcode.ListRules or Opcode.TestRule;
+}
+
 /// <summary>The versions of each operation that this build speaks.</summary>
 public static class OperationVersions
 {

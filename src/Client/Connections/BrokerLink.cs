@@ -160,7 +160,8 @@ internal sealed partial class BrokerLink : IAsyncDisposable
             : throw Faults.Malformed(TRequest.Opcode, Address.ToString());
     }
 
-    /// <summary>Sends a request; the answer is the caller's, to read and to dispose.</summary>
+    /// <summary>Sends a request; the answer is the caller's, to read and to dispose. A question is asked again when the
+    /// connection is lost before its answer has come, as long as there is time.</summary>
     /// <param name="opcode">Its operation.</param>
     /// <param name="request">What is asked.</param>
     /// <param name="timeout">How long it may take.</param>
@@ -174,6 +175,29 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         TimeSpan timeout,
         CancellationToken cancellationToken,
         HistoryMark? mark = null)
+        where TRequest : IPayload<TRequest>
+    {
+        // Places are of one opening of the log, and the next connection may be to another one.
+        var isRepeated = mark is null && opcode.IsQuestion();
+        var begun = _options.TimeProvider.GetTimestamp();
+        var left = timeout;
+        while (true)
+        {
+            try
+            {
+                return await SendOnceAsync(opcode, request, left, mark, cancellationToken).ConfigureAwait(false);
+            }
+            catch (EQueueException exception) when (isRepeated && exception.Code == ErrorCode.ConnectionLost)
+            {
+                left = timeout - _options.TimeProvider.GetElapsedTime(begun);
+                if (left <= TimeSpan.Zero)
+                    throw;
+            }
+        }
+    }
+
+    private async ValueTask<ResponseFrame> SendOnceAsync<TRequest>(
+        Opcode opcode, TRequest request, TimeSpan timeout, HistoryMark? mark, CancellationToken cancellationToken)
         where TRequest : IPayload<TRequest>
     {
         try
