@@ -96,6 +96,19 @@ internal static partial class Log
     public static partial void NoConnection(
         this ILogger logger, string node, string peer, string address, string why);
 
+    [LoggerMessage(7042, LogLevel.Warning,
+        "Node {Node} lets {Peer} out of the set: it {How} and holds the others up. It gets its seat back by itself, "
+        + "after {Seconds} s at the earliest. If it runs, look at its disk and its network")]
+    public static partial void LetOut(this ILogger logger, string node, string peer, string how, int seconds);
+
+    [LoggerMessage(7043, LogLevel.Warning,
+        "Node {Node} lets another node lead: its disk stands still, and the others wait for it (epoch {Epoch}). Look "
+        + "at its disk")]
+    public static partial void Resigns(this ILogger logger, string node, int epoch);
+
+    [LoggerMessage(7044, LogLevel.Information, "The seats of epoch {Epoch} are {Seats} now")]
+    public static partial void SeatsAre(this ILogger logger, int epoch, string seats);
+
     [LoggerMessage(7038, LogLevel.Warning, "A connection from {Address} is refused: {Why}")]
     public static partial void PeerRefused(this ILogger logger, string? address, string why);
 }

@@ -21,6 +21,9 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     /// <summary>A claim was refused: somebody else's change came first.</summary>
     public void Lost() => _step = Step.Idle;
 
+    /// <summary>Another one is to claim first.</summary>
+    public void Hold(long untilMs) => _notBeforeMs = Math.Max(_notBeforeMs, untilMs);
+
     /// <summary>A node has reported.</summary>
     public void OnReport(StateReport report)
     {
@@ -91,7 +94,7 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
         Seat leader = state.Leader;
         if (leader.Node is null || leader.Node == core.Me.Node) return true;
         if (view.Lives.TryGetValue(leader.Node, out Life life) && life != leader.Life) return true;
-        return nowMs - follower.HeardMs > core.Options.SuspectMs;
+        return follower.IsSilent(nowMs);
     }
 
     /// <summary>Whether a report speaks against a claim: the leader is heard, or more is committed than this log

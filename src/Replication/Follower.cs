@@ -22,11 +22,12 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>Whether a leader is known to this life.</summary>
     public bool IsFollowing => _leader.Node is not null;
 
-    /// <summary>Since when the leader has been silent, or since when it is followed.</summary>
-    public long HeardMs => _heardMs;
-
     /// <summary>Whether the leader of the epoch in force has answered lately.</summary>
-    public bool HearsLeader(long nowMs) => _hasHeard && nowMs - _heardMs < core.Options.SuspectMs;
+    public bool HearsLeader(long nowMs) => _hasHeard && !IsSilent(nowMs);
+
+    /// <summary>Whether the leader has been silent for so long that the others are asked: when they have answered, it
+    /// is suspected.</summary>
+    public bool IsSilent(long nowMs) => nowMs - _heardMs > core.Options.SuspectMs - core.Options.ReportMs;
 
     /// <summary>Begins to follow a leader.</summary>
     public void Follow(Seat leader, long nowMs)
@@ -63,6 +64,13 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         if (node == _leader.Node) _heardMs = Math.Min(_heardMs, nowMs - core.Options.SuspectMs - 1);
     }
 
+    /// <summary>This process was not running: the leader was not silent for that.</summary>
+    public void Forgive(long pauseMs, long nowMs)
+    {
+        _heardMs = Math.Min(nowMs, _heardMs + pauseMs);
+        _askedMs = Math.Min(nowMs, _askedMs + pauseMs);
+    }
+
     /// <summary>The leader, or who was, has answered a fetch.</summary>
     public void OnAnswer(string from, FetchAnswer answer, long nowMs)
     {
@@ -71,6 +79,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         if (answer.Epoch != core.Record.Epoch || answer.Verdict == FetchVerdict.OtherEpoch)
         {
             core.Hear(answer.Epoch, nowMs);
+            // The leader of this very epoch says that it is none: it has resigned, or began a new life.
+            if (answer.Epoch == core.Record.Epoch) OnUnreachable(from, nowMs);
             return;
         }
 

@@ -54,4 +54,13 @@ public interface IReplicaActions
 
     /// <summary>Something that an operator must hear of.</summary>
     void Alarm(string what);
+
+    /// <summary>A seat holds the others up: the leader lets it out of the set.</summary>
+    /// <param name="node">Whose.</param>
+    /// <param name="isSilent">It says nothing; else it is behind.</param>
+    /// <param name="waitMs">For how long it is not let in again, in milliseconds.</param>
+    void LetOut(string node, bool isSilent, int waitMs);
+
+    /// <summary>This replica leads no longer, because its own log holds the others up.</summary>
+    void Resign();
 }

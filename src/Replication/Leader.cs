@@ -9,6 +9,8 @@ internal sealed class Leader
     private readonly IReplicaActions _actions;
     private readonly Dictionary<string, ReplicaSession> _sessions = new(StringComparer.Ordinal);
     private readonly int _epoch;
+    private readonly Seat _former;
+    private readonly SeatLag _lag;
     private ShardState _state;
     private LogPosition? _startEnd;
     private LogPosition _committed;
@@ -16,11 +18,17 @@ internal sealed class Leader
     private long _beganMs;
     private bool _answers;
 
-    public Leader(ReplicaCore core, IReplicaActions actions, ShardState state)
+    /// <param name="core">The replica that leads.</param>
+    /// <param name="actions">Takes what is to be done.</param>
+    /// <param name="state">The epoch.</param>
+    /// <param name="former">Who led before: it was suspected, and is silent until it comes by itself.</param>
+    public Leader(ReplicaCore core, IReplicaActions actions, ShardState state, Seat former)
     {
         _core = core;
         _actions = actions;
         _state = state;
+        _former = former;
+        _lag = new SeatLag(core.Options);
         _epoch = state.Epoch;
         _committed = core.Record.Committed;
     }
@@ -82,7 +90,7 @@ internal sealed class Leader
 
         string node = fetch.From.Node;
         if (!_sessions.TryGetValue(node, out ReplicaSession? session))
-            _sessions[node] = session = new ReplicaSession();
+            _sessions[node] = session = new ReplicaSession(_core.Options);
         session.Begin(fetch);
         session.HeardMs = nowMs;
         session.Waiting = fetch;
@@ -121,7 +129,28 @@ internal sealed class Leader
             Refuse(fetch, FetchVerdict.Opening);
         }
 
-        if (_answers) ChangeSet(nowMs);
+        if (!_answers) return;
+        foreach (ReplicaSession session in _sessions.Values)
+        {
+            if (_state.Has(session.Seat))
+                session.Lag.Note(session.Counts ? session.Position : null, _core.Log.Tail.End, nowMs);
+        }
+
+        _lag.Note(_core.Position, _core.Log.Tail.End, nowMs);
+        if (_lag.IsTooOften && IsDispensable(nowMs)) _core.Resign(nowMs);
+        else ChangeSet(nowMs);
+    }
+
+    /// <summary>This process was not running: nobody was silent or behind for that.</summary>
+    public void Forgive(long pauseMs, long nowMs)
+    {
+        _beganMs += pauseMs;
+        _lag.Forgive(pauseMs);
+        foreach (ReplicaSession session in _sessions.Values)
+        {
+            session.HeardMs = Math.Min(nowMs, session.HeardMs + pauseMs);
+            session.Lag.Forgive(pauseMs);
+        }
     }
 
     private void Answer(ReplicaSession session, Fetch fetch, long nowMs)
@@ -240,12 +269,12 @@ internal sealed class Leader
         return true;
     }
 
-    /// <summary>Rule R8: one change at a time; in when it has all that may be committed, out when it is
-    /// silent.</summary>
+    /// <summary>Rule R8: one change at a time; in when it has all that may be committed, out when it is silent or holds
+    /// the others up.</summary>
     private void ChangeSet(long nowMs)
     {
         if (_core.Transactor.Pending is not null || _core.View?.State is not { } known || known.Epoch != _epoch) return;
-        List<Seat>? seats = WithReady(nowMs) ?? WithoutSilent(nowMs);
+        List<Seat>? seats = WithReady(nowMs) ?? WithoutSlow(nowMs);
         if (seats is null) return;
         var change = new Transaction(
             TransactionKind.SetChange, _core.View.Revision, known, _core.Me, _core.Acted, known.With(seats));
@@ -261,33 +290,57 @@ internal sealed class Leader
             if (!session.Counts || session.Position < needed) continue;
             Seat? former = _state.SeatOf(session.Seat.Node);
             if (former is null && _state.Seats.Count >= _core.Options.SeatCount) continue;
+            // One that was let out comes back at once when the others do not go on without it.
+            if (!session.Lag.MayReturn(nowMs) && !_state.Seats.Any(seat => HoldsUp(seat, nowMs))) continue;
             return [.. _state.Seats.Where(seat => seat != former), session.Seat];
         }
 
         return null;
     }
 
-    private List<Seat>? WithoutSilent(long nowMs)
+    /// <summary>The set without those that are silent and then without those that are behind too often, the furthest
+    /// first, as far as the least number allows.</summary>
+    private List<Seat>? WithoutSlow(long nowMs)
     {
-        List<Seat>? left = null;
-        foreach (Seat seat in _state.Seats)
+        int most = _state.Seats.Count - _state.Min;
+        Seat[] slow = [.. _state.Seats
+            .Where(seat => seat != _core.Me && (IsSilent(seat, nowMs) || SessionOf(seat) is { Lag.IsTooOften: true }))
+            .OrderBy(seat => !IsSilent(seat, nowMs))
+            .ThenBy(seat => SessionOf(seat)?.Position.Value)
+            .Take(Math.Max(0, most))];
+        if (slow.Length == 0) return null;
+        foreach (Seat seat in slow)
         {
-            if (seat == _core.Me || !IsSilent(seat, nowMs) || (left ?? _state.Seats).Count <= _state.Min) continue;
-            left ??= [.. _state.Seats];
-            left.Remove(seat);
+            // A process that is gone comes back as another one, and owes nothing.
+            if (SessionOf(seat) is not { } session || IsReplaced(seat)) continue;
+            _actions.LetOut(seat.Node, IsSilent(seat, nowMs), session.Lag.LetOut(nowMs));
         }
 
-        return left;
+        return [.. _state.Seats.Except(slow)];
     }
+
+    /// <summary>Whether the others are enough, and keep up.</summary>
+    private bool IsDispensable(long nowMs)
+    {
+        if (_core.Transactor.Pending is not null) return false;
+        Seat[] others = [.. _state.Seats.Where(seat => seat != _core.Me)];
+        return others.Length >= _state.Min && !others.Any(seat => HoldsUp(seat, nowMs));
+    }
+
+    private bool HoldsUp(Seat seat, long nowMs)
+        => seat != _core.Me && (IsSilent(seat, nowMs) || SessionOf(seat) is { Lag.IsBehind: true });
+
+    private ReplicaSession? SessionOf(Seat seat)
+        => _sessions.TryGetValue(seat.Node, out ReplicaSession? session) && session.Seat == seat ? session : null;
+
+    private bool IsReplaced(Seat seat)
+        => _core.View!.Lives.TryGetValue(seat.Node, out Life life) && life != seat.Life;
 
     private bool IsSilent(Seat seat, long nowMs)
     {
-        if (_core.View!.Lives.TryGetValue(seat.Node, out Life life) && life != seat.Life) return true;
-        return _sessions.TryGetValue(seat.Node, out ReplicaSession? session) && session.Seat == seat
-            ? IsSilent(session, nowMs)
-            : nowMs - _beganMs > _core.Options.SeatSilenceMs;
+        if (IsReplaced(seat)) return true;
+        return SessionOf(seat) is { } session
+            ? nowMs - session.HeardMs > _core.Options.SeatSilenceMs
+            : seat == _former || nowMs - _beganMs > _core.Options.SeatSilenceMs;
     }
-
-    private bool IsSilent(ReplicaSession session, long nowMs)
-        => nowMs - session.HeardMs > _core.Options.SeatSilenceMs;
 }

@@ -22,6 +22,7 @@ public sealed class ReplicaCore
     private Leader? _leader;
     private long _readMs = long.MinValue / 2;
     private long _persistedMs;
+    private long? _tickedMs;
     private ReplicaRecord _persisted;
     private ulong _random;
     private int _olderReads;
@@ -106,6 +107,7 @@ public sealed class ReplicaCore
     public void OnTick(long nowMs)
     {
         if (IsStopped) return;
+        NotePause(nowMs);
         if (nowMs - _readMs >= Options.EtcdMs) ReadEtcd(nowMs);
         Transactor.Tick(nowMs);
         _leader?.Tick(nowMs);
@@ -137,7 +139,7 @@ public sealed class ReplicaCore
         ShardView view = result.View!;
         if (transaction.IsNewEpoch && view.State?.Nonce == transaction.Next.Nonce)
         {
-            Lead(view, nowMs);
+            Lead(view, transaction, nowMs);
             return;
         }
 
@@ -256,6 +258,14 @@ public sealed class ReplicaCore
         _actions.Stop(reason, why);
     }
 
+    /// <summary>The own log holds the others up: another seat leads, which asks and is told so.</summary>
+    internal void Resign(long nowMs)
+    {
+        _candidacy.Hold(nowMs + Options.SuspectMs);
+        EndLeading();
+        _actions.Resign();
+    }
+
     private void EndLeading()
     {
         if (_leader is null) return;
@@ -275,7 +285,7 @@ public sealed class ReplicaCore
         if (Transactor.Pending is { IsNewEpoch: true } claim && claim.Next.Nonce == state.Nonce)
         {
             Transactor.Resolve();
-            Lead(view, nowMs);
+            Lead(view, claim, nowMs);
             return;
         }
 
@@ -299,6 +309,16 @@ public sealed class ReplicaCore
         if (!ActOn(state, view)) return;
         EndLeading();
         _follower.Follow(state.Leader, nowMs);
+    }
+
+    /// <summary>A replica that was not running says nothing of the others' silence.</summary>
+    private void NotePause(long nowMs)
+    {
+        long pauseMs = nowMs - (_tickedMs ?? nowMs);
+        _tickedMs = nowMs;
+        if (pauseMs <= Options.PauseMs) return;
+        _leader?.Forgive(pauseMs, nowMs);
+        _follower.Forgive(pauseMs, nowMs);
     }
 
     /// <summary>Late answers are few, and true ones come between them; a restored etcd gives nothing else.</summary>
@@ -333,13 +353,13 @@ public sealed class ReplicaCore
         return true;
     }
 
-    private void Lead(ShardView view, long nowMs)
+    private void Lead(ShardView view, Transaction claim, long nowMs)
     {
         ShardState state = view.State!;
         View = view;
         // Something newer was followed in the meantime, or the chain is broken: nothing is led.
         if (state.Epoch <= Record.Epoch || state.Epoch <= Log.Tail.Epoch || !IsLogOpen || !ActOn(state, view)) return;
-        _leader = new Leader(this, _actions, state);
+        _leader = new Leader(this, _actions, state, claim.Expected?.Leader ?? default);
         _leader.Begin(nowMs);
     }
 

@@ -15,10 +15,12 @@ public sealed record ReplicaOptions
     /// <summary>How long a fetch waits for entries, in milliseconds: the heartbeat. Default 500.</summary>
     public int FetchWaitMs { get; init; } = 500;
 
-    /// <summary>Silence after which a leader is suspected, in milliseconds. Default 1,500.</summary>
+    /// <summary>Silence after which a leader is suspected, in milliseconds; the others have been asked until then.
+    /// Default 1,500.</summary>
     public int SuspectMs { get; init; } = 1500;
 
-    /// <summary>How long a suspecting replica waits for the others' reports, in milliseconds. Default 200.</summary>
+    /// <summary>How long a replica waits for the others' reports before it suspects, in milliseconds. Default
+    /// 200.</summary>
     public int ReportMs { get; init; } = 200;
 
     /// <summary>The longest random delay before a claim, in milliseconds. Default 50.</summary>
@@ -26,6 +28,28 @@ public sealed record ReplicaOptions
 
     /// <summary>Silence after which the leader lets a seat out of the set, in milliseconds. Default 2,000.</summary>
     public int SeatSilenceMs { get; init; } = 2000;
+
+    /// <summary>How long a seat may stand still while there is more, before it counts as behind, in milliseconds.
+    /// Default 500.</summary>
+    public int StallMs { get; init; } = 500;
+
+    /// <summary>How long a seat may lack what the leader has, before it counts as behind, in milliseconds. Default
+    /// 2,000.</summary>
+    public int LagMs { get; init; } = 2000;
+
+    /// <summary>The time over which a seat's being behind is summed up, in milliseconds. Default 10,000.</summary>
+    public int LagWindowMs { get; init; } = 10_000;
+
+    /// <summary>A seat that was behind for more of that time is let out, in milliseconds. Default 2,000.</summary>
+    public int MostLagMs { get; init; } = 2000;
+
+    /// <summary>First and longest time for which a seat that was let out is not let in again, in milliseconds; each is
+    /// four times the one before. Defaults 10,000 and 600,000.</summary>
+    public (int First, int Longest) LagBackOffMs { get; init; } = (10_000, 600_000);
+
+    /// <summary>A replica that was not running for longer begins all its counts of silence anew, in milliseconds.
+    /// Default 500.</summary>
+    public int PauseMs { get; init; } = 500;
 
     /// <summary>Time between two reads of etcd, and before an unanswered transaction is repeated. Default 500
     /// ms.</summary>

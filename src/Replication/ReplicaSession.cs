@@ -3,7 +3,7 @@ using EQueue.Protocol;
 namespace EQueue.Replication;
 
 /// <summary>What the leader knows of one node in its epoch.</summary>
-internal sealed class ReplicaSession
+internal sealed class ReplicaSession(ReplicaOptions options)
 {
     private LogPosition _best;
     private bool _isTold;
@@ -26,6 +26,9 @@ internal sealed class ReplicaSession
     /// <summary>What its disk has.</summary>
     public LogPosition Durable { get; private set; }
 
+    /// <summary>Whether it holds the others up.</summary>
+    public SeatLag Lag { get; private set; } = new(options);
+
     /// <summary>When it was heard last.</summary>
     public long HeardMs { get; set; }
 
@@ -39,6 +42,7 @@ internal sealed class ReplicaSession
     public void Begin(Fetch fetch)
     {
         if (Seat == fetch.From && Number == fetch.Session) return;
+        if (Seat != fetch.From) Lag = new SeatLag(options);
         Seat = fetch.From;
         Number = fetch.Session;
         IsMatched = false;

@@ -42,6 +42,10 @@ internal sealed class HandActions : IReplicaActions
 
     public List<string> Alarms { get; } = [];
 
+    public List<(string Node, bool IsSilent, int WaitMs)> LetOuts { get; } = [];
+
+    public int Resignations { get; private set; }
+
     public List<LogPosition> Cuts { get; } = [];
 
     public StopReason? Stopped { get; private set; }
@@ -71,6 +75,9 @@ internal sealed class HandActions : IReplicaActions
     {
         for (long end = _now + milliseconds; _now < end; _now += 10) Core.OnTick(_now);
     }
+
+    /// <summary>The process does not run for a while.</summary>
+    public void Freeze(int milliseconds) => _now += milliseconds;
 
     public void Receive(string node, PeerMessage message) => Core.OnMessage(node, message, _now);
 
@@ -171,4 +178,8 @@ internal sealed class HandActions : IReplicaActions
     void IReplicaActions.Stop(StopReason reason, string why) => Stopped = reason;
 
     void IReplicaActions.Alarm(string what) => Alarms.Add(what);
+
+    void IReplicaActions.LetOut(string node, bool isSilent, int waitMs) => LetOuts.Add((node, isSilent, waitMs));
+
+    void IReplicaActions.Resign() => Resignations++;
 }

@@ -101,6 +101,65 @@ public sealed class ScenarioTests
         AssertSound(world);
     }
 
+    /// <summary>A disk that stalls 6 s of every 10 s for 10 min, in the model's five times shorter times: the syncs alone
+    /// stand, or the process with them.</summary>
+    [Theory]
+    [InlineData("b", false)]
+    [InlineData("b", true)]
+    [InlineData("a", false)]
+    [InlineData("a", true)]
+    public void GivenADiskThatStallsMostOfTheTime_WhenItGoesOn_ThenCommitsStandStillForLittleOfIt(
+        string name, bool pausesAll)
+    {
+        World world = Begin();
+        world.HasSlowAppends = false;
+        Assert.Equal("a", world.Leader!.Name);
+        int epoch = world.Etcd.Now.State!.Epoch;
+        int steps = 0, still = 0;
+        for (int round = 0; round < 60; round++)
+        {
+            world[name].IsStalled = true;
+            if (pausesAll) world[name].Pause();
+            Count(1200);
+            world[name].IsStalled = false;
+            world[name].Resume();
+            Count(800);
+        }
+
+        TestContext.Current.TestOutputHelper!.WriteLine(
+            $"{still} of {steps} steps without a commit, {world.LetOuts} times let out, {world.Resignations} resigned");
+        Assert.True(still < 0.15 * steps, $"{still} of {steps} steps without a commit; {world.Describe()}");
+        Assert.InRange(world.Etcd.Now.State!.Epoch, epoch, epoch + 1);
+        AssertSound(world);
+
+        void Count(int milliseconds)
+        {
+            for (int i = 0; i < milliseconds / 50; i++)
+            {
+                var before = world.Oracle.CommittedEnd;
+                world.RunFor(50);
+                steps++;
+                if (world.Oracle.CommittedEnd == before) still++;
+            }
+        }
+    }
+
+    [Fact]
+    public void GivenTwoSeatsAndAThirdThatIsReady_WhenTheLeaderDies_ThenItsSeatIsNotWaitedFor()
+    {
+        World world = Begin();
+        world.HasSlowAppends = false;
+        world.CutBoth("a", "b");
+        Assert.True(world.RunUntil(() => world.Etcd.Now.State!.Seats.Count == 2, 3000), world.Describe());
+        world.Heal("a", "b");
+        world.Heal("b", "a");
+        world.RunFor(300);
+        Assert.Equal(2, world.Etcd.Now.State!.Seats.Count);
+        world["a"].Kill();
+        Assert.True(world.RunUntil(() => world.Leader is { Name: "c" }, 600), world.Describe());
+        AssertSound(world);
+    }
+
     [Fact]
     public void GivenASoleSeat_WhenItRestarts_ThenItLeadsAgainByItself()
     {

@@ -172,6 +172,12 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         }
 
         if (result.Outcome == TransactionOutcome.Unknown) _setup.Counters.NoteEtcdFailure();
+        if (result.Outcome == TransactionOutcome.Succeeded && transaction.Kind == TransactionKind.SetChange)
+        {
+            _setup.Logger.SeatsAre(
+                transaction.Next.Epoch, string.Join(", ", transaction.Next.Seats.Select(seat => seat.Node)));
+        }
+
         _loop.Post(() =>
         {
             if (!_isStopping) _core.OnTransaction(transaction, result, _loop.NowMs);
@@ -202,6 +208,11 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _setup.Counters.NoteAlarm();
         _setup.Logger.Alarm(_setup.Node, what);
     }
+
+    void IReplicaActions.LetOut(string node, bool isSilent, int waitMs) =>
+        _setup.Logger.LetOut(_setup.Node, node, isSilent ? "says nothing" : "stays behind", waitMs / 1000);
+
+    void IReplicaActions.Resign() => _setup.Logger.Resigns(_setup.Node, _core.Record.Epoch);
 
     private void Tick(long nowMs)
     {

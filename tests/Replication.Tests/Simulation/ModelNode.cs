@@ -38,6 +38,9 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     /// <summary>Whether the disk takes 30 to 200 ms for a sync instead of 1 to 5.</summary>
     public bool IsSlow { get; set; }
 
+    /// <summary>Whether no sync returns for now.</summary>
+    public bool IsStalled { get; set; }
+
     public List<string> Alarms { get; } = [];
 
     public (StopReason Reason, string Why)? Stopped { get; private set; }
@@ -164,7 +167,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     void IReplicaActions.Append(object entries)
     {
         int incarnation = Incarnation;
-        bool isSlow = world.Random.Next(20) == 0;
+        bool isSlow = world.HasSlowAppends && world.Random.Next(20) == 0;
         world.After(world.Random.Next(isSlow ? 300 : 3), () => DoIf(incarnation, () => Store((ModelEntry[])entries)));
     }
 
@@ -215,6 +218,10 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
     void IReplicaActions.Alarm(string what) => Alarms.Add(what);
 
+    void IReplicaActions.LetOut(string node, bool isSilent, int waitMs) => world.LetOuts++;
+
+    void IReplicaActions.Resign() => world.Resignations++;
+
     /// <summary>A disk stores in its own time: the rules may have gone elsewhere meanwhile.</summary>
     private void Store(ModelEntry[] entries)
     {
@@ -257,6 +264,12 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
         world.After(IsSlow ? 30 + world.Random.Next(170) : 1 + world.Random.Next(5), () =>
         {
             if (Incarnation != incarnation) return;
+            if (IsStalled)
+            {
+                BeginSync(incarnation);
+                return;
+            }
+
             bool moved = _log.TrySync(end);
             _syncs = _log.Durable < _log.Tail.End;
             if (_syncs) BeginSync(incarnation);

@@ -23,6 +23,12 @@ internal sealed class World
             ReportMs = 40,
             ClaimDelayMs = 10,
             SeatSilenceMs = 400,
+            StallMs = 100,
+            LagMs = 400,
+            LagWindowMs = 2000,
+            MostLagMs = 400,
+            LagBackOffMs = (2000, 120_000),
+            PauseMs = 100,
             EtcdMs = 100,
             AnswerMs = 200,
             ClaimBackOffMs = (200, 3000),
@@ -44,6 +50,15 @@ internal sealed class World
 
     /// <summary>Whether messages are delayed at random and sometimes lost.</summary>
     public bool HasBadNetwork { get; set; }
+
+    /// <summary>Whether a disk takes up to 300 ms for some of the appends.</summary>
+    public bool HasSlowAppends { get; set; } = true;
+
+    /// <summary>Seats that were let out because they held the others up.</summary>
+    public int LetOuts { get; set; }
+
+    /// <summary>Leaders that let others lead because their own disks stood still.</summary>
+    public int Resignations { get; set; }
 
     public long Steps { get; private set; }
 
@@ -140,7 +155,7 @@ internal sealed class World
         foreach (ModelNode node in Nodes)
         {
             node.Resume();
-            node.IsSlow = node.HasNoEtcd = false;
+            node.IsSlow = node.IsStalled = node.HasNoEtcd = false;
             if (!node.IsAlive && node.Name != name) node.Start();
         }
     }
