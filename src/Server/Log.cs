@@ -88,4 +88,8 @@ internal static partial class Log
 
     [LoggerMessage(6176, LogLevel.Critical, "This node takes no part in its cluster and the process ends: {Reason}")]
     public static partial void NodeEnds(ILogger logger, string reason);
+
+    [LoggerMessage(6177, LogLevel.Warning,
+        "The first change of the leader to this node will take a second longer: preparing for it failed")]
+    public static partial void NotWarm(ILogger logger, Exception cause);
 }

@@ -27,6 +27,7 @@ internal sealed class BrokerService(
     private volatile EQueueBroker? _broker;
     private volatile ClusterNode? _node;
     private Task _watch = Task.CompletedTask;
+    private Task _warmUp = Task.CompletedTask;
     private volatile bool _isStopping;
 
     /// <summary>The broker once it serves, until the server begins to stop or the store fails.</summary>
@@ -121,6 +122,7 @@ internal sealed class BrokerService(
         else
             await StopBrokerAsync(_broker!, cancellationToken);
         await _watch;
+        await _warmUp;
         _audit.Dispose();
     }
 
@@ -155,6 +157,23 @@ internal sealed class BrokerService(
             ClusterFiles.Read(options), engines, loggers, time, cancellationToken);
         _node = node;
         _watch = WatchAsync(node.Completion);
+        _warmUp = Task.Run(WarmUpAsync, CancellationToken.None);
+    }
+
+    private async Task WarmUpAsync()
+    {
+        try
+        {
+            await EngineWarmUp.RunAsync(Stopping);
+        }
+        catch (OperationCanceledException) when (IsStopping)
+        {
+            // The node has its time no more.
+        }
+        catch (Exception cause)
+        {
+            Log.NotWarm(logger, cause);
+        }
     }
 
     private async Task WatchAsync(Task completion)
