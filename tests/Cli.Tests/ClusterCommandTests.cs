@@ -2,6 +2,7 @@ using System.Text.Json;
 using EQueue.Cluster.Etcd;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.Replication;
+using EQueue.Support;
 
 namespace EQueue.Cli.Tests;
 
@@ -164,7 +165,7 @@ public sealed class ClusterCommandTests(EtcdServer etcd) : IClassFixture<EtcdSer
     private async Task<ShardState> BeginAsync(params string[] nodes)
     {
         await RunAsync("create", "--nodes", "a,b,c");
-        int port = EtcdProcess.FreePorts(1)[0];
+        int port = FreePorts.Take(1)[0];
         var seats = new List<Seat>();
         EtcdShard? first = null;
         foreach (string node in nodes)

@@ -123,7 +123,7 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
     public async Task GivenAMemberThatComesBack_WhenItIsAskedAgain_ThenTheLogSaysOnceThatItFailedAndOnceThatItAnswers()
     {
         var log = new CollectedLog();
-        int port = EtcdProcess.FreePorts(1)[0];
+        int port = FreePorts.Take(1)[0];
         await using EtcdClient etcd = EtcdServer.ClientOf(
             EtcdServer.OptionsFor(new Uri($"http://127.0.0.1:{port}")), log);
         for (int call = 0; call < 3; call++)

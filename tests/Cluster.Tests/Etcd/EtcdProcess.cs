@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Net;
 using System.Net.Sockets;
 using EQueue.Support;
 
@@ -50,29 +49,6 @@ internal sealed class EtcdProcess : IAsyncDisposable
 
     /// <summary>Skips the test where there is none.</summary>
     public static void SkipWithoutEtcd() => Assert.SkipUnless(IsInstalled, "etcd and a shell are not there");
-
-    /// <summary>So many ports that are free now, of those that no outgoing connection takes: a client that knocks at a
-    /// member that is down would get its port sometimes.</summary>
-    public static int[] FreePorts(int count)
-    {
-        var ports = new HashSet<int>();
-        while (ports.Count < count)
-        {
-            int port = Random.Shared.Next(20_000, 32_000);
-            try
-            {
-                using var listener = new TcpListener(IPAddress.Loopback, port);
-                listener.Start();
-                ports.Add(port);
-            }
-            catch (SocketException)
-            {
-                // Taken.
-            }
-        }
-
-        return [.. ports];
-    }
 
     /// <summary>Starts it on the data that it has.</summary>
     /// <param name="cluster">All members.</param>

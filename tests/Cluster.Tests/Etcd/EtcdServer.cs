@@ -30,7 +30,7 @@ public sealed class EtcdServer : IAsyncLifetime
         // A fixture cannot skip: its tests do, when they ask for what is not there.
         for (int start = 1; _client is null && EtcdProcess.IsInstalled; start++)
         {
-            int[] ports = EtcdProcess.FreePorts(2);
+            int[] ports = FreePorts.Take(2);
             _process = new EtcdProcess("only", ports[0], ports[1], _options);
             try
             {

@@ -1,3 +1,5 @@
+using EQueue.Support;
+
 namespace EQueue.Cluster.Tests.Etcd;
 
 /// <summary>An etcd of three members, in the order in which a client is given them.</summary>
@@ -10,7 +12,7 @@ internal sealed class EtcdTrio : IAsyncDisposable
 
     private EtcdTrio()
     {
-        int[] ports = EtcdProcess.FreePorts(6);
+        int[] ports = FreePorts.Take(6);
         _members = [.. Enumerable.Range(0, 3).Select(i => new EtcdProcess($"m{i}", ports[2 * i], ports[(2 * i) + 1]))];
         _cluster = string.Join(',', _members.Select(member => member.Member));
     }

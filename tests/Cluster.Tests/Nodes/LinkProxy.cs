@@ -1,10 +1,11 @@
 using System.Net;
 using System.Net.Sockets;
 using EQueue.Remoting;
+using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;
 
-/// <summary>Stands before a port: connections through it can be refused, fall silent either way, or be
+/// <summary>Stands before a port: connections through it can be refused, hold what goes either way, or be
 /// damaged.</summary>
 internal sealed class LinkProxy : IAsyncDisposable
 {
@@ -33,11 +34,12 @@ internal sealed class LinkProxy : IAsyncDisposable
     /// <summary>Whether connections end as soon as they begin.</summary>
     public bool IsRefusing { get; private set; }
 
-    /// <summary>Whether what goes to the target is lost, as in a network that carries one way only.</summary>
-    public bool LosesThere { get; set; }
+    /// <summary>Whether what goes to the target waits, as in a network that carries one way only: TCP sends it again until
+    /// it is through.</summary>
+    public bool HoldsThere { get; set; }
 
-    /// <summary>Whether what comes from the target is lost.</summary>
-    public bool LosesBack { get; set; }
+    /// <summary>Whether what comes from the target waits.</summary>
+    public bool HoldsBack { get; set; }
 
     /// <summary>Called with bytes on their way to the target; may change them.</summary>
     public Action<Memory<byte>>? Damage { get; set; }
@@ -54,7 +56,7 @@ internal sealed class LinkProxy : IAsyncDisposable
     }
 
     /// <summary>Everything passes again.</summary>
-    public void Pass() => IsRefusing = LosesThere = LosesBack = false;
+    public void Pass() => IsRefusing = HoldsThere = HoldsBack = false;
 
     public async ValueTask DisposeAsync()
     {
@@ -92,19 +94,22 @@ internal sealed class LinkProxy : IAsyncDisposable
         using (var end = CancellationTokenSource.CreateLinkedTokenSource(cut))
         {
             if (IsRefusing || Target is not { } target) return;
+            NetworkStream there, back;
             try
             {
                 await far.ConnectAsync(target, end.Token);
+                (there, back) = (far.GetStream(), near.GetStream());
             }
-            catch (Exception exception) when (exception is SocketException or OperationCanceledException)
+            catch (Exception exception) when (
+                exception is SocketException or OperationCanceledException or InvalidOperationException)
             {
-                return;
+                return; // one of them has gone already
             }
 
             Task[] flows =
             [
-                FlowAsync(near.GetStream(), far.GetStream(), () => LosesThere, bytes => Damage?.Invoke(bytes), end.Token),
-                FlowAsync(far.GetStream(), near.GetStream(), () => LosesBack, static _ => { }, end.Token),
+                FlowAsync(back, there, () => HoldsThere, bytes => Damage?.Invoke(bytes), end.Token),
+                FlowAsync(there, back, () => HoldsBack, static _ => { }, end.Token),
             ];
             await Task.WhenAny(flows);
             await end.CancelAsync();
@@ -113,7 +118,7 @@ internal sealed class LinkProxy : IAsyncDisposable
     }
 
     private static async Task FlowAsync(
-        NetworkStream from, NetworkStream to, Func<bool> loses, Action<Memory<byte>> pass, CancellationToken end)
+        NetworkStream from, NetworkStream to, Func<bool> holds, Action<Memory<byte>> pass, CancellationToken end)
     {
         byte[] bytes = new byte[64 << 10];
         try
@@ -121,7 +126,8 @@ internal sealed class LinkProxy : IAsyncDisposable
             while (await from.ReadAsync(bytes, end) is var size and > 0)
             {
                 pass(bytes.AsMemory(0, size));
-                if (!loses()) await to.WriteAsync(bytes.AsMemory(0, size), end);
+                await Eventually.TrueAsync(() => !holds() || end.IsCancellationRequested);
+                await to.WriteAsync(bytes.AsMemory(0, size), end);
             }
         }
         catch (Exception exception) when (exception is IOException or OperationCanceledException or ObjectDisposedException)

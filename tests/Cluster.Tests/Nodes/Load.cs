@@ -33,26 +33,37 @@ internal sealed class Load : IAsyncDisposable
 
     public Task MoreAsync(long count) => StoredAsync(Acknowledged + count);
 
-    /// <summary>Ends the sending, and compares what is stored.</summary>
-    public async Task CheckAsync()
+    /// <summary>Ends the sending.</summary>
+    public async Task StopAsync()
     {
         await _stopping.CancelAsync();
         await _sending;
-        await using QueueReader reader = _client.CreateReader();
+    }
+
+    /// <summary>Ends the sending, and compares what is stored.</summary>
+    public async Task CheckAsync()
+    {
+        await StopAsync();
+        Assert.Equal(Acknowledged, await CountAsync(_client));
+    }
+
+    /// <summary>Reads everything: the messages are there from the first on, once each and in order.</summary>
+    /// <returns>How many.</returns>
+    public static async Task<long> CountAsync(EQueueClient client)
+    {
+        await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync(Topic, 0, StartPosition.Begin);
         long next = 0;
         await foreach (ReceivedMessage message in reader.ReadAllAsync(TestContext.Current.CancellationToken))
-        {
-            Assert.Equal(next, BinaryPrimitives.ReadInt64LittleEndian(message.Body.Span));
-            if (++next == Acknowledged) break;
-        }
+            Assert.Equal(next++, BinaryPrimitives.ReadInt64LittleEndian(message.Body.Span));
+        return next;
     }
 
     public async ValueTask DisposeAsync()
     {
         await _stopping.CancelAsync();
-        await ((Task)_sending).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         await _producer.DisposeAsync();
+        await ((Task)_sending).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         await _client.DisposeAsync();
         _stopping.Dispose();
     }

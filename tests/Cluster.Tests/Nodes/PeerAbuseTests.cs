@@ -11,6 +11,9 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace EQueue.Cluster.Tests;
 
 /// <summary>What strangers and wrong nodes send to a node's port.</summary>
+/// <remarks>Alone, because it looks at the memory of the process.</remarks>
+[Collection(nameof(PeerAbuseTests))]
+[CollectionDefinition(nameof(PeerAbuseTests), DisableParallelization = true)]
 public sealed class PeerAbuseTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 {
     private const string Secret = "of the cluster";

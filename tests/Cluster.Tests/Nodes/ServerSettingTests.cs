@@ -20,7 +20,7 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
     public async Task GivenAServerAsANode_WhenItRuns_ThenEtcdAndClientsFindItUnderItsNameAtItsAddress()
     {
         await using ServerCluster cluster = await ServerCluster.CreateAsync(etcd.Client, etcd.Process.Address, "a");
-        int port = EtcdProcess.FreePorts(1)[0];
+        int port = FreePorts.Take(1)[0];
         await cluster.StartAsync("a", "--listen", $"127.0.0.1:{port}", "--Cluster:AdvertisedAddress", $"localhost:{port}");
         await cluster.SeatsAsync("a");
 

@@ -1,4 +1,6 @@
+using EQueue.Client;
 using EQueue.Cluster.Tests.Etcd;
+using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;
@@ -32,6 +34,56 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await cluster.SeatsAsync(3);
         await load.CheckAsync();
     }
+
+    [Fact]
+    public async Task GivenANodeThatIsDownForLongerThanTheLogIsKept_WhenItStartsAgain_ThenItIsCopiedHasASeatAndCanLead()
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(
+            etcd, isSync: false, "--Store:SegmentSizeBytes", "1MiB", "--Limits:MaxMessageBytes", "128KiB",
+            "--Topics:RetentionInterval", "1s");
+        await cluster.SeatsAsync(3);
+        await using EQueueClient client = cluster.Connect();
+        await client.Admin.CreateTopicAsync(
+            "short", TopicSettings.None with { QueueCount = 1, RetentionBytes = 2 << 20 }, TestContext.Current.CancellationToken);
+        await using Producer producer = client.CreateProducer();
+        await SendAsync(producer, 100);
+        int leader = await cluster.LeaderAsync();
+        int node = (leader + 1) % 3;
+        await cluster.Nodes[node].KillAsync();
+        long end = LastSegmentOf(cluster.DirectoryOf(node));
+        await SendAsync(producer, 60);
+        await Eventually.TrueAsync(async () =>
+        {
+            await SendAsync(producer, 10);
+            return FirstSegmentOf(cluster.DirectoryOf(leader)) > end;
+        });
+
+        await cluster.Nodes[node].RestartAsync();
+        await cluster.SeatsAsync(3);
+        Assert.Contains("copies the log anew", cluster.Nodes[node].Error, StringComparison.Ordinal);
+
+        // Nobody else has it any more: what was copied is enough.
+        await cluster.Nodes[leader].KillAsync();
+        await SendAsync(producer, 10);
+        await cluster.Nodes[leader].RestartAsync();
+        await cluster.SeatsAsync(3);
+        await cluster.CompareLogsAsync();
+    }
+
+    private static async Task SendAsync(Producer producer, int count)
+    {
+        byte[] body = new byte[100 << 10];
+        for (int i = 0; i < count; i++) await producer.SendAsync("short", (ReadOnlySpan<byte>)body);
+    }
+
+    private static long FirstSegmentOf(string directory) => SegmentsOf(directory).Min();
+
+    private static long LastSegmentOf(string directory) => SegmentsOf(directory).Max();
+
+    private static IEnumerable<long> SegmentsOf(string directory) =>
+        Directory.GetFiles(Path.Combine(directory, "shards", "0", "logs", "0"), "*.log")
+            .Select(file => long.Parse(Path.GetFileNameWithoutExtension(file)));
 
     [Theory]
     [InlineData(true)]
