@@ -43,15 +43,15 @@ internal sealed class LoadCommandLine
     };
 
     private readonly Option<int[]?> _inFlight = List("--in-flight", "messages sent and not yet awaited", 1, 1_000_000);
-    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread, packing, groups)", 1, 10_000_000);
+    private readonly Option<int[]?> _rates = List("--rate", "messages a second (latency, coldread, packing, groups, failover, cluster)", 1, 10_000_000);
     private readonly Option<double?> _logGB = Fraction(
         "--gb", "GB of the log (recovery 20, coldread 4)", 0.001, 10_000);
 
-    private readonly Option<int?> _changes = Number("--changes", "changes of members in each run (groups, 40)", 4, 10_000);
+    private readonly Option<int?> _changes = Number("--changes", "changes of members (groups, 40), faults of each kind (failover, 100)", 4, 10_000);
     private readonly Option<int?> _connections = Number(
         "--connections", "idle connections (connections: what descriptors allow)", 1, 200_000);
 
-    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish, cluster-bench, all)");
+    private readonly Option<string?> _parts = Text("--part", "parts, with commas (fanout, jellyfish, cluster-bench, failover, cluster, all)");
     private readonly Option<bool> _quick = new("--quick") { Description = "each scenario shortly (all)" };
     private readonly Option<string?> _curves = Text(
         "--curves", "write curves for gnuplot into this directory (fanout, latency, throughput)");

@@ -26,6 +26,52 @@ public sealed partial class ReadmeTests
         }
     }
 
+    /// <summary>The commands as they stand, but for the ports; then the node that leads is killed under a sender.</summary>
+    [Fact]
+    public async Task GivenTheThreeBrokers_WhenTheOneThatLeadsIsKilledWhileLinesAreSent_ThenAllArriveOnce()
+    {
+        Assert.SkipUnless(File.Exists("/usr/bin/etcd"), "etcd is not there");
+        using var directory = new TempDirectory();
+        int[] ports = FreePorts.Take(5);
+        string etcd = $"http://127.0.0.1:{ports[3]}", peer = $"http://127.0.0.1:{ports[4]}";
+        string commands = DocumentFile.Read("README.md").Block("cluster").Text
+            .Replace("out/", $"{ProgramFiles.Root}/out/", StringComparison.Ordinal)
+            .Replace(
+                "--data-dir etcd-data",
+                $"--data-dir etcd-data --listen-client-urls {etcd} --advertise-client-urls {etcd} --listen-peer-urls {peer} "
+                + $"--initial-advertise-peer-urls {peer} --initial-cluster default={peer}",
+                StringComparison.Ordinal)
+            .Replace("cluster create", $"cluster create --etcd {etcd}", StringComparison.Ordinal)
+            .Replace("--Cluster:Node", $"--Cluster:Etcd {etcd} --Cluster:Node", StringComparison.Ordinal)
+            .Replace(":9490", $":{ports[0]}", StringComparison.Ordinal)
+            .Replace(":9492", $":{ports[1]}", StringComparison.Ordinal)
+            .Replace(":9494", $":{ports[2]}", StringComparison.Ordinal);
+        ProgramResult result = await ToolRun.RunAsync(
+            "/bin/sh", "-c",
+            $"""
+            cd '{directory.FullPath}' || exit 1
+            trap 'kill -9 $(jobs -p)' EXIT
+            {commands}
+            equeue='{ProgramFiles.Root}/out/equeue'
+            left=100
+            until $equeue cluster status --etcd {etcd} >status 2>&1
+            do
+                left=$((left - 1))
+                [ $left -gt 0 ] || {"{"} cat status a.log b.log c.log; exit 1; {"}"}
+                sleep 0.3
+            done
+            nodes=127.0.0.1:{ports[0]},127.0.0.1:{ports[1]},127.0.0.1:{ports[2]}
+            seq 1 3000 >lines
+            $equeue --server $nodes send words --lines lines --rate 1000 >sent 2>&1 &
+            sender=$!
+            sleep 1
+            kill -9 $(pgrep -P $$ -f -- '--data node-a')
+            wait $sender || {"{"} cat sent; exit 1; {"}"}
+            $equeue --server $nodes consume words --group check | sort -n | cmp - lines && echo same
+            """);
+        Assert.True(result.OutputText.EndsWith("same\n", StringComparison.Ordinal), $"{result.OutputText}\n{result.Error}");
+    }
+
     [Fact]
     public async Task GivenTheExample_WhenRun_ThenItSendsAndReceives()
     {

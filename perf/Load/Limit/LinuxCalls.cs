@@ -7,6 +7,18 @@ namespace EQueue.Load.Limit;
 /// <summary>The system calls of the yardsticks that the BCL does not offer.</summary>
 internal static partial class LinuxCalls
 {
+    /// <summary>Ends a process at once.</summary>
+    public const int SignalKill = 9;
+
+    /// <summary>Asks a process to end.</summary>
+    public const int SignalTerm = 15;
+
+    /// <summary>Lets a paused process run on.</summary>
+    public const int SignalContinue = 18;
+
+    /// <summary>Pauses a process.</summary>
+    public const int SignalStop = 19;
+
     private const int TimerSlackOption = 29;
     private const int Interrupted = 4;
     private const int AdviseDontNeed = 4;
@@ -46,6 +58,13 @@ internal static partial class LinuxCalls
     /// <param name="length">0: up to the end of the file.</param>
     public static void DropFromCache(SafeHandle file, long offset, long length) =>
         _ = Advise(file, offset, length, AdviseDontNeed);
+
+    /// <summary>Sends a signal to a process.</summary>
+    public static void Signal(int processId, int signal)
+    {
+        if (SendSignal(processId, signal) != 0)
+            throw new Win32Exception();
+    }
 
     /// <summary>Lets this thread's timed waits end within a microsecond or so of their time, not 50 later.</summary>
     public static void SharpenTimer()
@@ -102,6 +121,9 @@ internal static partial class LinuxCalls
 
     [LibraryImport("libc", EntryPoint = "prctl", SetLastError = true)]
     private static partial int SetProcessOption(int option, nuint value, nuint unused3, nuint unused4, nuint unused5);
+
+    [LibraryImport("libc", EntryPoint = "kill", SetLastError = true)]
+    private static partial int SendSignal(int processId, int signal);
 
     [LibraryImport("libc", EntryPoint = "getsockopt")]
     private static partial int ReadSocketOption(int socket, int level, int option, Span<byte> value, ref int size);

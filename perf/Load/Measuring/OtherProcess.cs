@@ -1,3 +1,5 @@
+using System.ComponentModel;
+using System.Diagnostics;
 using System.Globalization;
 
 namespace EQueue.Load.Measuring;
@@ -12,6 +14,20 @@ internal static class OtherProcess
 
     /// <summary>Bytes that it has made the system write to a disk since its start; null as above.</summary>
     public static long? ReadDiskWriteBytes(int processId) => ReadNumber($"/proc/{processId}/io", "write_bytes:");
+
+    /// <summary>Seconds of processor time that it has used, all cores together; null as above.</summary>
+    public static double? ReadCpuSeconds(int processId)
+    {
+        try
+        {
+            using var process = Process.GetProcessById(processId);
+            return process.TotalProcessorTime.TotalSeconds;
+        }
+        catch (Exception exception) when (exception is ArgumentException or InvalidOperationException or Win32Exception)
+        {
+            return null;
+        }
+    }
 
     /// <summary>Files and sockets that it may have open at a time; null as above, and without a bound.</summary>
     public static long? ReadMostDescriptors(int processId) =>

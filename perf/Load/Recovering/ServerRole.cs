@@ -7,7 +7,7 @@ namespace EQueue.Load.Recovering;
 
 /// <summary>
 /// Holds the real server program: <c>start</c> with a <see cref="ServerOrder"/> until it is ready, <c>kill</c> without
-/// any warning. The server never outlives this process, whatever ends it but a kill of its own.
+/// any warning, <c>wait</c> until it has ended by itself. The server never outlives this process, whatever ends it but a kill of its own.
 /// </summary>
 internal sealed class ServerRole : IRole
 {
@@ -21,6 +21,8 @@ internal sealed class ServerRole : IRole
     {
         if (command == "start")
             return await StartAsync(RoleJson.Read<ServerOrder>(argument), cancellationToken);
+        if (command == "wait" && _server is { } server)
+            await server.Process.WaitForExitAsync(cancellationToken);
         await KillAsync();
         return null;
     }
@@ -51,9 +53,10 @@ internal sealed class ServerRole : IRole
     private static ProcessStartInfo NewStart(ServerOrder order) => BuiltProgram.NewStart(
         "Server",
         [
-            "--data", order.Directory, "--listen", "127.0.0.1:0", "--admin",
+            "--data", order.Directory, "--listen", order.Listen ?? "127.0.0.1:0", "--admin",
             order.HasAdmin ? "127.0.0.1:0" : "none",
             "--flush", order.Flush.ToString().ToLowerInvariant(),
+            .. order.More,
         ]);
 
     private async Task KillAsync()
@@ -70,6 +73,12 @@ internal sealed record ServerOrder(string Directory, FlushMode Flush)
 {
     /// <summary>Whether it has its admin port.</summary>
     public bool HasAdmin { get; init; }
+
+    /// <summary>Where it listens; null: at a free port.</summary>
+    public string? Listen { get; init; }
+
+    /// <summary>Its other arguments.</summary>
+    public IReadOnlyList<string> More { get; init; } = [];
 }
 
 /// <summary>A server that is ready.</summary>

@@ -88,6 +88,11 @@ internal static class FigureNames
     public const string Admin = "adminMs";
     public const string RatioToFirst = "ratioToFirst";
     public const string CoreToCoreNs = "coreToCoreNs";
+    public const string Failover = "failoverMs";
+    public const string Epochs = "epochs";
+    public const string SingleEpochs = "singleEpochs";
+    public const string BrokerCpuPerGB = "brokerCpuSecondsPerGB";
+    public const string FollowerCpuPerGB = "followerCpuSecondsPerGB";
 
     /// <summary>The percentiles of a latency, with their names.</summary>
     public static readonly IReadOnlyList<(string Name, double Percent)> Percentiles =
@@ -120,6 +125,7 @@ internal static class FigureNames
         ResumeSeconds, SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
         .. Changes.SelectMany(change => Latency(Of(Rebalance, change))),
         .. Latency(Admin), RatioToFirst,
+        .. Latency(Failover), BrokerCpuPerGB, FollowerCpuPerGB,
     ];
 
     /// <summary>Every figure, in the order in which it is written.</summary>
@@ -145,6 +151,7 @@ internal static class FigureNames
         BlockedBatches, ResumeSeconds, OpenConnections, Unstored,
         SendUsPerOperation, ConsumeUsPerOperation, ReferenceSend,
         .. Latency(Admin), Of(Admin, Count), RatioToFirst, CoreToCoreNs,
+        .. Latency(Failover), Of(Failover, Count), Epochs, SingleEpochs, BrokerCpuPerGB, FollowerCpuPerGB,
     ];
 
     public static string Of(string group, string name) => $"{group}.{name}";

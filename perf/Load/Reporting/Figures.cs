@@ -69,6 +69,13 @@ internal sealed class Figures
         SetPercentiles(FigureNames.Admin, histogram, nsOfUnit: 1e6);
     }
 
+    /// <summary>Sets how long nothing was acknowledged, after each fault of the node that led.</summary>
+    public void SetFailover(LatencyHistogram histogram)
+    {
+        this[FigureNames.Of(FigureNames.Failover, FigureNames.Count)] = histogram.Count;
+        SetPercentiles(FigureNames.Failover, histogram, nsOfUnit: 1e6);
+    }
+
     /// <summary>Sets how far the cores were from each other before a run, or behind it if they were farther then.</summary>
     public void SetCoreDistance(double? beforeNs, double? afterNs)
     {

@@ -1,5 +1,6 @@
 using EQueue.Load.Asking;
 using EQueue.Load.Calls;
+using EQueue.Load.Clusters;
 using EQueue.Load.Consuming;
 using EQueue.Load.Fanning;
 using EQueue.Load.Filtering;
@@ -37,6 +38,7 @@ internal static class RoleList
     public const string Idle = "idle";
     public const string Forward = "forward";
     public const string Asker = "asker";
+    public const string Etcd = "etcd";
 
     public static IRole? Create(string name) => name switch
     {
@@ -61,6 +63,7 @@ internal static class RoleList
         Idle => new IdleRole(),
         Forward => new ForwardRole(),
         Asker => new AskerRole(),
+        Etcd => new EtcdRole(),
         _ => null,
     };
 }

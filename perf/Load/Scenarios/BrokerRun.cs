@@ -73,9 +73,12 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     {
         for (var number = 0; number < plan.Brokers; number++)
         {
-            _brokers.Add(plan.WithAdmin
-                ? await RunBroker.StartServerAsync(session, plan.Flush, cancellationToken)
-                : await RunBroker.StartAsync(session, plan.Flush, plan.MaxConnections, cancellationToken));
+            _brokers.Add(plan switch
+            {
+                { Replicas: > 1 } => await RunBroker.StartClusterAsync(session, plan.Flush, cancellationToken),
+                { WithAdmin: true } => await RunBroker.StartServerAsync(session, plan.Flush, cancellationToken),
+                _ => await RunBroker.StartAsync(session, plan.Flush, plan.MaxConnections, cancellationToken),
+            });
         }
 
         if (BeforeClients is not null)
@@ -122,11 +125,13 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
         var brokerStart = await ReadStatsAsync(cancellationToken);
         var diskStart = ReadDiskBytes();
+        var cpuStart = ReadCpuSeconds();
         var sent = await SendWithOthersAsync(
             producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
         var consumed = await ExpectAsync(consumer, sent, cancellationToken);
         var diskBytes = ReadDiskBytes() - diskStart;
         var brokerEnd = await ReadStatsAsync(cancellationToken);
+        SetCpu(figures, cpuStart, ReadCpuSeconds(), sent.Messages * (double)plan.Size / 1e9);
         if (sampler is not null)
         {
             await sampler.DisposeAsync();
@@ -156,6 +161,8 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             figures.SetCheck(verdict.Check);
         }
 
+        foreach (var broker in _brokers)
+            await broker.DemandSteadyAsync(cancellationToken);
         await CheckFilesAsync(figures, sent.SentInAll.Sum(), cancellationToken);
         AddNotes(figures);
         return figures;
@@ -239,6 +246,27 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures.Note(FigureNames.ConsumeNetworkMBps, plan.Consumers == 0 ? "nothing was consumed" : note);
         figures.Note(
             FigureNames.ProcessDiskMBps, _options.Server is null ? note : "the server's process is not this program's");
+    }
+
+    /// <summary>Of the brokers, or the nodes that lead; and of those that follow, the mean.</summary>
+    private (double? Broker, double? Follower) ReadCpuSeconds()
+    {
+        int[] followers = [.. _brokers.SelectMany(broker => broker.FollowerIds)];
+        return (
+            _brokers.Count == 0 ? null : Sum(_brokers.Select(broker => broker.ProcessId)),
+            followers.Length == 0 ? null : Sum(followers) / followers.Length);
+
+        static double? Sum(IEnumerable<int> processes) => processes.Select(OtherProcess.ReadCpuSeconds)
+            .Aggregate((double?)0, (sum, seconds) => sum + seconds);
+    }
+
+    private static void SetCpu(
+        Figures figures, (double? Broker, double? Follower) start, (double? Broker, double? Follower) end, double gigabytes)
+    {
+        figures[FigureNames.BrokerCpuPerGB] = (end.Broker - start.Broker) / gigabytes;
+        figures[FigureNames.FollowerCpuPerGB] = (end.Follower - start.Follower) / gigabytes;
+        figures.Note(FigureNames.BrokerCpuPerGB, "the server's process is not this program's");
+        figures.Note(FigureNames.FollowerCpuPerGB, "nobody follows");
     }
 
     private long? ReadDiskBytes() => _brokers.Count == 0

@@ -1,4 +1,5 @@
 using EQueue.Client;
+using EQueue.Load.Clusters;
 using EQueue.Load.Recovering;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
@@ -7,12 +8,15 @@ using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
-/// <summary>A broker of one run: a process of its own with a fresh directory, which goes with it.</summary>
+/// <summary>A broker of one run: a process of its own with a fresh directory, which goes with it; or a cluster, which is
+/// one broker on several nodes.</summary>
 internal sealed class RunBroker : IAsyncDisposable
 {
-    private readonly RoleProcess _process;
+    private readonly IAsyncDisposable _process;
+    private RunCluster? _cluster;
+    private ClusterState? _began;
 
-    private RunBroker(RoleProcess process, string directory, string server)
+    private RunBroker(IAsyncDisposable process, string directory, string server)
     {
         _process = process;
         DataDirectory = directory;
@@ -26,7 +30,11 @@ internal sealed class RunBroker : IAsyncDisposable
     /// <summary>Where its admin port is; null: it is not the server program and has none.</summary>
     public string? Admin { get; private init; }
 
+    /// <summary>Of a cluster that of the node that leads.</summary>
     public int ProcessId { get; private init; }
+
+    /// <summary>The other nodes of a cluster.</summary>
+    public IReadOnlyList<int> FollowerIds { get; private init; } = [];
 
     public string DataDirectory { get; }
 
@@ -57,6 +65,32 @@ internal sealed class RunBroker : IAsyncDisposable
             Admin = started.Admin,
             ProcessId = started.ProcessId,
         };
+    }
+
+    /// <summary>Starts a cluster of three nodes, and waits until each has a seat.</summary>
+    public static async Task<RunBroker> StartClusterAsync(
+        LoadSession session, FlushMode flush, CancellationToken cancellationToken)
+    {
+        var cluster = await RunCluster.StartAsync(session, flush, cancellationToken);
+        var state = await cluster.StateAsync(cancellationToken);
+        return new RunBroker(cluster, cluster.StoreOf(state.Leader!), cluster.Server)
+        {
+            _cluster = cluster,
+            _began = state,
+            ProcessId = cluster.ProcessIdOf(state.Leader!),
+            FollowerIds = [.. RunCluster.Others(state.Leader!).Select(cluster.ProcessIdOf)],
+        };
+    }
+
+    /// <summary>Demands that the figures are of one leader and of nodes that all had a seat.</summary>
+    /// <exception cref="LoadException">Another node leads, or one lacks its seat.</exception>
+    public async Task DemandSteadyAsync(CancellationToken cancellationToken)
+    {
+        if (_cluster is null)
+            return;
+        var state = await _cluster.HealthyAsync(cancellationToken);
+        if (state != _began)
+            throw LoadException.Failed($"the cluster changed during the run: from {_began} to {state}");
     }
 
     public async Task CreateTopicAsync(

@@ -25,6 +25,9 @@ internal sealed record RunPlan
     /// <summary>Brokers that share each topic's queues evenly.</summary>
     public int Brokers { get; init; } = 1;
 
+    /// <summary>Nodes that keep a copy each, with an etcd; 1: a broker alone.</summary>
+    public int Replicas { get; init; } = 1;
+
     public required int Topics { get; init; }
 
     public required double Seconds { get; init; }

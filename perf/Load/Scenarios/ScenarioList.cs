@@ -23,6 +23,8 @@ internal static class ScenarioList
         new FanoutScenario(),
         new JellyfishScenario(),
         new ClusterScenario(),
+        new FailoverScenario(),
+        new ReplicationScenario(),
         new AllScenario(),
     ];
 
