@@ -12,11 +12,10 @@ public sealed partial class ClusterNode
     /// <summary>Opens the directory; an empty one begins the shard, or is filled from the leader.</summary>
     private async Task<ReplicaFiles> OpenAsync(ShardDirectory directory, ClusterView view, PeerLinks links, Life life)
     {
-        if (view.Shard.State is null)
-            await RetryAsync(token => _shard.TryBeginAsync(new Seat(_options.Node, life), token)).ConfigureAwait(false);
-        ReplicaFiles files = directory.Open(_stopping.Token);
+        ReplicaFiles files = await OpenAsync(directory).ConfigureAwait(false);
         try
         {
+            if (view.Shard.State is null) await BeginAsync(files, view, life).ConfigureAwait(false);
             ClusterView now = await WaitForClusterAsync().ConfigureAwait(false);
             bool isFirst = now.Shard.State is { Epoch: 0 } state && state.Has(new Seat(_options.Node, life));
             if (!ShardDirectory.IsNew(files) || isFirst) return files;
@@ -29,7 +28,7 @@ public sealed partial class ClusterNode
                 {
                     // What was copied may be gone at the leader by now.
                     files.Dispose();
-                    files = directory.Open(_stopping.Token);
+                    files = await OpenAsync(directory).ConfigureAwait(false);
                 }
 
                 now = await WaitForClusterAsync().ConfigureAwait(false);
@@ -42,6 +41,33 @@ public sealed partial class ClusterNode
             files.Dispose();
             throw;
         }
+    }
+
+    /// <summary>Opens the directory as it is, and waits while the disk has no room for that.</summary>
+    private async Task<ReplicaFiles> OpenAsync(ShardDirectory directory)
+    {
+        string told = "";
+        while (true)
+        {
+            try
+            {
+                return directory.Open(_stopping.Token);
+            }
+            catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+            {
+                if (exception.Message != told) _logger.DiskFull(_options.Node, told = exception.Message);
+                await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
+            }
+        }
+    }
+
+    /// <summary>Begins the shard, if that is this node's to do. The directory knows the life that takes the seat before
+    /// etcd does: whoever is killed in between goes on in its next life.</summary>
+    private async Task BeginAsync(ReplicaFiles files, ClusterView view, Life life)
+    {
+        if (view.Nodes[0] == _options.Node && ShardDirectory.IsNew(files))
+            files.Persist(RecordCodec.Write(ReplicaRecord.Empty(life, view.Cluster.IsSync)));
+        await RetryAsync(token => _shard.TryBeginAsync(new Seat(_options.Node, life), token)).ConfigureAwait(false);
     }
 
     /// <summary>Fills an empty directory from the leader.</summary>

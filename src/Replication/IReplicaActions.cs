@@ -22,6 +22,10 @@ public interface IReplicaActions
     /// <summary>Writes the replica file and syncs it before it returns.</summary>
     void Persist(ReplicaRecord record);
 
+    /// <summary>Writes the replica file soon, without waiting for the disk; never over what was persisted
+    /// later.</summary>
+    void PersistSoon(ReplicaRecord record);
+
     /// <summary>Stores entries of a leader at the end; <see cref="ReplicaCore.OnLogMoved"/> tells when.</summary>
     void Append(object entries);
 

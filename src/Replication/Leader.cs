@@ -11,6 +11,7 @@ internal sealed class Leader
     private readonly int _epoch;
     private readonly Seat _former;
     private readonly SeatLag _lag;
+    private Seat[] _slow = [];
     private ShardState _state;
     private LogPosition? _startEnd;
     private LogPosition _committed;
@@ -59,6 +60,12 @@ internal sealed class Leader
     public void OnState(ShardState state, long nowMs)
     {
         _state = state;
+        foreach (Seat seat in _slow)
+        {
+            if (!state.Has(seat)) NoteLetOut(seat, nowMs);
+        }
+
+        _slow = [];
         Advance(nowMs);
     }
 
@@ -137,14 +144,23 @@ internal sealed class Leader
         }
 
         _lag.Note(_core.Position, _core.Log.Tail.End, nowMs);
-        if (_lag.IsTooOften && IsDispensable(nowMs)) _core.Resign(nowMs);
+        if (IsDispensable(nowMs)) _core.Resign(nowMs);
         else ChangeSet(nowMs);
+    }
+
+    /// <summary>Another is to lead: those who wait for entries are told at once.</summary>
+    public void TellEnd()
+    {
+        foreach (ReplicaSession session in _sessions.Values)
+        {
+            if (session.Waiting is { } fetch) Refuse(fetch, FetchVerdict.OtherEpoch);
+        }
     }
 
     /// <summary>This process was not running: nobody was silent or behind for that.</summary>
     public void Forgive(long pauseMs, long nowMs)
     {
-        _beganMs += pauseMs;
+        _beganMs = Math.Min(nowMs, _beganMs + pauseMs);
         _lag.Forgive(pauseMs);
         foreach (ReplicaSession session in _sessions.Values)
         {
@@ -291,7 +307,7 @@ internal sealed class Leader
             Seat? former = _state.SeatOf(session.Seat.Node);
             if (former is null && _state.Seats.Count >= _core.Options.SeatCount) continue;
             // One that was let out comes back at once when the others do not go on without it.
-            if (!session.Lag.MayReturn(nowMs) && !_state.Seats.Any(seat => HoldsUp(seat, nowMs))) continue;
+            if (!session.Lag.MayReturn(nowMs) && !IsHeldUp(nowMs)) continue;
             return [.. _state.Seats.Where(seat => seat != former), session.Seat];
         }
 
@@ -304,27 +320,32 @@ internal sealed class Leader
     {
         int most = _state.Seats.Count - _state.Min;
         Seat[] slow = [.. _state.Seats
-            .Where(seat => seat != _core.Me && (IsSilent(seat, nowMs) || SessionOf(seat) is { Lag.IsTooOften: true }))
+            .Where(seat => seat != _core.Me && (IsSilent(seat, nowMs) || SessionOf(seat)?.Lag.HoldsUp(_lag) == true))
             .OrderBy(seat => !IsSilent(seat, nowMs))
             .ThenBy(seat => SessionOf(seat)?.Position.Value)
             .Take(Math.Max(0, most))];
         if (slow.Length == 0) return null;
-        foreach (Seat seat in slow)
-        {
-            // A process that is gone comes back as another one, and owes nothing.
-            if (SessionOf(seat) is not { } session || IsReplaced(seat)) continue;
-            _actions.LetOut(seat.Node, IsSilent(seat, nowMs), session.Lag.LetOut(nowMs));
-        }
-
+        _slow = slow;
         return [.. _state.Seats.Except(slow)];
     }
 
-    /// <summary>Whether the others are enough, and keep up.</summary>
+    private void NoteLetOut(Seat seat, long nowMs)
+    {
+        // A process that is gone comes back as another one, and owes nothing.
+        if (SessionOf(seat) is not { } session || IsReplaced(seat)) return;
+        _actions.LetOut(seat.Node, IsSilent(seat, nowMs), session.Lag.LetOut(nowMs));
+    }
+
+    /// <summary>Whether the set does not go on without help: a seat holds it up, or this log.</summary>
+    private bool IsHeldUp(long nowMs) => _lag.HoldsUp(null) || _state.Seats.Any(seat => HoldsUp(seat, nowMs));
+
+    /// <summary>Whether the others are enough, and keep up while this log does not.</summary>
     private bool IsDispensable(long nowMs)
     {
-        if (_core.Transactor.Pending is not null) return false;
+        if (!_lag.HoldsUp(null) || _core.Transactor.Pending is not null) return false;
         Seat[] others = [.. _state.Seats.Where(seat => seat != _core.Me)];
-        return others.Length >= _state.Min && !others.Any(seat => HoldsUp(seat, nowMs));
+        return others.Length >= _state.Min
+            && others.All(seat => !HoldsUp(seat, nowMs) && _lag.HoldsUp(SessionOf(seat)?.Lag));
     }
 
     private bool HoldsUp(Seat seat, long nowMs)

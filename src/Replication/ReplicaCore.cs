@@ -261,7 +261,8 @@ public sealed class ReplicaCore
     /// <summary>The own log holds the others up: another seat leads, which asks and is told so.</summary>
     internal void Resign(long nowMs)
     {
-        _candidacy.Hold(nowMs + Options.SuspectMs);
+        _candidacy.Hold(nowMs + Options.SuspectMs + Options.AnswerMs);
+        _leader!.TellEnd();
         EndLeading();
         _actions.Resign();
     }
@@ -375,7 +376,10 @@ public sealed class ReplicaCore
         _persistedMs = nowMs;
         bool hasSeat = View?.State is { } state && state.Has(Me);
         ReplicaRecord record = Record with { Durable = Log.Durable, Former = hasSeat ? [] : Record.Former };
-        if (record != _persisted) Persist(record);
+        if (record == _persisted) return;
+        // A disk that stands still must not keep this replica from hearing and answering.
+        Record = _persisted = record;
+        _actions.PersistSoon(record);
     }
 
     private ulong NextRandom()

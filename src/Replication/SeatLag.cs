@@ -26,8 +26,12 @@ internal sealed class SeatLag(ReplicaOptions options)
     /// <summary>Whether it is behind now.</summary>
     public bool IsBehind { get; private set; }
 
-    /// <summary>Whether it was behind for too much of the last time.</summary>
-    public bool IsTooOften => _behindMs.Sum() > options.MostLagMs;
+    /// <summary>For how much of the last time it was behind, in milliseconds.</summary>
+    public long BehindMs => _behindMs.Sum();
+
+    /// <summary>Whether it was behind for too much of the last time, and for more than twice as long as another: where
+    /// all disks are slow nobody is better off without one of them.</summary>
+    public bool HoldsUp(SeatLag? other) => BehindMs > options.MostLagMs && BehindMs > 2 * (other?.BehindMs ?? 0);
 
     /// <summary>Notes how far the seat is, every few milliseconds.</summary>
     /// <param name="position">Its position; null while none counts.</param>
@@ -35,7 +39,8 @@ internal sealed class SeatLag(ReplicaOptions options)
     /// <param name="nowMs">Now.</param>
     public void Note(LogPosition? position, LogPosition own, long nowMs)
     {
-        if (_notedMs < 0)
+        bool isNew = _notedMs < 0 || nowMs - _notedMs > options.PauseMs; // it was out of the set
+        if (isNew)
         {
             _targetMs = _movedMs = nowMs;
             _target = own;
@@ -47,7 +52,7 @@ internal sealed class SeatLag(ReplicaOptions options)
         if (position >= _target) (_target, _targetMs) = (own, nowMs);
         IsBehind = nowMs - _movedMs > options.StallMs || nowMs - _targetMs > options.LagMs;
         Advance(nowMs);
-        if (IsBehind && _notedMs >= 0) _behindMs[_slot % Slots] += nowMs - _notedMs;
+        if (IsBehind && !isNew) _behindMs[_slot % Slots] += nowMs - _notedMs;
         _notedMs = nowMs;
     }
 

@@ -36,6 +36,39 @@ public sealed class DiskTests : IDisposable
         Assert.True(disk.FreeBytes(_folder) > 0);
     }
 
+    /// <summary>Where the system does not tell, all that follows counts as written.</summary>
+    [Theory]
+    [MemberData(nameof(Disks))]
+    public void GivenRoomThatWasReserved_WhenDataIsLookedFor_ThenNoneThatWasWrittenIsPassedOver(bool isLinux)
+    {
+        const int length = 64 << 20;
+        using IDiskFile file = Make(isLinux).Open(Path.Combine(_folder, "a"), DiskOpen.CreateNew);
+        file.Preallocate(0, length);
+        foreach (long place in (long[])[5, 10 << 20, length - 1])
+        {
+            file.Write("x"u8, place);
+            (long begin, long end) = file.FindData(place - 5);
+            Assert.InRange(begin, place - 5, place);
+            Assert.InRange(end, place + 1, length);
+        }
+
+        file.Truncate(20 << 20);
+        Assert.InRange(file.FindData(11 << 20).Begin, isLinux ? 12 << 20 : 11 << 20, 20 << 20);
+        Assert.True(file.FindData(30 << 20).End <= 30 << 20);
+    }
+
+    [Fact]
+    public void GivenASegmentOfWhichLittleWasWritten_WhenScanned_ThenItsEndIsFoundWithoutReadingTheRest()
+    {
+        var file = new ReservedFile();
+        using var scanner = new SegmentScanner(file, "a", default, logSeed: 1);
+        Assert.Equal(ScanVerdict.End, scanner.Next());
+        Assert.InRange(file.ReadBytes, 1, 1 << 20);
+
+        file.DataAt = 300 << 20;
+        Assert.Equal(ScanVerdict.Bad, scanner.Next());
+    }
+
     [Fact]
     public void GivenAVolumeThatTellsNoSize_WhenAsked_ThenItDoesNotCountAsFull()
     {
@@ -88,4 +121,42 @@ public sealed class DiskTests : IDisposable
     }
 
     private static IDisk Make(bool isLinux) => isLinux ? new LinuxDisk() : new PortableDisk();
+
+    /// <summary>512 MiB that were reserved and never written, but for a byte.</summary>
+    private sealed class ReservedFile : IDiskFile
+    {
+        public long DataAt { get; set; } = long.MaxValue;
+
+        public long ReadBytes { get; private set; }
+
+        public long Length => 512 << 20;
+
+        public int Read(Span<byte> buffer, long fileOffset)
+        {
+            int size = (int)Math.Min(buffer.Length, Length - fileOffset);
+            buffer[..size].Clear();
+            if (DataAt >= fileOffset && DataAt < fileOffset + size) buffer[(int)(DataAt - fileOffset)] = 1;
+            ReadBytes += size;
+            return size;
+        }
+
+        public (long Begin, long End) FindData(long fileOffset) =>
+            fileOffset <= DataAt && DataAt < Length ? (DataAt, DataAt + 1) : (Length, Length);
+
+        public void Write(ReadOnlySpan<byte> bytes, long fileOffset) => throw new NotSupportedException();
+
+        public void Sync() => throw new NotSupportedException();
+
+        public void Preallocate(long fileOffset, long length) => throw new NotSupportedException();
+
+        public void Truncate(long length) => throw new NotSupportedException();
+
+        public void Advise(long fileOffset, long length, DiskAdvice advice)
+        {
+        }
+
+        public void Dispose()
+        {
+        }
+    }
 }

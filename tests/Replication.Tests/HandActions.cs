@@ -148,6 +148,10 @@ internal sealed class HandActions : IReplicaActions
     {
     }
 
+    void IReplicaActions.PersistSoon(ReplicaRecord record)
+    {
+    }
+
     void IReplicaActions.Append(object entries)
     {
         foreach (ModelEntry entry in (ModelEntry[])entries) Log.Add(entry);

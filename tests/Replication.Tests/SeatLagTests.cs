@@ -16,6 +16,8 @@ public sealed class SeatLagTests
         int passed = RunUntilChange(replica, still, 10_000);
         Assert.InRange(passed, 2400, 3000);
         Assert.Equal([replica.Me, C], replica.Transactions[^1].Next.Seats);
+        Assert.Empty(replica.LetOuts);
+        replica.Succeed();
         Assert.Equal(("b", false, 10_000), Assert.Single(replica.LetOuts));
         Assert.Empty(replica.Alarms);
     }
@@ -189,9 +191,35 @@ public sealed class SeatLagTests
 
         Assert.Equal(resigns ? 1 : 0, replica.Resignations);
         Assert.Equal(!resigns, replica.Core.IsLeading);
+        // Where another disk is as slow, nobody is better off without it.
+        AssertNoChange(replica);
         if (!resigns) return;
         replica.Fetch(B, still);
         Assert.Equal(FetchVerdict.OtherEpoch, replica.LastAnswer("b").Verdict);
+    }
+
+    [Fact]
+    public void GivenDisksThatAreAllEquallySlow_WhenTheLoadGoesOn_ThenNobodyIsLetOutAndTheLeaderStays()
+    {
+        HandActions replica = Leading();
+        for (int round = 0; round < 40; round++)
+        {
+            // A sync takes a second, here and there.
+            LogPosition end = replica.Log.Tail.End;
+            for (int i = 0; i < 10; i++)
+            {
+                replica.Write(durable: false);
+                replica.Pass(100);
+            }
+
+            replica.Sync();
+            Ack(replica, B, replica.Log.Tail.End);
+            Ack(replica, C, replica.Log.Tail.End);
+            Assert.True(end < replica.Log.Tail.End);
+        }
+
+        AssertNoChange(replica);
+        Assert.Equal(0, replica.Resignations);
     }
 
     [Fact]

@@ -183,36 +183,33 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         var left = timeout;
         while (true)
         {
+            EQueueException fault;
+            bool isLost;
             try
             {
-                return await SendOnceAsync(opcode, request, left, mark, cancellationToken).ConfigureAwait(false);
+                var response = await Remoting
+                    .InvokeAsync(Encode(request, mark), (byte)opcode, VersionOf(mark), left, cancellationToken)
+                    .ConfigureAwait(false);
+                if (response.Header.Error == 0)
+                    return response;
+                using (response)
+                    fault = FaultOf(response);
+                isLost = fault.Code == ErrorCode.ConnectionLost; // a node that leads no longer
             }
-            catch (EQueueException exception) when (isRepeated && exception.Code == ErrorCode.ConnectionLost)
+            catch (RemotingException exception)
             {
-                left = timeout - _options.TimeProvider.GetElapsedTime(begun);
-                if (left <= TimeSpan.Zero)
-                    throw;
+                fault = FaultOf(exception);
+                // What broke the protocol once does so again.
+                isLost = exception is
+                {
+                    Error: RemotingError.ConnectionLost,
+                    InnerException: not RemotingException { Error: RemotingError.ProtocolViolation },
+                };
             }
-        }
-    }
 
-    private async ValueTask<ResponseFrame> SendOnceAsync<TRequest>(
-        Opcode opcode, TRequest request, TimeSpan timeout, HistoryMark? mark, CancellationToken cancellationToken)
-        where TRequest : IPayload<TRequest>
-    {
-        try
-        {
-            var response = await Remoting
-                .InvokeAsync(Encode(request, mark), (byte)opcode, VersionOf(mark), timeout, cancellationToken)
-                .ConfigureAwait(false);
-            if (response.Header.Error == 0)
-                return response;
-            using (response)
-                throw FaultOf(response);
-        }
-        catch (RemotingException exception)
-        {
-            throw FaultOf(exception);
+            left = timeout - _options.TimeProvider.GetElapsedTime(begun);
+            if (!isRepeated || !isLost || left <= TimeSpan.Zero)
+                throw fault;
         }
     }
 

@@ -16,6 +16,7 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
     private readonly Dictionary<ServerAddress, Cluster> _clusters = [];
     private readonly HashSet<LinkPlan> _links = [];
     private readonly List<LeaderWatch> _watches = [];
+    private readonly Endings _ended = new();
     private bool _isDisposed;
 
     /// <summary>The cluster that an address is a node of; null = it is none, as far as it is known.</summary>
@@ -70,9 +71,12 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
         Action? leave = null;
         lock (_gate)
         {
-            cluster = nodes.Select(one => _clusters.GetValueOrDefault(one)).OfType<Cluster>().FirstOrDefault();
+            Cluster[] known = [.. nodes.Select(one => _clusters.GetValueOrDefault(one)).OfType<Cluster>().Distinct()];
+            cluster = known.FirstOrDefault();
             var isNew = cluster is null;
-            var hasJoined = false;
+            var hasJoined = known.Length > 1;
+            foreach (var other in known.Skip(1))
+                Unite(other, cluster!, joined);
             cluster ??= new Cluster(given.Where(nodes.Contains).Append(node).First(), options);
             foreach (var one in nodes)
             {
@@ -111,6 +115,30 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
         return cluster;
     }
 
+    /// <summary>Nodes that knew nothing of each other when they were asked first are of one cluster. Under the
+    /// gate.</summary>
+    private void Unite(Cluster other, Cluster cluster, List<LinkPlan> joined)
+    {
+        foreach (var (node, _) in _clusters.Where(pair => pair.Value == other).ToArray())
+        {
+            _clusters[node] = cluster;
+            cluster.AddNode(node, given.Contains(node));
+        }
+
+        foreach (var link in _links.Where(link => link.Cluster == other))
+        {
+            other.Remove(link);
+            link.Follow(cluster);
+            joined.Add(link);
+        }
+
+        foreach (var watch in _watches.Where(watch => watch.Cluster == other).ToArray())
+        {
+            _watches.Remove(watch);
+            _ended.Begin(watch);
+        }
+    }
+
     public async ValueTask DisposeAsync()
     {
         LeaderWatch[] watches;
@@ -122,5 +150,6 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
 
         foreach (var watch in watches)
             await watch.DisposeAsync().ConfigureAwait(false);
+        await _ended.WhenAllAsync().ConfigureAwait(false);
     }
 }

@@ -53,6 +53,9 @@ internal sealed class LeaderWatch : IConnectPlan, IAsyncDisposable
         _loop = Task.Run(RunAsync);
     }
 
+    /// <summary>Which cluster.</summary>
+    public Cluster Cluster => _cluster;
+
     /// <inheritdoc/>
     public ConnectTarget Next()
     {

@@ -10,6 +10,8 @@ namespace EQueue.Cluster;
 /// <param name="bytesPerSecond">At most so fast; 0 = as fast as they come.</param>
 internal sealed class FileCopier(PeerLink link, long bytesPerSecond)
 {
+    private static readonly TimeSpan NextLook = TimeSpan.FromMilliseconds(100);
+
     private readonly long _began = Stopwatch.GetTimestamp();
 
     /// <summary>Bytes copied so far.</summary>
@@ -65,20 +67,54 @@ internal sealed class FileCopier(PeerLink link, long bytesPerSecond)
 
     /// <summary>Makes an empty directory a replica of what is committed, marked while that is not done: packs and
     /// sealed segments in the order of positions, their indexes, snapshots.</summary>
+    /// <remarks>The leader goes on meanwhile: it packs and removes segments, and takes new snapshots. What has gone
+    /// before it was copied is looked for in a new list, and the copy goes on where it was.</remarks>
     /// <returns>The number of files.</returns>
+    /// <exception cref="ReplicaException">The leader's log begins behind what was copied by now.</exception>
     public async Task<int> CopyAllAsync(ReplicaFiles files, CancellationToken cancellationToken)
     {
-        LeaderFiles listing = await ListAsync(cancellationToken).ConfigureAwait(false);
-        files.SetCopying(true);
-        foreach ((string name, _) in listing.Files)
+        LeaderFiles listing;
+        int count = 0;
+        bool isWhole;
+        do
         {
-            using ReplicaCopy copy = await CopyAsync(files, name, cancellationToken).ConfigureAwait(false);
-            copy.Complete(listing.Settled);
+            isWhole = true;
+            listing = await ListAsync(cancellationToken).ConfigureAwait(false);
+            files.SetCopying(true);
+            foreach (string name in listing.Files.Select(file => file.Name).Where(files.Needs))
+            {
+                if (await TryCopyAsync(files, name, listing.Settled, cancellationToken).ConfigureAwait(false))
+                {
+                    count++;
+                    continue;
+                }
+
+                isWhole = false;
+                await Task.Delay(NextLook, cancellationToken).ConfigureAwait(false);
+                break;
+            }
         }
+        while (!isWhole);
 
         if (files.Tail.End < listing.Begin) files.BeginAt(listing.Begin);
         files.SetCopying(false);
-        return listing.Files.Count;
+        return count;
+    }
+
+    /// <returns>False when the leader has no such file any more.</returns>
+    private async Task<bool> TryCopyAsync(
+        ReplicaFiles files, string name, LogPosition settled, CancellationToken cancellationToken)
+    {
+        try
+        {
+            using ReplicaCopy copy = await CopyAsync(files, name, cancellationToken).ConfigureAwait(false);
+            copy.Complete(settled);
+            return true;
+        }
+        catch (EQueueException exception) when (exception.Code == ErrorCode.InvalidArgument)
+        {
+            return false;
+        }
     }
 
     private Task PaceAsync(CancellationToken cancellationToken)

@@ -26,21 +26,42 @@ internal sealed class ReplicaMirror(
     /// <param name="cancellationToken">Gives up.</param>
     public async Task RunOnceAsync(PeerLink link, CancellationToken cancellationToken)
     {
+        string trouble = "";
         try
         {
             var copier = new FileCopier(link, BytesPerSecond);
             LeaderFiles listing = await copier.ListAsync(cancellationToken).ConfigureAwait(false);
             foreach ((string name, _) in listing.Files)
-                await MirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
+            {
+                // One file that cannot be had keeps no other from coming, and none from going.
+                string? why = await TryMirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
+                if (trouble.Length == 0) trouble = why ?? "";
+            }
+
             RemoveBelow(listing.Begin);
-            _told = "";
         }
-        catch (Exception exception) when (exception is RemotingException or EQueueException or ReplicaException
-            or DiskException { Fault: DiskFault.Full or DiskFault.NotFound })
+        catch (Exception exception) when (exception is not OperationCanceledException)
         {
             // Derived files: the log is whole without them, and the next round tries again.
-            if (exception.Message != _told) logger.MirrorFailed(node, link.Address, exception.Message);
-            _told = exception.Message;
+            trouble = exception.Message;
+        }
+
+        if (trouble.Length > 0 && trouble != _told) logger.MirrorFailed(node, link.Address, trouble);
+        _told = trouble;
+    }
+
+    /// <returns>Why the file could not be had; null when it is there, or is not wanted.</returns>
+    /// <exception cref="RemotingException">The leader does not answer any more.</exception>
+    private async Task<string?> TryMirrorAsync(FileCopier copier, string name, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await MirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
+            return null;
+        }
+        catch (Exception exception) when (exception is EQueueException or ReplicaException or DiskException)
+        {
+            return exception.Message;
         }
     }
 

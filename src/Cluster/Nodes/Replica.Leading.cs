@@ -14,6 +14,8 @@ internal sealed partial class Replica
     private IShardEngine? _engine;
     private ReplicaNoteFile? _note;
     private ReplicaRecord? _unwritten;
+    private ReplicaRecord? _later;
+    private Task _writing = Task.CompletedTask;
     private int _progressPosted;
     private bool _isServed;
     private bool _hasEnded;
@@ -22,12 +24,48 @@ internal sealed partial class Replica
     {
         lock (_filesLock)
         {
-            byte[] bytes = RecordCodec.Write(record);
-            _unwritten = null;
-            if (_files is { } files) files.Persist(bytes);
-            else if (_note is { } note) note.Write(note.Note with { Durable = record.Durable, Record = bytes });
-            else _unwritten = record;
+            _later = null; // older
+            _unwritten = record;
+            WriteRecord();
         }
+    }
+
+    void IReplicaActions.PersistSoon(ReplicaRecord record)
+    {
+        Volatile.Write(ref _later, record);
+        lock (_chainLock)
+        {
+            if (_writing.IsCompleted) _writing = Task.Run(WriteLater);
+        }
+    }
+
+    private void WriteLater()
+    {
+        try
+        {
+            lock (_filesLock)
+            {
+                if (Interlocked.Exchange(ref _later, null) is not { } record || _hasEnded) return;
+                _unwritten = record;
+                WriteRecord();
+            }
+        }
+        catch (Exception exception)
+        {
+            Fail(exception);
+        }
+    }
+
+    /// <summary>Writes what is to be written where the record stands now; later, while it stands nowhere. Under the
+    /// files' lock.</summary>
+    private void WriteRecord()
+    {
+        if (_unwritten is not { } record) return;
+        byte[] bytes = RecordCodec.Write(record);
+        if (_files is { } files) files.Persist(bytes);
+        else if (_note is { } note) note.Write(note.Note with { Durable = record.Durable, Record = bytes });
+        else return;
+        _unwritten = null;
     }
 
     void IReplicaActions.StartEpoch(int epoch, Nonce nonce)
@@ -56,7 +94,9 @@ internal sealed partial class Replica
         _view.Close();
         _leading?.Cancel();
         _leading = null;
-        lock (_filesLock) _engine?.Store.StopLeading();
+        // Without the files' lock, which a disk that stands still may hold. An engine that is opened only now sees that
+        // the epoch is over.
+        Volatile.Read(ref _engine)?.Store.StopLeading();
         _setup.Logger.LeadsNoLonger(_setup.Node, _core.Record.Epoch);
         Enqueue(ReopenAsync);
     }
@@ -89,6 +129,7 @@ internal sealed partial class Replica
         lock (_filesLock)
         {
             if (_files is not { } files) return;
+            _view.Abandon();
             durable = files.Durable;
             Guid store = files.StoreId;
             files.Dispose();
@@ -149,8 +190,7 @@ internal sealed partial class Replica
             if (_files is not null) return;
             _note = null;
             _files = ReplicaFiles.Open(_setup.Files, _setup.Logger, _setup.Time, _stopping.Token);
-            if (_unwritten is { } record) _files.Persist(RecordCodec.Write(record));
-            _unwritten = null;
+            WriteRecord();
         }
 
         _loop.Post(() =>
@@ -191,12 +231,14 @@ internal sealed partial class Replica
         if (_leading is { } leading) await leading.CancelAsync().ConfigureAwait(false);
         if (!isOrderly) lock (_filesLock) _engine?.Store.StopLeading();
         await chain.ConfigureAwait(false);
-        LogPosition durable = _engine?.Store.Watermarks.Durable ?? default;
+        await _writing.ConfigureAwait(false);
+        LogPosition? led = _engine?.Store.Watermarks.Durable;
         await CloseEngineAsync(isOrderly, cancellationToken).ConfigureAwait(false);
         _disk.Dispose();
         lock (_filesLock)
         {
             if (_note is not { } note || !isOrderly) return;
+            LogPosition durable = led ?? note.Note.Durable;
             byte[] bytes = RecordCodec.Write(_core.Record with { Durable = durable });
             note.Write(note.Note with { Durable = durable, Record = bytes });
         }

@@ -41,6 +41,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _disk = new ReplicaDisk(
             _filesLock,
             () => _files,
+            () => _view.Generation,
             setup.Rules.IsSync ? TimeSpan.Zero : setup.FlushInterval,
             TellMoved,
             why => _loop.Post(() => OnAppendRefused(why)),
@@ -184,7 +185,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         });
     });
 
-    void IReplicaActions.Append(object entries) => _disk.Append((EntryBlock)entries, _core.Record.Epoch);
+    void IReplicaActions.Append(object entries) =>
+        _disk.Append((EntryBlock)entries, _core.Record.Epoch, _view.Generation);
 
     void IReplicaActions.CutTo(LogPosition end)
     {
@@ -192,7 +194,16 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         {
             if (_files is not { } files) return;
             _setup.Logger.Cut(_setup.Node, files.Tail.End.Value, end.Value, _core.Record.Epoch);
-            files.CutTo(end);
+            try
+            {
+                files.CutTo(end);
+            }
+            catch (DiskException exception) when (exception.Fault == DiskFault.Full)
+            {
+                // The log ends there; room for what follows is made when there is some, before the next entry.
+                _setup.Logger.DiskFull(_setup.Node, exception.Message);
+            }
+
             _view.Cut(files.Tail, files.Durable);
         }
     }

@@ -11,9 +11,10 @@ internal sealed class ReplicaDisk : IDisposable
 {
     private static readonly TimeSpan FullInterval = TimeSpan.FromSeconds(1);
 
-    private readonly BlockingCollection<(EntryBlock Block, int Epoch)> _blocks = [];
+    private readonly BlockingCollection<(EntryBlock Block, int Epoch, int Generation)> _blocks = [];
     private readonly Lock _lock;
     private readonly Func<ReplicaFiles?> _files;
+    private readonly Func<int> _generation;
     private readonly TimeSpan _flushInterval;
     private readonly Action<ReplicaTail, LogPosition> _moved;
     private readonly Action<string> _refused;
@@ -25,6 +26,7 @@ internal sealed class ReplicaDisk : IDisposable
 
     /// <param name="filesLock">Held while the files are used.</param>
     /// <param name="files">The open files, looked at under the lock; null while this node leads.</param>
+    /// <param name="generation">Of the log as it is, looked at under the lock.</param>
     /// <param name="flushInterval">How often it is synced; zero = after each write.</param>
     /// <param name="moved">Told of each end, on this thread.</param>
     /// <param name="refused">Told that entries were not what may stand there.</param>
@@ -33,13 +35,14 @@ internal sealed class ReplicaDisk : IDisposable
     public ReplicaDisk(
         Lock filesLock,
         Func<ReplicaFiles?> files,
+        Func<int> generation,
         TimeSpan flushInterval,
         Action<ReplicaTail, LogPosition> moved,
         Action<string> refused,
         Action<DiskException> full,
         Action<Exception> failed)
     {
-        (_lock, _files, _flushInterval) = (filesLock, files, flushInterval);
+        (_lock, _files, _generation, _flushInterval) = (filesLock, files, generation, flushInterval);
         (_moved, _refused, _full, _failed) = (moved, refused, full, failed);
         _thread = new Thread(Run) { IsBackground = true, Name = "equeue-replica-disk" };
     }
@@ -49,9 +52,10 @@ internal sealed class ReplicaDisk : IDisposable
     /// <summary>Has entries stored.</summary>
     /// <param name="block">The disk's from here on.</param>
     /// <param name="epoch">Of the leader who gave them.</param>
-    public void Append(EntryBlock block, int epoch)
+    /// <param name="generation">Of the log for which they were fetched.</param>
+    public void Append(EntryBlock block, int epoch, int generation)
     {
-        if (!_blocks.IsAddingCompleted) _blocks.Add((block, epoch));
+        if (!_blocks.IsAddingCompleted) _blocks.Add((block, epoch, generation));
     }
 
     /// <summary>Ends the thread; what it has begun is finished.</summary>
@@ -72,9 +76,9 @@ internal sealed class ReplicaDisk : IDisposable
             {
                 TimeSpan left = _flushInterval - Stopwatch.GetElapsedTime(_syncedAt);
                 int wait = isDirty ? (int)Math.Max(0, left.TotalMilliseconds) : Timeout.Infinite;
-                if (_blocks.TryTake(out (EntryBlock Block, int Epoch) next, wait))
+                if (_blocks.TryTake(out (EntryBlock Block, int Epoch, int Generation) next, wait))
                 {
-                    isDirty |= TryAppend(next.Block, next.Epoch);
+                    isDirty |= TryAppend(next.Block, next.Epoch, next.Generation);
                     if (_blocks.Count > 0) continue;
                 }
 
@@ -89,7 +93,7 @@ internal sealed class ReplicaDisk : IDisposable
         }
     }
 
-    private bool TryAppend(EntryBlock block, int epoch)
+    private bool TryAppend(EntryBlock block, int epoch, int generation)
     {
         try
         {
@@ -99,9 +103,9 @@ internal sealed class ReplicaDisk : IDisposable
                 {
                     lock (_lock)
                     {
-                        if (_files() is not { } files)
+                        if (_files() is not { } files || _generation() != generation)
                         {
-                            _refused("this node leads");
+                            _refused("the log was cut, or led, since they were fetched");
                             return false;
                         }
 

@@ -42,6 +42,10 @@ internal sealed class ReplicaLogView : IReplicaLog
         Refresh();
     }
 
+    /// <summary>The log goes to another owner: what is still to be written for the one before is none of it. Under the
+    /// files' lock.</summary>
+    public void Abandon() => Generation++;
+
     /// <summary>The log is being opened in another way: its ends stay as they are known.</summary>
     public void Close() => (_files, _store) = (null, null);
 
@@ -79,8 +83,15 @@ internal sealed class ReplicaLogView : IReplicaLog
     public bool? Holds(in LogTail tail)
     {
         var wanted = new ReplicaTail(tail.End, tail.Epoch, tail.Position, tail.Crc);
-        if (_store is { } store) return store.Holds(wanted);
-        lock (_lock) return _files is { } files && files.Holds(wanted);
+        try
+        {
+            if (_store is { } store) return store.Holds(wanted);
+            lock (_lock) return _files is { } files && files.Holds(wanted);
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
+        {
+            return null; // packed or removed at this very moment
+        }
     }
 
     /// <inheritdoc/>

@@ -64,6 +64,12 @@ public sealed partial class ReplicaFiles
     /// <exception cref="ReplicaException">No such file belongs to a log.</exception>
     public bool HasFile(string name) => _disk.Exists(PathOf(name));
 
+    /// <summary>Whether a directory that is being copied lacks a file: none of this name is there, and it is no segment
+    /// of what is there already.</summary>
+    public bool Needs(string name) =>
+        !HasFile(name)
+        && !(ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment } segment && segment.From < Tail.End);
+
     /// <summary>Whether what is in a file comes with the log itself: nothing is derived there.</summary>
     public static bool IsSegment(string name) =>
         ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment };

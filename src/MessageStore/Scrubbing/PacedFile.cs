@@ -34,6 +34,8 @@ internal sealed class PacedFile(IDiskFile file, ScrubPace pace, bool letsGo) : I
         return done;
     }
 
+    public (long Begin, long End) FindData(long fileOffset) => file.FindData(fileOffset);
+
     public void Write(ReadOnlySpan<byte> bytes, long fileOffset) => throw OnlyReads();
 
     public void Sync() => throw OnlyReads();

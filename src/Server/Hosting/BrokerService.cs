@@ -27,7 +27,6 @@ internal sealed class BrokerService(
     private volatile EQueueBroker? _broker;
     private volatile ClusterNode? _node;
     private Task _watch = Task.CompletedTask;
-    private Task _warmUp = Task.CompletedTask;
     private volatile bool _isStopping;
 
     /// <summary>The broker once it serves, until the server begins to stop or the store fails.</summary>
@@ -122,7 +121,6 @@ internal sealed class BrokerService(
         else
             await StopBrokerAsync(_broker!, cancellationToken);
         await _watch;
-        await _warmUp;
         _audit.Dispose();
     }
 
@@ -157,7 +155,7 @@ internal sealed class BrokerService(
             ClusterFiles.Read(options), engines, loggers, time, cancellationToken);
         _node = node;
         _watch = WatchAsync(node.Completion);
-        _warmUp = Task.Run(WarmUpAsync, CancellationToken.None);
+        _ = Task.Run(WarmUpAsync, CancellationToken.None);
     }
 
     private async Task WarmUpAsync()

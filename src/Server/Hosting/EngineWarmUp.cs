@@ -20,6 +20,8 @@ internal sealed class EngineWarmUp : IAsyncDisposable
 
     private readonly InMemoryEndPoint _endPoint;
     private readonly RemotingClient _client;
+    private readonly Lock _committing = new();
+    private QueueStore? _store;
 
     private EngineWarmUp(InMemoryEndPoint endPoint)
     {
@@ -56,23 +58,38 @@ internal sealed class EngineWarmUp : IAsyncDisposable
         LogPosition committed = default;
         for (int epoch = 1; epoch <= Epochs; epoch++)
         {
-            BrokerOpening opening = await BrokerOpening.OpenAsync(
+            await using BrokerOpening opening = await BrokerOpening.OpenAsync(
                 options, new Lead(epoch, committed, committed), NullLoggerFactory.Instance, cancellationToken);
             QueueStore store = opening.Store;
             store.Progressed = () => ThreadPool.QueueUserWorkItem(_ => Commit(store));
+            lock (_committing) _store = store;
             _ = store.StartLeading();
             Commit(store);
-            EQueueBroker broker = await opening.StartAsync(listener: null, cancellationToken);
-            await AskAsync(epoch, cancellationToken);
-            committed = store.Watermarks.Durable;
-            await broker.DisposeAsync();
+            await using EQueueBroker broker = await opening.StartAsync(listener: null, cancellationToken);
+            try
+            {
+                await AskAsync(epoch, cancellationToken);
+            }
+            finally
+            {
+                // As a leader ends whose epoch is over: nothing waits to be committed any more.
+                lock (_committing) _store = null;
+                committed = store.Watermarks.Durable;
+                store.StopLeading();
+            }
         }
     }
 
-    private static void Commit(QueueStore store)
+    /// <summary>One thread at a time tells the store, as the rules do, and none tells one that is being
+    /// closed.</summary>
+    private void Commit(QueueStore store)
     {
-        LogWatermarks marks = store.Watermarks;
-        store.SetCommitted(marks.Written, marks.Durable);
+        lock (_committing)
+        {
+            if (_store != store) return;
+            LogWatermarks marks = store.Watermarks;
+            store.SetCommitted(marks.Written, marks.Durable);
+        }
     }
 
     /// <summary>As a client does: it says who it is, finds the topic, takes an id and sends.</summary>

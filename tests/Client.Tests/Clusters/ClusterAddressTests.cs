@@ -43,6 +43,25 @@ public sealed class ClusterAddressTests
     }
 
     [Fact]
+    public async Task GivenNodesThatKnowNothingYet_WhenTheyHaveReadWhoTheyAre_ThenTheirAddressesAreOneBroker()
+    {
+        await using var cluster = await SwitchCluster.StartAsync(leader: 1);
+        cluster.Leaderless();
+        cluster.Tell(new WatchLeaderResponse(0, "", []));
+        await using var client = cluster.NewClient();
+        Task used = AssertIsOneBrokerAsync(client);
+        await Eventually.TrueAsync(() => cluster.Nodes.All(static node => node.HelloCount > 0));
+        Assert.False(used.IsCompleted);
+
+        await cluster.LeadAsync(1);
+        await used.WaitAsync(TimeSpan.FromSeconds(10), Token);
+        await AssertIsOneBrokerAsync(client);
+        await cluster.FailOverAsync(1, NodeRole.Down, 2);
+        await AssertIsOneBrokerAsync(client);
+        await Eventually.TrueAsync(() => cluster.Watches == 1);
+    }
+
+    [Fact]
     public async Task GivenAGivenAddressThatHangsAtTheStart_WhenUsed_ThenTheOthersLeadToTheLeader()
     {
         await using var cluster = await SwitchCluster.StartAsync(leader: 1);

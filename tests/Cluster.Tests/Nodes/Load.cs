@@ -12,14 +12,16 @@ internal sealed class Load : IAsyncDisposable
     private const string Topic = "load";
 
     private readonly TestCluster _cluster;
+    private readonly int _bodyBytes;
     private readonly EQueueClient _client;
     private readonly Producer _producer;
     private readonly CancellationTokenSource _stopping = new();
     private readonly Task _sending;
     private long _acknowledged;
 
-    public Load(TestCluster cluster)
+    public Load(TestCluster cluster, int bodyBytes = 16)
     {
+        _bodyBytes = bodyBytes;
         _cluster = cluster;
         _client = cluster.Connect();
         _producer = _client.CreateProducer();
@@ -71,7 +73,7 @@ internal sealed class Load : IAsyncDisposable
     private async Task SendAsync()
     {
         await _client.Admin.CreateTopicAsync(Topic, TopicSettings.None with { QueueCount = 1 });
-        byte[] body = new byte[16];
+        byte[] body = new byte[_bodyBytes];
         while (!_stopping.IsCancellationRequested)
         {
             BinaryPrimitives.WriteInt64LittleEndian(body, _acknowledged);

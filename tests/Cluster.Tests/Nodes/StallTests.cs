@@ -56,8 +56,8 @@ public sealed class StallTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await load.MoreAsync(10);
         await load.CheckAsync();
 
-        // The first stand-still is always felt, and one that comes after 10 s.
-        Assert.InRange(still, 0, steps * (seconds >= 300 ? 15 : 40) / 100);
+        // The first stand-still is always felt, and one that comes after 10 s. Without the rule it would be 60 of 100.
+        Assert.InRange(still, 0, steps * (seconds >= 300 ? 15 : 50) / 100);
         Assert.Contains(cluster.Log, one => one.Line.Id is LetOut or Resigns);
     }
 }

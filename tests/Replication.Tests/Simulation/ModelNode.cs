@@ -16,6 +16,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     private bool _syncs;
     private LogPosition _startEnd;
     private int _opening;
+    private int _records;
 
     public string Name => name;
 
@@ -162,7 +163,20 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
             transaction, result => DoIf(incarnation, () => Core!.OnTransaction(transaction, result, world.Now)));
     }
 
-    void IReplicaActions.Persist(ReplicaRecord record) => _record = record;
+    void IReplicaActions.Persist(ReplicaRecord record)
+    {
+        _record = record;
+        _records++;
+    }
+
+    void IReplicaActions.PersistSoon(ReplicaRecord record)
+    {
+        int incarnation = Incarnation, number = ++_records;
+        world.After(world.Random.Next(100), () =>
+        {
+            if (Incarnation == incarnation && number == _records) _record = record;
+        });
+    }
 
     void IReplicaActions.Append(object entries)
     {
