@@ -23,6 +23,7 @@ internal static class AllSteps
     private const double VariantSeconds = 5;
     private const double VariantWarmup = 1;
     private const int ChangesOfGroup = 16;
+    private const int ChangesOfLeader = 10;
 
     private static readonly SendApi[] OtherApis =
         [SendApi.Callback, SendApi.Sync, SendApi.Oneway, SendApi.Batch, SendApi.Span];
@@ -53,6 +54,8 @@ internal static class AllSteps
         Step("fanout"),
         Step("jellyfish"),
         Step("cluster-bench"),
+        Step("failover", "failover", options => options with { Changes = ChangesOfLeader }),
+        Step("cluster"),
     ];
 
     /// <summary>Every scenario with little of everything, once unless asked otherwise.</summary>
@@ -96,6 +99,10 @@ internal static class AllSteps
             }),
         Short("jellyfish", 1, options => options with { Connections = 400 }),
         Short("cluster-bench", 1, options => options),
+        Short(
+            "failover", 0,
+            options => options with { Seconds = null, Warmup = null, Queues = 100, Changes = 4, Parts = ["kill", "pause"] }),
+        Short("cluster", 1, options => options with { Sizes = [128], Parts = ["async"] }),
     ];
 
     private static MeasuringStep Step(string scenario) => Step(scenario, scenario, options => options);
