@@ -11,7 +11,6 @@ internal sealed class Leader
     private readonly int _epoch;
     private readonly Seat _former;
     private readonly SeatLag _lag;
-    private Seat[] _slow = [];
     private ShardState _state;
     private LogPosition? _startEnd;
     private LogPosition _committed;
@@ -59,13 +58,10 @@ internal sealed class Leader
     /// <summary>The set as etcd has it, in this epoch.</summary>
     public void OnState(ShardState state, long nowMs)
     {
+        // In an epoch only its leader changes the set: who is gone was let out here, also when the answer was lost.
+        Seat[] letOut = [.. _state.Seats.Where(seat => state.SeatOf(seat.Node) is null)];
         _state = state;
-        foreach (Seat seat in _slow)
-        {
-            if (!state.Has(seat)) NoteLetOut(seat, nowMs);
-        }
-
-        _slow = [];
+        foreach (Seat seat in letOut) NoteLetOut(seat, nowMs);
         Advance(nowMs);
     }
 
@@ -324,9 +320,7 @@ internal sealed class Leader
             .OrderBy(seat => !IsSilent(seat, nowMs))
             .ThenBy(seat => SessionOf(seat)?.Position.Value)
             .Take(Math.Max(0, most))];
-        if (slow.Length == 0) return null;
-        _slow = slow;
-        return [.. _state.Seats.Except(slow)];
+        return slow.Length == 0 ? null : [.. _state.Seats.Except(slow)];
     }
 
     private void NoteLetOut(Seat seat, long nowMs)

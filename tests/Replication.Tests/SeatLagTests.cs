@@ -23,6 +23,19 @@ public sealed class SeatLagTests
     }
 
     [Fact]
+    public void GivenASeatThatIsLetOut_WhenEtcdTellsItBeforeItsAnswer_ThenItIsChargedAllTheSame()
+    {
+        HandActions replica = Leading();
+        RunUntilChange(replica, replica.Log.Tail.End, 10_000);
+        Transaction change = replica.Transactions[^1];
+        replica.Read(replica.View(change.Next, change.ExpectedRevision + 1, (change.Acted.Epoch, change.Acted.Nonce)));
+        Assert.Equal(("b", false, 10_000), Assert.Single(replica.LetOuts));
+        replica.Succeed();
+        Assert.Single(replica.LetOuts);
+        Assert.InRange(RunUntilChange(replica, still: null, 20_000), 9800, 10_200);
+    }
+
+    [Fact]
     public void GivenASeatThatIsAlwaysALittleBehind_WhenTheLoadGoesOn_ThenItStays()
     {
         HandActions replica = Leading();
