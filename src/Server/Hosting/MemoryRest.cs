@@ -4,16 +4,19 @@ namespace EQueue.Server.Hosting;
 
 /// <summary>Gives memory back to the system when a flood is over: the garbage collector alone does so only when
 /// somebody allocates again.</summary>
-/// <remarks>A small heap is compacted once in a quiet moment for each growth that it has not come back from; a large
-/// one is not: its pause would be felt.</remarks>
+/// <remarks>A small heap is compacted in a quiet moment for each growth that it has not come back from, and once more
+/// when the moment lasts: some of it is held until a time-out. A large one is not: its pause would be felt.</remarks>
 internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHostedService, IDisposable
 {
-    private const long GrowthBytes = 32L << 20;
+    private const long GrowthBytes = 16L << 20;
     private const long LargeHeapBytes = 256L << 20;
 
     /// <summary>A quiet moment has fewer requests at each of so many looks: who comes last has gone by then.</summary>
     private const long QuietRequests = 500;
     private const int QuietLooks = 3;
+
+    /// <summary>Half a minute later nothing of the flood is held any more.</summary>
+    private const int AgainLooks = QuietLooks + 10;
 
     private static readonly TimeSpan Interval = TimeSpan.FromSeconds(3);
 
@@ -21,6 +24,7 @@ internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHos
     private long _restedBytes;
     private long _requests;
     private int _quietLooks;
+    private bool _isAgainDue;
 
     public Task StartAsync(CancellationToken cancellationToken)
     {
@@ -48,8 +52,10 @@ internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHos
             return;
         GCMemoryInfo heap = GC.GetGCMemoryInfo();
         _restedBytes = Math.Min(_restedBytes, heap.TotalCommittedBytes);
-        if (heap.TotalCommittedBytes - _restedBytes < GrowthBytes)
+        bool isAgain = _isAgainDue && _quietLooks == AgainLooks;
+        if (heap.TotalCommittedBytes - _restedBytes < GrowthBytes && !isAgain)
             return;
+        _isAgainDue = !isAgain && _quietLooks < AgainLooks;
         if (heap.HeapSizeBytes - heap.FragmentedBytes < LargeHeapBytes)
         {
             FrameBuffer.ReleaseKept();

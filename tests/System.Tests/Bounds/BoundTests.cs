@@ -37,6 +37,9 @@ public sealed class BoundTests
         await using (var client = new EQueueClient(server.Address))
             plant = await BoundPlant.MakeAsync(client, Token);
         await CheckRoutesAsync(http);
+        await DriveOnceAsync(server, new BoundCases(plant));
+        // What that took for a moment is given back in a quiet one.
+        await Eventually.PassedAsync(TimeSpan.FromSeconds(15));
         long before = await ResidentAsync(http);
 
         await using var honest = new HonestPair(server.Address);
@@ -55,9 +58,14 @@ public sealed class BoundTests
             $"p50 {honest.PercentileMs(0.5)}, p99 {honest.PercentileMs(0.99)}, most {honest.PercentileMs(1)} ms");
         Assert.DoesNotContain("OutOfMemory", server.Error, StringComparison.Ordinal);
         long after = 0;
-        await Eventually.TrueAsync(
-            async () => (after = await ResidentAsync(http)) - before < 100 << 20,
-            "The memory should be back.");
+        // Seldom asked: each answer takes memory, and many are not the quiet that it waits for.
+        for (int i = 0; i < 30 && (i == 0 || after - before >= 100 << 20); i++)
+        {
+            await Eventually.PassedAsync(TimeSpan.FromSeconds(2));
+            after = await ResidentAsync(http);
+        }
+
+        Assert.True(after - before < 100 << 20, $"Resident {before >> 20} before, {after >> 20} MiB after.");
         TestContext.Current.TestOutputHelper?.WriteLine(
             $"{honest.Sent} sent, p50 {honest.PercentileMs(0.5):F1}, p99 {honest.PercentileMs(0.99):F1}, most "
             + $"{honest.PercentileMs(1):F1} ms, resident {before >> 20} before, {after >> 20} MiB after");
@@ -67,6 +75,24 @@ public sealed class BoundTests
     [Fact]
     public void GivenTheOperations_WhenHeldAgainstTheCases_ThenEachIsDriven() =>
         Assert.Equal(Enum.GetValues<Opcode>().Order(), new BoundCases(null!).All.Keys.Order());
+
+    /// <summary>One connection after the other, each with a case: what they need anyway is there afterwards.</summary>
+    private static async Task DriveOnceAsync(ServerProcess server, BoundCases cases)
+    {
+        foreach (Func<byte[][]> frames in cases.All.Values)
+        {
+            using var peer = new BoundPeer();
+            await peer.RunAsync(
+                server.Address, frames().Prepend(BoundPeer.Hello("once")), TimeSpan.FromMilliseconds(50), Token);
+        }
+
+        foreach (string route in BoundRoutes.All.Keys)
+        {
+            using var peer = new BoundPeer();
+            await peer.RunAsync(
+                server.Admin, [BoundRoutes.Of(route, server.Admin)], TimeSpan.FromMilliseconds(50), Token);
+        }
+    }
 
     /// <summary>Connections that come and go, each with the next case; nobody takes an answer.</summary>
     private static async Task DriveAsync(ServerProcess server, BoundCases cases, CancellationToken ending)
