@@ -25,7 +25,7 @@ internal static partial class Log
     public static partial void Serves(this ILogger logger, string node, int epoch);
 
     [LoggerMessage(7022, LogLevel.Warning,
-        "Node {Node} leads no longer: epoch {Epoch} has begun elsewhere. Its clients go there")]
+        "Node {Node} leads no longer; the newest epoch that it knows is {Epoch}. Its clients go to the next leader")]
     public static partial void LeadsNoLonger(this ILogger logger, string node, int epoch);
 
     [LoggerMessage(7023, LogLevel.Information,
@@ -102,9 +102,8 @@ internal static partial class Log
     public static partial void LetOut(this ILogger logger, string node, string peer, string how, int seconds);
 
     [LoggerMessage(7043, LogLevel.Warning,
-        "Node {Node} lets another node lead: its disk stands still, and the others wait for it (epoch {Epoch}). Look "
-        + "at its disk")]
-    public static partial void Resigns(this ILogger logger, string node, int epoch);
+        "Node {Node} lets another node lead: its disk {How} (epoch {Epoch}). Look at its disk")]
+    public static partial void Resigns(this ILogger logger, string node, string how, int epoch);
 
     [LoggerMessage(7044, LogLevel.Information, "The seats of epoch {Epoch} are {Seats} now")]
     public static partial void SeatsAre(this ILogger logger, int epoch, string seats);

@@ -97,6 +97,9 @@ public sealed partial class QueueStore : IAsyncDisposable
     /// <summary>How far the log has come.</summary>
     public LogWatermarks Watermarks => _log.Watermarks;
 
+    /// <summary>Whether no messages are taken because there is too little room.</summary>
+    public bool IsReadOnly => _log.IsReadOnly;
+
     /// <summary>What the store has done and what it is in.</summary>
     public StoreFigures Figures => _log.Figures with
     {

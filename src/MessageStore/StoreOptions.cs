@@ -130,6 +130,11 @@ public sealed record StoreOptions
     public StoreOptions FitToVolume() => VolumeFit.Fit(
         this with { DataDirectory = Path.GetFullPath(DataDirectory) }, Disk ?? PortableDisk.ForThisSystem());
 
+    /// <summary>Whether the volume has so little room that a store with these sizes takes no messages.</summary>
+    /// <exception cref="DiskException">The folder does not exist or cannot be read.</exception>
+    public bool IsVolumeFull() =>
+        (Disk ?? PortableDisk.ForThisSystem()).FreeBytes(DataDirectory) < EffectiveReserveBytes;
+
     /// <summary>The segment that the largest batch needs, in whole units of the smallest.</summary>
     internal long SegmentForBatch =>
         (MaxBatchBytes + BesideBatch + SmallestSegmentBytes - 1) / SmallestSegmentBytes * SmallestSegmentBytes;

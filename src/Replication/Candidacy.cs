@@ -67,7 +67,8 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
                 }
 
                 _step = Step.Waiting;
-                _untilMs = nowMs + core.Random(core.Options.ClaimDelayMs);
+                _untilMs = nowMs + core.Random(core.Options.ClaimDelayMs)
+                    + (core.Log.IsFull ? core.Options.FullDelayMs : 0);
                 break;
             case Step.Waiting when nowMs >= _untilMs:
                 _step = Step.Idle;

@@ -150,8 +150,10 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         _isAsking = true;
         _askedMs = nowMs;
         _told = core.Position;
+        IReplicaLog log = core.Log;
         actions.Send(
-            _leader.Node, new Fetch(core.Me, _session, core.Record.Epoch, core.Log.Tail, _told, core.Log.Durable));
+            _leader.Node,
+            new Fetch(core.Me, _session, core.Record.Epoch, log.Tail, _told, log.Durable, log.IsFull));
     }
 
     /// <summary>Rule R5: cuts to where the two logs can still be equal, never below what is known to be

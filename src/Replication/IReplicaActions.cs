@@ -65,6 +65,7 @@ public interface IReplicaActions
     /// <param name="waitMs">For how long it is not let in again, in milliseconds.</param>
     void LetOut(string node, bool isSilent, int waitMs);
 
-    /// <summary>This replica leads no longer, because its own log holds the others up.</summary>
-    void Resign();
+    /// <summary>This replica leads no longer, because of its disk.</summary>
+    /// <param name="isFull">It has no room; else it stands still, and holds the others up.</param>
+    void Resign(bool isFull);
 }

@@ -11,6 +11,9 @@ public interface IReplicaLog
     /// <summary>The end of what this disk has for certain: fdatasync returned.</summary>
     LogPosition Durable { get; }
 
+    /// <summary>Whether the disk has no room for more messages: one that leads refuses them.</summary>
+    bool IsFull { get; }
+
     /// <summary>Whether the log holds an entry with exactly this place, epoch, CRC and end.</summary>
     /// <returns>Null when it has no entries at that place any more: they are packed or gone.</returns>
     bool? Holds(in LogTail tail);

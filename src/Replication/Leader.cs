@@ -17,6 +17,7 @@ internal sealed class Leader
     private LogPosition _durable;
     private long _beganMs;
     private bool _answers;
+    private long? _fullSinceMs;
 
     /// <param name="core">The replica that leads.</param>
     /// <param name="actions">Takes what is to be done.</param>
@@ -96,6 +97,7 @@ internal sealed class Leader
             _sessions[node] = session = new ReplicaSession(_core.Options);
         session.Begin(fetch);
         session.HeardMs = nowMs;
+        session.IsFull = fetch.IsFull;
         session.Waiting = fetch;
         session.WaitsUntilMs = nowMs + _core.Options.FetchWaitMs;
         if (!_answers) return;
@@ -140,7 +142,9 @@ internal sealed class Leader
         }
 
         _lag.Note(_core.Position, _core.Log.Tail.End, nowMs);
-        if (IsDispensable(nowMs)) _core.Resign(nowMs);
+        _fullSinceMs = _core.Log.IsFull ? _fullSinceMs ?? nowMs : null;
+        bool isFull = nowMs - _fullSinceMs > _core.Options.FullMs; // never while it is not
+        if (IsDispensable(isFull, nowMs)) _core.Resign(isFull, nowMs);
         else ChangeSet(nowMs);
     }
 
@@ -158,6 +162,7 @@ internal sealed class Leader
     {
         _beganMs = Math.Min(nowMs, _beganMs + pauseMs);
         _lag.Forgive(pauseMs);
+        _fullSinceMs += pauseMs;
         foreach (ReplicaSession session in _sessions.Values)
         {
             session.HeardMs = Math.Min(nowMs, session.HeardMs + pauseMs);
@@ -333,13 +338,15 @@ internal sealed class Leader
     /// <summary>Whether the set does not go on without help: a seat holds it up, or this log.</summary>
     private bool IsHeldUp(long nowMs) => _lag.HoldsUp(null) || _state.Seats.Any(seat => HoldsUp(seat, nowMs));
 
-    /// <summary>Whether the others are enough, and keep up while this log does not.</summary>
-    private bool IsDispensable(long nowMs)
+    /// <summary>Whether the others are enough and keep up, while this log does not or has no room and theirs
+    /// has.</summary>
+    private bool IsDispensable(bool isFull, long nowMs)
     {
-        if (!_lag.HoldsUp(null) || _core.Transactor.Pending is not null) return false;
+        if (!(isFull || _lag.HoldsUp(null)) || _core.Transactor.Pending is not null) return false;
         Seat[] others = [.. _state.Seats.Where(seat => seat != _core.Me)];
-        return others.Length >= _state.Min
-            && others.All(seat => !HoldsUp(seat, nowMs) && _lag.HoldsUp(SessionOf(seat)?.Lag));
+        if (others.Length < _state.Min || others.Any(seat => HoldsUp(seat, nowMs))) return false;
+        return (isFull && others.Any(seat => SessionOf(seat) is { IsFull: false }))
+            || others.All(seat => _lag.HoldsUp(SessionOf(seat)?.Lag));
     }
 
     private bool HoldsUp(Seat seat, long nowMs)

@@ -12,8 +12,10 @@ public abstract record PeerMessage;
 /// <param name="Tail">The end of its log.</param>
 /// <param name="Position">What counts for the set: durable with the sync policy, written with the async one.</param>
 /// <param name="Durable">What its disk has.</param>
+/// <param name="IsFull">Whether its disk has no room for more messages, were it the leader's.</param>
 public sealed record Fetch(
-    Seat From, long Session, int Epoch, LogTail Tail, LogPosition Position, LogPosition Durable) : PeerMessage;
+    Seat From, long Session, int Epoch, LogTail Tail, LogPosition Position, LogPosition Durable, bool IsFull = false)
+    : PeerMessage;
 
 /// <summary>What the leader says of a follower's tail.</summary>
 public enum FetchVerdict

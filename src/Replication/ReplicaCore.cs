@@ -258,13 +258,13 @@ public sealed class ReplicaCore
         _actions.Stop(reason, why);
     }
 
-    /// <summary>The own log holds the others up: another seat leads, which asks and is told so.</summary>
-    internal void Resign(long nowMs)
+    /// <summary>The own disk stands still or is full: another seat leads, which asks and is told so.</summary>
+    internal void Resign(bool isFull, long nowMs)
     {
         _candidacy.Hold(nowMs + Options.SuspectMs + Options.AnswerMs);
         _leader!.TellEnd();
         EndLeading();
-        _actions.Resign();
+        _actions.Resign(isFull);
     }
 
     private void EndLeading()

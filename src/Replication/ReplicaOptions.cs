@@ -47,6 +47,10 @@ public sealed record ReplicaOptions
     /// four times the one before. Defaults 10,000 and 600,000.</summary>
     public (int First, int Longest) LagBackOffMs { get; init; } = (10_000, 600_000);
 
+    /// <summary>How long a leader's disk is full before another one leads that has room, in milliseconds: retention
+    /// may help before. Default 3,000.</summary>
+    public int FullMs { get; init; } = 3000;
+
     /// <summary>A replica that was not running for longer begins all its counts of silence anew, in milliseconds.
     /// Default 500.</summary>
     public int PauseMs { get; init; } = 500;
@@ -61,6 +65,10 @@ public sealed record ReplicaOptions
     /// <summary>How long a leader that opens its log keeps the others waiting, in milliseconds; then they claim.
     /// Default 30,000.</summary>
     public int OpeningMs { get; init; } = 30_000;
+
+    /// <summary>How much later a replica whose disk is full claims, in milliseconds: one that has room goes first.
+    /// Default 500.</summary>
+    public int FullDelayMs { get; init; } = 500;
 
     /// <summary>First and longest wait after a claim that did not open, in milliseconds. Defaults 1,000 and
     /// 30,000.</summary>

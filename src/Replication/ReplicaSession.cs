@@ -29,6 +29,9 @@ internal sealed class ReplicaSession(ReplicaOptions options)
     /// <summary>Whether it holds the others up.</summary>
     public SeatLag Lag { get; private set; } = new(options);
 
+    /// <summary>Whether its disk has no room for more messages.</summary>
+    public bool IsFull { get; set; }
+
     /// <summary>When it was heard last.</summary>
     public long HeardMs { get; set; }
 

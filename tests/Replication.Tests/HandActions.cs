@@ -130,8 +130,11 @@ internal sealed class HandActions : IReplicaActions
     }
 
     /// <summary>A replica with an equal log asks for what comes next.</summary>
-    public void Fetch(Seat seat, LogPosition position, long session = 1, int? epoch = null, LogTail? tail = null)
-        => Receive(seat.Node, new Fetch(seat, session, epoch ?? Core.Record.Epoch, tail ?? Log.Tail, position, position));
+    public void Fetch(
+        Seat seat, LogPosition position, long session = 1, int? epoch = null, LogTail? tail = null, bool isFull = false)
+        => Receive(
+            seat.Node,
+            new Fetch(seat, session, epoch ?? Core.Record.Epoch, tail ?? Log.Tail, position, position, isFull));
 
     void IReplicaActions.Send(string node, PeerMessage message) => Sent.Add((node, message));
 
@@ -185,5 +188,5 @@ internal sealed class HandActions : IReplicaActions
 
     void IReplicaActions.LetOut(string node, bool isSilent, int waitMs) => LetOuts.Add((node, isSilent, waitMs));
 
-    void IReplicaActions.Resign() => Resignations++;
+    void IReplicaActions.Resign(bool isFull) => Resignations++;
 }

@@ -35,7 +35,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     {
         _setup = setup;
         _files = files;
-        _view = new ReplicaLogView(_filesLock);
+        _view = new ReplicaLogView(_filesLock, setup.Room);
         _view.Follow(files);
         _loop = new ReplicaLoop("equeue-replica", Tick, Fail);
         _disk = new ReplicaDisk(
@@ -223,12 +223,14 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     void IReplicaActions.LetOut(string node, bool isSilent, int waitMs) =>
         _setup.Logger.LetOut(_setup.Node, node, isSilent ? "says nothing" : "stays behind", waitMs / 1000);
 
-    void IReplicaActions.Resign() => _setup.Logger.Resigns(_setup.Node, _core.Record.Epoch);
+    void IReplicaActions.Resign(bool isFull) => _setup.Logger.Resigns(
+        _setup.Node, isFull ? "is full" : "stands still, and the others wait for it", _core.Record.Epoch);
 
     private void Tick(long nowMs)
     {
         if (_isStopping) return;
         if (_loop.PausedMs > _setup.Rules.FetchWaitMs) _setup.Logger.Paused(_setup.Node, _loop.PausedMs);
+        _setup.Room.Look(nowMs);
         _core.OnTick(nowMs);
     }
 

@@ -23,6 +23,7 @@ internal sealed class ReplicaDisk : IDisposable
     private readonly Thread _thread;
     private volatile bool _isStopping;
     private long _syncedAt;
+    private bool _isFullTold;
 
     /// <param name="filesLock">Held while the files are used.</param>
     /// <param name="files">The open files, looked at under the lock; null while this node leads.</param>
@@ -30,7 +31,7 @@ internal sealed class ReplicaDisk : IDisposable
     /// <param name="flushInterval">How often it is synced; zero = after each write.</param>
     /// <param name="moved">Told of each end, on this thread.</param>
     /// <param name="refused">Told that entries were not what may stand there.</param>
-    /// <param name="full">Told that the disk is full: it is tried again.</param>
+    /// <param name="full">Told once that the disk is full: it is tried again until there is room.</param>
     /// <param name="failed">Told that nothing is known of the disk any more.</param>
     public ReplicaDisk(
         Lock filesLock,
@@ -110,6 +111,7 @@ internal sealed class ReplicaDisk : IDisposable
                         }
 
                         files.AppendStored(block.Span, epoch);
+                        _isFullTold = false;
                         _moved(files.Tail, files.Durable);
                         return true;
                     }
@@ -117,7 +119,8 @@ internal sealed class ReplicaDisk : IDisposable
                 catch (DiskException exception) when (exception.Fault == DiskFault.Full && !_isStopping)
                 {
                     // Nothing is acknowledged meanwhile: the leader goes on without this node.
-                    _full(exception);
+                    if (!_isFullTold) _full(exception);
+                    _isFullTold = true;
                     Thread.Sleep(FullInterval);
                 }
             }

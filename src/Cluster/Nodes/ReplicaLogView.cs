@@ -9,17 +9,22 @@ namespace EQueue.Cluster;
 internal sealed class ReplicaLogView : IReplicaLog
 {
     private readonly Lock _lock;
+    private readonly RoomWatch _room;
     private ReplicaFiles? _files;
     private QueueStore? _store;
 
     /// <param name="filesLock">Held by those who use the files.</param>
-    public ReplicaLogView(Lock filesLock) => _lock = filesLock;
+    /// <param name="room">Knows whether the volume is full while nobody leads here.</param>
+    public ReplicaLogView(Lock filesLock, RoomWatch room) => (_lock, _room) = (filesLock, room);
 
     /// <inheritdoc/>
     public LogTail Tail { get; private set; }
 
     /// <inheritdoc/>
     public LogPosition Durable { get; private set; }
+
+    /// <inheritdoc/>
+    public bool IsFull => _store?.IsReadOnly ?? _room.IsFull;
 
     /// <summary>The store while this replica leads, from the beginning of its epoch on.</summary>
     public QueueStore? Store => _store;

@@ -12,6 +12,7 @@ namespace EQueue.Cluster;
 /// <param name="Life">The life that begins.</param>
 /// <param name="Rules">Times and numbers of the shard.</param>
 /// <param name="Files">Where the shard's directory is.</param>
+/// <param name="Room">Whether that volume is full.</param>
 /// <param name="FlushInterval">How often an asynchronous log is synced.</param>
 /// <param name="Etcd">The shard's keys.</param>
 /// <param name="Links">The other nodes.</param>
@@ -29,6 +30,7 @@ internal sealed record ReplicaSetup(
     Life Life,
     ReplicaOptions Rules,
     ReplicaFilesOptions Files,
+    RoomWatch Room,
     TimeSpan FlushInterval,
     EtcdShard Etcd,
     PeerLinks Links,

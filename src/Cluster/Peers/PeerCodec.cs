@@ -33,6 +33,7 @@ internal static class PeerCodec
                 Write(writer, fetch.Tail);
                 writer.WriteInt64(fetch.Position.Value);
                 writer.WriteInt64(fetch.Durable.Value);
+                writer.WriteBool(fetch.IsFull);
                 break;
             case FetchAnswer answer:
                 writer.WriteByte((byte)Kind.FetchAnswer);
@@ -90,7 +91,8 @@ internal static class PeerCodec
                 reader.ReadInt32(),
                 ReadTail(ref reader),
                 ReadPosition(ref reader),
-                ReadPosition(ref reader)),
+                ReadPosition(ref reader),
+                reader.ReadBool()),
             Kind.FetchAnswer => ReadAnswer(ref reader),
             Kind.Ack => new Ack(
                 ReadSeat(ref reader),

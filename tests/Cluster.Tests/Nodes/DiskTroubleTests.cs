@@ -4,10 +4,11 @@ using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;
 
-/// <summary>A follower whose disk is full or fails.</summary>
+/// <summary>A node whose disk is full or fails.</summary>
 public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 {
     private const int DiskFull = 7030;
+    private const int Resigns = 7043;
 
     [Fact]
     public async Task GivenAFollowerWhoseDiskIsFull_WhenMessagesAreSent_ThenTheOthersGoOnWithoutIt_UntilThereIsRoom()
@@ -21,6 +22,7 @@ public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer
         await cluster.LoggedAsync("c", DiskFull, "Give it more room");
         await cluster.SeatsAsync(2);
         await load.MoreAsync(50);
+        Assert.Equal(1, cluster.CountOf("c", DiskFull));
 
         disk.OnChange = null;
         await cluster.SeatsAsync(3);
@@ -29,34 +31,61 @@ public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer
     }
 
     [Fact]
-    public async Task GivenAFollowerWhoseDiskFails_WhenMessagesAreSent_ThenItEndsWithThat_AndTheOthersGoOn()
+    public async Task GivenALeaderWhoseDiskIsFull_WhenMessagesAreSent_ThenOneThatHasRoomLeads()
     {
         var disk = new SimulatedDisk();
-        await using TestCluster cluster = await StartAsync(disk);
+        await using TestCluster cluster = await StartAsync(disk, node: 0);
+        await using var load = new Load(cluster);
+        await load.StoredAsync(50);
+
+        disk.Free = 0;
+        await cluster.LoggedAsync("a", Resigns, "is full");
+        await load.MoreAsync(50);
+        TestNode leader = cluster.Leader!;
+        Assert.NotEqual("a", leader.Name);
+
+        // It follows on, and when the one that leads goes, the one that has room is the next.
+        await cluster.SeatsAsync(3);
+        await leader.KillAsync();
+        await load.MoreAsync(50);
+        Assert.NotEqual("a", cluster.Leader!.Name);
+        await leader.StartAsync();
+        await cluster.SeatsAsync(3);
+        await load.CheckAsync();
+        Assert.Equal(1, cluster.CountOf("a", Resigns));
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    public async Task GivenANodeWhoseDiskFails_WhenMessagesAreSent_ThenItEndsWithThat_AndTheOthersGoOn(int node)
+    {
+        var disk = new SimulatedDisk();
+        await using TestCluster cluster = await StartAsync(disk, node);
         await using var load = new Load(cluster);
         await load.StoredAsync(50);
 
         disk.OnChange = Fail(DiskFault.Io);
-        var ended = await Assert.ThrowsAsync<DiskException>(() => cluster.Nodes[2].Node!.Completion);
-        Assert.Equal(DiskFault.Io, ended.Fault);
+        Exception ended = await Assert.ThrowsAnyAsync<Exception>(() => cluster.Nodes[node].Node!.Completion);
+        Assert.Equal(DiskFault.Io, Assert.IsType<DiskException>(ended.InnerException ?? ended).Fault);
         await cluster.SeatsAsync(2);
         await load.MoreAsync(50);
         await load.CheckAsync();
     }
 
-    /// <summary>Node c keeps its files on a disk of the test's.</summary>
-    private async Task<TestCluster> StartAsync(SimulatedDisk disk)
+    /// <summary>One node keeps its files on a disk of the test's; a leads.</summary>
+    private async Task<TestCluster> StartAsync(SimulatedDisk disk, int node = 2)
     {
         TestCluster cluster = await TestCluster.CreateAsync(etcd);
         // A disk in memory copies a file with each sync.
-        foreach (TestNode node in cluster.Nodes) node.IsSmall = true;
-        cluster.Nodes[2].Disk = disk;
+        foreach (TestNode one in cluster.Nodes) one.IsSmall = true;
+        cluster.Nodes[node].Disk = disk;
         await cluster.Nodes[0].StartAsync();
         await cluster.SeatsAsync(1);
         await cluster.Nodes[1].StartAsync();
         await cluster.Nodes[2].StartAsync();
         await cluster.SeatsAsync(3);
-        Assert.False(cluster.Nodes[2].IsServing);
+        Assert.True(cluster.Nodes[0].IsServing);
         return cluster;
     }
 

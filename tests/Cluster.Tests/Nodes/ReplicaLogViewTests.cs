@@ -9,7 +9,7 @@ public sealed class ReplicaLogViewTests
     [Fact]
     public void GivenAnEndThatWasLookedAtBeforeACut_WhenItComesLate_ThenItIsPassedOver()
     {
-        var view = new ReplicaLogView(new Lock());
+        var view = new ReplicaLogView(new Lock(), new RoomWatch(new StoreOptions { DataDirectory = "/" }));
         Assert.True(view.TryMove(TailAt(900), new LogPosition(900), view.Generation));
         int before = view.Generation;
         view.Cut(TailAt(400), new LogPosition(400));

@@ -16,6 +16,8 @@ internal sealed class ModelLog : IReplicaLog
 
     public LogTail Tail => _entries.Count == 0 ? default : TailOf(_entries[^1]);
 
+    public bool IsFull { get; set; }
+
     /// <summary>Below it entries are packed: they are given as files alone.</summary>
     public LogPosition Packed { get; set; }
 

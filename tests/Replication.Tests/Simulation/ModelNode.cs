@@ -119,7 +119,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     /// <summary>A client sends a message.</summary>
     public void Propose()
     {
-        if (_isPaused || Core is not { IsOpen: true }) return;
+        if (_isPaused || _log.IsFull || Core is not { IsOpen: true }) return;
         Write(Core.Record.Epoch, 1 + world.Random.Next(3));
         NotifyWritten();
     }
@@ -234,7 +234,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
     void IReplicaActions.LetOut(string node, bool isSilent, int waitMs) => world.LetOuts++;
 
-    void IReplicaActions.Resign() => world.Resignations++;
+    void IReplicaActions.Resign(bool isFull) => world.Resignations++;
 
     /// <summary>A disk stores in its own time: the rules may have gone elsewhere meanwhile.</summary>
     private void Store(ModelEntry[] entries)

@@ -81,7 +81,7 @@ internal static class Storm
         ModelNode node = choice.Next(2) == 0 ? world.Leader ?? any : any;
         ModelNode other = world.Nodes[choice.Next(world.Nodes.Count)];
         int time = 50 + choice.Next(900);
-        switch (choice.Next(14))
+        switch (choice.Next(15))
         {
             case 0 or 1 or 2:
                 node.Kill();
@@ -129,6 +129,11 @@ internal static class Storm
             case 13:
                 node.IsSlow = true;
                 world.After(2 * time, () => node.IsSlow = false);
+                break;
+            case 14:
+                ModelLog log = node.Log;
+                log.IsFull = true;
+                world.After(4 * time, () => log.IsFull = false);
                 break;
         }
     }

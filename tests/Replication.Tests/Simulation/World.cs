@@ -26,6 +26,8 @@ internal sealed class World
             StallMs = 100,
             LagMs = 400,
             LagWindowMs = 2000,
+            FullMs = 300,
+            FullDelayMs = 100,
             MostLagMs = 400,
             LagBackOffMs = (2000, 120_000),
             PauseMs = 100,
@@ -155,7 +157,7 @@ internal sealed class World
         foreach (ModelNode node in Nodes)
         {
             node.Resume();
-            node.IsSlow = node.IsStalled = node.HasNoEtcd = false;
+            node.IsSlow = node.IsStalled = node.HasNoEtcd = node.Log.IsFull = false;
             if (!node.IsAlive && node.Name != name) node.Start();
         }
     }
