@@ -1,6 +1,6 @@
-using System.Globalization;
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
@@ -11,8 +11,8 @@ public sealed class BatchStormTests
 {
     private const int BatchesPerRequest = 100;
 
-    private static readonly int Inputs = Setting("EQUEUE_BATCH_INPUTS", 10_000);
-    private static readonly int Seed = Setting("EQUEUE_BATCH_SEED", 1);
+    private static readonly int Inputs = LongRun.Setting("EQUEUE_BATCH_INPUTS", 10_000);
+    private static readonly int Seed = LongRun.Setting("EQUEUE_BATCH_SEED", 1);
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
@@ -163,9 +163,4 @@ public sealed class BatchStormTests
                 answer.PayloadSpan[(ProduceResponse.HeaderSize + (i * ProduceResult.Size))..]).Error),
         ];
     }
-
-    private static int Setting(string name, int otherwise) =>
-        Environment.GetEnvironmentVariable(name) is { } text
-            ? int.Parse(text, CultureInfo.InvariantCulture)
-            : otherwise;
 }

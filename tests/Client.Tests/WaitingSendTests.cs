@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using System.Globalization;
 using EQueue.Protocol;
 using EQueue.Support;
 
@@ -11,10 +10,7 @@ namespace EQueue.Client.Tests;
 public sealed class WaitingSendTests
 {
     /// <summary>EQUEUE_WAITING_SENDERS sets how many wait at once.</summary>
-    private static readonly int Senders = int.TryParse(
-        Environment.GetEnvironmentVariable("EQUEUE_WAITING_SENDERS"), CultureInfo.InvariantCulture, out var count)
-        ? count
-        : 50_000;
+    private static readonly int Senders = LongRun.Setting("EQUEUE_WAITING_SENDERS", 50_000);
 
     private static readonly int Connections = Math.Clamp(Senders / 7_812, 4, 128);
 

@@ -1,4 +1,5 @@
 using EQueue.Replication.Tests.Simulation;
+using EQueue.Support;
 
 namespace EQueue.Replication.Tests;
 
@@ -10,8 +11,8 @@ public sealed class StormTests(ITestOutputHelper output)
     [InlineData(false)]
     public void GivenRandomFaults_WhenTheyAreOver_ThenNothingCommittedIsLostAndTheShardCommitsAgain(bool isSync)
     {
-        int seeds = Math.Max(1, Number("EQUEUE_REPLICA_SEEDS", 20_000) / 2);
-        int first = Number("EQUEUE_REPLICA_SEED", 1);
+        int seeds = Math.Max(1, LongRun.Setting("EQUEUE_REPLICA_SEEDS", 20_000) / 2);
+        int first = LongRun.Setting("EQUEUE_REPLICA_SEED", 1);
         var results = new StormResult[seeds];
         // Async flush promises nothing when the power goes everywhere at once.
         Parallel.For(0, seeds, number => results[number] = Storm.Run(first + number, isSync, losesPower: isSync));
@@ -29,7 +30,4 @@ public sealed class StormTests(ITestOutputHelper output)
         Assert.True(epochs[seeds / 2] >= 5, $"too shallow: a median of {epochs[seeds / 2]} epochs with commits");
         Assert.True(resumed >= 0.95, $"{resumed:P1} of the runs commit again within {Storm.HealMs} ms");
     }
-
-    private static int Number(string name, int otherwise)
-        => int.TryParse(Environment.GetEnvironmentVariable(name), out int value) ? value : otherwise;
 }

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Diagnostics;
-using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using EQueue.Client;
@@ -24,8 +23,7 @@ public sealed class LoginStormTests(ITestOutputHelper output)
     public async Task GivenAStormOfLogins_WhenMessagesGoThrough_ThenItsCostIsTold(
         string what, int iterations, string password)
     {
-        int seconds = int.Parse(
-            Environment.GetEnvironmentVariable("EQUEUE_LOGIN_SECONDS") ?? "1", CultureInfo.InvariantCulture);
+        int seconds = LongRun.Setting("EQUEUE_LOGIN_SECONDS", 1);
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
         await AddUserAsync(server.Address, ScramSecret.Create("alice's", iterations));

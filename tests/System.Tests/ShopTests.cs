@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
-using System.Globalization;
 using System.Net;
 using System.Runtime.InteropServices;
 using EQueue.Client;
@@ -27,8 +26,7 @@ public sealed class ShopTests : IDisposable
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
-    private static int Stops => int.Parse(
-        Environment.GetEnvironmentVariable("EQUEUE_SHOP_STOPS") ?? "5", CultureInfo.InvariantCulture);
+    private static int Stops => LongRun.Setting("EQUEUE_SHOP_STOPS", 5);
 
     [Fact]
     public async Task GivenAShopUnderLoad_WhenItIsStoppedAgainAndAgain_ThenNoOrderIsLostAndNoneIsShippedTwice()

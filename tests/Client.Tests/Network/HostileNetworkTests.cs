@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Globalization;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests.Network;
@@ -17,9 +16,9 @@ public sealed class HostileNetworkTests
     /// <summary>More memory than before the later runs, over what pools and caches may have grown by.</summary>
     private const long MaxGrowthBytes = 48 * 1024 * 1024;
 
-    private static readonly int Runs = Setting("EQUEUE_PROXY_RUNS", 200);
+    private static readonly int Runs = LongRun.Setting("EQUEUE_PROXY_RUNS", 200);
 
-    private static readonly int FirstSeed = Setting("EQUEUE_PROXY_SEED", 1);
+    private static readonly int FirstSeed = LongRun.Setting("EQUEUE_PROXY_SEED", 1);
 
     [Fact]
     public async Task GivenAHostileNetwork_WhenItTurnsGood_ThenNothingIsLostOrDoubledAndNothingIsLeftBehind()
@@ -116,9 +115,4 @@ public sealed class HostileNetworkTests
         foreach (var what in (string[])["refusal: silent", "refusal: closed", "send: Timeout", "send: Disposed"])
             Assert.True(histogram[what] > 0, $"never: {what}");
     }
-
-    private static int Setting(string name, int otherwise) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), CultureInfo.InvariantCulture, out int value)
-            ? value
-            : otherwise;
 }

@@ -14,8 +14,8 @@ public sealed class EtcdRestoredTests
     public async Task GivenEtcdRestoredFromABackup_WhenNodesGoOnFailing_ThenNoEpochHasTwoContents()
     {
         EtcdProcess.SkipWithoutEtcd();
-        int first = Setting("EQUEUE_CLUSTER_SEED", 1);
-        for (int seed = first; seed < first + Setting("EQUEUE_CLUSTER_RUNS", 1); seed++)
+        int first = LongRun.Setting("EQUEUE_CLUSTER_SEED", 1);
+        for (int seed = first; seed < first + LongRun.Setting("EQUEUE_CLUSTER_RUNS", 1); seed++)
         {
             try
             {
@@ -71,7 +71,4 @@ public sealed class EtcdRestoredTests
             }
         }
     }
-
-    private static int Setting(string name, int normal) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), out int value) ? value : normal;
 }

@@ -8,9 +8,6 @@ namespace EQueue.Cluster.Tests;
 /// <remarks>EQUEUE_CLUSTER_RUNS, EQUEUE_CLUSTER_SECONDS and EQUEUE_CLUSTER_SEED make it long.</remarks>
 public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 {
-    private static int Setting(string name, int normal) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), out int value) ? value : normal;
-
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
@@ -28,12 +25,37 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
     }
 
     [Fact]
+    public async Task GivenFourProgramsForEachProcessor_WhenTheScriptRuns_ThenNobodyTakesABusyLeaderForADeadOne()
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using ProcessCluster cluster = await ProcessCluster.StartAsync(etcd, isSync: true);
+        await cluster.SeatsAsync(3);
+        await using var load = new ScriptLoad(cluster.Connect());
+        await load.MoreAsync(100);
+        int first = (await cluster.ReadStateAsync())!.Epoch;
+        using (var busy = new BusyProcesses(perProcessor: 4))
+        {
+            long end = Environment.TickCount64 + (LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15) * 1000L);
+            while (Environment.TickCount64 < end) await load.MoreAsync(20);
+            Assert.True(busy.AreRunning);
+        }
+
+        ShardState state = (await cluster.ReadStateAsync())!;
+        TestContext.Current.TestOutputHelper!.WriteLine(
+            $"{load.Acknowledged} acknowledged, {state.Epoch - first} claims, longest wait {load.LongestMs} ms");
+        Assert.InRange(state.Epoch, first, first + 1);
+        await load.CheckAsync();
+        Assert.Empty(cluster.Errors);
+        Assert.True(await cluster.CompareLogsAsync() > 0);
+    }
+
+    [Fact]
     public async Task GivenKillsPausesCutsAndAnEtcdThatIsAway_WhenTheScriptRuns_ThenNothingAcknowledgedIsLostDoubledOrReordered()
     {
         EtcdProcess.SkipWithoutEtcd();
-        int first = Setting("EQUEUE_CLUSTER_SEED", 1);
-        int runs = Setting("EQUEUE_CLUSTER_RUNS", 3);
-        for (int seed = first; seed < first + runs; seed++) await RunAsync(seed, Setting("EQUEUE_CLUSTER_SECONDS", 15));
+        int first = LongRun.Setting("EQUEUE_CLUSTER_SEED", 1);
+        int runs = LongRun.Setting("EQUEUE_CLUSTER_RUNS", 3);
+        for (int seed = first; seed < first + runs; seed++) await RunAsync(seed, LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15));
     }
 
     private async Task RunAsync(int seed, int seconds)
@@ -55,6 +77,7 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
             ShardState state = (await cluster.ReadStateAsync())!;
             Assert.Empty(cluster.Errors);
             long compared = await cluster.CompareLogsAsync();
+            Assert.True(compared > 0);
             TestContext.Current.TestOutputHelper!.WriteLine(
                 $"seed {seed} sync {isSync}: {load.Acknowledged} acknowledged, {load.Consumed} consumed, epoch "
                 + $"{state.Epoch}, {faults.Count} faults, longest wait {load.LongestMs} ms, {compared} bytes of logs compared: "

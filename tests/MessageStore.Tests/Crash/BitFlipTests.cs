@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Collections.Concurrent;
-using System.Globalization;
 using EQueue.Protocol;
 using EQueue.Support;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -18,15 +17,9 @@ public sealed class BitFlipTests
     private const int Appends = 40;
     private const int AtOnce = 4;
 
-    private static readonly int Flips =
-        int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_FLIPS"), CultureInfo.InvariantCulture, out int flips)
-            ? flips
-            : 5_000;
+    private static readonly int Flips = LongRun.Setting("EQUEUE_FLIPS", 5_000);
 
-    private static readonly int FirstSeed =
-        int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_FLIP_SEED"), CultureInfo.InvariantCulture, out int seed)
-            ? seed
-            : 1;
+    private static readonly int FirstSeed = LongRun.Setting("EQUEUE_FLIP_SEED", 1);
 
     private readonly ConcurrentDictionary<string, int> _counts = new(StringComparer.Ordinal);
 

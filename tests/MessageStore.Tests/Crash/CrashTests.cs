@@ -16,11 +16,9 @@ public sealed class CrashTests
     /// recovery alone.</summary>
     private const int StoreEvery = 4;
 
-    private static readonly int Points =
-        int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_CRASH_POINTS"), out int points) ? points : 5_000;
+    private static readonly int Points = LongRun.Setting("EQUEUE_CRASH_POINTS", 5_000);
 
-    private static readonly int FirstSeed =
-        int.TryParse(Environment.GetEnvironmentVariable("EQUEUE_CRASH_SEED"), out int seed) ? seed : 1;
+    private static readonly int FirstSeed = LongRun.Setting("EQUEUE_CRASH_SEED", 1);
 
     private static CancellationToken Cancel => TestContext.Current.CancellationToken;
 

@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Globalization;
 using EQueue.Protocol;
 using EQueue.Support;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -23,9 +22,9 @@ public sealed class HostileFileTests
 
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
-    private static readonly int Mutations = Setting("EQUEUE_FUZZ", 20_000);
+    private static readonly int Mutations = LongRun.Setting("EQUEUE_FUZZ", 20_000);
 
-    private static readonly int FirstSeed = Setting("EQUEUE_FUZZ_SEED", 11);
+    private static readonly int FirstSeed = LongRun.Setting("EQUEUE_FUZZ_SEED", 11);
 
     private static CancellationToken Cancel => TestContext.Current.CancellationToken;
 
@@ -172,9 +171,4 @@ public sealed class HostileFileTests
             }
         }
     }
-
-    private static int Setting(string name, int otherwise) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), CultureInfo.InvariantCulture, out int value)
-            ? value
-            : otherwise;
 }

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using System.Globalization;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -19,9 +19,9 @@ public sealed class StoreModelTests
     private const int StepsOfAWorld = 400;
     private const int WorldsAtOnce = 8;
 
-    private static readonly int Steps = Setting("EQUEUE_MODEL_STEPS", 20_000);
+    private static readonly int Steps = LongRun.Setting("EQUEUE_MODEL_STEPS", 20_000);
 
-    private static readonly int FirstSeed = Setting("EQUEUE_MODEL_SEED", 1);
+    private static readonly int FirstSeed = LongRun.Setting("EQUEUE_MODEL_SEED", 1);
 
     [Fact]
     public async Task GivenAnySteps_WhenTheStoreTakesThem_ThenItIsWhatThePlainModelIs()
@@ -64,9 +64,4 @@ public sealed class StoreModelTests
         ];
         Assert.All(needed, what => Assert.True(histogram[what] > 0, $"never: {what}"));
     }
-
-    private static int Setting(string name, int otherwise) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), CultureInfo.InvariantCulture, out int value)
-            ? value
-            : otherwise;
 }

@@ -1,4 +1,4 @@
-using System.Globalization;
+using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;
 
@@ -21,8 +21,8 @@ public sealed class ReplicaStormTests
     [InlineData(FlushPolicy.Async)]
     public async Task GivenALeaderAndAFollower_WhenBothFailAndChangeRoles_ThenWhatIsCommittedStaysByteForByte(FlushPolicy policy)
     {
-        int operations = Number("EQUEUE_REPLICA_OPERATIONS", 12_000) / 2;
-        int first = Number("EQUEUE_REPLICA_SEED", 1);
+        int operations = LongRun.Setting("EQUEUE_REPLICA_OPERATIONS", 12_000) / 2;
+        int first = LongRun.Setting("EQUEUE_REPLICA_SEED", 1);
         Dictionary<string, int> counts = new(StringComparer.Ordinal);
         for (int seed = first; operations > 0; seed++, operations -= PerWorld)
         {
@@ -44,9 +44,4 @@ public sealed class ReplicaStormTests
         foreach (string what in Expected)
             Assert.True(counts.GetValueOrDefault(what) > 0, $"never: {what}");
     }
-
-    private static int Number(string name, int otherwise) =>
-        Environment.GetEnvironmentVariable(name) is { Length: > 0 } text
-            ? int.Parse(text, CultureInfo.InvariantCulture)
-            : otherwise;
 }

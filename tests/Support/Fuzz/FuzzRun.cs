@@ -1,4 +1,3 @@
-using System.Globalization;
 
 namespace EQueue.Support.Fuzz;
 
@@ -15,9 +14,9 @@ public static class FuzzRun
     private const long SpareBytes = 4 * 1024;
 
     /// <summary>Inputs over all readers of a test.</summary>
-    public static int Inputs { get; } = Setting("EQUEUE_FUZZ_INPUTS", 200_000);
+    public static int Inputs { get; } = LongRun.Setting("EQUEUE_FUZZ_INPUTS", 200_000);
 
-    public static int Seed { get; } = Setting("EQUEUE_FUZZ_SEED", 1);
+    public static int Seed { get; } = LongRun.Setting("EQUEUE_FUZZ_SEED", 1);
 
     /// <summary>Feeds a reader.</summary>
     /// <param name="name">What is read, for the message of a failure.</param>
@@ -64,9 +63,4 @@ public static class FuzzRun
 
     private static string Describe(ByteMutator mutator, int number) =>
         $"input {number} of EQUEUE_FUZZ_SEED={Seed}: {Convert.ToHexString(mutator.Make(number))}";
-
-    private static int Setting(string name, int otherwise) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), CultureInfo.InvariantCulture, out int value)
-            ? value
-            : otherwise;
 }

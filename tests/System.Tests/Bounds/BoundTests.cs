@@ -27,8 +27,7 @@ public sealed class BoundTests
     [Fact]
     public async Task GivenASmallHeap_WhenEveryOperationAndRouteIsDrivenToItsMost_ThenTheServerLivesAndOthersGoOn()
     {
-        int seconds = int.Parse(
-            Environment.GetEnvironmentVariable("EQUEUE_BOUND_SECONDS") ?? "60", CultureInfo.InvariantCulture);
+        int seconds = LongRun.Setting("EQUEUE_BOUND_SECONDS", 60);
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(
             directory["data"], SmallHeap, "--flush", "async", "--admin", "127.0.0.1:0");

@@ -1,4 +1,3 @@
-using System.Globalization;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
@@ -9,9 +8,9 @@ namespace EQueue.System.Tests;
 /// </summary>
 public sealed class GroupStormTests(ITestOutputHelper output)
 {
-    private static readonly int Seconds = Setting("EQUEUE_STORM_SECONDS", 30);
+    private static readonly int Seconds = LongRun.Setting("EQUEUE_STORM_SECONDS", 30);
 
-    private static readonly int Seed = Setting("EQUEUE_STORM_SEED", 1);
+    private static readonly int Seed = LongRun.Setting("EQUEUE_STORM_SEED", 1);
 
     [Fact]
     public async Task GivenMembersThatComeAndDie_WhenAllIsAtRest_ThenEveryMessageWasProcessedInOrderAndIsCommitted()
@@ -28,8 +27,4 @@ public sealed class GroupStormTests(ITestOutputHelper output)
             output.WriteLine($"seed {Seed}: {string.Join(", ", storm.Events)}");
         }
     }
-
-    private static int Setting(string name, int otherwise) =>
-        int.TryParse(Environment.GetEnvironmentVariable(name), CultureInfo.InvariantCulture, out int value)
-            ? value : otherwise;
 }
