@@ -43,7 +43,7 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>Asks again when an answer did not come in time.</summary>
     public void Tick(long nowMs)
     {
-        if (!IsFollowing || _isAppending || !core.IsLogOpen) return;
+        if (!IsFollowing || _isAppending) return;
         if (_isAsking ? nowMs - _askedMs >= core.Options.AnswerMs : nowMs - _askedMs >= RetryMs)
             Ask(nowMs, isNew: true);
     }

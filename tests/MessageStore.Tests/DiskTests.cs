@@ -65,6 +65,8 @@ public sealed class DiskTests : IDisposable
         Assert.Equal(ScanVerdict.End, scanner.Next());
         Assert.InRange(file.ReadBytes, 1, 1 << 20);
 
+        // Zeros that were written, room that was not, and then something.
+        file.ZeroAt = 200 << 20;
         file.DataAt = 300 << 20;
         Assert.Equal(ScanVerdict.Bad, scanner.Next());
     }
@@ -125,6 +127,8 @@ public sealed class DiskTests : IDisposable
     /// <summary>512 MiB that were reserved and never written, but for a byte.</summary>
     private sealed class ReservedFile : IDiskFile
     {
+        public long ZeroAt { get; set; } = long.MaxValue;
+
         public long DataAt { get; set; } = long.MaxValue;
 
         public long ReadBytes { get; private set; }
@@ -140,8 +144,11 @@ public sealed class DiskTests : IDisposable
             return size;
         }
 
-        public (long Begin, long End) FindData(long fileOffset) =>
-            fileOffset <= DataAt && DataAt < Length ? (DataAt, DataAt + 1) : (Length, Length);
+        public (long Begin, long End) FindData(long fileOffset)
+        {
+            long at = new[] { ZeroAt, DataAt }.Where(one => one >= fileOffset && one < Length).DefaultIfEmpty(Length).Min();
+            return (at, Math.Min(at + 1, Length));
+        }
 
         public void Write(ReadOnlySpan<byte> bytes, long fileOffset) => throw new NotSupportedException();
 

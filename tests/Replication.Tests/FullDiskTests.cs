@@ -1,3 +1,5 @@
+using EQueue.Protocol;
+
 namespace EQueue.Replication.Tests;
 
 /// <summary>A leader whose disk is full, beside others that have room or not.</summary>
@@ -71,6 +73,28 @@ public sealed class FullDiskTests
         // First the silent one is let out; then two are too few for one of them to go.
         Assert.Equal([replica.Me, B], replica.Transactions[^1].Next.Seats);
         Assert.True(replica.Core.IsLeading);
+    }
+
+    [Fact]
+    public void GivenASeatThatHasJustFallenBehind_WhenTheLeadersDiskIsFull_ThenTheLeaderStaysForNow()
+    {
+        var replica = new HandActions();
+        replica.Lead(B, C);
+        Beat(replica, 100, false, false);
+        replica.Log.IsFull = true;
+        Beat(replica, 2200, false, false);
+        LogPosition still = replica.Log.Tail.End;
+        replica.Write(); // what was on its way
+        for (int i = 0; i < 15; i++)
+        {
+            replica.Fetch(B, replica.Log.Tail.End);
+            replica.Receive("c", new Ack(C, 1, replica.Core.Record.Epoch, still, still));
+            replica.Pass(100);
+        }
+
+        Assert.True(replica.Core.IsLeading);
+        Beat(replica, 1000, false, false);
+        Assert.False(replica.Core.IsLeading);
     }
 
     [Theory]

@@ -94,6 +94,21 @@ internal sealed class HandActions : IReplicaActions
             _now);
     }
 
+    /// <summary>The pending transaction came too late: the state is as it was.</summary>
+    public void Refuse()
+    {
+        Transaction transaction = Transactions[^1];
+        Core.OnTransaction(
+            transaction,
+            new TransactionResult(
+                TransactionOutcome.Refused,
+                View(
+                    transaction.Expected!,
+                    transaction.ExpectedRevision + 1,
+                    (transaction.Acted.Epoch, transaction.Acted.Nonce))),
+            _now);
+    }
+
     /// <summary>Gives no answer: the outcome is unknown.</summary>
     public void LoseAnswer()
         => Core.OnTransaction(Transactions[^1], new TransactionResult(TransactionOutcome.Unknown, null), _now);

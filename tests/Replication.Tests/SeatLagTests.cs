@@ -142,6 +142,26 @@ public sealed class SeatLagTests
         Assert.Equal([replica.Me, B], replica.Transactions[^1].Next.Seats);
     }
 
+    /// <summary>Both at once: etcd did not answer while the second one fell silent.</summary>
+    [Fact]
+    public void GivenOneBehindAndThenOneSilent_WhenOneAloneMayGo_ThenTheSilentOneGoes()
+    {
+        HandActions replica = Leading();
+        LogPosition still = replica.Log.Tail.End;
+        RunUntilChange(replica, still, 10_000);
+        Assert.Equal([replica.Me, C], replica.Transactions[^1].Next.Seats);
+        for (int i = 0; i < 25; i++)
+        {
+            replica.Write();
+            Ack(replica, B, still);
+            replica.Pass(100);
+        }
+
+        replica.Refuse();
+        replica.Pass(20);
+        Assert.Equal([replica.Me, B], replica.Transactions[^1].Next.Seats);
+    }
+
     [Fact]
     public void GivenALeaderThatWasPaused_WhenItRunsAgain_ThenNobodyIsLetOutForThat()
     {
