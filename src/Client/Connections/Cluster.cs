@@ -144,6 +144,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
                 node = After(round.Target);
             }
 
+            node.HasAnswered = false;
             round.Tried.Add(node.Address);
             round.Target = node.Address;
             round.Epoch = 0;
@@ -204,7 +205,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
         }
     }
 
-    /// <summary>That no node leads, and what each said last.</summary>
+    /// <summary>That no node leads, or that the one that does cannot be reached, and what each said last.</summary>
     public string Describe()
     {
         lock (_gate)
@@ -213,6 +214,12 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
             var said = string.Join(
                 "; ", _nodes.Where(static node => node.Said is not null)
                     .Select(static node => $"{node.Address}: {node.Said}"));
+            if (_leader is { } leader && Find(leader) is { HasAnswered: false, Said: not null })
+            {
+                return $"{leader} leads the cluster at {nodes}, as its nodes have told, and cannot be reached from "
+                    + $"here: {said}";
+            }
+
             return $"No node of the cluster at {nodes} leads now: {(said.Length > 0 ? said : "none has answered yet")}";
         }
     }

@@ -13,6 +13,9 @@ internal sealed class ClusterNode(ServerAddress address, bool isGiven)
     /// <summary>Whether it has ever answered.</summary>
     public bool WasReached { get; private set; }
 
+    /// <summary>Whether the newest attempt at it has been answered.</summary>
+    public bool HasAnswered { get; set; }
+
     /// <summary>What it said last, or why it could not be reached; null = it was not asked.</summary>
     public string? Said { get; set; }
 
@@ -22,7 +25,7 @@ internal sealed class ClusterNode(ServerAddress address, bool isGiven)
     /// <summary>It has answered.</summary>
     public void Reach(string said)
     {
-        WasReached = true;
+        WasReached = HasAnswered = true;
         AvoidedSince = null;
         Said = said;
     }

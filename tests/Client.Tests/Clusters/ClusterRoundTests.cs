@@ -38,9 +38,26 @@ public sealed class ClusterRoundTests
         for (var round = 0; round < 3; round++)
             Assert.Equal([Other, Given], TryRound(cluster, link));
         Assert.Equal(
-            $"No node of the cluster at {Given}, {Other}, {Named} leads now: {Given}: connection refused; "
-            + $"{Other}: connection refused; {Named}: connection refused",
+            $"{Other} leads the cluster at {Given}, {Other}, {Named}, as its nodes have told, and cannot be reached from "
+            + $"here: {Given}: connection refused; {Other}: connection refused; {Named}: connection refused",
             cluster.Describe());
+    }
+
+    [Fact]
+    public void GivenNodesThatKnowNoLeader_WhenDescribed_ThenItIsSaidThatNoneLeads()
+    {
+        var (cluster, link) = NewLink(Given, Other);
+        Assert.EndsWith("leads now: none has answered yet", cluster.Describe(), StringComparison.Ordinal);
+        TryRound(cluster, link);
+        Assert.StartsWith(
+            $"No node of the cluster at {Given}, {Other}, {Named} leads now: {Given}: connection refused",
+            cluster.Describe(),
+            StringComparison.Ordinal);
+
+        // One that answers that it does not lead is reached.
+        cluster.Learn(new WatchLeaderResponse(1, Other.ToString(), []), Other, teller: null);
+        TryRound(cluster, link, hears: true, out _);
+        Assert.StartsWith("No node of the cluster", cluster.Describe(), StringComparison.Ordinal);
     }
 
     [Fact]
