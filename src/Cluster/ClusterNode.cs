@@ -141,6 +141,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
 
     private async Task StopOnceAsync(CancellationToken cancellationToken)
     {
+        if (!_isAborted && _replica is { } leaving) await leaving.LeaveAsync().ConfigureAwait(false);
         await _stopping.CancelAsync().ConfigureAwait(false);
         await ((Task)_run).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (_replica is { } replica)

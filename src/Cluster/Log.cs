@@ -6,8 +6,8 @@ namespace EQueue.Cluster;
 /// <summary>Everything that a node of a cluster logs. Ids 7000 to 7999, never reused.</summary>
 internal static partial class Log
 {
-    [LoggerMessage(7000, LogLevel.Warning, "etcd member {Member} fails: {Why}. The others are asked first")]
-    public static partial void EtcdMemberFails(this ILogger logger, Uri member, string why);
+    [LoggerMessage(7000, LogLevel.Warning, "etcd member {Member} fails: {Why}. {Next}")]
+    public static partial void EtcdMemberFails(this ILogger logger, Uri member, string why, string next);
 
     [LoggerMessage(7001, LogLevel.Information, "etcd member {Member} answers again")]
     public static partial void EtcdMemberAnswers(this ILogger logger, Uri member);
@@ -37,7 +37,8 @@ internal static partial class Log
     public static partial void Alarm(this ILogger logger, string node, string what);
 
     [LoggerMessage(7025, LogLevel.Warning,
-        "Node {Node} was not running for {Milliseconds} ms: the machine is overloaded, or the process was paused")]
+        "Node {Node} was not running for {Milliseconds} ms: the machine is overloaded, or the process was paused. The "
+        + "longest time of each minute is told")]
     public static partial void Paused(this ILogger logger, string node, long milliseconds);
 
     [LoggerMessage(7026, LogLevel.Warning,

@@ -135,6 +135,12 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         }
     }
 
+    /// <summary>This life stops in order.</summary>
+    public void Leave()
+    {
+        if (IsFollowing && _leader.Node != core.Me.Node) actions.Send(_leader.Node, new Farewell(core.Me));
+    }
+
     private void Ask(long nowMs, bool isNew)
     {
         // This life was deposed, or is what remains of the leader: there is no other end to ask.
@@ -161,8 +167,10 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     private void CutBehind(FetchAnswer answer, long nowMs)
     {
         LogTail tail = core.Log.Tail;
-        LogPosition own = core.Log.EndOfEpoch(answer.DivergingEpoch).End;
-        LogPosition target = answer.DivergingEnd < own ? answer.DivergingEnd : own;
+        (int epoch, LogPosition own) = core.Log.EndOfEpoch(answer.DivergingEpoch);
+        // Where another epoch ends there no entry need end here: the end of the one before is compared next.
+        bool isShared = epoch == answer.DivergingEpoch;
+        LogPosition target = isShared && answer.DivergingEnd < own ? answer.DivergingEnd : own;
         if (target >= tail.End)
         {
             core.Stop(

@@ -116,6 +116,9 @@ internal sealed class Leader
         Advance(nowMs);
     }
 
+    /// <summary>A replica stops in order: the others need not wait until it is silent for long.</summary>
+    public void OnFarewell(Farewell farewell) => SessionOf(farewell.From)?.Leave();
+
     /// <summary>Answers fetches that waited long enough; changes the set when a seat is silent or a replica is
     /// ready.</summary>
     public void Tick(long nowMs)
@@ -331,7 +334,7 @@ internal sealed class Leader
     private void NoteLetOut(Seat seat, long nowMs)
     {
         // A process that is gone comes back as another one, and owes nothing.
-        if (SessionOf(seat) is not { } session || IsReplaced(seat)) return;
+        if (SessionOf(seat) is not { HasLeft: false } session || IsReplaced(seat)) return;
         _actions.LetOut(seat.Node, IsSilent(seat, nowMs), session.Lag.LetOut(nowMs));
     }
 
@@ -362,7 +365,7 @@ internal sealed class Leader
     {
         if (IsReplaced(seat)) return true;
         return SessionOf(seat) is { } session
-            ? nowMs - session.HeardMs > _core.Options.SeatSilenceMs
+            ? session.HasLeft || nowMs - session.HeardMs > _core.Options.SeatSilenceMs
             : seat == _former || nowMs - _beganMs > _core.Options.SeatSilenceMs;
     }
 }

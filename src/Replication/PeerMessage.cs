@@ -65,6 +65,10 @@ public sealed record FetchAnswer(
 public sealed record Ack(Seat From, long Session, int Epoch, LogPosition Position, LogPosition Durable)
     : PeerMessage;
 
+/// <summary>A follower stops in order: nothing more will come of this life.</summary>
+/// <param name="From">Who stops.</param>
+public sealed record Farewell(Seat From) : PeerMessage;
+
 /// <summary>Asks a node what it knows.</summary>
 /// <param name="From">Who asks.</param>
 /// <param name="Round">Given back in the report.</param>

@@ -149,6 +149,9 @@ public sealed class ReplicaCore
         if (isRestored || View is null || view.Revision >= View.Revision) Take(view, isRestored, nowMs);
     }
 
+    /// <summary>This life is about to stop in order: the leader need not find out that it is silent.</summary>
+    public void Leave() => _follower.Leave();
+
     /// <summary>A message has come.</summary>
     public void OnMessage(string from, PeerMessage message, long nowMs)
     {
@@ -164,6 +167,9 @@ public sealed class ReplicaCore
                 break;
             case Ack ack:
                 _leader?.OnAck(ack, nowMs);
+                break;
+            case Farewell farewell:
+                _leader?.OnFarewell(farewell);
                 break;
             case FetchAnswer answer when _leader is null:
                 _follower.OnAnswer(from, answer, nowMs);

@@ -32,6 +32,9 @@ internal sealed class ReplicaSession(ReplicaOptions options)
     /// <summary>Whether its disk has no room for more messages.</summary>
     public bool IsFull { get; set; }
 
+    /// <summary>Whether it has said that it stops.</summary>
+    public bool HasLeft { get; private set; }
+
     /// <summary>When it was heard last.</summary>
     public long HeardMs { get; set; }
 
@@ -45,13 +48,16 @@ internal sealed class ReplicaSession(ReplicaOptions options)
     public void Begin(Fetch fetch)
     {
         if (Seat == fetch.From && Number == fetch.Session) return;
-        if (Seat != fetch.From) Lag = new SeatLag(options);
+        if (Seat != fetch.From) (Lag, HasLeft) = (new SeatLag(options), false);
         Seat = fetch.From;
         Number = fetch.Session;
         IsMatched = false;
         Counts = false;
         _isTold = false;
     }
+
+    /// <summary>It stops: what still comes of this life is late.</summary>
+    public void Leave() => HasLeft = true;
 
     /// <summary>Takes the positions of a matched session.</summary>
     /// <returns>False when it is below what this node answered before in this epoch.</returns>

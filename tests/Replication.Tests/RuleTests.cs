@@ -163,6 +163,26 @@ public sealed class RuleTests
         Assert.Equal(new LogPosition(expected), replica.LastFetch.Tail.End);
     }
 
+    /// <summary>The named epoch is not here: where it ends there, an entry of another one may stand here.</summary>
+    [Fact]
+    public void GivenTheEndOfAnEpochThatIsNotHere_WhenTold_ThenTheFollowerCutsTheEpochsBehindItAndAsksAgain()
+    {
+        var replica = new HandActions(fill: log =>
+        {
+            log.Stage(1, 10, 1);
+            log.Stage(1, 15, 2);
+            log.Stage(3, 5, 3);
+        });
+        replica.Read(replica.View(new ShardState(4, B, [replica.Me, B], 2, HandActions.First)));
+        replica.Receive("b", new FetchAnswer(
+            replica.LastFetch.Session, 4, FetchVerdict.Diverging, default, 2, new LogPosition(12)));
+        Assert.Equal([new LogPosition(25)], replica.Cuts);
+        Assert.Equal(1, replica.LastFetch.Tail.Epoch);
+        replica.Receive("b", new FetchAnswer(
+            replica.LastFetch.Session, 4, FetchVerdict.Diverging, default, 1, new LogPosition(10)));
+        Assert.Equal([new LogPosition(25), new LogPosition(10)], replica.Cuts);
+    }
+
     [Fact]
     public void GivenALeaderThatAsksToGoBelowWhatIsCommitted_WhenTold_ThenNothingIsCutAndAllIsSetAside()
     {

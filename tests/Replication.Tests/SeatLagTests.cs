@@ -1,3 +1,4 @@
+using System.Collections.Immutable;
 using EQueue.Protocol;
 
 namespace EQueue.Replication.Tests;
@@ -269,6 +270,45 @@ public sealed class SeatLagTests
         }
 
         Assert.True(replica.Core.IsLeading);
+    }
+
+    [Fact]
+    public void GivenAFollowerThatStopsInOrder_WhenItSaysSo_ThenTheSetShrinksAtOnceAndItsNextLifeOwesNothing()
+    {
+        HandActions replica = Leading();
+        replica.Receive("b", new Farewell(new Seat("b", HandActions.OtherLife))); // of no life that is known
+        replica.Pass(50);
+        AssertNoChange(replica);
+        replica.Receive("b", new Farewell(B));
+        replica.Pass(50);
+        Assert.Equal([replica.Me, C], replica.Transactions[^1].Next.Seats);
+        replica.Succeed();
+        Assert.Empty(replica.LetOuts);
+
+        // What it had sent before is late.
+        replica.Fetch(B, replica.Log.Tail.End);
+        replica.Pass(50);
+        Assert.Equal([replica.Me, C], replica.Transactions[^1].Next.Seats);
+        var next = new Seat("b", HandActions.OtherLife);
+        Transaction change = replica.Transactions[^1];
+        ShardView view = replica.View(
+            change.Next, change.ExpectedRevision + 1, (change.Acted.Epoch, change.Acted.Nonce));
+        replica.Read(view with
+        {
+            Lives = view.Lives.ToImmutableDictionary().SetItem("b", next.Life),
+        });
+        replica.Fetch(next, replica.Log.Tail.End, session: 2);
+        replica.Pass(50);
+        Assert.Equal([replica.Me, C, next], replica.Transactions[^1].Next.Seats);
+    }
+
+    [Fact]
+    public void GivenAFollower_WhenItStopsInOrder_ThenItTellsItsLeader()
+    {
+        var replica = new HandActions();
+        replica.Read(replica.View(new ShardState(3, B, [replica.Me, B, C], 2, HandActions.First)));
+        replica.Core.Leave();
+        Assert.Equal(("b", new Farewell(replica.Me)), replica.Sent[^1]);
     }
 
     [Fact]

@@ -65,7 +65,7 @@ public sealed partial class ReadmeTests
             $equeue --server $nodes send words --lines lines --rate 1000 >sent 2>&1 &
             sender=$!
             sleep 1
-            kill -9 $(pgrep -P $$ -f -- '--data node-a')
+            kill -9 $(pgrep -P $$ -f -- '--data data-a')
             wait $sender || {"{"} cat sent; exit 1; {"}"}
             $equeue --server $nodes consume words --group check | sort -n | cmp - lines && echo same
             """);

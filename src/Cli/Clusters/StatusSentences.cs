@@ -14,8 +14,9 @@ internal static class StatusSentences
         int live = status.LiveSeats.Count();
         if (status.Leader is null && live == 0)
         {
-            return $"No seat answers ({Names(dead)}): no messages are taken. {Start(dead)} "
-                + $"They have what was acknowledged. {Lost}";
+            string they = dead.Length == 1 ? "If it runs, wait: it has" : "If they run, wait: they have";
+            return $"No seat answers ({Names(dead)}): no messages are taken. {Start(dead)} {they} what was acknowledged. "
+                + Lost;
         }
 
         string seats = $"{live} of {status.WantedSeats} seats";
@@ -41,7 +42,9 @@ internal static class StatusSentences
         string missing = away.Length > 0
             ? $"{Nodes(away)} {(away.Length == 1 ? "is" : "are")} not there"
             : $"{Nodes(behind)} {(behind.Length == 1 ? "copies" : "copy")} the log";
-        string todo = away.Length > 0 ? Start(away) : "Wait: it gets its seat by itself.";
+        string todo = away.Length > 0 ? Start(away)
+            : behind.Length == 1 ? "Wait: it gets its seat by itself."
+            : "Wait: they get their seats by themselves.";
         return $"{seats}: {missing}; messages are taken. {todo}";
     }
 

@@ -49,7 +49,9 @@ internal sealed class EtcdMembers(IReadOnlyList<Uri> addresses, TimeProvider tim
             member.FailedAt = time.GetTimestamp();
         }
 
-        if (!wasFailing) logger.EtcdMemberFails(member.Address, why.Message);
+        if (wasFailing) return;
+        string next = _members.Length > 1 ? "The others are asked first" : "It is asked again and again";
+        logger.EtcdMemberFails(member.Address, why.Message, next);
     }
 
     private int PlaceOf(EtcdMember member, long now)

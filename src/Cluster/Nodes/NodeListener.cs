@@ -24,6 +24,9 @@ internal sealed class NodeListener(
     Func<PeerOpcode, ReadOnlyMemory<byte>, FrameBuffer> serveFiles,
     ILogger logger) : IConnectionHandler
 {
+    /// <summary>Told to those who call while this node starts; it is no news here.</summary>
+    private const string NotReady = "This node has not read its cluster from etcd yet.";
+
     /// <summary>Which cluster it is, and its nodes' names; null until etcd has told.</summary>
     public NodeIdentity? Identity { get; set; }
 
@@ -99,6 +102,7 @@ internal sealed class NodeListener(
     private static bool SaysWhoItIs(PeerMessage message, Visitor visitor) => message switch
     {
         Fetch fetch => fetch.From.Node == visitor.Hello!.Node,
+        Farewell farewell => farewell.From.Node == visitor.Hello!.Node,
         Ack ack => ack.From.Node == visitor.Hello!.Node,
         StateQuestion question => question.From.Node == visitor.Hello!.Node,
         StateReport report => report.From.Node == visitor.Hello!.Node,
@@ -108,7 +112,7 @@ internal sealed class NodeListener(
     private void Greet(Visitor visitor, ServerConnection connection, in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         string? trouble = !Payload.TryRead(payload, out PeerHello hello) ? "This is no node's greeting."
-            : Identity is not { } identity ? $"Node {node} does not know its cluster yet."
+            : Identity is not { } identity ? NotReady
             : hello.Cluster != identity.Cluster ? $"Node {node} is of cluster {identity.Cluster}, not {hello.Cluster}."
             : hello.Shard != identity.Shard ? $"Node {node} has shard {identity.Shard}, not {hello.Shard}."
             : hello.To != node ? $"This is node {node}, not {hello.To}: two nodes have one address."
@@ -168,7 +172,9 @@ internal sealed class NodeListener(
     private void RefuseClient(ServerConnection connection, in FrameHeader header)
     {
         WatchLeaderResponse known = board.Known;
-        string text = known.Leader.Length > 0
+        string text = known.Leader == OwnAddress && known.Leader.Length > 0
+            ? $"Node {node} leads epoch {known.Epoch}, and opens its log: it serves soon."
+            : known.Leader.Length > 0
             ? $"Node {node} does not lead: {known.Leader} does, in epoch {known.Epoch}."
             : $"Node {node} does not lead, and no leader is known yet.";
         var detail = new NotLeaderDetail(new ErrorDetail(text, TimeSpan.Zero), Unserving(known));
@@ -182,7 +188,8 @@ internal sealed class NodeListener(
 
     private void Refuse(ServerConnection connection, in FrameHeader header, ErrorCode error, string? why)
     {
-        logger.PeerRefused(connection.RemoteEndPoint?.ToString(), why ?? ErrorCodes.Describe(error));
+        if (why != NotReady)
+            logger.PeerRefused(connection.RemoteEndPoint?.ToString(), why ?? ErrorCodes.Describe(error));
         Answer(connection, header, new ErrorDetail(why, TimeSpan.Zero), error);
         connection.CloseAfterFlush();
     }

@@ -13,6 +13,8 @@ namespace EQueue.Cluster;
 /// </remarks>
 internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 {
+    private static readonly TimeSpan FarewellTime = TimeSpan.FromMilliseconds(200);
+
     private readonly ReplicaSetup _setup;
     private readonly Lock _filesLock = new();
     private readonly ReplicaLogView _view;
@@ -104,6 +106,19 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     {
         if (!_isStopping) _core.OnUnreachable(node, _loop.NowMs);
     });
+
+    /// <summary>Tells the leader that this node stops in order, and gives that a moment to be on its way.</summary>
+    public async Task LeaveAsync()
+    {
+        var told = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        _loop.Post(() =>
+        {
+            _core.Leave();
+            told.TrySetResult();
+        });
+        await Task.WhenAny(told.Task, Task.Delay(FarewellTime, _setup.Time)).ConfigureAwait(false);
+        await Task.WhenAny(_setup.Links.WhenDrained(), Task.Delay(FarewellTime, _setup.Time)).ConfigureAwait(false);
+    }
 
     /// <summary>Stops in order: what is here is made durable, and the directory is marked as clean.</summary>
     /// <param name="cancellationToken">Ends the wait for answers and slow peers.</param>
@@ -229,7 +244,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     private void Tick(long nowMs)
     {
         if (_isStopping) return;
-        if (_loop.PausedMs > _setup.Rules.FetchWaitMs) _setup.Logger.Paused(_setup.Node, _loop.PausedMs);
+        if (_loop.TakePause(_setup.Rules.FetchWaitMs) is { } pausedMs) _setup.Logger.Paused(_setup.Node, pausedMs);
         _setup.Room.Look(nowMs);
         _core.OnTick(nowMs);
     }

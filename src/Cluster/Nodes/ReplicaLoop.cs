@@ -7,6 +7,8 @@ namespace EQueue.Cluster;
 /// <remarks>A thread of its own, so that heartbeats go out however busy the pool is.</remarks>
 internal sealed class ReplicaLoop : IDisposable
 {
+    private const int TellIntervalMs = 60_000;
+
     private static readonly TimeSpan TickInterval = TimeSpan.FromMilliseconds(10);
 
     private readonly BlockingCollection<Action> _inbox = [];
@@ -15,6 +17,8 @@ internal sealed class ReplicaLoop : IDisposable
     private readonly Thread _thread;
     private readonly long _began = Stopwatch.GetTimestamp();
     private long _tickedMs;
+    private long _pausedMs;
+    private long? _toldMs;
 
     /// <param name="name">Of the thread.</param>
     /// <param name="tick">Called every few milliseconds with the time.</param>
@@ -28,10 +32,19 @@ internal sealed class ReplicaLoop : IDisposable
     /// <summary>Milliseconds since the loop was made; no clock of the wall.</summary>
     public long NowMs => (long)Stopwatch.GetElapsedTime(_began).TotalMilliseconds;
 
-    /// <summary>How long the last pause between two ticks was, beyond what was wanted, in milliseconds.</summary>
-    public long PausedMs { get; private set; }
 
     public void Start() => _thread.Start();
+
+    /// <summary>The longest pause between two ticks that was not told yet, in milliseconds; null when it was no longer
+    /// than so much, or the one before was told within the minute. On the thread.</summary>
+    public long? TakePause(int atLeastMs)
+    {
+        if (_pausedMs <= atLeastMs || _tickedMs - _toldMs < TellIntervalMs) return null;
+        _toldMs = _tickedMs;
+        long longest = _pausedMs;
+        _pausedMs = 0;
+        return longest;
+    }
 
     /// <summary>Has something done on the thread; dropped when it has ended.</summary>
     public void Post(Action action)
@@ -68,7 +81,7 @@ internal sealed class ReplicaLoop : IDisposable
                 if (_inbox.TryTake(out Action? action, TickInterval)) action();
                 long now = NowMs;
                 if (now - _tickedMs < TickInterval.TotalMilliseconds) continue;
-                PausedMs = now - _tickedMs - (long)TickInterval.TotalMilliseconds;
+                _pausedMs = Math.Max(_pausedMs, now - _tickedMs - (long)TickInterval.TotalMilliseconds);
                 _tickedMs = now;
                 _tick(now);
             }

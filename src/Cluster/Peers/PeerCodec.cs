@@ -18,6 +18,7 @@ internal static class PeerCodec
         StateQuestion = 4,
         StateReport = 5,
         EpochNotice = 6,
+        Farewell = 7,
     }
 
     /// <summary>Writes a message; the entries of a fetch's answer are to follow.</summary>
@@ -72,6 +73,10 @@ internal static class PeerCodec
                 writer.WriteByte((byte)Kind.EpochNotice);
                 writer.WriteInt32(notice.Epoch);
                 break;
+            case Farewell farewell:
+                writer.WriteByte((byte)Kind.Farewell);
+                Write(writer, farewell.From);
+                break;
             default:
                 throw new ArgumentException($"{message.GetType().Name} has no bytes.", nameof(message));
         }
@@ -110,6 +115,7 @@ internal static class PeerCodec
                 ReadPosition(ref reader),
                 reader.ReadBool()),
             Kind.EpochNotice => new EpochNotice(reader.ReadInt32()),
+            Kind.Farewell => new Farewell(ReadSeat(ref reader)),
             _ => null,
         };
         return reader.IsComplete ? message : null;

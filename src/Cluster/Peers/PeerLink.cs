@@ -125,6 +125,9 @@ internal sealed class PeerLink : IAsyncDisposable
         }
     }
 
+    /// <summary>Completes when nothing waits to be taken by the other node.</summary>
+    public Task WhenDrained() => _client.WhenDrained();
+
     public ValueTask DisposeAsync() => _client.DisposeAsync();
 
     private static async Task IgnoreAsync(ValueTask sending)

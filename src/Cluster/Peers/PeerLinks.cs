@@ -43,6 +43,12 @@ internal sealed class PeerLinks(
     /// <summary>Says a message to a node, or drops it.</summary>
     public void Send(string node, PeerMessage message) => Find(node)?.Send(message);
 
+    /// <summary>Completes when nothing waits to be taken by the other nodes.</summary>
+    public Task WhenDrained()
+    {
+        lock (_lock) return Task.WhenAll(_links.Values.Select(link => link.WhenDrained()));
+    }
+
     /// <summary>A connection of its own to a node, for files; the caller disposes it.</summary>
     public PeerLink OpenBulk(string node, string address) =>
         new(names, node, address, secret, options, null, loggers);

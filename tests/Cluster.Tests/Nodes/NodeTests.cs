@@ -55,6 +55,29 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     }
 
     [Fact]
+    public async Task GivenAFollowerThatStops_WhenMessagesAreSentOn_ThenItsSeatIsGivenUpAndNobodyIsBlamed()
+    {
+        const int LetOut = 7042;
+        EtcdProcess.SkipWithoutEtcd();
+        await using TestCluster cluster = await TestCluster.StartAsync(etcd);
+        await cluster.SeatsAsync(3);
+        await using var load = new Load(cluster);
+        await load.StoredAsync(100);
+        for (int round = 0; round < 3; round++)
+        {
+            TestNode follower = cluster.Nodes.First(node => !node.IsServing);
+            await follower.StopAsync();
+            await cluster.SeatsAsync(2);
+            await load.MoreAsync(100);
+            await follower.StartAsync();
+            await cluster.SeatsAsync(3);
+        }
+
+        await load.CheckAsync();
+        Assert.DoesNotContain(cluster.Log, one => one.Line.Id == LetOut);
+    }
+
+    [Fact]
     public async Task GivenAClientThatKnowsTheLeaderAlone_WhenItStops_ThenTheClientHasLearnedOfTheOthers()
     {
         EtcdProcess.SkipWithoutEtcd();

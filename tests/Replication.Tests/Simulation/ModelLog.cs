@@ -73,8 +73,10 @@ internal sealed class ModelLog : IReplicaLog
         return true;
     }
 
+    /// <summary>As a store: to the end of an entry alone.</summary>
     public void CutTo(LogPosition end)
     {
+        if (end.Value > 0 && Find(end) is null) throw new InvalidOperationException($"no entry ends at {end}");
         int index = IndexAfter(end);
         _entries.RemoveRange(index, _entries.Count - index);
         if (Durable > end) Durable = end;

@@ -84,6 +84,7 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     public void StopCleanly()
     {
         if (Core is null || Core.IsStopped) return;
+        Core.Leave();
         _log.TrySync(_log.Tail.End);
         _record = Core.Record with { Durable = _log.Durable };
         _isClean = true;
