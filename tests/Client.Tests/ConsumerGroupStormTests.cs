@@ -60,9 +60,9 @@ public sealed class ConsumerGroupStormTests
             AutoCommitInterval = TimeSpan.FromMilliseconds(50),
         };
 
-        private readonly List<(GroupReader Reader, CutWire Wire)> _all = [];
-        private readonly List<(GroupReader Reader, CutWire Wire)> _live = [];
-        private readonly List<(GroupReader Reader, CutWire Wire)> _gone = [];
+        private readonly List<(GroupReader Reader, TcpRelay Wire)> _all = [];
+        private readonly List<(GroupReader Reader, TcpRelay Wire)> _live = [];
+        private readonly List<(GroupReader Reader, TcpRelay Wire)> _gone = [];
 
         /// <summary>Everything that was read, without repetitions.</summary>
         public HashSet<int> Values => [.. _all.SelectMany(static member => member.Reader.Values)];
@@ -80,7 +80,7 @@ public sealed class ConsumerGroupStormTests
         /// <summary>One more, that has joined: what ends a first join is the caller's.</summary>
         public async Task AddAsync()
         {
-            var wire = new CutWire(broker.Address);
+            var wire = new TcpRelay(broker.Address);
             var member = (new GroupReader(wire.Address, "storm", Options), wire);
             _all.Add(member);
             _live.Add(member);
@@ -91,7 +91,7 @@ public sealed class ConsumerGroupStormTests
         public void Mend()
         {
             foreach (var member in _gone)
-                member.Wire.Mend();
+                member.Wire.Pass();
             _live.AddRange(_gone);
             _gone.Clear();
         }
@@ -113,7 +113,7 @@ public sealed class ConsumerGroupStormTests
                     await leaving.DisposeAsync();
                     break;
                 case 1 when _live.Count > 1:
-                    _live[index].Wire.Sever();
+                    _live[index].Wire.Refuse();
                     _gone.Add(_live[index]);
                     _live.RemoveAt(index);
                     break;

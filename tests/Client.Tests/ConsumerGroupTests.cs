@@ -58,7 +58,7 @@ public sealed class ConsumerGroupTests
     public async Task GivenMemberWhoseConnectionIsCut_WhenItIsBackAtOnce_ThenNothingMovesAndNothingComesTwice()
     {
         await using var broker = await TestBroker.StartAsync(queues: 4);
-        await using var wire = new CutWire(broker.Address);
+        await using var wire = new TcpRelay(broker.Address);
         await using var group = new GroupOf(broker.Address, "cut");
         await group.AddAsync();
         await group.AddAsync(new GroupReader(wire.Address, "cut", Quick));
@@ -79,7 +79,7 @@ public sealed class ConsumerGroupTests
     public async Task GivenMemberThatVanishes_WhenItsGraceIsOver_ThenTheOthersReadItsQueuesAndItComesBackLater()
     {
         await using var broker = await TestBroker.StartAsync(queues: 4);
-        await using var wire = new CutWire(broker.Address);
+        await using var wire = new TcpRelay(broker.Address);
         await using var group = new GroupOf(broker.Address, "vanished");
         await group.AddAsync();
         await group.AddAsync(new GroupReader(wire.Address, "vanished", Quick));
@@ -87,12 +87,12 @@ public sealed class ConsumerGroupTests
         await SendAsync(broker, "vanished", 0, 1000);
         await Eventually.TrueAsync(() => group.ReadCount >= 1000);
 
-        wire.Sever();
+        wire.Refuse();
         await Eventually.TrueAsync(() => group.Members[0].Queues.Length == 4);
         await SendAsync(broker, "vanished", 1000, 1000);
         await Eventually.TrueAsync(() => group.Members[0].Values.Count(static value => value >= 1000) == 1000);
 
-        wire.Mend();
+        wire.Pass();
         await group.SettleAsync(4);
         Assert.All(group.Members, static member => Assert.Equal(2, member.Queues.Length));
         await SendAsync(broker, "vanished", 2000, 1000);

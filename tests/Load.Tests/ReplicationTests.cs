@@ -1,17 +1,15 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
 /// <summary>Scenarios with three nodes and an etcd.</summary>
 public sealed class ReplicationTests
 {
-    private static bool HasEtcd => (Environment.GetEnvironmentVariable("PATH") ?? "").Split(Path.PathSeparator)
-        .Any(folder => File.Exists(Path.Combine(folder, "etcd")));
-
     [Fact]
     public async Task GivenFaultsOfEachKind_WhenFailoverRuns_ThenEachIsTimedAndNothingIsMissing()
     {
-        Assert.SkipUnless(HasEtcd, "etcd is not there");
+        Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var program = new LoadProgram();
 
         var rows = await program.MeasureAsync(
@@ -35,7 +33,7 @@ public sealed class ReplicationTests
     [Fact]
     public async Task GivenThreeCopiesAndOne_WhenClusterRuns_ThenBothAreMeasuredByTurns()
     {
-        Assert.SkipUnless(HasEtcd, "etcd is not there");
+        Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var program = new LoadProgram();
 
         var rows = await program.MeasureAsync(
@@ -62,7 +60,7 @@ public sealed class ReplicationTests
     public async Task GivenAPlantedDefect_WhenTheClusterIsMeasured_ThenItExitsWith3AndGivesNoFigure(
         string scenario, string plant)
     {
-        Assert.SkipUnless(HasEtcd, "etcd is not there");
+        Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var program = new LoadProgram();
         string[] flags = scenario == "failover"
             ? ["--part", "kill", "--queues", "10", "--changes", "4", "--warmup", "0"]

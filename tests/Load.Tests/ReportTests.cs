@@ -2,6 +2,7 @@ using System.Text.Json;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Scenarios;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -105,9 +106,7 @@ public sealed class ReportTests
 
             var drawn = Curve.Write(folder.FullName, curves);
 
-            var isThere = Environment.GetEnvironmentVariable("PATH")!.Split(Path.PathSeparator)
-                .Any(path => File.Exists(Path.Combine(path, "gnuplot")));
-            Assert.Equal(isThere ? curves : [], drawn);
+            Assert.Equal(ToolRun.IsInstalled("gnuplot") ? curves : [], drawn);
             Assert.All(curves, curve => Assert.True(File.Exists(Path.Combine(folder.FullName, $"{curve.Name}.gnuplot"))));
             Assert.All(drawn, curve => Assert.True(File.Exists(Path.Combine(folder.FullName, $"{curve.Name}.svg"))));
         }

@@ -30,7 +30,7 @@ public sealed partial class ReadmeTests
     [Fact]
     public async Task GivenTheThreeBrokers_WhenTheOneThatLeadsIsKilledWhileLinesAreSent_ThenAllArriveOnce()
     {
-        Assert.SkipUnless(File.Exists("/usr/bin/etcd"), "etcd is not there");
+        Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var directory = new TempDirectory();
         int[] ports = FreePorts.Take(5);
         string etcd = $"http://127.0.0.1:{ports[3]}", peer = $"http://127.0.0.1:{ports[4]}";

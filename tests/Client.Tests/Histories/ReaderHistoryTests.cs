@@ -22,7 +22,7 @@ public sealed class ReaderHistoryTests
     {
         await using var broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(100);
-        await using var wire = new CutWire(broker.Address);
+        await using var wire = new TcpRelay(broker.Address);
         await using var reader = await LivingReader.StartAsync(wire.Address, isMember);
         await reader.HasReadAsync(99);
         var save = broker.Save();
@@ -30,12 +30,12 @@ public sealed class ReaderHistoryTests
         await reader.HasReadAsync(199);
 
         if (!isBackBefore)
-            wire.Sever();
+            wire.Refuse();
         await broker.KillAsync(putBack: save);
         if (isBackBefore)
             await Eventually.TrueAsync(() => reader.Log.CountOf(Diverged) == 1);
         await broker.SendAsync(150);
-        wire.Mend();
+        wire.Pass();
 
         await HasAllAsync(broker, reader);
         Assert.Equal(1, reader.Log.CountOf(Diverged));
@@ -53,18 +53,18 @@ public sealed class ReaderHistoryTests
     {
         await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
         await broker.SendAsync(200, areDurable: true);
-        await using var wire = new CutWire(broker.Address);
+        await using var wire = new TcpRelay(broker.Address);
         await using var reader = await LivingReader.StartAsync(wire.Address, isMember);
         await broker.SendAsync(100);
         await reader.HasReadAsync(299);
 
         if (!isBackBefore)
-            wire.Sever();
+            wire.Refuse();
         await broker.CutPowerAsync();
         if (isBackBefore)
             await Eventually.TrueAsync(() => reader.Log.CountOf(Diverged) == 1);
         await broker.SendAsync(200);
-        wire.Mend();
+        wire.Pass();
 
         await HasAllAsync(broker, reader);
         Assert.Equal(1, reader.Log.CountOf(Diverged));

@@ -183,7 +183,7 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
     public async Task GivenAConnectionThatCarriesNothingMore_WhenTheMemberIsAskedAgain_ThenItIsNotUsedAgain()
     {
         await using var proxy = new AnswerProxy(server.Process.Address);
-        await using var etcd = new EtcdClient(EtcdServer.OptionsFor(proxy.Address));
+        await using var etcd = new EtcdClient(EtcdServer.OptionsFor(proxy.Uri));
         Task swallowed = proxy.Swallow(isSilent: true);
         await Eventually.TrueAsync(async () =>
         {

@@ -34,9 +34,7 @@ internal sealed class EtcdProcess : IAsyncDisposable
     }
 
     /// <summary>Whether tests with etcd can run here.</summary>
-    public static bool IsInstalled { get; } = OperatingSystem.IsLinux()
-        && (Environment.GetEnvironmentVariable("PATH") ?? "").Split(':')
-            .Any(folder => File.Exists(Path.Combine(folder, "etcd")));
+    public static bool IsInstalled { get; } = OperatingSystem.IsLinux() && ToolRun.IsInstalled("etcd");
 
     public string Name { get; }
 

@@ -24,7 +24,7 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
     public async Task GivenAnAnswerThatWasLost_WhenTheSameClusterIsCreatedAgain_ThenItIsCreated()
     {
         await using var proxy = new AnswerProxy(server.Process.Address);
-        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Address));
+        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Uri));
         var shard = new EtcdShard(etcd, Shard.NewName(), null);
         Task swallowed = proxy.Swallow();
         var lost = await Assert.ThrowsAsync<EtcdException>(() => shard.CreateAsync(Shard.Record, ["a"], null, None));
@@ -118,7 +118,7 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
     public async Task GivenAPutWhoseAnswerIsLost_WhenItIsRepeated_ThenTheKeyIsPut()
     {
         await using var proxy = new AnswerProxy(server.Process.Address);
-        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Address));
+        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Uri));
         Shard shard = await Shard.CreateAsync(etcd);
         EtcdShard b = shard.Node("b");
         Life first = Shard.NewSeat("b").Life;
@@ -195,7 +195,7 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
     public async Task GivenABeginningWhoseAnswerWasLost_WhenItIsRepeated_ThenItHasBegun()
     {
         await using var proxy = new AnswerProxy(server.Process.Address);
-        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Address));
+        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Uri));
         Shard shard = await Shard.CreateAsync(etcd);
         Task swallowed = proxy.Swallow();
         await Assert.ThrowsAsync<EtcdException>(() => shard.A.TryBeginAsync(shard.SeatA, None));

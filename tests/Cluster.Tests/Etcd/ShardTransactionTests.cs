@@ -144,7 +144,7 @@ public sealed class ShardTransactionTests(EtcdServer server) : IClassFixture<Etc
     public async Task GivenAnAnswerThatIsLost_WhenTheClaimIsRepeated_ThenTheRefusalShowsThatItHadHappened()
     {
         await using var proxy = new AnswerProxy(server.Process.Address);
-        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Address));
+        await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Uri));
         Shard shard = await Shard.BeginAsync(etcd);
         Transaction claim = await shard.ClaimAsync();
         Task swallowed = proxy.Swallow();

@@ -52,12 +52,12 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         int leader = await cluster.LeaderAsync();
         int node = (leader + 1) % 3;
         await cluster.Nodes[node].KillAsync();
-        long end = LastSegmentOf(cluster.DirectoryOf(node));
+        long end = LogComparison.SegmentsOf(cluster.DirectoryOf(node)).Keys.Max();
         await SendAsync(producer, 60);
         await Eventually.TrueAsync(async () =>
         {
             await SendAsync(producer, 10);
-            return FirstSegmentOf(cluster.DirectoryOf(leader)) > end;
+            return LogComparison.SegmentsOf(cluster.DirectoryOf(leader)).Keys.Min() > end;
         });
 
         await cluster.Nodes[node].RestartAsync();
@@ -71,20 +71,6 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await cluster.SeatsAsync(3);
         await cluster.CompareLogsAsync();
     }
-
-    private static async Task SendAsync(Producer producer, int count)
-    {
-        byte[] body = new byte[100 << 10];
-        for (int i = 0; i < count; i++) await producer.SendAsync("short", (ReadOnlySpan<byte>)body);
-    }
-
-    private static long FirstSegmentOf(string directory) => SegmentsOf(directory).Min();
-
-    private static long LastSegmentOf(string directory) => SegmentsOf(directory).Max();
-
-    private static IEnumerable<long> SegmentsOf(string directory) =>
-        Directory.GetFiles(Path.Combine(directory, "shards", "0", "logs", "0"), "*.log")
-            .Select(file => long.Parse(Path.GetFileNameWithoutExtension(file)));
 
     [Theory]
     [InlineData(true)]
@@ -130,5 +116,11 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await cluster.Nodes[leader].KillAsync();
         await load.MoreAsync(200);
         await load.CheckAsync();
+    }
+
+    private static async Task SendAsync(Producer producer, int count)
+    {
+        byte[] body = new byte[100 << 10];
+        for (int i = 0; i < count; i++) await producer.SendAsync("short", (ReadOnlySpan<byte>)body);
     }
 }

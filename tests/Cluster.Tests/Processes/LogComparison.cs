@@ -6,15 +6,13 @@ namespace EQueue.Cluster.Tests;
 /// <summary>Compares the logs of nodes that have stopped, byte for byte, as far as all of them go.</summary>
 internal static class LogComparison
 {
-    private const int HeaderSize = 4096;
-
     /// <param name="directories">Of the nodes.</param>
     /// <returns>How many bytes were compared.</returns>
     public static long AssertEqual(IEnumerable<string> directories)
     {
-        string[] shards = [.. directories.Select(directory => Path.Combine(directory, "shards", "0"))];
-        long least = shards.Min(EndOf);
-        Dictionary<long, string>[] logs = [.. shards.Select(SegmentsOf)];
+        string[] nodes = [.. directories];
+        long least = nodes.Min(EndOf);
+        Dictionary<long, string>[] logs = [.. nodes.Select(SegmentsOf)];
         long compared = 0;
         foreach ((long begin, string first) in logs[0])
         {
@@ -34,16 +32,16 @@ internal static class LogComparison
     /// <returns>How many entries were there at two nodes.</returns>
     public static int AssertOneContent(IEnumerable<string> directories)
     {
-        var known = new Dictionary<(int Epoch, long Position), (uint Crc, string Shard)>();
+        var known = new Dictionary<(int Epoch, long Position), (uint Crc, string Directory)>();
         int compared = 0;
         foreach (string directory in directories)
         {
-            string shard = Path.Combine(directory, "shards", "0");
-            foreach (EntryHeader entry in EntriesOf(shard))
+            foreach (EntryHeader entry in EntriesOf(directory))
             {
-                if (known.TryAdd((entry.Epoch, entry.Position.Value), (entry.Crc, shard))) continue;
+                if (known.TryAdd((entry.Epoch, entry.Position.Value), (entry.Crc, directory))) continue;
                 (uint crc, string other) = known[(entry.Epoch, entry.Position.Value)];
-                Assert.True(crc == entry.Crc, $"epoch {entry.Epoch} has two contents at {entry.Position}: {other}, {shard}");
+                Assert.True(
+                    crc == entry.Crc, $"epoch {entry.Epoch} has two contents at {entry.Position}: {other}, {directory}");
                 compared++;
             }
         }
@@ -51,37 +49,41 @@ internal static class LogComparison
         return compared;
     }
 
-    private static IEnumerable<EntryHeader> EntriesOf(string shard)
+    /// <summary>The files of a node's log, by the position at which each begins.</summary>
+    public static Dictionary<long, string> SegmentsOf(string directory) =>
+        Directory.GetFiles(Path.Combine(ShardOf(directory), "logs", "0"), "*.log")
+            .ToDictionary(file => long.Parse(Path.GetFileNameWithoutExtension(file)));
+
+    private static IEnumerable<EntryHeader> EntriesOf(string directory)
     {
-        long end = EndOf(shard);
-        foreach ((long begin, string file) in SegmentsOf(shard))
+        long end = EndOf(directory);
+        foreach ((long begin, string file) in SegmentsOf(directory))
         {
             byte[] bytes = File.ReadAllBytes(file);
-            for (int at = HeaderSize; at + EntryHeader.Length <= bytes.Length && begin + at - HeaderSize < end;)
+            long fileBegin = begin - SegmentHeader.Length;
+            for (int at = SegmentHeader.Length; at + EntryHeader.Length <= bytes.Length && fileBegin + at < end;)
             {
                 EntryHeader entry = EntryHeader.Read(bytes.AsSpan(at));
-                if (entry.Position.Value != begin + at - HeaderSize || entry.Size < EntryHeader.Length) break;
+                if (entry.Position.Value != fileBegin + at || entry.Size < EntryHeader.Length) break;
                 yield return entry;
                 at += entry.Size;
             }
         }
     }
 
-    private static long EndOf(string shard)
+    private static long EndOf(string directory)
     {
         using var files = ReplicaFiles.Open(
-            new ReplicaFilesOptions { DataDirectory = shard }, NullLogger.Instance, TimeProvider.System, default);
+            new ReplicaFilesOptions { DataDirectory = ShardOf(directory) }, NullLogger.Instance, TimeProvider.System, default);
         return files.Tail.End.Value;
     }
 
-    private static Dictionary<long, string> SegmentsOf(string shard) =>
-        Directory.GetFiles(Path.Combine(shard, "logs", "0"), "*.log")
-            .ToDictionary(file => long.Parse(Path.GetFileNameWithoutExtension(file)));
+    private static string ShardOf(string directory) => Path.Combine(directory, "shards", "0");
 
     private static long Compare(string one, string other, long most)
     {
-        ReadOnlySpan<byte> left = File.ReadAllBytes(one).AsSpan(HeaderSize);
-        ReadOnlySpan<byte> right = File.ReadAllBytes(other).AsSpan(HeaderSize);
+        ReadOnlySpan<byte> left = File.ReadAllBytes(one).AsSpan(SegmentHeader.Length);
+        ReadOnlySpan<byte> right = File.ReadAllBytes(other).AsSpan(SegmentHeader.Length);
         int size = (int)Math.Min(most, Math.Min(left.Length, right.Length));
         int equal = left[..size].CommonPrefixLength(right[..size]);
         Assert.True(equal == size, $"{one} and {other} differ at {equal} of {size} bytes");

@@ -5,6 +5,10 @@ namespace EQueue.Support;
 /// <summary>A tool of the system, run to its end.</summary>
 public static class ToolRun
 {
+    /// <summary>Whether it stands in a folder of PATH.</summary>
+    public static bool IsInstalled(string tool) => (Environment.GetEnvironmentVariable("PATH") ?? "")
+        .Split(Path.PathSeparator).Any(folder => File.Exists(Path.Combine(folder, tool)));
+
     public static Task<ProgramResult> RunAsync(string tool, params string[] arguments) =>
         RunAsync(new ProcessStartInfo(tool, arguments));
 
