@@ -15,8 +15,8 @@ internal static class StatusSentences
         if (status.Leader is null && live == 0)
         {
             string they = dead.Length == 1 ? "If it runs, wait: it has" : "If they run, wait: they have";
-            return $"No seat answers ({Names(dead)}): no messages are taken. {Start(dead)} {they} what was acknowledged. "
-                + Lost;
+            return $"No seat answers ({Names(dead)}): no messages are taken. {Start(dead)} {they} what was "
+                + $"acknowledged. {Lost}";
         }
 
         string seats = $"{live} of {status.WantedSeats} seats";
