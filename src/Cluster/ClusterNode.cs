@@ -238,7 +238,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
             IsSync = view.Cluster.IsSync,
         },
         ShardDirectory.FilesOf(_directory, _engines.Store),
-        new RoomWatch(_engines.Store),
+        new RoomWatch(_engines.Store with { DataDirectory = _directory }),
         _engines.Store.FlushInterval,
         _shard,
         links,

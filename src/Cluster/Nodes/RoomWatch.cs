@@ -2,8 +2,10 @@ using EQueue.MessageStore;
 
 namespace EQueue.Cluster;
 
-/// <summary>Knows whether a store would take messages on a node's volume, while the node follows.</summary>
-/// <param name="store">How the node's store is kept.</param>
+/// <summary>Knows whether a store would take messages in the shard's directory, while the node follows.</summary>
+/// <remarks>What it keeps back follows from what the volume has left and what the log holds: the directory must be the
+/// one that a store would open. Looked at from the rules' thread; the looks are made elsewhere.</remarks>
+/// <param name="store">How that store would be kept, its directory included.</param>
 internal sealed class RoomWatch(StoreOptions store)
 {
     private const int IntervalMs = 2000;

@@ -55,6 +55,25 @@ public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer
         Assert.Equal(1, cluster.CountOf("a", Resigns));
     }
 
+    /// <summary>Each volume holds much and has little room, from the start: what is kept back follows from both.</summary>
+    [Fact]
+    public async Task GivenThreeVolumesThatAreEquallyFull_WhenNoMessagesAreTaken_ThenTheLeadIsNotPassedAround()
+    {
+        await using TestCluster cluster = await TestCluster.CreateAsync(etcd);
+        foreach (TestNode node in cluster.Nodes)
+        {
+            node.IsSmall = true;
+            node.Disk = new FullVolume();
+            await node.StartAsync();
+        }
+
+        await cluster.SeatsAsync(3);
+        await Eventually.TrueAsync(() => cluster.Leader is { Broker.IsReadOnly: true });
+        await Eventually.PassedAsync(TimeSpan.FromSeconds(6));
+        Assert.Equal(1, (await cluster.Shard.ReadAsync(TestContext.Current.CancellationToken))!.Shard.State!.Epoch);
+        Assert.DoesNotContain(cluster.Log, one => one.Line.Id == Resigns);
+    }
+
     [Theory]
     [InlineData(0)]
     [InlineData(2)]
@@ -87,6 +106,22 @@ public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer
         await cluster.SeatsAsync(3);
         Assert.True(cluster.Nodes[0].IsServing);
         return cluster;
+    }
+
+    /// <summary>This system's files, on a volume of 20 GB that the shard's log seems to have filled but for 40 MB.</summary>
+    private sealed class FullVolume() : ForwardingDisk(PortableDisk.ForThisSystem())
+    {
+        private const long Free = 40 << 20;
+        private const long Stored = 20L << 30;
+
+        public override long CapacityBytes(string path) => Stored + Free;
+
+        public override long FreeBytes(string path) => Free;
+
+        public override IReadOnlyList<DiskEntry> List(string directory) =>
+            directory.EndsWith(Path.Combine("shards", "0", "logs", "0"), StringComparison.Ordinal)
+                ? [.. base.List(directory), new DiskEntry("other", Stored)]
+                : base.List(directory);
     }
 
     /// <summary>Refuses to write the log; the replica's note has its room already.</summary>
