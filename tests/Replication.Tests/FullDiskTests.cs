@@ -40,7 +40,7 @@ public sealed class FullDiskTests
         Assert.True(replica.Core.IsLeading);
     }
 
-    /// <summary>Without it the other two would have to be enough, and its disk takes what they have for a while.</summary>
+    /// <summary>The other one alone is not enough, and this disk takes what that one has for a while only.</summary>
     [Fact]
     public void GivenTwoSeats_WhenTheLeadersDiskIsFull_ThenItStays()
     {
@@ -57,7 +57,7 @@ public sealed class FullDiskTests
     }
 
     [Fact]
-    public void GivenASeatThatIsBehind_WhenTheLeadersDiskIsFull_ThenTheLeaderStays()
+    public void GivenASeatThatIsSilent_WhenTheLeadersDiskIsFull_ThenTheLeaderStays()
     {
         var replica = new HandActions();
         replica.Lead(B, C);

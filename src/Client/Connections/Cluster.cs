@@ -118,7 +118,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         lock (_gate)
         {
-            link.Round.HasHeard = true;
+            link.Round.HasHeard = link.Round.HasAnswered = true;
             Find(link.Round.Target)?.Reach("does not lead");
         }
     }
@@ -144,7 +144,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
                 node = After(round.Target);
             }
 
-            node.HasAnswered = false;
+            round.HasAnswered = false;
             round.Tried.Add(node.Address);
             round.Target = node.Address;
             round.Epoch = 0;
@@ -197,6 +197,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
             if (Find(round.Target) is { } node)
             {
                 node.Said = reason;
+                node.IsAway = !round.HasAnswered;
                 if (node is { IsGiven: false, WasReached: false })
                     node.AvoidedSince = options.TimeProvider.GetTimestamp();
             }
@@ -214,7 +215,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
             var said = string.Join(
                 "; ", _nodes.Where(static node => node.Said is not null)
                     .Select(static node => $"{node.Address}: {node.Said}"));
-            if (_leader is { } leader && Find(leader) is { HasAnswered: false, Said: not null })
+            if (_leader is { } leader && Find(leader) is { IsAway: true })
             {
                 return $"{leader} leads the cluster at {nodes}, as its nodes have told, and cannot be reached from "
                     + $"here: {said}";

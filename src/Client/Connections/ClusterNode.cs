@@ -13,8 +13,8 @@ internal sealed class ClusterNode(ServerAddress address, bool isGiven)
     /// <summary>Whether it has ever answered.</summary>
     public bool WasReached { get; private set; }
 
-    /// <summary>Whether the newest attempt at it has been answered.</summary>
-    public bool HasAnswered { get; set; }
+    /// <summary>Whether the attempt at it that ended last was not answered.</summary>
+    public bool IsAway { get; set; }
 
     /// <summary>What it said last, or why it could not be reached; null = it was not asked.</summary>
     public string? Said { get; set; }
@@ -25,7 +25,8 @@ internal sealed class ClusterNode(ServerAddress address, bool isGiven)
     /// <summary>It has answered.</summary>
     public void Reach(string said)
     {
-        WasReached = HasAnswered = true;
+        WasReached = true;
+        IsAway = false;
         AvoidedSince = null;
         Said = said;
     }

@@ -136,6 +136,9 @@ internal sealed class LinkRound(ServerAddress address)
     /// <summary>Whether an attempt is under way.</summary>
     public bool IsTrying { get; set; }
 
+    /// <summary>Whether the node of the present attempt has answered.</summary>
+    public bool HasAnswered { get; set; }
+
     /// <summary>Whether a node has said in this round that it does not lead.</summary>
     public bool HasHeard { get; set; }
 }

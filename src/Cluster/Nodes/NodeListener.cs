@@ -24,9 +24,6 @@ internal sealed class NodeListener(
     Func<PeerOpcode, ReadOnlyMemory<byte>, FrameBuffer> serveFiles,
     ILogger logger) : IConnectionHandler
 {
-    /// <summary>Told to those who call while this node starts; it is no news here.</summary>
-    private const string NotReady = "This node has not read its cluster from etcd yet.";
-
     /// <summary>Which cluster it is, and its nodes' names; null until etcd has told.</summary>
     public NodeIdentity? Identity { get; set; }
 
@@ -111,9 +108,21 @@ internal sealed class NodeListener(
 
     private void Greet(Visitor visitor, ServerConnection connection, in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        string? trouble = !Payload.TryRead(payload, out PeerHello hello) ? "This is no node's greeting."
-            : Identity is not { } identity ? NotReady
-            : hello.Cluster != identity.Cluster ? $"Node {node} is of cluster {identity.Cluster}, not {hello.Cluster}."
+        if (!Payload.TryRead(payload, out PeerHello hello))
+        {
+            Refuse(connection, header, ErrorCode.NotAuthorized, "This is no node's greeting.");
+            return;
+        }
+
+        if (Identity is not { } identity)
+        {
+            // It calls again, and this node starts: no news to anybody.
+            TurnAway(connection, header, ErrorCode.NotAuthorized, "This node has not read its cluster from etcd yet.");
+            return;
+        }
+
+        string? trouble = hello.Cluster != identity.Cluster
+            ? $"Node {node} is of cluster {identity.Cluster}, not {hello.Cluster}."
             : hello.Shard != identity.Shard ? $"Node {node} has shard {identity.Shard}, not {hello.Shard}."
             : hello.To != node ? $"This is node {node}, not {hello.To}: two nodes have one address."
             : hello.Node == node ? $"A node {node} runs here already."
@@ -172,12 +181,11 @@ internal sealed class NodeListener(
     private void RefuseClient(ServerConnection connection, in FrameHeader header)
     {
         WatchLeaderResponse known = board.Known;
-        string text = known.Leader == OwnAddress && known.Leader.Length > 0
-            ? $"Node {node} leads epoch {known.Epoch}, and opens its log: it serves soon."
-            : known.Leader.Length > 0
-            ? $"Node {node} does not lead: {known.Leader} does, in epoch {known.Epoch}."
+        WatchLeaderResponse told = Unserving(known);
+        string text = told.Leader.Length > 0 ? $"Node {node} does not lead: {told.Leader} does, in epoch {told.Epoch}."
+            : known.Leader.Length > 0 ? $"Node {node} leads epoch {known.Epoch}, and opens its log: it serves soon."
             : $"Node {node} does not lead, and no leader is known yet.";
-        var detail = new NotLeaderDetail(new ErrorDetail(text, TimeSpan.Zero), Unserving(known));
+        var detail = new NotLeaderDetail(new ErrorDetail(text, TimeSpan.Zero), told);
         Answer(connection, header, detail, ErrorCode.NotLeader);
         connection.CloseAfterFlush();
     }
@@ -188,8 +196,12 @@ internal sealed class NodeListener(
 
     private void Refuse(ServerConnection connection, in FrameHeader header, ErrorCode error, string? why)
     {
-        if (why != NotReady)
-            logger.PeerRefused(connection.RemoteEndPoint?.ToString(), why ?? ErrorCodes.Describe(error));
+        logger.PeerRefused(connection.RemoteEndPoint?.ToString(), why ?? ErrorCodes.Describe(error));
+        TurnAway(connection, header, error, why);
+    }
+
+    private static void TurnAway(ServerConnection connection, in FrameHeader header, ErrorCode error, string? why)
+    {
         Answer(connection, header, new ErrorDetail(why, TimeSpan.Zero), error);
         connection.CloseAfterFlush();
     }

@@ -107,18 +107,10 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         if (!_isStopping) _core.OnUnreachable(node, _loop.NowMs);
     });
 
-    /// <summary>Tells the leader that this node stops in order, and gives that a moment to be on its way.</summary>
-    public async Task LeaveAsync()
-    {
-        var told = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        _loop.Post(() =>
-        {
-            _core.Leave();
-            told.TrySetResult();
-        });
-        await Task.WhenAny(told.Task, Task.Delay(FarewellTime, _setup.Time)).ConfigureAwait(false);
-        await Task.WhenAny(_setup.Links.WhenDrained(), Task.Delay(FarewellTime, _setup.Time)).ConfigureAwait(false);
-    }
+    /// <summary>A follower tells its leader that it stops in order, and gives that a moment to be on its way.</summary>
+    public Task LeaveAsync() => _core.IsLeading
+        ? Task.CompletedTask
+        : Task.WhenAny(SayFarewellAsync(), Task.Delay(FarewellTime, _setup.Time));
 
     /// <summary>Stops in order: what is here is made durable, and the directory is marked as clean.</summary>
     /// <param name="cancellationToken">Ends the wait for answers and slow peers.</param>
@@ -241,11 +233,23 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     void IReplicaActions.Resign(bool isFull) => _setup.Logger.Resigns(
         _setup.Node, isFull ? "is full" : "stands still, and the others wait for it", _core.Record.Epoch);
 
+    private async Task SayFarewellAsync()
+    {
+        var told = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        _loop.Post(() =>
+        {
+            _core.Leave();
+            told.TrySetResult();
+        });
+        await told.Task.ConfigureAwait(false);
+        await _setup.Links.WhenDrained().ConfigureAwait(false);
+    }
+
     private void Tick(long nowMs)
     {
         if (_isStopping) return;
         if (_loop.TakePause(_setup.Rules.FetchWaitMs) is { } pausedMs) _setup.Logger.Paused(_setup.Node, pausedMs);
-        _setup.Room.Look(nowMs);
+        if (!_core.IsLeading) _setup.Room.Look(nowMs);
         _core.OnTick(nowMs);
     }
 

@@ -32,7 +32,6 @@ internal sealed class ReplicaLoop : IDisposable
     /// <summary>Milliseconds since the loop was made; no clock of the wall.</summary>
     public long NowMs => (long)Stopwatch.GetElapsedTime(_began).TotalMilliseconds;
 
-
     public void Start() => _thread.Start();
 
     /// <summary>The longest pause between two ticks that was not told yet, in milliseconds; null when it was no longer

@@ -106,7 +106,7 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await own.Process.KillAsync();
         for (int i = 0; i < LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 5); i++)
         {
-            await load.MoreAsync(20);
+            await load.MoreAsync(200);
             await Eventually.PassedAsync(TimeSpan.FromSeconds(1));
         }
 
