@@ -126,8 +126,9 @@ public sealed class BrokerOpening : IAsyncDisposable
             if (own is not null)
                 await own.StartAsync(cancellationToken);
             LogStart(logger, options, store, catalogue, groups, own ?? listener!);
-            var retention = new RetentionLoop(store, catalogue, backlogs, options.Topics, time, logger);
-            store.DeletionWatch = new DeletionWatch(catalogue, groups, time, logger);
+            var deletions = new DeletionWatch(catalogue, groups, time, logger);
+            store.DeletionWatch = deletions;
+            var retention = new RetentionLoop(store, catalogue, backlogs, deletions, options.Topics, time, logger);
             var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
             StartLoops(options, heartbeats, retention, expiry, security);
             var parts = new BrokerParts(

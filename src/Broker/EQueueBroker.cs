@@ -220,6 +220,7 @@ public sealed class EQueueBroker : IAsyncDisposable
             await _expiry.DisposeAsync();
             await _security.DisposeAsync();
             await _store.DisposeAsync();
+            _retention.Deletions.Dispose();
             await _watch;
             _fetch.Dispose();
             _heartbeats.Dispose();

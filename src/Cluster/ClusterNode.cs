@@ -18,7 +18,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
     private readonly ClusterOptions _options;
     private readonly IEngineFactory _engines;
     private readonly ILoggerFactory _loggers;
-    private readonly ILogger _logger;
+    private readonly GuardedLogger _logger;
     private readonly TimeProvider _time;
     private readonly LeaderBoard _board = new();
     private readonly EngineDoor _door;
@@ -40,8 +40,9 @@ public sealed partial class ClusterNode : IAsyncDisposable
     private ClusterNode(
         ClusterOptions options, IEngineFactory engines, ILoggerFactory loggers, TimeProvider time)
     {
-        (_options, _engines, _loggers, _time) = (options, engines, loggers, time);
-        _logger = loggers.CreateLogger("EQueue.Cluster");
+        (_options, _engines, _time) = (options, engines, time);
+        _loggers = new PrintableLoggerFactory(loggers, time);
+        _logger = new GuardedLogger(loggers.CreateLogger("EQueue.Cluster"), time);
         _directory = ShardDirectory.PathIn(Path.GetFullPath(engines.Store.DataDirectory));
         _secret = new PeerSecret(options.Secret);
         _door = new EngineDoor(_board);
@@ -108,6 +109,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
             await node._listener.DisposeAsync().ConfigureAwait(false);
             await node._etcd.DisposeAsync().ConfigureAwait(false);
             node._meter.Dispose();
+            node._logger.Dispose();
             throw;
         }
 
@@ -155,6 +157,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
         _meter.Dispose();
         await _listener.DisposeAsync().ConfigureAwait(false);
         await _etcd.DisposeAsync().ConfigureAwait(false);
+        _logger.Dispose();
         _stopping.Dispose();
     }
 

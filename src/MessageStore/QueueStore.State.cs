@@ -144,20 +144,27 @@ public sealed partial class QueueStore
         }
     }
 
+    /// <inheritdoc cref="InitProducerAsync(ProducerSession, Func{long}, CancellationToken)"/>
+    public ValueTask<ProducerSession> InitProducerAsync(
+        ProducerSession known, CancellationToken cancellationToken) =>
+        InitProducerAsync(known, ids: null, cancellationToken);
+
     /// <summary>Gives a producer id, or the next epoch of one; durable before it is given out.</summary>
     /// <param name="known">
     /// <see cref="ProducerSession.None"/> for a new id; a session for the same id with the next epoch, which fences the
     /// older one and starts at sequence 0 in every queue. An id that the store no longer knows, or whose epochs are
     /// used up, gives a new id.
     /// </param>
+    /// <param name="ids">Makes a new id, 0 or more and such as none can guess, again when it is in use; null = random
+    /// ones.</param>
     /// <param name="cancellationToken">Gives up only before anything is staged.</param>
     /// <exception cref="EQueueException">ProducerFenced: a newer epoch was given out; StoreFaulted,
     /// ShuttingDown.</exception>
     public async ValueTask<ProducerSession> InitProducerAsync(
-        ProducerSession known, CancellationToken cancellationToken)
+        ProducerSession known, Func<long>? ids, CancellationToken cancellationToken)
     {
         var waiter = new TaskWaiter();
-        while (AppendProducer(known, waiter) == AppendStatus.NoRoom)
+        while (AppendProducer(known, ids, waiter) == AppendStatus.NoRoom)
         {
             await WaitForRoomAsync(cancellationToken);
         }
@@ -165,17 +172,17 @@ public sealed partial class QueueStore
         return waiter.Session;
     }
 
-    private AppendStatus AppendProducer(ProducerSession known, TaskWaiter waiter)
+    private AppendStatus AppendProducer(ProducerSession known, Func<long>? ids, TaskWaiter waiter)
     {
         // Decided and applied under one lock: two calls never get the same epoch.
         lock (_stateLock)
         {
-            StateEntry[] entries = _log.Locked(() => DecideProducer(known, waiter));
+            StateEntry[] entries = _log.Locked(() => DecideProducer(known, ids, waiter));
             return AppendAnyState(entries, Durability.Durable, waiter);
         }
     }
 
-    private StateEntry[] DecideProducer(ProducerSession known, TaskWaiter waiter)
+    private StateEntry[] DecideProducer(ProducerSession known, Func<long>? ids, TaskWaiter waiter)
     {
         ProducerTable producers = _log.State.Producers;
         long nowMs = _clock.NowMs();
@@ -190,7 +197,7 @@ public sealed partial class QueueStore
             waiter.Session = new ProducerSession(producer.Id, (short)(producer.Epoch + 1));
             return [LogState.SetProducer(waiter.Session, nowMs), .. Forget(int.MaxValue, producer)];
         }
-        waiter.Session = new ProducerSession(producers.NewId(), 0);
+        waiter.Session = new ProducerSession(producers.NewId(ids), 0);
         return
         [
             LogState.SetProducer(waiter.Session, nowMs),

@@ -113,6 +113,44 @@ public sealed class DeletionTests : IDisposable
             Assert.Single(_log.Lines, line => line.Id == 3170).Text);
     }
 
+    [Fact]
+    public async Task GivenAQueueThatLosesMoreAndMore_WhenAMinuteIsOverOrTheBrokerStops_ThenAllThatWentHasBeenTold()
+    {
+        TestBroker broker = await StartAsync(SmallOptions());
+        await using (TestPeer peer = await broker.ConnectAsync())
+        {
+            QueueId queue = await FillAsync(peer, "orders", TopicSettings.None);
+            await CommitAsync(peer, "billing", queue, 3);
+            await peer.InvokeAsync(new AlterTopicRequest("orders", new TopicSettings { RetentionCount = 2 }));
+            await Eventually.TrueAsync(() => _log.CountOf(3170) == 1, "the first line");
+
+            await LoseAsync(4);
+            await LoseAsync(1);
+            Assert.Equal(1, _log.CountOf(3170));
+            _time.Jump(TimeSpan.FromMinutes(1));
+            await Eventually.TrueAsync(() => _log.CountOf(3172) == 2, "the second warning");
+            Assert.StartsWith("5 messages of topic orders, queue 0 went", LastOf(3170));
+            Assert.StartsWith("5 messages of topic orders, queue 0 that group billing had not read", LastOf(3172));
+
+            await LoseAsync(3);
+            Assert.Equal(2, _log.CountOf(3170));
+
+            async Task LoseAsync(int count)
+            {
+                long begin = await BeginAsync(peer, queue);
+                for (int i = 0; i < count; i++)
+                    Assert.Equal(ErrorCode.None, (await peer.ProduceAsync(queue, "more")).Error);
+                await Eventually.TrueAsync(async () => await BeginAsync(peer, queue) == begin + count, "they go");
+            }
+        }
+
+        await broker.DisposeAsync();
+        Assert.StartsWith("3 messages of topic orders, queue 0 went", LastOf(3170));
+        Assert.StartsWith("3 messages of topic orders, queue 0 that group billing had not read", LastOf(3172));
+
+        string LastOf(int id) => _log.Lines.Last(line => line.Id == id).Text;
+    }
+
     private static BrokerOptions SmallOptions()
     {
         BrokerOptions options = TestBroker.SmallOptions();

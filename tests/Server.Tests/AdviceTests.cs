@@ -8,7 +8,7 @@ namespace EQueue.Server.Tests;
 /// and a test, marked with <see cref="FollowsAttribute"/>, does it. The texts are found in the sources.</summary>
 public sealed partial class AdviceTests
 {
-    private static readonly string[] Rooms = ["Server", "Broker", "MessageStore", "Remoting"];
+    private static readonly string[] Rooms = ["Server", "Broker", "MessageStore", "Remoting", "Cluster"];
 
     /// <summary>Where texts are no advice, or no test can follow them.</summary>
     private static readonly string[] Elsewhere =
@@ -74,7 +74,8 @@ public sealed partial class AdviceTests
         string[] options =
         [
             .. Texts.Where(text => !text.File.Contains(Elsewhere[0], StringComparison.Ordinal)
-                    && !text.File.Contains("src/Broker/Security/", StringComparison.Ordinal)) // of the command line
+                    && !text.File.Contains("src/Broker/Security/", StringComparison.Ordinal)
+                    && !text.File.Contains("src/Cluster/", StringComparison.Ordinal)) // of the command line
                 .SelectMany(text => Option().Matches(text.Text)).Select(option => option.Value).Distinct(),
         ];
         Assert.True(options.Length > 6, string.Join(' ', options));

@@ -85,7 +85,11 @@ internal sealed class ProduceHandler(
             throw TopicRules.Invalid("This broker has no transactions.");
         if (request.Known.Id < -1 || request.Known.Epoch < -1 || (request.Known.Id < 0) != (request.Known.Epoch < 0))
             throw TopicRules.Invalid($"There is no producer {request.Known.Id} with epoch {request.Known.Epoch}.");
-        return new InitProducerResponse(await store.InitProducerAsync(request.Known, cancellationToken));
+        // Another's producer is as good as none: its epoch stays, and it is not told that it is there.
+        PeerAccess access = peer.Access!;
+        ProducerSession known = access.OwnsProducer(request.Known.Id) ? request.Known : ProducerSession.None;
+        return new InitProducerResponse(
+            await store.InitProducerAsync(known, access.ProducerIds, cancellationToken));
     }
 
     private static ValueTask Refuse(BrokerConnection peer, in FrameHeader header, ErrorCode error, string message)
@@ -150,6 +154,7 @@ internal sealed class ProduceHandler(
             return ErrorCode.NotAuthorized;
         return BatchRules.Check(
             batch,
+            peer.Access,
             options.Limits,
             options.Store.MaxBatchBytes,
             topic.MaxMessageBytes,

@@ -16,12 +16,16 @@ internal sealed class RetentionLoop(
     QueueStore store,
     TopicCatalogue catalogue,
     BacklogTable backlogs,
+    DeletionWatch deletions,
     TopicOptions options,
     TimeProvider time,
     ILogger logger)
     : PeriodicLoop(Soon(options.RetentionInterval), time)
 {
     private long? _lastRound;
+
+    /// <summary>Says what goes; the store uses it until it is closed.</summary>
+    public DeletionWatch Deletions => deletions;
 
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {

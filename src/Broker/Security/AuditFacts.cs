@@ -32,6 +32,7 @@ internal sealed class AuditFacts(TopicCatalogue catalogue, QuotaTable quotas, Se
         string after = response is CreateTokenResponse made ? Token(made.Id) : Tell(request);
         string asked = request switch
         {
+            SetUserRequest { Secret: not null } => "asked: a new password; ",
             ResetOffsetsRequest or DeleteGroupRequest or CreateTokenRequest => $"asked: {request}; ",
             _ => "",
         };

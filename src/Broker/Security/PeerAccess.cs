@@ -19,6 +19,7 @@ internal sealed class PeerAccess(SecurityTable table, AuditLog audit, ClientIden
 
     private readonly bool _isUnbound = table.IsUnbound(client.Principal);
     private volatile Remembered _remembered = Nothing;
+    private OwnProducer? _producer;
 
     public string Principal => client.Principal;
 
@@ -26,6 +27,23 @@ internal sealed class PeerAccess(SecurityTable table, AuditLog audit, ClientIden
     public bool PermitWrite(Topic topic) =>
         _isUnbound || table.Book.Rules.IsEmpty || Ask(topic.Name, Permission.Write)
         || Refuse(Opcode.Produce, Permission.Write, ResourceKind.Topic, topic.Name);
+
+    /// <summary>Where the id of a new producer of the peer's comes from; null = ids are anybody's.</summary>
+    public Func<long>? ProducerIds => table.ProducerKey is { } key ? () => ProducerNames.New(key, Principal) : null;
+
+    /// <summary>Whether a producer's id was given to the peer's principal.</summary>
+    public bool OwnsProducer(long id)
+    {
+        if (table.ProducerKey is not { } key)
+            return true;
+        // A connection has one producer, mostly.
+        if (_producer is { } known && known.Key == key && known.Id == id)
+            return true;
+        if (!ProducerNames.IsOf(key, Principal, id))
+            return false;
+        _producer = new OwnProducer(key, id);
+        return true;
+    }
 
     /// <summary>Whether a queue may be read that is asked for.</summary>
     public bool PermitRead(Topic topic) =>
@@ -50,6 +68,11 @@ internal sealed class PeerAccess(SecurityTable table, AuditLog audit, ClientIden
         Refuse(operation, permission, resource, name, subject);
         throw SecurityTable.Refusal(Principal, permission, resource, name);
     }
+
+    /// <summary>Writes down that an operation that is none of administration has made a topic.</summary>
+    public void NoteMade(Opcode operation, Topic topic) => audit.Done(
+        client, operation, AccessRule.TextOf(ResourceKind.Topic, topic.Name),
+        $"before: -; after: {topic.Record.Settings}");
 
     /// <summary>Whether a queue would be read; nothing is refused.</summary>
     public bool MayRead(Topic topic) => _isUnbound || table.Book.Rules.IsEmpty || Ask(topic.Name, Permission.Read);
@@ -79,6 +102,8 @@ internal sealed class PeerAccess(SecurityTable table, AuditLog audit, ClientIden
             remembered.Verdicts.Clear();
         return remembered.Verdicts[key] = book.Decide(Principal, permission, ResourceKind.Topic, topic).IsAllowed;
     }
+
+    private sealed record OwnProducer(byte[] Key, long Id);
 
     private sealed record Remembered(SecurityBook Book)
     {

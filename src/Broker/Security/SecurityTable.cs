@@ -19,6 +19,7 @@ internal sealed class SecurityTable(
     private volatile SecurityBook _book = SecurityBook.Empty;
     private MockSecrets _mocks = MockSecrets.WithNewKey();
     private bool _isKeyKept;
+    private volatile byte[]? _producerKey;
 
     /// <summary>What holds now. Another object after each change.</summary>
     public SecurityBook Book => _book;
@@ -35,16 +36,24 @@ internal sealed class SecurityTable(
             book = book.With(rule);
         _book = book;
         if (state.MockKey is { } key)
+        {
             (_mocks, _isKeyKept) = (new MockSecrets(key), true);
+            _producerKey = ProducerNames.KeyOf(key);
+        }
+
         if (book.Users.Count + book.Tokens.Count + book.Rules.Count > 0)
             logger.SecurityLoaded(book.Users.Count, book.Tokens.Count, book.Rules.Count);
     }
 
-    /// <summary>Keeps the key of <see cref="MockSecretOf"/> when there are users and it is not kept yet: a build before
-    /// this one made them.</summary>
+    /// <summary>The key of <see cref="ProducerNames"/>; null: there were no users and rules yet, and ids are
+    /// anybody's.</summary>
+    public byte[]? ProducerKey => _producerKey;
+
+    /// <summary>Keeps the broker's key when there are users or rules and it is not kept yet: a build before this one
+    /// made them.</summary>
     public async Task KeepMockKeyAsync(CancellationToken cancellationToken)
     {
-        if (_isKeyKept || _book.Users.IsEmpty)
+        if (_isKeyKept || (_book.Users.IsEmpty && _book.Rules.IsEmpty))
             return;
         try
         {
@@ -52,7 +61,7 @@ internal sealed class SecurityTable(
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
         {
-            // The next change of a user keeps it; until then unknown users are asked with another salt after a start.
+            // The next change of a user or rule keeps it; until then unknown users are asked with another salt after a start.
         }
     }
 
@@ -206,7 +215,8 @@ internal sealed class SecurityTable(
                     throw Full("rules", MaxRules);
                 return (book.With(request.Rule), [RuleRecord.ToEntry(request.Rule)]);
             },
-            cancellationToken);
+            cancellationToken,
+            keepsKey: !request.IsRemoved);
         logger.RuleSet(request.Rule, request.IsRemoved);
     }
 
@@ -217,7 +227,8 @@ internal sealed class SecurityTable(
 
     /// <param name="change">What changes.</param>
     /// <param name="cancellationToken">Ends the wait for the change before.</param>
-    /// <param name="keepsKey">Whether there are users then, so that unknown ones must stay like them.</param>
+    /// <param name="keepsKey">Whether there are users or rules then: unknown users must stay like those that there are,
+    /// and producers whose they are.</param>
     private async Task ChangeAsync(
         Func<SecurityBook, (SecurityBook Book, StateEntry[] Entries)> change,
         CancellationToken cancellationToken,
@@ -227,12 +238,14 @@ internal sealed class SecurityTable(
         try
         {
             (SecurityBook book, StateEntry[] entries) = change(_book);
-            if (keepsKey && !_isKeyKept)
+            bool isFirst = keepsKey && !_isKeyKept;
+            if (isFirst)
                 entries = [MockKeyRecord.ToEntry(_mocks.Key.Span), .. entries];
             if (entries.Length == 0)
                 return;
             await store.AppendStateAsync(entries, CancellationToken.None);
-            _isKeyKept |= keepsKey;
+            if (isFirst)
+                (_isKeyKept, _producerKey) = (true, ProducerNames.KeyOf(_mocks.Key.Span));
             _book = book;
         }
         finally

@@ -113,13 +113,15 @@ internal sealed partial class TopicCatalogue(
 
     /// <summary>The topic, made now if need be; askers at the same time get the same one.</summary>
     /// <exception cref="EQueueException">InvalidName, TooManyQueues.</exception>
-    public async Task<Topic> FindOrCreateAsync(string name, CancellationToken cancellationToken)
+    public async Task<(Topic Topic, bool IsNew)> FindOrCreateAsync(string name, CancellationToken cancellationToken)
     {
         TopicRules.CheckName(name, "topic");
         await _changes.WaitAsync(cancellationToken);
         try
         {
-            return _topics.TryGetValue(name, out Topic? topic) ? topic : await MakeAsync(name, TopicSettings.None);
+            return _topics.TryGetValue(name, out Topic? topic)
+                ? (topic, false)
+                : (await MakeAsync(name, TopicSettings.None), true);
         }
         finally
         {

@@ -116,7 +116,9 @@ internal sealed class TopicHandler(
             try
             {
                 heartbeats.CheckQueues(name, catalogue.Defaults.QueueCount);
-                topic = await catalogue.FindOrCreateAsync(name, cancellationToken);
+                (topic, bool isNew) = await catalogue.FindOrCreateAsync(name, cancellationToken);
+                if (isNew)
+                    access.NoteMade(Opcode.Route, topic);
                 heartbeats.OnTopicChanged(name);
             }
             catch (EQueueException exception)

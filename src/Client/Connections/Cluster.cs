@@ -56,7 +56,11 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     public void Add(LinkPlan link)
     {
         lock (_gate)
+        {
             _links.Add(link);
+            // At its own address, which may be the leader's.
+            link.Round.IsTrying = !link.IsServed;
+        }
     }
 
     public void Remove(LinkPlan link)

@@ -106,8 +106,8 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
             cluster.Learn(told, leader, teller);
         foreach (var link in joined)
         {
-            // What they try alone may hang: the others know better.
-            if (link != teller && !link.IsServed)
+            // What they try alone may hang: the others know better. Unless it is the leader.
+            if (link != teller && !link.IsServed && link.Round.Target != leader)
                 link.ConnectAnew(new EQueueException(ErrorCode.NotLeader, $"{link.Address} is a node of a cluster."));
         }
 

@@ -11,9 +11,11 @@ namespace EQueue.Client;
 internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectReports reports)
     : IConnectPlan, IDisposable
 {
+    private readonly Lock _gate = new();
     private volatile Cluster? _cluster;
     private volatile bool _isServed;
     private long _attempt;
+    private bool _isGivenUp;
 
     public ServerAddress Address => address;
 
@@ -33,8 +35,12 @@ internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectRe
     /// <inheritdoc/>
     public ConnectTarget Next()
     {
-        _isServed = false;
-        Interlocked.Increment(ref _attempt);
+        lock (_gate)
+        {
+            _isServed = _isGivenUp = false;
+            _attempt++;
+        }
+
         return _cluster?.Next(this) ?? new ConnectTarget(address.ToEndPoint(), Timeout.InfiniteTimeSpan);
     }
 
@@ -80,7 +86,8 @@ internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectRe
     /// <summary>Takes a Hello that a broker has answered.</summary>
     /// <param name="hello">Its answer.</param>
     /// <param name="ask">Asks it for the nodes of its cluster; null = it does not tell.</param>
-    /// <exception cref="EQueueException">NotLeader: it leads no longer, for a newer epoch is known.</exception>
+    /// <exception cref="EQueueException">NotLeader: it leads no longer, for a newer epoch is known, or the link was told
+    /// meanwhile to go elsewhere.</exception>
     public async ValueTask AdmitAsync(HelloResponse hello, Func<ValueTask<WatchLeaderResponse?>> ask)
     {
         if (map is not null && (hello.Features & HelloFeatures.Cluster) != 0)
@@ -91,20 +98,39 @@ internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectRe
             cluster.Confirm(this, hello.StoreId, (int)Math.Min(hello.Incarnation, int.MaxValue));
         }
 
-        _isServed = true;
+        lock (_gate)
+        {
+            if (_isGivenUp)
+                throw new EQueueException(ErrorCode.NotLeader, $"{Round.Target} was left for the cluster's leader.");
+            _isServed = true;
+        }
     }
 
     /// <summary>Has the link connect anew, on another thread: the one that finds out must not run the callbacks of the
     /// calls that fail with the connection.</summary>
-    public void ConnectAnew(Exception cause)
+    /// <remarks>Nothing happens when it does so meanwhile, or when an attempt is admitted that was under way: then it is
+    /// at a leader, and calls are.</remarks>
+    public void ConnectAnew(Exception cause) => _ = Task.Run(Leaving(cause));
+
+    /// <summary>What ends the attempt or connection that there is now, when it is called.</summary>
+    internal Action Leaving(Exception cause)
     {
-        // Of several who find out the first is enough.
-        var attempt = Interlocked.Read(ref _attempt);
-        _ = Task.Run(() =>
+        long attempt;
+        bool wasServed;
+        lock (_gate)
+            (attempt, wasServed) = (_attempt, _isServed);
+        return () =>
         {
-            if (Interlocked.Read(ref _attempt) == attempt)
-                Anew?.Invoke(cause);
-        });
+            lock (_gate)
+            {
+                // Of several who find out the first is enough.
+                if (_attempt != attempt || _isServed != wasServed)
+                    return;
+                _isGivenUp = true;
+            }
+
+            Anew?.Invoke(cause);
+        };
     }
 
     /// <summary>The link is over.</summary>

@@ -114,6 +114,15 @@ internal sealed class NodeListener(
             return;
         }
 
+        if (!secret.Exists && !IsOwn(connection))
+        {
+            // Before it is told anything of the cluster.
+            Refuse(
+                connection, header, ErrorCode.NotAuthorized,
+                "Nodes without a secret run under one user: give all of them one (Cluster:SecretFile).");
+            return;
+        }
+
         if (Identity is not { } identity)
         {
             // It calls again, and this node starts: no news to anybody.
@@ -164,8 +173,9 @@ internal sealed class NodeListener(
         }
 
         ((Visitor)connection.State!).IsWatching = true;
-        connection.Admit();
         TimeSpan wait = request.Wait < WatchLeaderRequest.MaxWait ? request.Wait : WatchLeaderRequest.MaxWait;
+        // Nobody knows who it is: it stays in the lobby, as long as it asks.
+        connection.Extend(wait);
         try
         {
             Answer(connection, header, await board
@@ -177,6 +187,14 @@ internal sealed class NodeListener(
             // The client has gone.
         }
     }
+
+    /// <summary>Whether a process of this machine runs under this process's user, or root's.</summary>
+    private static bool IsOwn(ServerConnection connection) => connection.Place switch
+    {
+        PeerPlace.InProcess => true,
+        PeerPlace.Remote => false,
+        _ => LoopbackPeer.IsOwner(connection.FindPeerUser()),
+    };
 
     private void RefuseClient(ServerConnection connection, in FrameHeader header)
     {

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 using EQueue.MessageStore;
 using EQueue.Protocol;
@@ -11,7 +10,7 @@ internal sealed class ReplicaDisk : IDisposable
 {
     private static readonly TimeSpan FullInterval = TimeSpan.FromSeconds(1);
 
-    private readonly BlockingCollection<(EntryBlock Block, int Epoch, int Generation)> _blocks = [];
+    private readonly Mailbox<(EntryBlock Block, int Epoch, int Generation)> _blocks = new();
     private readonly Lock _lock;
     private readonly Func<ReplicaFiles?> _files;
     private readonly Func<int> _generation;
@@ -54,18 +53,14 @@ internal sealed class ReplicaDisk : IDisposable
     /// <param name="block">The disk's from here on.</param>
     /// <param name="epoch">Of the leader who gave them.</param>
     /// <param name="generation">Of the log for which they were fetched.</param>
-    public void Append(EntryBlock block, int epoch, int generation)
-    {
-        if (!_blocks.IsAddingCompleted) _blocks.Add((block, epoch, generation));
-    }
+    public void Append(EntryBlock block, int epoch, int generation) => _blocks.Post((block, epoch, generation));
 
     /// <summary>Ends the thread; what it has begun is finished.</summary>
     public void Dispose()
     {
         _isStopping = true;
-        _blocks.CompleteAdding();
+        _blocks.Close();
         if (_thread.IsAlive) _thread.Join();
-        _blocks.Dispose();
     }
 
     private void Run()
@@ -76,11 +71,13 @@ internal sealed class ReplicaDisk : IDisposable
             while (!_isStopping)
             {
                 TimeSpan left = _flushInterval - Stopwatch.GetElapsedTime(_syncedAt);
-                int wait = isDirty ? (int)Math.Max(0, left.TotalMilliseconds) : Timeout.Infinite;
+                TimeSpan wait = isDirty
+                    ? TimeSpan.FromMilliseconds(Math.Ceiling(Math.Max(0, left.TotalMilliseconds)))
+                    : Timeout.InfiniteTimeSpan;
                 if (_blocks.TryTake(out (EntryBlock Block, int Epoch, int Generation) next, wait))
                 {
                     isDirty |= TryAppend(next.Block, next.Epoch, next.Generation);
-                    if (_blocks.Count > 0) continue;
+                    if (!_blocks.IsEmpty) continue;
                 }
 
                 if (!isDirty || Stopwatch.GetElapsedTime(_syncedAt) < _flushInterval) continue;

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 
 namespace EQueue.Cluster;
@@ -11,7 +10,7 @@ internal sealed class ReplicaLoop : IDisposable
 
     private static readonly TimeSpan TickInterval = TimeSpan.FromMilliseconds(10);
 
-    private readonly BlockingCollection<Action> _inbox = [];
+    private readonly Mailbox<Action> _inbox = new();
     private readonly Action<long> _tick;
     private readonly Action<Exception> _failed;
     private readonly Thread _thread;
@@ -46,36 +45,22 @@ internal sealed class ReplicaLoop : IDisposable
     }
 
     /// <summary>Has something done on the thread; dropped when it has ended.</summary>
-    public void Post(Action action)
-    {
-        try
-        {
-            _inbox.Add(action);
-        }
-        catch (InvalidOperationException)
-        {
-            // The loop has ended: nothing is done any more.
-        }
-    }
+    public void Post(Action action) => _inbox.Post(action);
 
     /// <summary>Ends the thread after what it is doing; not from the thread itself.</summary>
     public void Stop()
     {
-        _inbox.CompleteAdding();
+        _inbox.Close();
         if (_thread.IsAlive && Thread.CurrentThread != _thread) _thread.Join();
     }
 
-    public void Dispose()
-    {
-        Stop();
-        _inbox.Dispose();
-    }
+    public void Dispose() => Stop();
 
     private void Run()
     {
         try
         {
-            while (!_inbox.IsCompleted)
+            while (!_inbox.IsDone)
             {
                 if (_inbox.TryTake(out Action? action, TickInterval)) action();
                 long now = NowMs;

@@ -15,6 +15,10 @@ internal sealed class PeerLink : IAsyncDisposable
     /// <summary>So much that the peer has not taken is enough: what is said later matters more.</summary>
     private const long MostQueuedBytes = 64 << 20;
 
+    /// <summary>What is no longer than a few messages leaves at once: a thread of the pool costs more than the
+    /// sending.</summary>
+    private const int PromptBytes = 64 << 10;
+
     private const int MostReasons = 100;
 
     private static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(2);
@@ -61,6 +65,7 @@ internal sealed class PeerLink : IAsyncDisposable
                 ReconnectDelay = TimeSpan.FromMilliseconds(50),
                 MaxReconnectDelay = TimeSpan.FromMilliseconds(500),
                 MaxFrameBytes = options.MaxFrameBytes,
+                PromptOnewayBytes = PromptBytes,
             },
             loggers);
     }

@@ -9,6 +9,9 @@ internal sealed class PeerSecret(string secret)
 {
     private readonly byte[] _key = Encoding.UTF8.GetBytes(secret);
 
+    /// <summary>Whether it proves anything: without one a node's processes are told by their user.</summary>
+    public bool Exists => _key.Length > 0;
+
     /// <summary>The proof of the node that was called.</summary>
     public byte[] SignAnswer(PeerHello hello, Guid challenge) => Sign("called", hello, challenge);
 

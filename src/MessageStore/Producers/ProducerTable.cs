@@ -48,11 +48,12 @@ internal sealed class ProducerTable(Func<long>? ids = null)
 
     /// <summary>An id that no producer has or had, and that none can guess: who knows one can send in its
     /// name.</summary>
-    public long NewId()
+    /// <param name="own">Where it comes from; null = from where all do.</param>
+    public long NewId(Func<long>? own = null)
     {
         while (true)
         {
-            long id = ids?.Invoke() ?? RandomId();
+            long id = (own ?? ids)?.Invoke() ?? RandomId();
             if (id >= NextId && !_producers.ContainsKey(id))
             {
                 return id;

@@ -28,7 +28,7 @@ public sealed partial class RemotingClient
             return SendOnewaySlowAsync(request, opcode, version, cancellationToken);
 
         request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
-        if (connection.Sender.Enqueue(request, EndsRest())) return ValueTask.CompletedTask;
+        if (connection.Sender.Enqueue(request, IsPrompt(request.FrameBytes))) return ValueTask.CompletedTask;
         return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
     }
 
@@ -48,7 +48,7 @@ public sealed partial class RemotingClient
             return SendOnewayAsync(FrameBuffer.Of(payload), opcode, version, cancellationToken);
 
         var header = FrameHeader.Of(payload, opcode, version, FrameFlags.Oneway, 0, 0);
-        if (connection.Sender.Enqueue(header, payload, EndsRest())) return ValueTask.CompletedTask;
+        if (connection.Sender.Enqueue(header, payload, IsPrompt((int)header.Length))) return ValueTask.CompletedTask;
         return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
     }
 
@@ -196,8 +196,9 @@ public sealed partial class RemotingClient
 
     /// <summary>After a pause the thread of a oneway call sends itself; in a stream of them the pool does, and takes
     /// many at a time.</summary>
-    private bool EndsRest()
+    private bool IsPrompt(int bytes)
     {
+        if (bytes <= _options.PromptOnewayBytes) return true;
         long nowMs = Environment.TickCount64;
         bool isAtRest = nowMs - Volatile.Read(ref _lastOnewayMs) >= RestMs;
         Volatile.Write(ref _lastOnewayMs, nowMs);

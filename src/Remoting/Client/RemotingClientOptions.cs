@@ -56,6 +56,12 @@ public sealed record RemotingClientOptions
     /// number too, wait at twice as many. Default: 8 MiB.</summary>
     public int MaxQueuedSendBytes { get; init; } = 8 * 1024 * 1024;
 
+    /// <summary>A oneway request of at most so many bytes, header included, leaves on the thread that sends it, unless
+    /// another one is sending: for requests that are few, or whose time counts more than the thread's. Above that, and
+    /// by default, only one behind a pause does, and in a stream of them many leave together. 0 or more.
+    /// Default: 0.</summary>
+    public int PromptOnewayBytes { get; init; }
+
     /// <summary>The size to which receive blocks grow under load, 4 KiB..16 MiB. Default: 256 KiB.</summary>
     public int ReceiveBufferBytes { get; init; } = 256 * 1024;
 
@@ -75,6 +81,7 @@ public sealed record RemotingClientOptions
         OptionCheck.PowerOfTwo(nameof(MaxInFlight), MaxInFlight);
         OptionCheck.InRange(nameof(MaxFrameBytes), MaxFrameBytes, 64, OptionCheck.LargestFrameBytes);
         OptionCheck.InRange(nameof(MaxQueuedSendBytes), MaxQueuedSendBytes, 1024, int.MaxValue);
+        OptionCheck.InRange(nameof(PromptOnewayBytes), PromptOnewayBytes, 0, int.MaxValue);
         OptionCheck.InRange(nameof(ReceiveBufferBytes), ReceiveBufferBytes, 4096, 16 * 1024 * 1024);
         OptionCheck.InRange(nameof(SocketBufferBytes), SocketBufferBytes, 0, int.MaxValue);
     }

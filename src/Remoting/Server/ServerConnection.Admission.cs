@@ -5,7 +5,7 @@ namespace EQueue.Remoting;
 /// <content>Whether the handler knows the peer, and the connection's place in the server.</content>
 public sealed partial class ServerConnection
 {
-    private readonly long _began;
+    private long _stayBegan;
     private volatile bool _isAdmitted;
     private Lobby? _lobby;
     private LinkedListNode<ServerConnection>? _lobbyPlace;
@@ -24,6 +24,13 @@ public sealed partial class ServerConnection
         _isAdmitted = true;
         LeaveLobby();
     }
+
+    /// <summary>Gives a peer that is not known more time: once the wait is over it has the admission timeout again. Its
+    /// frames stay short, and it makes room when others need its place. For
+    /// <see cref="IConnectionHandler.OnFrameAsync"/>.</summary>
+    /// <param name="wait">How long the peer may be kept waiting for an answer.</param>
+    public void Extend(TimeSpan wait) => Volatile.Write(
+        ref _stayBegan, _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency));
 
     /// <summary>Waits in the lobby until it is admitted or ends. Before it starts.</summary>
     internal void Enter(Lobby lobby)
@@ -60,7 +67,8 @@ public sealed partial class ServerConnection
     /// <returns>Whether it did.</returns>
     private bool EndUnadmitted()
     {
-        if (_isAdmitted || _time.GetElapsedTime(_began) < _options.AdmissionTimeout) return false;
+        TimeSpan stayed = _time.GetElapsedTime(Volatile.Read(ref _stayBegan));
+        if (_isAdmitted || stayed < _options.AdmissionTimeout) return false;
         Log.NotAdmitted(_logger, Id, RemoteEndPoint, _options.AdmissionTimeout);
         Close(new RemotingException(
             RemotingError.Timeout, $"The peer did not say who it is within {_options.AdmissionTimeout}."));

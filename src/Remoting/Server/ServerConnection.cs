@@ -56,7 +56,7 @@ public sealed partial class ServerConnection
             : Math.Min(options.MaxUnadmittedFrameBytes, options.MaxFrameBytes);
         _reader = new FrameReader(_input, maxFrameBytes);
         _partial = new PartialFrame(_input, time);
-        _began = _lastReceived = _watchedAt = time.GetTimestamp();
+        _stayBegan = _lastReceived = _watchedAt = time.GetTimestamp();
     }
 
     /// <summary>The connection's number in its server, from 1, never reused.</summary>

@@ -195,6 +195,38 @@ public sealed class AccessTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenAProducerOfAnother_WhenItsIdIsRead_ThenNobodyElseSendsInItsNameOrShutsItOut()
+    {
+        var right = new AccessRule(RuleEffect.Allow, "user:worker", Permission.Write, ResourceKind.Topic, "*");
+        await SetAsync(right);
+        QueueId queue = _orders.Queues[0].Id;
+        ProducerSession victim = await InitAsync(_owner, ProducerSession.None);
+        Assert.Equal(ErrorCode.None, await SendAsync(_owner, victim, 0, "first"));
+
+        Assert.Equal(ErrorCode.UnknownProducer, await SendAsync(_worker, victim, 1, "forged"));
+        Assert.Equal(ErrorCode.UnknownProducer, await SendAsync(_worker, victim, 0, "first"));
+        ProducerSession own = await InitAsync(_worker, victim);
+        Assert.NotEqual(victim.Id, own.Id);
+        Assert.Equal(0, own.Epoch);
+        Assert.Equal(ErrorCode.None, await SendAsync(_worker, own, 0, "own"));
+
+        // The owner goes on as before, and after a start, over another connection too.
+        Assert.Equal(ErrorCode.DuplicateSequence, await SendAsync(_owner, victim, 0, "first"));
+        await _worker.DisposeAsync();
+        await _owner.DisposeAsync();
+        _broker = await _broker.RestartAsync();
+        _owner = await _broker.ConnectAsync();
+        Assert.Equal(ErrorCode.DuplicateSequence, await SendAsync(_owner, victim, 0, "first"));
+        Assert.Equal(ErrorCode.None, await SendAsync(_owner, victim, 1, "second"));
+        Assert.Equal(victim with { Epoch = 1 }, await InitAsync(_owner, victim));
+
+        async Task<ErrorCode> SendAsync(TestPeer peer, ProducerSession session, int sequence, string body) =>
+            (await peer.ProduceAsync(Durability.Policy, (queue, Messages.Batch(session, sequence, body))))[0].Error;
+        static async Task<ProducerSession> InitAsync(TestPeer peer, ProducerSession known) =>
+            (await peer.InvokeAsync(new InitProducerRequest(null, known))).Session;
+    }
+
+    [Fact]
     public async Task GivenUsersTokensAndRules_WhenTheBrokerStartsAgain_ThenTheyAreAsTheyWere()
     {
         await SetAsync(new AccessRule(RuleEffect.Deny, "*", Permission.Delete, ResourceKind.Topic, "*"));

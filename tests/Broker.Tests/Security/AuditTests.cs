@@ -68,6 +68,49 @@ public sealed class AuditTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenATopicThatAProducerMakes_WhenWrittenDown_ThenThereIsOneLineOfIt()
+    {
+        int before = _audit.Lines.Length;
+        await Task.WhenAll(Enumerable.Range(0, 8).Select(
+            _ => _owner.InvokeAsync(new RouteRequest(["made"], AutoCreate: true))));
+        AuditRecord line = Assert.Single(_audit.Lines[before..]);
+        Assert.Equal(("Route", "topic:made", ErrorCode.None), (line.Operation, line.Resource, line.Outcome));
+        Assert.StartsWith("before: -; after: ", line.Detail, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenAUserAndARuleThatChange_WhenWrittenDown_ThenTheLinesSayWhatWasAndWhatIs()
+    {
+        ScramSecret secret = ScramSecret.Create("first", 4_096);
+        var rule = new AccessRule(RuleEffect.Deny, "user:alice", Permission.Delete, ResourceKind.Topic, "*");
+        int before = _audit.Lines.Length;
+        await _owner.InvokeAsync(new SetUserRequest("alice", null, null, ["staff"], true));
+        await _owner.InvokeAsync(new SetUserRequest("alice", secret, null, null, false));
+        await _owner.InvokeAsync(new SetUserRequest(
+            "alice", ScramSecret.Create("second", 4_096), null, null, false));
+        await _owner.InvokeAsync(new SetUserRequest("alice", null, true, [], false));
+        await _owner.InvokeAsync(new SetRuleRequest(rule, false));
+        await _owner.InvokeAsync(new SetRuleRequest(rule, true));
+        await _owner.InvokeAsync(new DeleteUserRequest("alice"));
+
+        string[] details = [.. _audit.Lines[before..].Select(static line => line.Detail)];
+        Assert.Equal(
+        [
+            "before: -; after: user alice, disabled: False, password: False, groups: staff",
+            "asked: a new password; before: user alice, disabled: False, password: False, groups: staff; "
+                + "after: user alice, disabled: False, password: True, groups: staff",
+            "asked: a new password; before: user alice, disabled: False, password: True, groups: staff; "
+                + "after: user alice, disabled: False, password: True, groups: staff",
+            "before: user alice, disabled: False, password: True, groups: staff; "
+                + "after: user alice, disabled: True, password: True, groups: ",
+            $"before: -; after: {rule}",
+            $"before: {rule}; after: -",
+            "before: user alice, disabled: True, password: True, groups: ; after: -",
+        ],
+        details);
+    }
+
+    [Fact]
     public async Task GivenATokenIsMadeAndRevoked_WhenWrittenDown_ThenTheLinesSayWhoseAndWhichItIs()
     {
         await _owner.InvokeAsync(new SetUserRequest("alice", null, null, null, true));

@@ -11,6 +11,7 @@ public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer
     private const int Resigns = 7043;
 
     [Fact]
+    [Follows("Give it more room: ")]
     public async Task GivenAFollowerWhoseDiskIsFull_WhenMessagesAreSent_ThenTheOthersGoOnWithoutIt_UntilThereIsRoom()
     {
         var disk = new SimulatedDisk();

@@ -55,6 +55,7 @@ public sealed class MisfitTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     }
 
     [Fact]
+    [Follows("set Server:DataDirectory to ", "or to an empty one, into which the log is copied.")]
     public async Task GivenADirectoryOfAnotherCluster_WhenANodeStartsInIt_ThenItEndsAndSaysWhatToSet()
     {
         await using TestCluster cluster = await TestCluster.CreateAsync(etcd);
@@ -68,6 +69,11 @@ public sealed class MisfitTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 
         await EndsAsync(cluster.Nodes[0], "set Server:DataDirectory to the directory of this cluster's node");
         Assert.True(Directory.Exists(cluster.Nodes[0].ShardDirectory), "nothing of it is removed");
+        await cluster.Nodes[0].StopAsync();
+
+        await using TestNode node = cluster.NewNode("a", "empty");
+        await node.StartAsync();
+        await Eventually.TrueAsync(() => node.IsServing);
     }
 
     [Fact]

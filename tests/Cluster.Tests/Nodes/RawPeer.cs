@@ -83,18 +83,21 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>The next answer; null when the node has closed the connection.</summary>
+    /// <summary>The next answer, keep-alives left out; null when the node has closed the connection.</summary>
     public async Task<(ErrorCode Error, byte[] Body)?> ReadAsync()
     {
         using var patience = new CancellationTokenSource(Patience);
         try
         {
-            byte[] header = new byte[FrameHeader.Size];
-            await _stream.ReadExactlyAsync(header, patience.Token);
-            Assert.True(FrameHeader.TryRead(header, int.MaxValue, out FrameHeader read, out _));
-            byte[] body = new byte[read.PayloadBytes];
-            await _stream.ReadExactlyAsync(body, patience.Token);
-            return ((ErrorCode)read.Error, body);
+            while (true)
+            {
+                byte[] header = new byte[FrameHeader.Size];
+                await _stream.ReadExactlyAsync(header, patience.Token);
+                Assert.True(FrameHeader.TryRead(header, int.MaxValue, out FrameHeader read, out _));
+                byte[] body = new byte[read.PayloadBytes];
+                await _stream.ReadExactlyAsync(body, patience.Token);
+                if (read.Opcode != FrameHeader.PingOpcode) return ((ErrorCode)read.Error, body);
+            }
         }
         catch (Exception exception) when (exception is EndOfStreamException or IOException)
         {

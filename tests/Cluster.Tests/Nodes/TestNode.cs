@@ -41,6 +41,8 @@ internal sealed class TestNode(
     /// <summary>Whether segments and messages are small.</summary>
     public bool IsSmall { get; set; }
 
+    public TimeSpan HelloTimeout { get; set; } = TimeSpan.FromSeconds(10);
+
     /// <summary>Null for the real one.</summary>
     public IDisk? Disk { get; set; }
 
@@ -55,7 +57,8 @@ internal sealed class TestNode(
         {
             DataDirectory = directory,
             Listen = _listen,
-            Limits = new LimitOptions { MaxMessageBytes = IsSmall ? 64 << 10 : 4 << 20 },
+            Security = new SecurityOptions { Unauthenticated = UnauthenticatedAccess.Owner },
+            Limits = new LimitOptions { MaxMessageBytes = IsSmall ? 64 << 10 : 4 << 20, HelloTimeout = HelloTimeout },
             Store = new StoreOptions
             {
                 DataDirectory = directory,

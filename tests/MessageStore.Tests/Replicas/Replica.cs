@@ -58,7 +58,8 @@ internal static class Replica
 
     /// <summary>Gives a follower one answer.</summary>
     /// <returns>False when there was nothing to give.</returns>
-    /// <exception cref="ReplicaException">The leader has no bytes for it any more: files must be copied.</exception>
+    /// <exception cref="KeyNotFoundException">The leader has no bytes for it any more: files must be
+    /// copied.</exception>
     public static bool FeedOnce(QueueStore leader, ReplicaFiles follower, int maxBytes)
     {
         byte[] bytes = new byte[maxBytes];
@@ -70,7 +71,7 @@ internal static class Replica
         }
 
         if (size < 0)
-            throw new ReplicaException($"the leader has packed or removed what follows {follower.Tail.End}");
+            throw new KeyNotFoundException($"the leader has packed or removed what follows {follower.Tail.End}");
         if (size == 0)
             return false;
         follower.AppendStored(bytes.AsSpan(0, size), leader.Epoch);
@@ -85,10 +86,14 @@ internal static class Replica
     }
 
     /// <summary>Cuts a follower where the leader does not have its entries.</summary>
-    public static void Match(QueueStore leader, ReplicaFiles follower)
+    /// <returns>False when the leader has packed or removed what would tell: files must be copied.</returns>
+    public static bool Match(QueueStore leader, ReplicaFiles follower)
     {
-        while (leader.Holds(follower.Tail) != true)
+        while (true)
         {
+            bool? isThere = leader.Holds(follower.Tail);
+            if (isThere is not false)
+                return isThere is not null;
             (int epoch, LogPosition end) = leader.EndOfEpoch(follower.Tail.Epoch);
             (_, LogPosition own) = follower.EndOfEpoch(epoch);
             LogPosition cut = Least(end, own);

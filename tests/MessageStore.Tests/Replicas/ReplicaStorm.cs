@@ -235,7 +235,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         {
             return Replica.FeedOnce(_leader, _follower!, maxBytes);
         }
-        catch (ReplicaException)
+        catch (KeyNotFoundException)
         {
             Newcomer();
             return true;
@@ -244,10 +244,8 @@ internal sealed class ReplicaStorm : IAsyncDisposable
 
     private void Match()
     {
-        if (_leader.Holds(_follower!.Tail) is null)
+        if (!Replica.Match(_leader, _follower!))
             Newcomer();
-        else
-            Replica.Match(_leader, _follower);
     }
 
     /// <summary>Tells the leader what both have; what is committed now is compared, and remembered.</summary>
