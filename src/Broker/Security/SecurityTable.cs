@@ -61,7 +61,8 @@ internal sealed class SecurityTable(
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.StorageFull)
         {
-            // The next change of a user or rule keeps it; until then unknown users are asked with another salt after a start.
+            // The next change of a user or rule keeps it; until then unknown users are asked with another salt after a
+            // start.
         }
     }
 

@@ -86,8 +86,8 @@ internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectRe
     /// <summary>Takes a Hello that a broker has answered.</summary>
     /// <param name="hello">Its answer.</param>
     /// <param name="ask">Asks it for the nodes of its cluster; null = it does not tell.</param>
-    /// <exception cref="EQueueException">NotLeader: it leads no longer, for a newer epoch is known, or the link was told
-    /// meanwhile to go elsewhere.</exception>
+    /// <exception cref="EQueueException">NotLeader: it leads no longer, for a newer epoch is known, or the link was
+    /// told meanwhile to go elsewhere.</exception>
     public async ValueTask AdmitAsync(HelloResponse hello, Func<ValueTask<WatchLeaderResponse?>> ask)
     {
         if (map is not null && (hello.Features & HelloFeatures.Cluster) != 0)
@@ -108,8 +108,8 @@ internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectRe
 
     /// <summary>Has the link connect anew, on another thread: the one that finds out must not run the callbacks of the
     /// calls that fail with the connection.</summary>
-    /// <remarks>Nothing happens when it does so meanwhile, or when an attempt is admitted that was under way: then it is
-    /// at a leader, and calls are.</remarks>
+    /// <remarks>Nothing happens when it does so meanwhile, or when an attempt is admitted that was under way: then it
+    /// is at a leader, and calls are.</remarks>
     public void ConnectAnew(Exception cause) => _ = Task.Run(Leaving(cause));
 
     /// <summary>What ends the attempt or connection that there is now, when it is called.</summary>
