@@ -66,6 +66,28 @@ public sealed class RuleTests
     }
 
     [Fact]
+    public void GivenAnEntryOfAnEpochAboveTheState_WhenClaimed_ThenTheEpochIsAboveThatToo()
+    {
+        var replica = new HandActions(fill: log => log.Stage(7, 5, 1));
+        replica.Read(replica.View(new ShardState(3, B, [replica.Me, B, C], 2, HandActions.First)));
+        replica.Pass(4000);
+        Assert.Equal(8, Assert.Single(replica.Transactions.Distinct()).Next.Epoch);
+    }
+
+    /// <summary>What was committed beyond the end may be gone here: nobody else may be held against it.</summary>
+    [Theory]
+    [InlineData(50, 20)]
+    [InlineData(15, 15)]
+    public void GivenALogThatEndsBelowWhatWasCommitted_WhenALifeBegins_ThenNoMoreThanItsEndIsKnownAsCommitted(
+        int committed, int expected)
+    {
+        var before = new ReplicaRecord(
+            new Life(9), [], true, 1, HandActions.First, default, new LogPosition(committed));
+        var replica = new HandActions(before: before, fill: log => log.Stage(1, 20, 1));
+        Assert.Equal(new LogPosition(expected), replica.Core.Record.Committed);
+    }
+
+    [Fact]
     public void GivenTooFewSeatsWithoutTheOldLeader_WhenClaimed_ThenTheSetStays()
     {
         var replica = new HandActions();
@@ -148,6 +170,26 @@ public sealed class RuleTests
         replica.Fetch(B, beyond.End, tail: beyond);
         Assert.NotEmpty(replica.Alarms);
         Assert.False(replica.Core.IsOpen);
+    }
+
+    [Fact]
+    public void GivenAMatchedFollower_WhenItAcknowledgesBeyondTheLeadersEnd_ThenItIsNotBelievedUntilItMatchesAgain()
+    {
+        var replica = new HandActions();
+        replica.Lead(B);
+        replica.Fetch(B, replica.Log.Tail.End);
+        Assert.True(replica.Core.IsOpen);
+        LogPosition committed = replica.Published[^1].Committed;
+        LogPosition beyond = new(replica.Log.Tail.End.Value + 100);
+
+        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, beyond, beyond));
+        replica.Write();
+        replica.Receive("b", new Ack(B, 1, replica.Core.Record.Epoch, replica.Log.Tail.End, replica.Log.Tail.End));
+        Assert.Single(replica.Alarms);
+        Assert.Equal(committed, replica.Published[^1].Committed);
+
+        replica.Fetch(B, replica.Log.Tail.End, session: 2);
+        Assert.Equal(replica.Log.Tail.End, replica.Published[^1].Committed);
     }
 
     [Theory]
