@@ -16,6 +16,8 @@ public sealed class LoginStormTests(ITestOutputHelper output)
 {
     private const int LoginsPerSecond = 1_000;
 
+    private static readonly TimeSpan MostOfALogin = TimeSpan.FromMilliseconds(10);
+
     [Theory]
     [InlineData("right passwords", 4_096, "alice's")]
     [InlineData("right passwords", ScramSecret.DefaultIterations, "alice's")]
@@ -27,34 +29,37 @@ public sealed class LoginStormTests(ITestOutputHelper output)
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
         await AddUserAsync(server.Address, ScramSecret.Create("alice's", iterations));
-        (string quiet, TimeSpan idle) = await MeasureAsync(server, seconds, null);
-        (string stormy, TimeSpan busy) = await MeasureAsync(
+        (string quiet, TimeSpan idle, _) = await MeasureAsync(server, seconds, null);
+        (string stormy, TimeSpan busy, int logins) = await MeasureAsync(
             server, seconds, () => LoginStorm.RunAsync(
                 IPEndPoint.Parse(server.Address), [new StormLogin("alice", password)], LoginsPerSecond,
                 TimeSpan.FromSeconds(seconds)));
         output.WriteLine($"{what}, {iterations} iterations\n  without: {quiet}, server's CPU {idle}");
         output.WriteLine($"  storm:   {stormy}, server's CPU {busy}");
+        Assert.True(logins >= 100, $"{logins}");
+        Assert.True(busy - idle < logins * MostOfALogin, $"{logins} logins took {busy - idle} of the server's CPU");
     }
 
-    private static async Task<(string Figures, TimeSpan Processor)> MeasureAsync(
+    private static async Task<(string Figures, TimeSpan Processor, int Logins)> MeasureAsync(
         ServerProcess server, int seconds, Func<Task<IReadOnlyDictionary<ErrorCode, int>>>? storm)
     {
         await using var honest = new HonestPair(server.Address);
         await Eventually.TrueAsync(() => honest.Received > 10);
         TimeSpan before = ProcessorTimeOf(server.ProcessId);
-        string answers = "";
+        IReadOnlyDictionary<ErrorCode, int> answers = new Dictionary<ErrorCode, int>();
         if (storm is null)
             await Eventually.PassedAsync(TimeSpan.FromSeconds(seconds));
         else
-            answers = string.Join(' ', (await storm()).Select(static one => $"{one.Key}: {one.Value}"));
+            answers = await storm();
         TimeSpan used = ProcessorTimeOf(server.ProcessId) - before;
         await honest.StopSendingAsync();
         await Eventually.TrueAsync(() => honest.Received == honest.Sent);
         Assert.Null(honest.Fault);
         return (
             $"{honest.Sent} messages, p50 {honest.PercentileMs(0.5):F1} ms, p99 {honest.PercentileMs(0.99):F1} ms, "
-                + $"{answers}",
-            used);
+                + string.Join(' ', answers.Select(static one => $"{one.Key}: {one.Value}")),
+            used,
+            answers.Values.Sum());
     }
 
     /// <summary>The client library's users have the usual iterations.</summary>

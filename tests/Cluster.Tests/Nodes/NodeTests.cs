@@ -2,6 +2,7 @@ using System.Text;
 using EQueue.Client;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.MessageStore;
+using EQueue.Protocol;
 
 namespace EQueue.Cluster.Tests;
 
@@ -31,6 +32,39 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         }
 
         Assert.Equal(100, read.Distinct().Count());
+    }
+
+    [Fact]
+    public async Task GivenUsersTokensAndRules_WhenAnotherNodeLeads_ThenTheyHoldThereToo_AndProducersKeepTheirIds()
+    {
+        EtcdProcess.SkipWithoutEtcd();
+        await using TestCluster cluster = await TestCluster.StartAsync(etcd);
+        await cluster.SeatsAsync(3);
+        await using EQueueClient owner = cluster.Connect();
+        await owner.Admin.CreateTopicAsync("open");
+        await owner.Admin.CreateTopicAsync("closed");
+        await owner.Admin.SetUserAsync("alice", groups: ["staff"]);
+        string token = (await owner.Admin.CreateTokenAsync("alice")).Token;
+        await owner.Admin.AddRuleAsync(new AccessRule(
+            RuleEffect.Allow, "group:staff", Permission.All, ResourceKind.Topic, "open"));
+        await using var alice = new EQueueClient(new ClientOptions
+        {
+            Addresses = string.Join(',', cluster.Nodes.Select(node => node.Address)),
+            Credentials = Credentials.Token(token),
+        });
+        await using Producer producer = alice.CreateProducer();
+        await producer.SendAsync("open", "first"u8.ToArray());
+
+        TestNode before = cluster.Leader!;
+        await before.KillAsync();
+
+        await producer.SendAsync("open", "second"u8.ToArray());
+        var refused = await Assert.ThrowsAsync<EQueueException>(
+            async () => await producer.SendAsync("closed", "third"u8.ToArray()));
+        Assert.Equal(ErrorCode.NotAuthorized, refused.Code);
+        Assert.NotEqual(before.Name, cluster.Leader!.Name);
+        Assert.Equal(["alice"], await owner.Admin.ListUsersAsync().Select(static user => user.Name).ToArrayAsync());
+        Assert.Single(await owner.Admin.ListRulesAsync().ToArrayAsync());
     }
 
     [Theory]

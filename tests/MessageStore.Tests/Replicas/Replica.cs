@@ -97,7 +97,7 @@ internal static class Replica
             (int epoch, LogPosition end) = leader.EndOfEpoch(follower.Tail.Epoch);
             (_, LogPosition own) = follower.EndOfEpoch(epoch);
             LogPosition cut = Least(end, own);
-            Assert.True(cut < follower.Tail.End, $"{cut} cuts nothing of a log that ends at {follower.Tail}");
+            Assert.True(cut < follower.Tail.End, $"{cut} cuts nothing of a log that ends at {follower.Tail}; the leader of {leader.Epoch} has {(epoch, end)} at {leader.Watermarks}, own {own}");
             follower.CutTo(cut);
         }
     }
