@@ -61,12 +61,13 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
+            long start = _staged;
             if (!FitsActive(EntryHeaderSize))
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
                 Roll(nowMs);
             }
-            History = _epochs.Begin(Epoch, _staged);
+            History = _epochs.Begin(Epoch, start);
             Epochs = _epochs.All;
             end = StageEpochStart(nowMs, History.Opening.Mark);
             WantDurable(end);

@@ -49,12 +49,15 @@ internal sealed class EpochList
     }
 
     /// <summary>Takes an entry, in the order of the log. The first of an epoch says where that began, the more so as
-    /// its start may be lost.</summary>
+    /// its start may be lost; a seal may stand before it.</summary>
     public void Visit(in EntryHeader header)
     {
+        bool isStart = header.Kind == EntryKind.EpochStart;
+        if (isStart && header.Epoch == Last && _epochs[^1].Mark.Mark == 0)
+            _epochs[^1] = _epochs[^1] with { Mark = new HistoryMark(header.Epoch, header.Mark) };
         if (header.Epoch <= Last)
             return;
-        uint mark = header.Kind == EntryKind.EpochStart ? header.Mark : 0;
+        uint mark = isStart ? header.Mark : 0;
         _epochs.Add(new HistoryEpoch(new HistoryMark(header.Epoch, mark), header.Position.Value));
     }
 
@@ -63,10 +66,16 @@ internal sealed class EpochList
 
     /// <summary>The history of a log that begins an epoch of its own at a position. None is left out but the oldest:
     /// the start of an epoch without messages takes bytes as well, where another log may have messages.</summary>
-    /// <param name="epoch">Above all in the list.</param>
-    /// <param name="start">The position.</param>
+    /// <param name="epoch">Above all in the list, or the last of it, of which recovery has written a seal.</param>
+    /// <param name="start">The position; of one that is there already, that stays.</param>
     public LogHistory Begin(int epoch, long start)
     {
+        if (epoch == Last)
+        {
+            start = _epochs[^1].Start;
+            _epochs.RemoveAt(_epochs.Count - 1);
+        }
+
         _epochs.Add(new HistoryEpoch(new HistoryMark(epoch, NewMark()), start));
         return new LogHistory([.. _epochs.TakeLast(Most)]);
     }

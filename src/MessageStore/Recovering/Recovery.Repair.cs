@@ -271,7 +271,8 @@ internal sealed partial class Recovery
             Size = EntryHeader.Length,
             Position = position,
             Queue = QueueId.State,
-            Epoch = walk.Epoch,
+            // An entry of the epoch before that its leader never wrote would contradict what that has here.
+            Epoch = _lead?.Epoch ?? walk.Epoch,
             StoredTimeMs = _lastStoredTimeMs,
             Kind = EntryKind.Seal,
         };
@@ -282,6 +283,7 @@ internal sealed partial class Recovery
         EntryHeader.Write(bytes, header, EntryHeader.SeedOf(_logId), []);
         file.Write(bytes, last.FileOffsetOf(walk.End));
         file.Sync();
+        _epochs.Visit(header);
         return walk.End + EntryHeader.Length;
     }
 

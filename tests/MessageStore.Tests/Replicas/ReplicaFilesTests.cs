@@ -97,6 +97,73 @@ public sealed class ReplicaFilesTests
         HasAll(leader, follower, whole.End);
     }
 
+    /// <summary>The old leader has sealed the segment itself; the new one, which was not given that, has no room left
+    /// in it for its epoch.</summary>
+    [Fact]
+    public async Task GivenASegmentWithoutRoomForAnEpoch_WhenTheFollowerLeads_ThenTheOldLeaderIsCutAndFollows()
+    {
+        var lost = new MemoryState();
+        QueueStore leader = await LeadAsync(new MemoryState());
+        LogPosition end;
+        LogPosition durable;
+        await using (leader)
+        {
+            using ReplicaFiles follower = Replica.Create(_following, leader);
+            long capacity = CrashRun.OptionsOn(_leading, FlushPolicy.Sync).SegmentSizeBytes;
+            long overhead = await AppendAsync(3_000) - 3_000;
+            while (capacity - leader.Watermarks.Written.Value > 8_000) await AppendAsync(3_000);
+            long room = capacity - leader.Watermarks.Written.Value;
+            await AppendAsync((int)(room - overhead - (EntryHeader.Length + 12)));
+            Assert.Equal(EntryHeader.Length + 12, capacity - leader.Watermarks.Written.Value);
+            (end, durable) = (follower.Tail.End, follower.Durable);
+            await AppendAsync(3_000, isFed: false);
+            Assert.Equal(2, leader.Figures.Segments);
+
+            async Task<long> AppendAsync(int size, bool isFed = true)
+            {
+                LogPosition before = leader.Watermarks.Written;
+                AppendItem[] items =
+                    [new() { Queue = _queue, Batch = TestBatch.OfSize(size, 1), TagBits = uint.MaxValue }];
+                Assert.Equal(AppendStatus.Accepted, leader.Append(items, Durability.Written, new TestWaiter()));
+                await Replica.SettleAsync(leader, isDurable: true);
+                if (isFed)
+                {
+                    Replica.Feed(leader, follower);
+                    follower.Sync();
+                    leader.SetCommitted(follower.Tail.End, follower.Durable);
+                }
+
+                return leader.Watermarks.Written.Value - before.Value;
+            }
+        }
+
+        SimulatedDisk deposed = _leading.Kill();
+        await using QueueStore next = await Replica.LeadAsync(
+            _following, FlushPolicy.Sync, lost, new Lead(20, end, durable));
+        LogPosition begun = next.StartLeading();
+        Assert.Equal((9, end), next.EndOfEpoch(19));
+        using ReplicaFiles old = Replica.Open(deposed);
+        Assert.True(old.Tail.End > end);
+        Assert.True(Replica.Match(next, old));
+        Assert.Equal(end, old.Tail.End);
+        Replica.Feed(next, old);
+        Assert.Equal(begun, old.Tail.End);
+        Assert.Equal(Replica.BytesOf(_following, default, begun), Replica.BytesOf(deposed, default, begun));
+
+        // Both know where the epoch began and by which mark, before and after a start.
+        Assert.Equal((20, begun), old.EndOfEpoch(25));
+        Assert.Equal((9, end), old.EndOfEpoch(19));
+        old.Sync();
+        next.SetCommitted(begun, begun);
+        LogHistory told = next.History;
+        old.Dispose();
+        await using QueueStore later = await Replica.LeadAsync(
+            deposed.Kill(), FlushPolicy.Sync, new MemoryState(), new Lead(21, begun, begun));
+        later.StartLeading();
+        Assert.Equal((9, end), later.EndOfEpoch(19));
+        Assert.Equal(told.Epochs, later.History.Epochs.Take(told.Epochs.Count));
+    }
+
     /// <summary>The index of a seal that was never committed must not answer for what is stored in its place.</summary>
     [Fact]
     public async Task GivenACutSealedSegment_WhenItIsFilledWithMessagesOfEqualSize_ThenEveryMessageIsReadable()
