@@ -50,6 +50,8 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         storm._follower = Replica.Create(storm._disks[1], storm._leader);
         Replica.Feed(storm._leader, storm._follower);
         storm._follower.Sync();
+        // What the store had before it led is committed: nothing of it may be cut.
+        await storm.CommitAsync();
         return storm;
     }
 
