@@ -64,14 +64,23 @@ internal sealed partial class SealedIndex : IDisposable
         return FileVerdict.Valid;
     }
 
-    /// <summary>The same, and that it covers the segment up to its end and is of its kind.</summary>
+    /// <summary>The same, and that it covers the segment up to its end and is of its kind: of a pack, made with
+    /// it.</summary>
+    /// <param name="disk">Where.</param>
+    /// <param name="path">The index file.</param>
+    /// <param name="logId">Whose.</param>
+    /// <param name="basePosition">Where the segment begins.</param>
+    /// <param name="endPosition">Where it ends.</param>
+    /// <param name="packedMs">When the pack was made: packs of two leaders may have one name; null for a
+    /// segment.</param>
     /// <returns>Null when it does not.</returns>
     public static SealedIndex? OpenOf(
-        IDisk disk, string path, Guid logId, LogPosition basePosition, LogPosition endPosition, bool isPacked)
+        IDisk disk, string path, Guid logId, LogPosition basePosition, LogPosition endPosition, long? packedMs)
     {
         if (TryOpen(disk, path, logId, basePosition, out SealedIndex? index) != FileVerdict.Valid)
             return null;
-        if (index!.Header.EndPosition == endPosition && index.IsPacked == isPacked)
+        bool isOfKind = packedMs is null ? !index!.IsPacked : index!.IsPacked && index.Header.CreatedMs == packedMs;
+        if (isOfKind && index.Header.EndPosition == endPosition)
             return index;
         index.Dispose();
         return null;

@@ -300,7 +300,8 @@ internal sealed partial class Recovery
 
             var basePosition = new LogPosition(segment.BasePosition);
             var endPosition = new LogPosition(segment.EndPosition);
-            segment.HasIndex = HasWholeIndex(segment.IndexPath, basePosition, endPosition, segment.IsPacked);
+            segment.HasIndex = HasWholeIndex(
+                segment.IndexPath, basePosition, endPosition, segment.IsPacked ? segment.CreatedTimeMs : null);
             if (segment.HasIndex)
                 continue;
 
@@ -319,9 +320,9 @@ internal sealed partial class Recovery
             Log.IndexRebuiltWithGaps(_logger, path, $"{damaged} damaged bytes");
     }
 
-    private bool HasWholeIndex(string path, LogPosition basePosition, LogPosition endPosition, bool isPacked)
+    private bool HasWholeIndex(string path, LogPosition basePosition, LogPosition endPosition, long? packedMs)
     {
-        using SealedIndex? index = SealedIndex.OpenOf(_disk, path, _logId, basePosition, endPosition, isPacked);
+        using SealedIndex? index = SealedIndex.OpenOf(_disk, path, _logId, basePosition, endPosition, packedMs);
         return index is not null;
     }
 }

@@ -184,7 +184,7 @@ internal sealed partial class Recovery
         long derivedTo = _lead is null ? long.MaxValue : _committed.Value;
         for (int i = first; i < bases.Count - 1 && bases[i + 1].Value <= derivedTo; i++)
         {
-            if (!HasWholeIndex(LogFiles.Index(_directory, bases[i]), bases[i], bases[i + 1], isPacked: false))
+            if (!HasWholeIndex(LogFiles.Index(_directory, bases[i]), bases[i], bases[i + 1], packedMs: null))
                 return;
             _indexed.Add(bases[i].Value);
         }

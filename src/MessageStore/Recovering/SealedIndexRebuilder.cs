@@ -60,7 +60,9 @@ internal static class SealedIndexRebuilder
                 writer.Add(entry);
         }
 
-        writer.Complete(store.StoreId, store.LogId, basePosition, endPosition, scanner.Epoch, nowMs);
+        // A pack and its index are known to belong together by their time.
+        long createdMs = segment.IsPacked ? segment.CreatedTimeMs : nowMs;
+        writer.Complete(store.StoreId, store.LogId, basePosition, endPosition, scanner.Epoch, createdMs);
         return damagedBytes;
     }
 
@@ -113,7 +115,9 @@ internal static class SealedIndexRebuilder
         var basePosition = new LogPosition(segment.BasePosition);
         var endPosition = new LogPosition(segment.EndPosition);
         using SealedIndex? index =
-            SealedIndex.OpenOf(disk, segment.IndexPath, logId, basePosition, endPosition, segment.IsPacked);
+            SealedIndex.OpenOf(
+                disk, segment.IndexPath, logId, basePosition, endPosition,
+                segment.IsPacked ? segment.CreatedTimeMs : null);
         return index is not null && index.VerifyAll();
     }
 

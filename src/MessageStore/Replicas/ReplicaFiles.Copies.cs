@@ -99,12 +99,48 @@ public sealed partial class ReplicaFiles
         LogPosition found = copy.End!.Value;
         if (found > Settled(committed))
             throw new ReplicaException($"{name} ends at {found}: committed and durable here is {Settled(committed)}.");
+        if (file.Kind == ReplicaFileKind.Pack)
+            RemoveForeignIndex(copy);
+        if (file.Kind == ReplicaFileKind.PackIndex)
+            CheckPackOf(copy);
         _disk.Rename(copy.Temporary, copy.Path);
         _disk.SyncDirectory(_directory);
         if (file.Kind == ReplicaFileKind.Pack)
             TakePack(copy.Path);
         if (file.Kind == ReplicaFileKind.Snapshot)
             ForgetOldSnapshots();
+    }
+
+    /// <summary>Two leaders may have given one name to different packs: the index of another one goes before the pack
+    /// comes, and is copied again.</summary>
+    private void RemoveForeignIndex(ReplicaCopy pack)
+    {
+        string path = PackFile.IndexOf(pack.Path);
+        if (_disk.Exists(path) && CreatedMsOfIndex(path) != CreatedMsOfPack(pack.Temporary))
+            _disk.Delete(path);
+    }
+
+    /// <exception cref="ReplicaException">The pack of that name is here, and is another one.</exception>
+    private void CheckPackOf(ReplicaCopy index)
+    {
+        string pack = index.Path[..^LogFiles.IndexSuffix.Length];
+        if (_disk.Exists(pack) && CreatedMsOfIndex(index.Temporary) != CreatedMsOfPack(pack))
+        {
+            throw new ReplicaException(
+                $"{Path.GetFileName(index.Path)} is of another pack than the one here.");
+        }
+    }
+
+    private long? CreatedMsOfPack(string path) =>
+        SegmentHeader.Read(WholeFile.Read(_disk, path, SegmentHeader.Length), out SegmentHeader? header)
+            == FileVerdict.Valid ? header!.CreatedMs : null;
+
+    private long? CreatedMsOfIndex(string path)
+    {
+        FileVerdict verdict = SectionFileReader.TryOpen(
+            _disk, path, SealedIndexWriter.Magic, out SectionFileReader? index);
+        using (index)
+            return verdict == FileVerdict.Valid ? index!.Header.CreatedMs : null;
     }
 
     /// <summary>Below it everything is committed and durable here: nothing above it is derived from, or goes. What is

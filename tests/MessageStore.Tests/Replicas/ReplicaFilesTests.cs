@@ -97,6 +97,100 @@ public sealed class ReplicaFilesTests
         HasAll(leader, follower, whole.End);
     }
 
+    /// <summary>A leader dies when its pack's index has its name and the pack has not; the next one packs the same
+    /// segments, and gives its pack the same name.</summary>
+    [Fact]
+    public async Task GivenPacksOfTwoLeadersUnderOneName_WhenTheyAreCopied_ThenEachIndexIsOfItsPackAlone()
+    {
+        LogPosition end;
+        QueueId gone;
+        QueueStore first = await LeadAsync(new MemoryState());
+        await using (first)
+        {
+            using ReplicaFiles follower = Replica.Create(_following, first);
+            Task<QueueId[]> opening = first.OpenQueuesAsync(TopicId.NewId(), 0, 1, [], Cancel);
+            while (!opening.IsCompleted) await CommitAsync(first, follower);
+            gone = (await opening)[0];
+            for (int i = 0; first.Figures.Segments < 6; i++)
+            {
+                QueueId queue = i % 4 == 0 ? _queue : gone;
+                AppendItem[] items =
+                    [new() { Queue = queue, Batch = TestBatch.OfSize(3_000, i), TagBits = uint.MaxValue }];
+                first.Append(items, Durability.Written, new TestWaiter());
+                await CommitAsync(first, follower);
+            }
+
+            end = first.Watermarks.Visible;
+        }
+
+        SimulatedDisk[] disks = [_leading.Kill(), _leading.Kill()];
+        string[] names = [await PackAsync(disks[0], 20, gone, kept: 0), await PackAsync(disks[1], 21, gone, kept: 2)];
+        Assert.Equal(names[0], names[1]);
+        string index = names[0] + LogFiles.IndexSuffix;
+        byte[] other = disks[0].ReadAll(Path.Combine(Replica.Logs, index));
+
+        SimulatedDisk second = disks[1].Kill();
+        using (ReplicaFiles replica = Replica.Open(_following))
+        using (ReplicaFiles source = Replica.Open(second))
+        {
+            byte[] bytes = new byte[64 << 10];
+            while (source.Read(replica.Tail.End, bytes, out _) is var size and > 0)
+                replica.AppendStored(bytes.AsSpan(0, size), 21);
+            replica.Sync();
+            end = replica.Tail.End;
+            foreach (LogPosition snapshot in LogFiles.Find(second, Replica.Logs, LogFiles.SnapshotSuffix))
+                Copy(second, replica, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
+
+            Copy(other, replica, index, end);
+            Copy(second, replica, names[1], end);
+            Assert.False(replica.HasFile(index), "the index of another pack is still there");
+            Copy(second, replica, index, end);
+            Assert.Throws<ReplicaException>(() => Copy(other, replica, index, end));
+        }
+
+        // One that has got beside it in an older build is made again.
+        (SimulatedDisk whole, SimulatedDisk mixed) = (_following.Kill(), _following.Kill());
+        using (IDiskFile file = mixed.Open(Path.Combine(Replica.Logs, index), DiskOpen.ReadWrite))
+        {
+            file.Truncate(0);
+            file.Write(other, 0);
+            file.Sync();
+        }
+
+        await using QueueStore right = await Replica.LeadAsync(
+            whole, FlushPolicy.Sync, new MemoryState(), new Lead(30, end, end));
+        await using QueueStore healed = await Replica.LeadAsync(
+            mixed, FlushPolicy.Sync, new MemoryState(), new Lead(30, end, end));
+        List<TestBatch.Entry> expected = await StoreTest.ReadAllAsync(right, _queue, 2);
+        List<TestBatch.Entry> found = await StoreTest.ReadAllAsync(healed, _queue, 2);
+        Assert.True(expected.Count > 5);
+        Assert.Equal(expected.Select(entry => entry.Batch), found.Select(entry => entry.Batch));
+
+        async Task<string> PackAsync(SimulatedDisk disk, int epoch, QueueId going, long kept)
+        {
+            await using QueueStore store = await Replica.LeadAsync(
+                disk, FlushPolicy.Sync, new MemoryState(), new Lead(epoch, end, end));
+            store.StartLeading();
+            Assert.True(store.TryGetQueue(going, out QueueView view));
+            Task moving = store.MoveStartsAsync([(going, view.End), (_queue, new QueueOffset(kept))], Cancel);
+            await Eventually.TrueAsync(async () =>
+            {
+                await Replica.SettleAsync(store, isDurable: true);
+                store.SetCommitted(store.Watermarks.Written, store.Watermarks.Durable);
+                return moving.IsCompleted && store.Figures.SegmentsPacked > 0;
+            });
+            return disk.Files.Select(Path.GetFileName).First(name => name!.EndsWith(PackFile.Suffix, StringComparison.Ordinal))!;
+        }
+
+        static async Task CommitAsync(QueueStore leader, ReplicaFiles follower)
+        {
+            await Replica.SettleAsync(leader, isDurable: true);
+            Replica.Feed(leader, follower);
+            follower.Sync();
+            leader.SetCommitted(follower.Tail.End, follower.Durable);
+        }
+    }
+
     /// <summary>The old leader has sealed the segment itself; the new one, which was not given that, has no room left
     /// in it for its epoch.</summary>
     [Fact]

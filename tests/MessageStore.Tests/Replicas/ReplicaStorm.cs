@@ -8,11 +8,13 @@ namespace EQueue.MessageStore.Tests;
 internal sealed class ReplicaStorm : IAsyncDisposable
 {
     private const int MostQueues = 4;
+    private const int MostTraced = 80;
 
     private readonly Random _random;
     private readonly FlushPolicy _policy;
     private readonly SimulatedDisk[] _disks = [new(), new()];
     private readonly List<byte> _committed = [];
+    private readonly Queue<string> _trace = [];
     private QueueStore _leader = null!;
     private ReplicaFiles? _follower;
     private MemoryState _state = new();
@@ -26,6 +28,10 @@ internal sealed class ReplicaStorm : IAsyncDisposable
 
     /// <summary>How often each kind of thing happened.</summary>
     public Dictionary<string, int> Counts { get; } = new(StringComparer.Ordinal);
+
+    /// <summary>What was done last, and what there is: for who looks for the cause of a failure.</summary>
+    public string Describe() =>
+        $"{string.Join(" | ", _trace)}\nleader's files: {NamesOn(LeaderDisk)}\nfollower's: {NamesOn(FollowerDisk)}";
 
     private SimulatedDisk LeaderDisk => _disks[_leads];
 
@@ -119,7 +125,18 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         return Task.CompletedTask;
     }
 
-    private void Count(string what) => Counts[what] = Counts.GetValueOrDefault(what) + 1;
+    private static string NamesOn(SimulatedDisk disk) =>
+        string.Join(' ', disk.Files.Select(Path.GetFileName).Order(StringComparer.Ordinal));
+
+    private void Count(string what)
+    {
+        Counts[what] = Counts.GetValueOrDefault(what) + 1;
+        if (_trace.Count == MostTraced)
+            _trace.Dequeue();
+        LogWatermarks marks = _leader.Watermarks;
+        _trace.Enqueue($"{what} ({_leads} leads {_leader.Epoch}: {marks.Begin.Value}-{marks.Visible.Value}/"
+            + $"{marks.Written.Value}, follower {_follower?.Tail.End.Value}/{_follower?.Durable.Value})");
+    }
 
     private async Task AppendAsync()
     {

@@ -26,17 +26,19 @@ public sealed class ReplicaStormTests
         Dictionary<string, int> counts = new(StringComparer.Ordinal);
         for (int seed = first; operations > 0; seed++, operations -= PerWorld)
         {
+            await using ReplicaStorm storm = await ReplicaStorm.BeginAsync(seed, policy);
             try
             {
-                await using ReplicaStorm storm = await ReplicaStorm.BeginAsync(seed, policy);
                 await storm.RunAsync(PerWorld);
-                foreach ((string what, int count) in storm.Counts)
-                    counts[what] = counts.GetValueOrDefault(what) + count;
             }
             catch (Exception exception)
             {
-                throw new InvalidOperationException($"EQUEUE_REPLICA_SEED={seed} with {policy} flush", exception);
+                throw new InvalidOperationException(
+                    $"EQUEUE_REPLICA_SEED={seed} with {policy} flush\n{storm.Describe()}", exception);
             }
+
+            foreach ((string what, int count) in storm.Counts)
+                counts[what] = counts.GetValueOrDefault(what) + count;
         }
 
         TestContext.Current.TestOutputHelper?.WriteLine(
