@@ -161,6 +161,7 @@ public sealed class ReplicaFilesTests
             whole, FlushPolicy.Sync, new MemoryState(), new Lead(30, end, end));
         await using QueueStore healed = await Replica.LeadAsync(
             mixed, FlushPolicy.Sync, new MemoryState(), new Lead(30, end, end));
+        Assert.NotEqual(other, mixed.ReadAll(Path.Combine(Replica.Logs, index)));
         List<TestBatch.Entry> expected = await StoreTest.ReadAllAsync(right, _queue, 2);
         List<TestBatch.Entry> found = await StoreTest.ReadAllAsync(healed, _queue, 2);
         Assert.True(expected.Count > 5);
