@@ -13,7 +13,7 @@ public sealed class ReplicaStormTests
         "append", "state", "open queue", "remove queue", "move start", "feed", "sync", "commit", "copy", "remove below",
         "follower killed", "follower's power cut", "follower cut", "change of roles", "leader restarted",
         "leader stopped", "leader killed", "leader's power cut", "newcomer", "checked", "copied .index",
-        "copied .state", "copied .pack",
+        "copied .state",
     ];
 
     [Theory]
