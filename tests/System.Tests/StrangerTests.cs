@@ -1,5 +1,4 @@
 using EQueue.Protocol;
-using EQueue.Remoting;
 using EQueue.Support;
 using EQueue.System.Tests.Bounds;
 
@@ -80,24 +79,8 @@ public sealed class StrangerTests
         {
             string[] answers = await Stranger.TryPortAsync(asked, port);
             Assert.Equal(operations.Length, answers.Length);
-            Assert.All(answers, static line => Assert.Equal([ErrorCode.Unauthenticated], ErrorsOf(line)));
+            Assert.All(answers, static line => Assert.Equal([ErrorCode.Unauthenticated], Stranger.FramesIn(line).Select(static answer => (ErrorCode)answer.Header.Error)));
         }
-    }
-
-    /// <summary>The errors of the answers that came, keep-alives left out.</summary>
-    private static List<ErrorCode> ErrorsOf(string line)
-    {
-        byte[] bytes = Convert.FromHexString(line.Split(' ')[1]);
-        var errors = new List<ErrorCode>();
-        ReadOnlySpan<byte> rest = bytes;
-        while (!rest.IsEmpty)
-        {
-            Assert.True(FrameHeader.TryRead(rest, 1 << 20, out FrameHeader header, out _));
-            if (header.Opcode != 0) errors.Add((ErrorCode)header.Error);
-            rest = rest[(int)header.Length..];
-        }
-
-        return errors;
     }
 
     private static async Task AssertClosedAsync(TempDirectory directory, params string[] kinds)

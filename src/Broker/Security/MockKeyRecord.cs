@@ -4,7 +4,8 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>The key of <see cref="MockSecrets"/> as the log's state holds it: there once there are users.</summary>
+/// <summary>The key of <see cref="MockSecrets"/>, from which that of <see cref="ProducerNames"/> comes, as the log's
+/// state holds it: there once there are users or rules.</summary>
 /// <remarks>
 /// State record of kind <see cref="Kind"/>; empty key; value, little-endian:
 /// <code>

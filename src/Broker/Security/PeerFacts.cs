@@ -21,7 +21,7 @@ internal readonly record struct PeerFacts(
     public bool IsLocal => Place != PeerPlace.Remote;
 
     /// <summary>Whether it runs under the broker's own user, or root's; also where the system tells neither.</summary>
-    public bool IsOwner => Place == PeerPlace.InProcess || (IsLocal && LoopbackPeer.IsOwner(UserId));
+    public bool IsOwner => LoopbackPeer.IsOwner(Place, UserId);
 
     /// <param name="connection">Of the peer.</param>
     /// <param name="mapping">Says whom certificates stand for.</param>

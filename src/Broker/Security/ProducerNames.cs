@@ -28,11 +28,9 @@ internal static class ProducerNames
 
     private static long Of(byte[] key, string principal, uint random)
     {
-        byte[] text = new byte["producer"u8.Length + 1 + sizeof(uint) + Encoding.UTF8.GetByteCount(principal)];
-        "producer"u8.CopyTo(text);
-        Span<byte> rest = text.AsSpan("producer"u8.Length + 1);
-        BinaryPrimitives.WriteUInt32LittleEndian(rest, random);
-        Encoding.UTF8.GetBytes(principal, rest[sizeof(uint)..]);
+        Span<byte> bits = stackalloc byte[sizeof(uint)];
+        BinaryPrimitives.WriteUInt32LittleEndian(bits, random);
+        byte[] text = [.. "producer"u8, 0, .. bits, .. Encoding.UTF8.GetBytes(principal)];
         uint mark = BinaryPrimitives.ReadUInt32LittleEndian(HMACSHA256.HashData(key, text)) >> 1;
         return ((long)mark << RandomBits) | random;
     }

@@ -18,7 +18,6 @@ internal sealed class SecurityTable(
     private readonly HashSet<string> _superusers = new(options.Superusers, StringComparer.Ordinal);
     private volatile SecurityBook _book = SecurityBook.Empty;
     private MockSecrets _mocks = MockSecrets.WithNewKey();
-    private bool _isKeyKept;
     private volatile byte[]? _producerKey;
 
     /// <summary>What holds now. Another object after each change.</summary>
@@ -37,7 +36,7 @@ internal sealed class SecurityTable(
         _book = book;
         if (state.MockKey is { } key)
         {
-            (_mocks, _isKeyKept) = (new MockSecrets(key), true);
+            _mocks = new MockSecrets(key);
             _producerKey = ProducerNames.KeyOf(key);
         }
 
@@ -45,15 +44,15 @@ internal sealed class SecurityTable(
             logger.SecurityLoaded(book.Users.Count, book.Tokens.Count, book.Rules.Count);
     }
 
-    /// <summary>The key of <see cref="ProducerNames"/>; null: there were no users and rules yet, and ids are
-    /// anybody's.</summary>
+    /// <summary>The key of <see cref="ProducerNames"/>; null: the broker's key is not kept, for there were no users and
+    /// rules yet, and ids are anybody's.</summary>
     public byte[]? ProducerKey => _producerKey;
 
     /// <summary>Keeps the broker's key when there are users or rules and it is not kept yet: a build before this one
     /// made them.</summary>
     public async Task KeepMockKeyAsync(CancellationToken cancellationToken)
     {
-        if (_isKeyKept || (_book.Users.IsEmpty && _book.Rules.IsEmpty))
+        if (_producerKey is not null || (_book.Users.IsEmpty && _book.Rules.IsEmpty))
             return;
         try
         {
@@ -239,14 +238,14 @@ internal sealed class SecurityTable(
         try
         {
             (SecurityBook book, StateEntry[] entries) = change(_book);
-            bool isFirst = keepsKey && !_isKeyKept;
+            bool isFirst = keepsKey && _producerKey is null;
             if (isFirst)
                 entries = [MockKeyRecord.ToEntry(_mocks.Key.Span), .. entries];
             if (entries.Length == 0)
                 return;
             await store.AppendStateAsync(entries, CancellationToken.None);
             if (isFirst)
-                (_isKeyKept, _producerKey) = (true, ProducerNames.KeyOf(_mocks.Key.Span));
+                _producerKey = ProducerNames.KeyOf(_mocks.Key.Span);
             _book = book;
         }
         finally

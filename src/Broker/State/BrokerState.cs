@@ -35,7 +35,7 @@ internal sealed class BrokerState : IStateMachine
 
     public IEnumerable<AccessRule> Rules => _rules.Keys;
 
-    /// <summary>The key of <see cref="MockSecrets"/>; null = there was no user yet.</summary>
+    /// <summary>The key of <see cref="MockSecrets"/>; null = there were no users and rules yet.</summary>
     public byte[]? MockKey { get; private set; }
 
     /// <summary>What the progress takes in memory.</summary>

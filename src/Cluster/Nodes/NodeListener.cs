@@ -114,7 +114,7 @@ internal sealed class NodeListener(
             return;
         }
 
-        if (!secret.Exists && !IsOwn(connection))
+        if (!secret.Exists && !LoopbackPeer.IsOwner(connection.Place, connection.FindPeerUser()))
         {
             // Before it is told anything of the cluster.
             Refuse(
@@ -187,14 +187,6 @@ internal sealed class NodeListener(
             // The client has gone.
         }
     }
-
-    /// <summary>Whether a process of this machine runs under this process's user, or root's.</summary>
-    private static bool IsOwn(ServerConnection connection) => connection.Place switch
-    {
-        PeerPlace.InProcess => true,
-        PeerPlace.Remote => false,
-        _ => LoopbackPeer.IsOwner(connection.FindPeerUser()),
-    };
 
     private void RefuseClient(ServerConnection connection, in FrameHeader header)
     {

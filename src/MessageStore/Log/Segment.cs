@@ -41,6 +41,9 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
     /// <summary>Unix milliseconds at which it was made.</summary>
     public long CreatedTimeMs { get; } = createdTimeMs;
 
+    /// <summary>The same of a pack, which its index has too; null for a segment.</summary>
+    public long? PackedMs => IsPacked ? CreatedTimeMs : null;
+
     /// <summary>The position after its seal, which is the next one's base; -1 while it takes appends.</summary>
     public long EndPosition
     {

@@ -300,8 +300,7 @@ internal sealed partial class Recovery
 
             var basePosition = new LogPosition(segment.BasePosition);
             var endPosition = new LogPosition(segment.EndPosition);
-            segment.HasIndex = HasWholeIndex(
-                segment.IndexPath, basePosition, endPosition, segment.IsPacked ? segment.CreatedTimeMs : null);
+            segment.HasIndex = HasWholeIndex(segment.IndexPath, basePosition, endPosition, segment.PackedMs);
             if (segment.HasIndex)
                 continue;
 

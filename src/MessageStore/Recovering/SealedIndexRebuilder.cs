@@ -61,8 +61,8 @@ internal static class SealedIndexRebuilder
         }
 
         // A pack and its index are known to belong together by their time.
-        long createdMs = segment.IsPacked ? segment.CreatedTimeMs : nowMs;
-        writer.Complete(store.StoreId, store.LogId, basePosition, endPosition, scanner.Epoch, createdMs);
+        writer.Complete(
+            store.StoreId, store.LogId, basePosition, endPosition, scanner.Epoch, segment.PackedMs ?? nowMs);
         return damagedBytes;
     }
 
@@ -115,9 +115,7 @@ internal static class SealedIndexRebuilder
         var basePosition = new LogPosition(segment.BasePosition);
         var endPosition = new LogPosition(segment.EndPosition);
         using SealedIndex? index =
-            SealedIndex.OpenOf(
-                disk, segment.IndexPath, logId, basePosition, endPosition,
-                segment.IsPacked ? segment.CreatedTimeMs : null);
+            SealedIndex.OpenOf(disk, segment.IndexPath, logId, basePosition, endPosition, segment.PackedMs);
         return index is not null && index.VerifyAll();
     }
 

@@ -194,8 +194,8 @@ public sealed partial class RemotingClient
             && opcode != FrameHeader.PingOpcode && !_isDisposed;
     }
 
-    /// <summary>After a pause the thread of a oneway call sends itself; in a stream of them the pool does, and takes
-    /// many at a time.</summary>
+    /// <summary>A small oneway call, if the options say so, and one after a pause are sent by their own thread; those
+    /// of a stream by the pool, which takes many at a time.</summary>
     private bool IsPrompt(int bytes)
     {
         if (bytes <= _options.PromptOnewayBytes) return true;

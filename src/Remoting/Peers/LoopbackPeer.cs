@@ -24,6 +24,12 @@ public static class LoopbackPeer
     public static bool IsOwner(uint? user) =>
         user is { } number ? number == 0 || number == OwnUser : !OperatingSystem.IsLinux();
 
+    /// <summary>The same of a peer that may be elsewhere, or in this process, which is its own.</summary>
+    /// <param name="place">Where it is.</param>
+    /// <param name="user">As <see cref="FindUser"/> found it.</param>
+    public static bool IsOwner(PeerPlace place, uint? user) =>
+        place == PeerPlace.InProcess || (place != PeerPlace.Remote && IsOwner(user));
+
     /// <summary>Whether this system tells the users of sockets: the first call tries it with a connection of its
     /// own.</summary>
     public static bool IsTold => FindTable() is not null;

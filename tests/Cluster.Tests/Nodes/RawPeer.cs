@@ -70,9 +70,7 @@ internal sealed class RawPeer : IDisposable
 
     public async Task SendAsync(byte opcode, byte[] body, FrameFlags flags)
     {
-        byte[] frame = new byte[FrameHeader.Size + body.Length];
-        FrameHeader.Of(body, opcode, 0, flags, ++_correlation, 0).Write(frame);
-        body.CopyTo(frame, FrameHeader.Size);
+        byte[] frame = FrameOf(opcode, body, flags, ++_correlation);
         try
         {
             await _stream.WriteAsync(frame, TestContext.Current.CancellationToken);
@@ -107,7 +105,15 @@ internal sealed class RawPeer : IDisposable
 
     public void Dispose() => _client.Dispose();
 
-    private static byte[] Encode<T>(T payload)
+    public static byte[] FrameOf(byte opcode, byte[] body, FrameFlags flags, uint correlation)
+    {
+        byte[] frame = new byte[FrameHeader.Size + body.Length];
+        FrameHeader.Of(body, opcode, 0, flags, correlation, 0).Write(frame);
+        body.CopyTo(frame, FrameHeader.Size);
+        return frame;
+    }
+
+    public static byte[] Encode<T>(T payload)
         where T : IPayload<T>
     {
         using FrameBuffer frame = FrameBuffer.Rent();

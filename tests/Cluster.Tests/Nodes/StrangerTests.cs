@@ -22,16 +22,16 @@ public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         string address = cluster.Nodes[0].Address;
         ClusterView view = (await cluster.Shard.ReadAsync(None))!;
         PeerHello hello = RawPeer.HelloOf(view, "b", "a");
-        string first = Convert.ToHexString(FrameOf((byte)PeerOpcode.Hello, hello));
+        string first = FrameOf((byte)PeerOpcode.Hello, hello);
         PeerOpcode[] operations = Enum.GetValues<PeerOpcode>();
 
         string[] answers = await Stranger.TryPortAsync(
-            operations.Select(one => $"{first} {Convert.ToHexString(FrameOf((byte)one, Done.Value))}"), address);
+            operations.Select(one => $"{first} {FrameOf((byte)one, Done.Value)}"), address);
 
         Assert.Equal(operations.Length, answers.Length);
         Assert.All(answers, line =>
         {
-            (FrameHeader Header, byte[] Body) answer = Assert.Single(FramesOf(line));
+            (FrameHeader Header, byte[] Body) answer = Assert.Single(Stranger.FramesIn(line));
             Assert.Equal(ErrorCode.NotAuthorized, (ErrorCode)answer.Header.Error);
             string text = ErrorDetail.ToException(ErrorCode.NotAuthorized, answer.Body).Message;
             Assert.Contains("Cluster:SecretFile", text, StringComparison.Ordinal);
@@ -54,15 +54,15 @@ public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await cluster.Nodes[0].StartAsync();
         await cluster.SeatsAsync(1);
         PeerHello hello = RawPeer.HelloOf((await cluster.Shard.ReadAsync(None))!, "b", "a");
-        string greeting = Convert.ToHexString(FrameOf((byte)PeerOpcode.Hello, hello));
-        string other = Convert.ToHexString(FrameOf((byte)PeerOpcode.ListFiles, Done.Value));
+        string greeting = FrameOf((byte)PeerOpcode.Hello, hello);
+        string other = FrameOf((byte)PeerOpcode.ListFiles, Done.Value);
 
         string[] answers = await Stranger.TryPortAsync([$"{greeting} {other}"], cluster.Nodes[0].Address);
 
         // A challenge; what comes without its proof is refused.
         Assert.Equal(
             [ErrorCode.None, ErrorCode.HelloRequired],
-            FramesOf(Assert.Single(answers)).Select(static answer => (ErrorCode)answer.Header.Error));
+            Stranger.FramesIn(Assert.Single(answers)).Select(static answer => (ErrorCode)answer.Header.Error));
     }
 
     [Fact]
@@ -79,16 +79,16 @@ public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             ClientVersion = "1",
             MaxFrameBytes = 16 << 20,
         };
-        string first = Convert.ToHexString(FrameOf((byte)Opcode.Hello, hello));
+        string first = FrameOf((byte)Opcode.Hello, hello);
         Opcode[] operations = Enum.GetValues<Opcode>();
 
         string[] answers = await Stranger.TryPortAsync(
-            operations.Select(one => $"{first} {Convert.ToHexString(FrameOf((byte)one, Done.Value))}"),
+            operations.Select(one => $"{first} {FrameOf((byte)one, Done.Value)}"),
             cluster.Nodes[0].Address);
 
         Assert.Equal(operations.Length, answers.Length);
         Assert.All(answers, line => Assert.Equal(
-            [ErrorCode.Unauthenticated], FramesOf(line).Select(static answer => (ErrorCode)answer.Header.Error)));
+            [ErrorCode.Unauthenticated], Stranger.FramesIn(line).Select(static answer => (ErrorCode)answer.Header.Error)));
     }
 
     [Fact]
@@ -101,12 +101,12 @@ public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         string address = cluster.Nodes[0].Address;
         using RawPeer silent = await RawPeer.ConnectAsync(address);
         using RawPeer asking = await RawPeer.ConnectAsync(address);
-        await silent.SendAsync((byte)Opcode.WatchLeader, BodyOf(new WatchLeaderRequest(0, TimeSpan.Zero)), FrameFlags.None);
+        await silent.SendAsync((byte)Opcode.WatchLeader, RawPeer.Encode(new WatchLeaderRequest(0, TimeSpan.Zero)), FrameFlags.None);
         Assert.Equal(ErrorCode.None, (await silent.ReadAsync())?.Error);
         Task<(ErrorCode Error, byte[] Body)?> gone = silent.ReadAsync();
 
         // Each answer takes 300 ms: in all longer than a silent peer has.
-        byte[] question = BodyOf(new WatchLeaderRequest(int.MaxValue, TimeSpan.FromMilliseconds(300)));
+        byte[] question = RawPeer.Encode(new WatchLeaderRequest(int.MaxValue, TimeSpan.FromMilliseconds(300)));
         for (int i = 0; i < 8 || !gone.IsCompleted; i++)
         {
             await asking.SendAsync((byte)Opcode.WatchLeader, question, FrameFlags.None);
@@ -127,7 +127,7 @@ public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         {
             using RawPeer peer = await RawPeer.ConnectAsync(cluster.Nodes[0].Address);
             (ErrorCode error, _) = await peer.AskAsync(
-                PeerOpcode.Hello, BodyOf(RawPeer.HelloOf(view, name, "a")));
+                PeerOpcode.Hello, RawPeer.Encode(RawPeer.HelloOf(view, name, "a")));
             Assert.Equal(ErrorCode.NotAuthorized, error);
         }
 
@@ -143,37 +143,6 @@ public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         return cluster;
     }
 
-    private static byte[] BodyOf<T>(T payload)
-        where T : IPayload<T>
-    {
-        using FrameBuffer frame = FrameBuffer.Rent();
-        payload.Write(new PayloadWriter(frame));
-        return frame.WrittenSpan.ToArray();
-    }
-
-    private static byte[] FrameOf<T>(byte opcode, T payload)
-        where T : IPayload<T>
-    {
-        byte[] body = BodyOf(payload);
-        byte[] frame = new byte[FrameHeader.Size + body.Length];
-        FrameHeader.Of(body, opcode, 0, FrameFlags.None, 7, 0).Write(frame);
-        body.CopyTo(frame, FrameHeader.Size);
-        return frame;
-    }
-
-    /// <summary>The answers in a line of a stranger, keep-alives left out.</summary>
-    private static List<(FrameHeader Header, byte[] Body)> FramesOf(string line)
-    {
-        List<(FrameHeader, byte[])> frames = [];
-        ReadOnlySpan<byte> rest = Convert.FromHexString(line["got ".Length..]);
-        while (rest.Length > 0)
-        {
-            Assert.True(FrameHeader.TryRead(rest, 1 << 20, out FrameHeader header, out _));
-            if (header.Opcode != FrameHeader.PingOpcode)
-                frames.Add((header, rest[FrameHeader.Size..(int)header.Length].ToArray()));
-            rest = rest[(int)header.Length..];
-        }
-
-        return frames;
-    }
+    private static string FrameOf<T>(byte opcode, T payload)
+        where T : IPayload<T> => Convert.ToHexString(RawPeer.FrameOf(opcode, RawPeer.Encode(payload), FrameFlags.None, 7));
 }

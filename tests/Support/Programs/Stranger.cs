@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using EQueue.Remoting;
 
 namespace EQueue.Support;
 
@@ -42,6 +43,24 @@ public static class Stranger
     /// <returns>For each line "got", and what came, in hexadecimal.</returns>
     public static Task<string[]> TryPortAsync(IEnumerable<string> lines, string port) =>
         RunAsync(TryPorts, lines, port);
+
+    /// <summary>The answers in such a line, keep-alives left out.</summary>
+    public static IReadOnlyList<(FrameHeader Header, byte[] Body)> FramesIn(string line)
+    {
+        ArgumentNullException.ThrowIfNull(line);
+        List<(FrameHeader, byte[])> frames = [];
+        ReadOnlySpan<byte> rest = Convert.FromHexString(line["got ".Length..]);
+        while (!rest.IsEmpty)
+        {
+            if (!FrameHeader.TryRead(rest, 1 << 20, out FrameHeader header, out _))
+                throw new InvalidDataException($"No frames came: {line}");
+            if (header.Opcode != FrameHeader.PingOpcode)
+                frames.Add((header, rest[FrameHeader.Size..(int)header.Length].ToArray()));
+            rest = rest[(int)header.Length..];
+        }
+
+        return frames;
+    }
 
     /// <summary>Runs a Python script as that user.</summary>
     /// <returns>The lines that it printed.</returns>
