@@ -19,6 +19,10 @@ internal sealed class ReplicaMirror(
     /// <summary>So fast at most: messages go first.</summary>
     private const long BytesPerSecond = 16 << 20;
 
+    /// <summary>Files that were refused because of one that is here, and which: they are not copied again and
+    /// again.</summary>
+    private readonly Dictionary<string, string> _refused = new(StringComparer.Ordinal);
+
     private string _told = "";
 
     /// <summary>Makes one round.</summary>
@@ -31,6 +35,8 @@ internal sealed class ReplicaMirror(
         {
             var copier = new FileCopier(link, BytesPerSecond);
             LeaderFiles listing = await copier.ListAsync(cancellationToken).ConfigureAwait(false);
+            foreach (string gone in _refused.Keys.Except(listing.Files.Select(file => file.Name)).ToList())
+                _refused.Remove(gone);
             foreach ((string name, _) in listing.Files)
             {
                 // One file that cannot be had keeps no other from coming, and none from going.
@@ -59,6 +65,11 @@ internal sealed class ReplicaMirror(
             await MirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
             return null;
         }
+        catch (ReplicaException exception) when (exception.InTheWay is not null)
+        {
+            _refused[name] = exception.InTheWay;
+            return null;
+        }
         catch (Exception exception) when (exception is EQueueException or ReplicaException or DiskException)
         {
             return exception.Message;
@@ -84,6 +95,7 @@ internal sealed class ReplicaMirror(
         {
             open = files();
             if (open is null || open.HasFile(name)) return;
+            if (_refused.TryGetValue(name, out string? inTheWay) && open.HasFile(inTheWay)) return;
         }
 
         using ReplicaCopy copy = await copier.CopyAsync(open, name, cancellationToken).ConfigureAwait(false);

@@ -18,6 +18,8 @@ internal sealed record PackFile(string Path, int Generation, LogPosition From, L
 
     private const int PositionDigits = 20;
 
+    private long Length => To.Value - From.Value;
+
     /// <summary>Its index file.</summary>
     public string IndexPath => IndexOf(Path);
 
@@ -51,7 +53,9 @@ internal sealed record PackFile(string Path, int Generation, LogPosition From, L
         return true;
     }
 
-    /// <summary>The packs of a log that count, by position; those that a later one replaced do not.</summary>
+    /// <summary>The packs of a log that count, by position. One that lies in another one is replaced, whichever is the
+    /// later one: a follower takes packs of several leaders, and the generations of those know nothing of each
+    /// other.</summary>
     /// <param name="disk">Where.</param>
     /// <param name="logDirectory">The log's folder.</param>
     /// <param name="replaced">Files that a crash kept from being removed: replaced packs and their indexes, indexes
@@ -71,12 +75,12 @@ internal sealed record PackFile(string Path, int Generation, LogPosition From, L
                 indexes.Add(path);
         }
 
-        packs.Sort((one, other) => other.Generation.CompareTo(one.Generation));
+        packs.Sort((one, other) => (other.Length, other.Generation).CompareTo((one.Length, one.Generation)));
         var kept = new List<PackFile>();
         replaced = [];
         foreach (PackFile pack in packs)
         {
-            if (kept.Any(later => later.Covers(pack.From)))
+            if (kept.Any(larger => larger.From <= pack.From && larger.To >= pack.To))
                 replaced.Add(pack.Path);
             else
                 kept.Add(pack);

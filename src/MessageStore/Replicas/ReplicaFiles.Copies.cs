@@ -100,7 +100,11 @@ public sealed partial class ReplicaFiles
         if (found > Settled(committed))
             throw new ReplicaException($"{name} ends at {found}: committed and durable here is {Settled(committed)}.");
         if (file.Kind == ReplicaFileKind.Pack)
+        {
+            CheckFit(name, file.From, found);
             RemoveForeignIndex(copy);
+        }
+
         if (file.Kind == ReplicaFileKind.PackIndex)
             CheckPackOf(copy);
         _disk.Rename(copy.Temporary, copy.Path);
@@ -109,6 +113,30 @@ public sealed partial class ReplicaFiles
             TakePack(copy.Path);
         if (file.Kind == ReplicaFileKind.Snapshot)
             ForgetOldSnapshots();
+    }
+
+    /// <summary>Every leader packs as it sees fit. A pack takes the place of what lies in it alone: of a piece that
+    /// reaches beyond it, a part would be gone, or there twice.</summary>
+    /// <exception cref="ReplicaException">There is such a piece, or a pack that is as good.</exception>
+    private void CheckFit(string name, LogPosition from, LogPosition to)
+    {
+        PackFile.TryParse(name, out _, out int generation);
+        ReplicaSegment? kept = _segments.Find(
+            one => one.BasePosition < to.Value && one.EndPosition > from.Value && !IsReplaced(one));
+        if (kept is null)
+            return;
+        string inTheWay = Path.GetFileName(kept.Path);
+        throw new ReplicaException(
+            $"{name} holds {from} to {to}: that does not replace {inTheWay}, {kept.BasePosition} to "
+            + $"{kept.EndPosition}.")
+        {
+            InTheWay = inTheWay,
+        };
+
+        bool IsReplaced(ReplicaSegment one) =>
+            one.BasePosition >= from.Value && one.EndPosition <= to.Value && Path.GetFileName(one.Path) != name
+            && !(one.BasePosition == from.Value && one.EndPosition == to.Value
+                && PackFile.TryParse(Path.GetFileName(one.Path), out _, out int own) && own >= generation);
     }
 
     /// <summary>Two leaders may have given one name to different packs: the index of another one goes before the pack
@@ -191,8 +219,7 @@ public sealed partial class ReplicaFiles
     /// <summary>A pack takes the place of what it was made from; a newcomer has nothing of that.</summary>
     private void TakePack(string path)
     {
-        PackFile pack = PackFile.Find(_disk, _directory, out List<string> replaced).Find(one => one.Path == path)
-            ?? throw new ReplicaException($"{Path.GetFileName(path)} is part of a later pack.");
+        PackFile pack = PackFile.Find(_disk, _directory, out List<string> replaced).First(one => one.Path == path);
         foreach (ReplicaSegment covered in _segments.Where(one => pack.Covers(new LogPosition(one.BasePosition))))
         {
             covered.Dispose();

@@ -300,9 +300,9 @@ internal sealed class ReplicaStorm : IAsyncDisposable
                 copy.Complete(Committed);
                 Count($"copied {Path.GetExtension(name)}");
             }
-            catch (ReplicaException)
+            catch (ReplicaException exception)
             {
-                Count("copy refused");
+                Count(exception.InTheWay is null ? "copy refused" : "pack that does not fit");
             }
             catch (KeyNotFoundException)
             {
