@@ -13,6 +13,7 @@ public sealed partial class ClusterNode
     private async Task<ReplicaFiles> OpenAsync(ShardDirectory directory, ClusterView view, PeerLinks links, Life life)
     {
         ReplicaFiles files = await OpenAsync(directory).ConfigureAwait(false);
+        _firstWord.TrySetResult();
         try
         {
             if (view.Shard.State is null) await BeginAsync(files, view, life).ConfigureAwait(false);

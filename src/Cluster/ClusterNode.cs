@@ -15,6 +15,10 @@ public sealed partial class ClusterNode : IAsyncDisposable
     private static readonly TimeSpan MirrorInterval = TimeSpan.FromSeconds(2);
     private static readonly TimeSpan RetryInterval = TimeSpan.FromMilliseconds(500);
 
+    /// <summary>So long a start waits for what etcd and the directory say of this node: it begins without etcd as
+    /// well, and copies and recovers for longer.</summary>
+    private static readonly TimeSpan FirstWordWait = TimeSpan.FromSeconds(2);
+
     private readonly ClusterOptions _options;
     private readonly IEngineFactory _engines;
     private readonly ILoggerFactory _loggers;
@@ -31,6 +35,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
     private readonly EtcdShard _shard;
     private readonly CancellationTokenSource _stopping = new();
     private readonly Lock _lifetime = new();
+    private readonly TaskCompletionSource _firstWord = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly string _directory;
     private volatile Replica? _replica;
     private Task _run = Task.CompletedTask;
@@ -74,7 +79,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     /// <summary>What this node knows of who leads.</summary>
     public WatchLeaderResponse Leader => _board.Known;
 
-    /// <summary>Listens, and begins to take part in the cluster as soon as etcd tells of it.</summary>
+    /// <summary>Listens, and begins to take part in the cluster as soon as etcd tells of it. What turns out within 2 s to
+    /// be wrong ends the start; what turns out later faults <see cref="Completion"/>.</summary>
     /// <param name="options">Which cluster.</param>
     /// <param name="engines">Makes what serves clients while this node leads.</param>
     /// <param name="loggers">For log lines.</param>
@@ -85,6 +91,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     /// node's.</exception>
     /// <exception cref="DiskException">The data directory cannot be made.</exception>
     /// <exception cref="System.Net.Sockets.SocketException">The address cannot be listened on.</exception>
+    /// <exception cref="ClusterException">The cluster has no such node, another process is that node, the directory is
+    /// another cluster's, or the flush policy is not the cluster's.</exception>
     public static async Task<ClusterNode> StartAsync(
         ClusterOptions options,
         IEngineFactory engines,
@@ -115,6 +123,14 @@ public sealed partial class ClusterNode : IAsyncDisposable
 
         node._handler.OwnAddress = options.AdvertisedAddress ?? HostPort.Format(node.EndPoint);
         node._run = Task.Run(node.RunAsync, CancellationToken.None);
+        await Task.WhenAny(node._run, node._firstWord.Task, Task.Delay(FirstWordWait, cancellationToken))
+            .ConfigureAwait(false);
+        if (node._run.IsFaulted)
+        {
+            await node.DisposeAsync().ConfigureAwait(false);
+            await node._run.ConfigureAwait(false);
+        }
+
         return node;
     }
 
@@ -284,6 +300,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
 
             string why = $"the cluster '{_options.Name}' is not created yet: equeue cluster create";
             if (why != told) _logger.WaitsForEtcd(_options.Node, told = why);
+            _firstWord.TrySetResult();
             await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
         }
     }
@@ -318,6 +335,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
             {
                 _counters.NoteEtcdFailure();
                 if (exception.Message != told) _logger.WaitsForEtcd(_options.Node, told = exception.Message);
+                _firstWord.TrySetResult();
             }
 
             await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);

@@ -33,6 +33,17 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
     }
 
     [Fact]
+    public async Task GivenANodeThatTheClusterDoesNotHave_WhenItsServerStarts_ThenItEndsWithTwoAndIsNeverReady()
+    {
+        await using ServerCluster cluster = await ServerCluster.CreateAsync(etcd.Client, etcd.Process.Address, "a");
+
+        var refused = await Assert.ThrowsAsync<InvalidOperationException>(() => cluster.StartAsync("d"));
+
+        Assert.StartsWith("The server wrote '' instead of its ready line (2):", refused.Message, StringComparison.Ordinal);
+        Assert.Contains($"Cluster:Node is d; the cluster '{cluster.Name}' has a.", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     [EffectOf("Cluster:SecretFile")]
     public async Task GivenANodeWithAnotherSecret_WhenItStarts_ThenItGetsNoSeatAndBothSayWhy_UntilItHasTheRightOne()
     {
