@@ -37,7 +37,7 @@ internal sealed class ReplicaMirror(
             LeaderFiles listing = await copier.ListAsync(cancellationToken).ConfigureAwait(false);
             foreach (string gone in _refused.Keys.Except(listing.Files.Select(file => file.Name)).ToList())
                 _refused.Remove(gone);
-            foreach ((string name, _) in listing.Files)
+            foreach ((string name, _) in listing.Files.OrderByDescending(file => ReplicaFiles.IsSnapshot(file.Name)))
             {
                 // One file that cannot be had keeps no other from coming, and none from going.
                 string? why = await TryMirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
@@ -88,13 +88,11 @@ internal sealed class ReplicaMirror(
 
     private async Task MirrorAsync(FileCopier copier, string name, CancellationToken cancellationToken)
     {
-        // What is in a segment comes with the log itself.
-        if (ReplicaFiles.IsSegment(name)) return;
         ReplicaFiles? open;
         lock (filesLock)
         {
             open = files();
-            if (open is null || open.HasFile(name)) return;
+            if (open is null || !open.Follows(name)) return;
             if (_refused.TryGetValue(name, out string? inTheWay) && open.HasFile(inTheWay)) return;
         }
 

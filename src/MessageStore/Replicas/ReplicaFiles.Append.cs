@@ -89,11 +89,10 @@ public sealed partial class ReplicaFiles
         foreach (DiskEntry entry in _disk.List(_directory))
         {
             if (IsIndexTooFar(entry.Name, sealedTo) || IsSnapshotTooFar(entry.Name, end))
-            {
                 _disk.Delete(Path.Combine(_directory, entry.Name));
-            }
         }
 
+        _replayFrom = null;
         for (int i = _segments.Count - 1; i > index; i--)
         {
             _segments[i].Dispose();

@@ -8,6 +8,8 @@ public sealed partial class ReplicaFiles
 {
     private const int KeptSnapshots = 2;
 
+    private LogPosition? _replayFrom;
+
     /// <summary>Begins to copy a file.</summary>
     /// <param name="name">As the other replica calls it: <c>*.log</c>, <c>*.index</c>, <c>*.state</c>,
     /// <c>*.pack</c>, <c>*.pack.index</c>.</param>
@@ -37,7 +39,7 @@ public sealed partial class ReplicaFiles
     ];
 
     /// <summary>Removes segments and packs that end at or below a position, with their indexes: the leader has none of
-    /// them any more.</summary>
+    /// them any more. What lies above the newest snapshot here stays: the state is replayed from it.</summary>
     /// <param name="begin">The leader's begin.</param>
     /// <param name="committed">What is known to be committed.</param>
     /// <exception cref="ReplicaException">More would go than is committed and durable here.</exception>
@@ -45,8 +47,9 @@ public sealed partial class ReplicaFiles
     {
         if (begin > Settled(committed))
             throw new ReplicaException($"nothing above {Settled(committed)} is committed and durable: {begin} stays.");
+        long gone = Math.Min(begin.Value, ReplayFrom.Value);
         // The last one stays: it is where the log goes on.
-        while (_segments.Count > 1 && _segments[0].EndPosition <= begin.Value)
+        while (_segments.Count > 1 && _segments[0].EndPosition <= gone)
         {
             ReplicaSegment segment = _segments[0];
             segment.Dispose();
@@ -70,9 +73,20 @@ public sealed partial class ReplicaFiles
         !HasFile(name)
         && !(ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment } segment && segment.From < Tail.End);
 
-    /// <summary>Whether what is in a file comes with the log itself: nothing is derived there.</summary>
-    public static bool IsSegment(string name) =>
-        ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment };
+    /// <summary>Whether a replica that follows copies a file of its leader's: it is not here, does not come with the log
+    /// itself, and is no index of a segment or a pack that is not here.</summary>
+    public bool Follows(string name) => !HasFile(name) && ReplicaFileName.Parse(name)!.Value switch
+    {
+        { Kind: ReplicaFileKind.Segment } => false,
+        { Kind: ReplicaFileKind.PackIndex } => HasFile(name[..^LogFiles.IndexSuffix.Length]),
+        { Kind: ReplicaFileKind.Index } index =>
+            _segments.Exists(one => !one.IsPacked && one.BasePosition == index.From.Value),
+        _ => true,
+    };
+
+    /// <summary>Whether a file is a snapshot: those come first, for packs have nothing of the state.</summary>
+    public static bool IsSnapshot(string name) =>
+        ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Snapshot };
 
     /// <summary>Reads a copied file whole. Sealed segments are walked when they are taken.</summary>
     /// <returns>Where what it covers ends.</returns>
@@ -101,8 +115,8 @@ public sealed partial class ReplicaFiles
             throw new ReplicaException($"{name} ends at {found}: committed and durable here is {Settled(committed)}.");
         if (file.Kind == ReplicaFileKind.Pack)
         {
+            CheckState(name, found);
             CheckFit(name, file.From, found);
-            RemoveForeignIndex(copy);
         }
 
         if (file.Kind == ReplicaFileKind.PackIndex)
@@ -112,7 +126,18 @@ public sealed partial class ReplicaFiles
         if (file.Kind == ReplicaFileKind.Pack)
             TakePack(copy.Path);
         if (file.Kind == ReplicaFileKind.Snapshot)
+        {
+            _replayFrom = null;
             ForgetOldSnapshots();
+        }
+    }
+
+    /// <exception cref="ReplicaException">The state would have to be replayed from what the pack stands for, and it has
+    /// nothing of that. Into a directory that is being copied the snapshots come later.</exception>
+    private void CheckState(string name, LogPosition to)
+    {
+        if (!Note.IsCopying && to > ReplayFrom)
+            throw new ReplicaException($"{name} ends at {to}: the newest snapshot here begins at {ReplayFrom}.");
     }
 
     /// <summary>Every leader packs as it sees fit. A pack takes the place of what lies in it alone: of a piece that
@@ -139,24 +164,13 @@ public sealed partial class ReplicaFiles
                 && PackFile.TryParse(Path.GetFileName(one.Path), out _, out int own) && own >= generation);
     }
 
-    /// <summary>Two leaders may have given one name to different packs: the index of another one goes before the pack
-    /// comes, and is copied again.</summary>
-    private void RemoveForeignIndex(ReplicaCopy pack)
-    {
-        string path = PackFile.IndexOf(pack.Path);
-        if (_disk.Exists(path) && CreatedMsOfIndex(path) != CreatedMsOfPack(pack.Temporary))
-            _disk.Delete(path);
-    }
-
-    /// <exception cref="ReplicaException">The pack of that name is here, and is another one.</exception>
+    /// <summary>Two leaders may have given one name to different packs.</summary>
+    /// <exception cref="ReplicaException">The pack of that name is not here, or is another one.</exception>
     private void CheckPackOf(ReplicaCopy index)
     {
         string pack = index.Path[..^LogFiles.IndexSuffix.Length];
-        if (_disk.Exists(pack) && CreatedMsOfIndex(index.Temporary) != CreatedMsOfPack(pack))
-        {
-            throw new ReplicaException(
-                $"{Path.GetFileName(index.Path)} is of another pack than the one here.");
-        }
+        if (!_disk.Exists(pack) || CreatedMsOfIndex(index.Temporary) != CreatedMsOfPack(pack))
+            throw new ReplicaException($"{Path.GetFileName(index.Path)} is of no pack that is here.");
     }
 
     private long? CreatedMsOfPack(string path) =>
@@ -245,6 +259,11 @@ public sealed partial class ReplicaFiles
             Durable = Tail.End;
         }
     }
+
+    /// <summary>Where the newest whole snapshot begins, 0 without one: opened to lead, the state is replayed from
+    /// there.</summary>
+    private LogPosition ReplayFrom => _replayFrom ??= LogFiles.Find(_disk, _directory, LogFiles.SnapshotSuffix)
+        .LastOrDefault(start => EndOfSnapshot(LogFiles.Snapshot(_directory, start), start) is not null);
 
     private void ForgetOldSnapshots()
     {

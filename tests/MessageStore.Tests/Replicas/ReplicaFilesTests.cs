@@ -141,11 +141,12 @@ public sealed class ReplicaFilesTests
             foreach (LogPosition snapshot in LogFiles.Find(second, Replica.Logs, LogFiles.SnapshotSuffix))
                 Copy(second, replica, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
 
-            Copy(other, replica, index, end);
+            Assert.False(replica.Follows(index));
+            Assert.Throws<ReplicaException>(() => Copy(second, replica, index, end));
             Copy(second, replica, names[1], end);
-            Assert.False(replica.HasFile(index), "the index of another pack is still there");
-            Copy(second, replica, index, end);
+            Assert.True(replica.Follows(index));
             Assert.Throws<ReplicaException>(() => Copy(other, replica, index, end));
+            Copy(second, replica, index, end);
         }
 
         // One that has got beside it in an older build is made again.
@@ -504,6 +505,13 @@ public sealed class ReplicaFilesTests
         Assert.Throws<ReplicaException>(() => Copy(wrong, follower, name, end));
         Assert.Throws<ReplicaException>(() => follower.BeginCopy("../store"));
         Assert.Throws<ReplicaException>(() => follower.RemoveBelow(sealedTo, below));
+
+        // The state is replayed from the newest snapshot on.
+        follower.RemoveBelow(sealedTo, end);
+        Assert.Equal(default, follower.Begin);
+        LogPosition snapshot = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix)[^1];
+        Assert.True(snapshot >= sealedTo);
+        Copy(_leading, follower, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
         follower.RemoveBelow(sealedTo, end);
         Assert.Equal(sealedTo, follower.Begin);
         Assert.Equal(-1, follower.Read(default, new byte[1024], out _));

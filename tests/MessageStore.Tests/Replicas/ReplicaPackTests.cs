@@ -61,6 +61,27 @@ public sealed class ReplicaPackTests
         }
     }
 
+    /// <summary>A pack has nothing of the state: what is needed for it goes when a snapshot has it.</summary>
+    [Fact]
+    public async Task GivenAPackBeforeTheSnapshotThatItWasMadeBehind_WhenItComes_ThenItWaits()
+    {
+        List<byte[]> expected = await FillAsync();
+        List<LogPosition> bases = LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix);
+        List<LogPosition> snapshots = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix);
+        SimulatedDisk following = _leading.Copy();
+        foreach (LogPosition snapshot in snapshots)
+            following.Delete(LogFiles.Snapshot(Replica.Logs, snapshot));
+        byte[] pack = PackOf(bases[0], bases[^1]);
+        string path = PackFile.PathOf(Replica.Logs, bases[0], 0);
+
+        Assert.Null(Assert.Throws<ReplicaException>(() => Take(following, path, pack)).InTheWay);
+        await CheckAsync(following, expected);
+        string last = LogFiles.Snapshot(Replica.Logs, snapshots[^1]);
+        Take(following, last, _leading.ReadAll(last));
+        Take(following, path, pack);
+        await CheckAsync(following, expected);
+    }
+
     private static void Take(SimulatedDisk disk, string path, byte[] bytes)
     {
         using ReplicaFiles files = Replica.Open(disk);

@@ -285,17 +285,15 @@ internal sealed class ReplicaStorm : IAsyncDisposable
 
     private void CopyFiles()
     {
-        foreach (string path in LeaderDisk.Files.Where(path => Path.GetDirectoryName(path) == Replica.Logs))
+        IEnumerable<string> files = LeaderDisk.Files.Where(path => Path.GetDirectoryName(path) == Replica.Logs);
+        foreach (string path in files.OrderByDescending(path => ReplicaFiles.IsSnapshot(Path.GetFileName(path))))
         {
             string name = Path.GetFileName(path);
-            bool isDerived = name.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal)
-                || name.EndsWith(LogFiles.SnapshotSuffix, StringComparison.Ordinal)
-                || name.EndsWith(PackFile.Suffix, StringComparison.Ordinal);
-            if (!isDerived || FollowerDisk.Exists(path))
+            if (ReplicaFileName.Parse(name) is null || !_follower!.Follows(name))
                 continue;
             try
             {
-                using ReplicaCopy copy = _follower!.BeginCopy(name);
+                using ReplicaCopy copy = _follower.BeginCopy(name);
                 copy.Write(LeaderDisk.ReadAll(path));
                 copy.Complete(Committed);
                 Count($"copied {Path.GetExtension(name)}");
@@ -488,9 +486,9 @@ internal sealed class ReplicaStorm : IAsyncDisposable
             string index = path.EndsWith(PackFile.Suffix, StringComparison.Ordinal)
                 ? PackFile.IndexOf(path)
                 : Path.ChangeExtension(path, LogFiles.IndexSuffix);
+            Copy(path, committed);
             if (LeaderDisk.Exists(index))
                 Copy(index, committed);
-            Copy(path, committed);
             Count($"newcomer's {Path.GetExtension(path)}");
         }
 
