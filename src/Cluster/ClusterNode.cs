@@ -79,8 +79,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     /// <summary>What this node knows of who leads.</summary>
     public WatchLeaderResponse Leader => _board.Known;
 
-    /// <summary>Listens, and begins to take part in the cluster as soon as etcd tells of it. What turns out within 2 s to
-    /// be wrong ends the start; what turns out later faults <see cref="Completion"/>.</summary>
+    /// <summary>Listens, and begins to take part in the cluster as soon as etcd tells of it. What turns out within 2 s
+    /// to be wrong ends the start; what turns out later faults <see cref="Completion"/>.</summary>
     /// <param name="options">Which cluster.</param>
     /// <param name="engines">Makes what serves clients while this node leads.</param>
     /// <param name="loggers">For log lines.</param>

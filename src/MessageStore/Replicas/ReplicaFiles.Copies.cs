@@ -73,8 +73,8 @@ public sealed partial class ReplicaFiles
         !HasFile(name)
         && !(ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment } segment && segment.From < Tail.End);
 
-    /// <summary>Whether a replica that follows copies a file of its leader's: it is not here, does not come with the log
-    /// itself, and is no index of a segment or a pack that is not here.</summary>
+    /// <summary>Whether a replica that follows copies a file of its leader's: it is not here, does not come with the
+    /// log itself, and is no index of a segment or a pack that is not here.</summary>
     public bool Follows(string name) => !HasFile(name) && ReplicaFileName.Parse(name)!.Value switch
     {
         { Kind: ReplicaFileKind.Segment } => false,
