@@ -19,6 +19,10 @@ public sealed class HouseTests
         => AssertNone(LogIds.Check(Repository.Files));
 
     [Fact]
+    public void GivenAStoreThatLeads_WhenFilesGetNamesOrGo_ThenTheyPassTheGate()
+        => AssertNone(Gates.Check(Repository.Files));
+
+    [Fact]
     public void GivenTheSolution_WhenProjectsAreListed_ThenNoneIsLeftOut()
     {
         string solution = File.ReadAllText(Path.Combine(Repository.Root, "EQueue.sln")).Replace('\\', '/');
