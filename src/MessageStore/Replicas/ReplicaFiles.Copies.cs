@@ -145,7 +145,6 @@ public sealed partial class ReplicaFiles
     /// <exception cref="ReplicaException">There is such a piece, or a pack that is as good.</exception>
     private void CheckFit(string name, LogPosition from, LogPosition to)
     {
-        PackFile.TryParse(name, out _, out int generation);
         ReplicaSegment? kept = _segments.Find(
             one => one.BasePosition < to.Value && one.EndPosition > from.Value && !IsReplaced(one));
         if (kept is null)
@@ -161,7 +160,9 @@ public sealed partial class ReplicaFiles
         bool IsReplaced(ReplicaSegment one) =>
             one.BasePosition >= from.Value && one.EndPosition <= to.Value && Path.GetFileName(one.Path) != name
             && !(one.BasePosition == from.Value && one.EndPosition == to.Value
-                && PackFile.TryParse(Path.GetFileName(one.Path), out _, out int own) && own >= generation);
+                && GenerationOf(Path.GetFileName(one.Path)) >= GenerationOf(name));
+
+        static int GenerationOf(string name) => PackFile.TryParse(name, out _, out int generation) ? generation : -1;
     }
 
     /// <summary>Two leaders may have given one name to different packs.</summary>
