@@ -127,7 +127,7 @@ public sealed class DeletionTests : IDisposable
             await LoseAsync(4);
             await LoseAsync(1);
             Assert.Equal(1, _log.CountOf(3170));
-            _time.Jump(TimeSpan.FromMinutes(1));
+            _time.Advance(TimeSpan.FromMinutes(1));
             await Eventually.TrueAsync(() => _log.CountOf(3172) == 2, "the second warning");
             Assert.StartsWith("5 messages of topic orders, queue 0 went", LastOf(3170));
             Assert.StartsWith("5 messages of topic orders, queue 0 that group billing had not read", LastOf(3172));
