@@ -22,10 +22,8 @@ internal static class VolumeFit
     {
         if (options.Disk is MemoryDisk)
             return options.FitToDisk();
-        string log = LogFiles.LogDirectory(options.DataDirectory);
         long capacity = disk.CapacityBytes(options.DataDirectory);
-        long stored = disk.List(log).Sum(file => file.Size);
-        long room = Math.Min(capacity, stored + disk.FreeBytes(options.DataDirectory));
+        long room = RoomOf(options.DataDirectory, disk);
         Check(options, capacity);
         long segment = SegmentOf(options, room);
         return options with
@@ -65,10 +63,26 @@ internal static class VolumeFit
     private static long LargestBatch(long capacity) =>
         ((capacity - (capacity / SnapshotPart)) / (LeastSegments + 2)) - (2 * StoreOptions.SmallestSegmentBytes);
 
-    private static long SegmentOf(StoreOptions options, long room)
+    /// <summary>The segments of a replica that follows.</summary>
+    public static long SegmentOf(ReplicaFilesOptions options, IDisk disk) =>
+        options.LeastSegmentBytes is { } least
+            ? SegmentOf(options.SegmentSizeBytes, least, RoomOf(options.DataDirectory, disk))
+            : options.SegmentSizeBytes;
+
+    /// <summary>What the volume has for a log: what is free, and what the log has by now.</summary>
+    private static long RoomOf(string dataDirectory, IDisk disk)
+    {
+        long stored = disk.List(LogFiles.LogDirectory(dataDirectory)).Sum(file => file.Size);
+        return Math.Min(disk.CapacityBytes(dataDirectory), stored + disk.FreeBytes(dataDirectory));
+    }
+
+    private static long SegmentOf(StoreOptions options, long room) =>
+        SegmentOf(options.SegmentSizeBytes, options.SegmentForBatch, room);
+
+    private static long SegmentOf(long wanted, long least, long room)
     {
         long fitting = room / SegmentsInVolume / StoreOptions.SmallestSegmentBytes * StoreOptions.SmallestSegmentBytes;
-        return Math.Min(options.SegmentSizeBytes, Math.Max(fitting, options.SegmentForBatch));
+        return Math.Min(wanted, Math.Max(fitting, least));
     }
 
     private static long ReserveOf(long segment, long room) =>

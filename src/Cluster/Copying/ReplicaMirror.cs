@@ -19,6 +19,8 @@ internal sealed class ReplicaMirror(
     /// <summary>So fast at most: messages go first.</summary>
     private const long BytesPerSecond = 16 << 20;
 
+    private static readonly TimeSpan RoundTime = TimeSpan.FromSeconds(10);
+
     /// <summary>Files that were refused because of one that is here, and which: they are not copied again and
     /// again.</summary>
     private readonly Dictionary<string, string> _refused = new(StringComparer.Ordinal);
@@ -37,11 +39,16 @@ internal sealed class ReplicaMirror(
             LeaderFiles listing = await copier.ListAsync(cancellationToken).ConfigureAwait(false);
             foreach (string gone in _refused.Keys.Except(listing.Files.Select(file => file.Name)).ToList())
                 _refused.Remove(gone);
-            foreach ((string name, _) in listing.Files.OrderByDescending(file => ReplicaFiles.IsSnapshot(file.Name)))
+            IEnumerable<(string Name, long Length)> wanted =
+                listing.Files.OrderByDescending(file => ReplicaFiles.IsSnapshot(file.Name));
+            foreach ((string name, long length) in wanted)
             {
                 // One file that cannot be had keeps no other from coming, and none from going.
-                string? why = await TryMirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
+                string? why = await TryMirrorAsync(copier, name, length, cancellationToken).ConfigureAwait(false);
                 if (trouble.Length == 0) trouble = why ?? "";
+
+                // Many packs keep no newer snapshot waiting.
+                if (copier.Elapsed > RoundTime) break;
             }
 
             RemoveBelow(listing.Begin);
@@ -58,11 +65,12 @@ internal sealed class ReplicaMirror(
 
     /// <returns>Why the file could not be had; null when it is there, or is not wanted.</returns>
     /// <exception cref="RemotingException">The leader does not answer any more.</exception>
-    private async Task<string?> TryMirrorAsync(FileCopier copier, string name, CancellationToken cancellationToken)
+    private async Task<string?> TryMirrorAsync(
+        FileCopier copier, string name, long length, CancellationToken cancellationToken)
     {
         try
         {
-            await MirrorAsync(copier, name, cancellationToken).ConfigureAwait(false);
+            await MirrorAsync(copier, name, length, cancellationToken).ConfigureAwait(false);
             return null;
         }
         catch (ReplicaException exception) when (exception.InTheWay is not null)
@@ -86,7 +94,8 @@ internal sealed class ReplicaMirror(
         }
     }
 
-    private async Task MirrorAsync(FileCopier copier, string name, CancellationToken cancellationToken)
+    private async Task MirrorAsync(
+        FileCopier copier, string name, long length, CancellationToken cancellationToken)
     {
         ReplicaFiles? open;
         lock (filesLock)
@@ -96,7 +105,7 @@ internal sealed class ReplicaMirror(
             if (_refused.TryGetValue(name, out string? inTheWay) && open.HasFile(inTheWay)) return;
         }
 
-        using ReplicaCopy copy = await copier.CopyAsync(open, name, cancellationToken).ConfigureAwait(false);
+        using ReplicaCopy copy = await copier.CopyAsync(open, name, length, cancellationToken).ConfigureAwait(false);
         lock (filesLock)
         {
             if (files() == open) copy.Complete(committed());

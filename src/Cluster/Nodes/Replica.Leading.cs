@@ -130,6 +130,8 @@ internal sealed partial class Replica
         {
             if (_files is not { } files) return;
             _view.Abandon();
+            // A copy counts from the sync on that finds it complete; with async flush that may not have been yet.
+            if (files.Note.IsCopying) files.Sync();
             durable = files.Durable;
             Guid store = files.StoreId;
             files.Dispose();

@@ -37,12 +37,7 @@ internal sealed class ShardDirectory(
     }
 
     /// <summary>How replicas keep files below a directory.</summary>
-    public static ReplicaFilesOptions FilesOf(string path, StoreOptions store) => new()
-    {
-        DataDirectory = path,
-        SegmentSizeBytes = store.SegmentSizeBytes,
-        Disk = store.Disk,
-    };
+    public static ReplicaFilesOptions FilesOf(string path, StoreOptions store) => ReplicaFilesOptions.Of(path, store);
 
     /// <summary>Opens the directory; makes one that is not there, and one anew whose copying was not
     /// finished.</summary>

@@ -91,7 +91,9 @@ internal sealed partial class CommitLog : IDisposable
             ? _segments[^1]
             : MakeFirstSegment(recovered.EndPosition);
         _writing = _flushing = _active;
-        Bound = new LogBound(options, disk, directory, () => TotalBytes, recovered.BoundBytes);
+        // What snapshots of another machine say of its volume says nothing of this one.
+        long bound = lead is null ? recovered.BoundBytes : 0;
+        Bound = new LogBound(options, disk, directory, () => TotalBytes, bound);
         _cache = new CacheTrimmer(disk, time, options.PageCacheBytes, _active, recovered.EndPosition);
         _preparerDueAt = PrepareAt(_active);
     }

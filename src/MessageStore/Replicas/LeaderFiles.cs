@@ -10,14 +10,25 @@ namespace EQueue.MessageStore;
 public sealed record LeaderFiles(
     LogPosition Begin, LogPosition Settled, IReadOnlyList<(string Name, long Length)> Files)
 {
+    private const int SectorBytes = 4096;
+
     /// <summary>Looks which files there are.</summary>
     internal static LeaderFiles Look(CommitLog log, IDisk disk, string directory)
     {
-        long settled = log.Settled;
+        long settled;
+        Segment[] segments;
+        Dictionary<string, long> sizes;
+        do
+        {
+            // A pack that took the place of segments between the two looks would be in neither.
+            (settled, segments) = (log.Settled, log.Segments);
+            sizes = disk.List(directory)
+                .ToDictionary(entry => entry.Name, entry => entry.Size, StringComparer.Ordinal);
+        }
+        while (log.Segments != segments);
+
         Segment[] sealedOnes =
-            [.. log.Segments.Where(one => one.IsSealed && one.EndPosition <= settled && !one.IsLost)];
-        Dictionary<string, long> sizes = disk.List(directory)
-            .ToDictionary(entry => entry.Name, entry => entry.Size, StringComparer.Ordinal);
+            [.. segments.Where(one => one.IsSealed && one.EndPosition <= settled && !one.IsLost)];
         var files = new List<(string Name, long Length)>();
         foreach (Segment segment in sealedOnes)
             Add(segment.Path);
@@ -36,6 +47,24 @@ public sealed record LeaderFiles(
         }
     }
 
+    /// <summary>Bad sectors keep no newcomer out: they are given as zeros, which no checksum takes for what was
+    /// there.</summary>
+    private static int ReadGoodSectors(IDiskFile file, Span<byte> destination, long offset)
+    {
+        try
+        {
+            return file.Read(destination, offset);
+        }
+        catch (DiskException exception) when (exception.Fault == DiskFault.Io)
+        {
+            int size = (int)Math.Clamp(file.Length - offset, 0, destination.Length);
+            destination[..size].Clear();
+            for (int at = 0; at < size; at += SectorBytes)
+                file.ReadOrNothing(destination[at..Math.Min(at + SectorBytes, size)], offset + at);
+            return size;
+        }
+    }
+
     /// <summary>Reads a part of a file.</summary>
     /// <returns>Bytes read; -1 when there is no such file of a log any more.</returns>
     internal static int Read(IDisk disk, string directory, string name, long offset, Span<byte> destination)
@@ -45,7 +74,7 @@ public sealed record LeaderFiles(
         try
         {
             using IDiskFile file = disk.Open(Path.Combine(directory, name), DiskOpen.ReadOnly);
-            return file.Read(destination, offset);
+            return ReadGoodSectors(file, destination, offset);
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
         {

@@ -58,8 +58,11 @@ public sealed partial class ReplicaFiles
         foreach (ReplicaSegment segment in _segments.Where(one => one.IsDirty))
         {
             segment.IsDirty = false;
-            if (segment.IsSealed)
-                segment.Dispose();
+            if (!segment.IsSealed)
+                continue;
+            // Its seal is durable here; a cut that takes it reserves the room again.
+            segment.GiveBackRest(_disk, segment.File!.Length);
+            segment.Dispose();
         }
 
         _isSealNoted &= !hasSealed;
@@ -68,6 +71,7 @@ public sealed partial class ReplicaFiles
         if (!_isSealNoted || isDue)
             WriteNote(_note.Note with { Durable = Tail.End });
         Durable = Tail.End;
+        NoteCopied();
     }
 
     /// <summary>Cuts the log to the end of an entry, durably.</summary>
@@ -86,9 +90,11 @@ public sealed partial class ReplicaFiles
         // First of all less is durable: what is written into the gap later is not what was synced before.
         Durable = Durable < end ? Durable : end;
         WriteNote(_note.Note with { Durable = Durable });
+        // What a newcomer has copied snapshots of is committed: it comes again.
+        LogPosition stateTo = _copiedTo is { } copied && copied > end ? copied : end;
         foreach (DiskEntry entry in _disk.List(_directory))
         {
-            if (IsIndexTooFar(entry.Name, sealedTo) || IsSnapshotTooFar(entry.Name, end))
+            if (IsIndexTooFar(entry.Name, sealedTo) || IsSnapshotTooFar(entry.Name, stateTo))
                 _disk.Delete(Path.Combine(_directory, entry.Name));
         }
 

@@ -9,6 +9,7 @@ public sealed partial class ReplicaFiles
     private const int KeptSnapshots = 2;
 
     private LogPosition? _replayFrom;
+    private LogPosition? _copiedTo;
 
     /// <summary>Begins to copy a file.</summary>
     /// <param name="name">As the other replica calls it: <c>*.log</c>, <c>*.index</c>, <c>*.state</c>,
@@ -22,10 +23,42 @@ public sealed partial class ReplicaFiles
     /// <exception cref="ReplicaException">The directory is not being copied, or has entries.</exception>
     public void BeginAt(LogPosition begin)
     {
-        if (!Note.IsCopying || _segments.Count > 0)
+        if (!IsFilled || _segments.Count > 0)
             throw new ReplicaException($"a log that ends at {Tail.End} begins where it does.");
         Tail = new ReplicaTail(begin, 0, default, 0);
         Durable = begin;
+    }
+
+    /// <summary>Begins the time in which the directory is filled with a leader's files and is no log; durable when it
+    /// returns.</summary>
+    public void BeginCopying()
+    {
+        _copiedTo = null;
+        WriteNote(_note.Note with { Durable = Durable, IsCopying = true });
+    }
+
+    /// <summary>Makes a log of what was copied: from now on it is appended to. It stays marked as being copied, and is
+    /// worth nothing after a restart, until it has what the newest copied snapshot was taken of.</summary>
+    /// <param name="begin">The leader's begin.</param>
+    /// <returns>What is missing for that; null when nothing is.</returns>
+    public string? EndCopying(LogPosition begin)
+    {
+        if (!IsFilled)
+            throw new InvalidOperationException("The directory is not being copied.");
+        if (Begin > begin)
+            return $"the log begins at {begin}, and here at {Begin}";
+        for (int i = 1; i < _segments.Count; i++)
+        {
+            if (_segments[i].BasePosition != _segments[i - 1].EndPosition)
+                return $"nothing is here of {_segments[i - 1].EndPosition} to {_segments[i].BasePosition}";
+        }
+
+        long replayed = _segments.Where(one => one.IsPacked).Select(one => one.EndPosition).LastOrDefault(Begin.Value);
+        if (ReplayFrom.Value < replayed)
+            return $"no snapshot is here that begins at {replayed} or behind it";
+        _copiedTo = EndOfSnapshot(LogFiles.Snapshot(_directory, ReplayFrom), ReplayFrom) ?? new LogPosition(0);
+        NoteCopied();
+        return null;
     }
 
     /// <summary>The files of the log that another replica may copy: sealed segments, packs, indexes,
@@ -81,8 +114,14 @@ public sealed partial class ReplicaFiles
         { Kind: ReplicaFileKind.PackIndex } => HasFile(name[..^LogFiles.IndexSuffix.Length]),
         { Kind: ReplicaFileKind.Index } index =>
             _segments.Exists(one => !one.IsPacked && one.BasePosition == index.From.Value),
+        { Kind: ReplicaFileKind.Snapshot } snapshot =>
+            LogFiles.Find(_disk, _directory, LogFiles.SnapshotSuffix).Count(one => one > snapshot.From) < KeptSnapshots,
         _ => true,
     };
+
+    /// <summary>Whether a file has entries, and cannot be made anew.</summary>
+    public static bool IsPiece(string name) =>
+        ReplicaFileName.Parse(name) is { Kind: ReplicaFileKind.Segment or ReplicaFileKind.Pack };
 
     /// <summary>Whether a file is a snapshot: those come first, for packs have nothing of the state.</summary>
     public static bool IsSnapshot(string name) =>
@@ -93,10 +132,18 @@ public sealed partial class ReplicaFiles
     internal LogPosition CheckCopy(ReplicaCopy copy)
     {
         string name = Path.GetFileName(copy.Path);
-        return ReplicaFileName.Parse(name)!.Value.Kind == ReplicaFileKind.Segment
-            ? default
-            : EndOf(copy.Temporary, name)
-                ?? throw new ReplicaException($"{name} is not whole, or not of this log.");
+        ReplicaFileName file = ReplicaFileName.Parse(name)!.Value;
+        if (file.Kind == ReplicaFileKind.Segment)
+            return default;
+        if (EndOf(copy.Temporary, name) is { } end)
+            return end;
+        ReplicaSegment? instead = file.Kind == ReplicaFileKind.Pack
+            ? _segments.Find(one => one.BasePosition == file.From.Value)
+            : null;
+        throw new ReplicaException($"{name} is not whole, or not of this log.")
+        {
+            InTheWay = instead is null ? null : Path.GetFileName(instead.Path),
+        };
     }
 
     /// <summary>Takes a checked file: gives it its name.</summary>
@@ -136,7 +183,7 @@ public sealed partial class ReplicaFiles
     /// nothing of that. Into a directory that is being copied the snapshots come later.</exception>
     private void CheckState(string name, LogPosition to)
     {
-        if (!Note.IsCopying && to > ReplayFrom)
+        if (!IsFilled && to > ReplayFrom)
             throw new ReplicaException($"{name} ends at {to}: the newest snapshot here begins at {ReplayFrom}.");
     }
 
@@ -171,7 +218,12 @@ public sealed partial class ReplicaFiles
     {
         string pack = index.Path[..^LogFiles.IndexSuffix.Length];
         if (!_disk.Exists(pack) || CreatedMsOfIndex(index.Temporary) != CreatedMsOfPack(pack))
-            throw new ReplicaException($"{Path.GetFileName(index.Path)} is of no pack that is here.");
+        {
+            throw new ReplicaException($"{Path.GetFileName(index.Path)} is of no pack that is here.")
+            {
+                InTheWay = Path.GetFileName(pack),
+            };
+        }
     }
 
     private long? CreatedMsOfPack(string path) =>
@@ -186,17 +238,29 @@ public sealed partial class ReplicaFiles
             return verdict == FileVerdict.Valid ? index!.Header.CreatedMs : null;
     }
 
-    /// <summary>Below it everything is committed and durable here: nothing above it is derived from, or goes. What is
-    /// being copied is no log yet: there the order of files does not matter, for all are durable when it becomes
-    /// one.</summary>
+    /// <summary>Whether the directory is filled with files, and is no log yet: there the order of files does not matter,
+    /// for all are durable when it becomes one.</summary>
+    private bool IsFilled => Note.IsCopying && _copiedTo is null;
+
+    /// <summary>Below it everything is committed and durable here: nothing above it is derived from, or goes.</summary>
     private LogPosition Settled(LogPosition committed) =>
-        Note.IsCopying || committed < Durable ? committed : Durable;
+        IsFilled || committed < Durable ? committed : Durable;
+
+    /// <summary>The copy counts once the log has what its snapshots were taken of: before that, an opening would find
+    /// them to be of more than is there.</summary>
+    private void NoteCopied()
+    {
+        if (_copiedTo is not { } to || Durable < to)
+            return;
+        _copiedTo = null;
+        WriteNote(_note.Note with { Durable = Durable, IsCopying = false });
+    }
 
     /// <summary>A sealed segment of a newcomer: it is walked, byte by byte, before it counts.</summary>
     private void TakeSegment(ReplicaCopy copy, LogPosition basePosition)
     {
         string name = Path.GetFileName(copy.Path);
-        if (!Note.IsCopying || (_segments.Count > 0 && basePosition != Tail.End))
+        if (!IsFilled || (_segments.Count > 0 && basePosition != Tail.End))
             throw new ReplicaException($"{name} does not follow a log that ends at {Tail.End}.");
         FileVerdict verdict = SegmentHeader.Read(
             WholeFile.Read(_disk, copy.Temporary, SegmentHeader.Length), out SegmentHeader? header);
@@ -228,6 +292,7 @@ public sealed partial class ReplicaFiles
         foreach (EntryHeader entry in epochs)
             _epochs.Visit(entry);
         _segments.Add(segment);
+        segment.GiveBackRest(_disk, copy.Length);
         Durable = Tail.End;
     }
 
@@ -314,7 +379,8 @@ public sealed partial class ReplicaFiles
             _disk.Open(path, DiskOpen.ReadOnly), path, from, _logSeed, header.PackedTo);
         while (scanner.TryStep(scanner.EndOfFile, out (long Position, long Size) bad))
         {
-            if (bad.Size > 0)
+            // A newcomer takes it as it is: readers are told. Who follows has the entries themselves.
+            if (bad.Size > 0 && !IsFilled)
                 return null;
         }
 

@@ -150,6 +150,7 @@ public sealed partial class ReplicaFiles : IDisposable
             opening.Run(store.StoreId, cancellationToken);
             bool isClean = CleanMarker.TryRead(disk, data, store.StoreId, out LogPosition end)
                 && end == opening.Tail.End;
+            options = options with { SegmentSizeBytes = VolumeFit.SegmentOf(options, disk) };
             var files = new ReplicaFiles(options, disk, directoryLock, store, note, opening, logger, time)
             {
                 IsClean = isClean,
@@ -170,10 +171,6 @@ public sealed partial class ReplicaFiles : IDisposable
     /// <exception cref="InvalidOperationException">It is longer.</exception>
     public void Persist(ReadOnlyMemory<byte> record) =>
         WriteNote(_note.Note with { Durable = Durable, Record = record });
-
-    /// <summary>Begins or ends the time in which the directory is being copied and is no log; durable when it
-    /// returns.</summary>
-    public void SetCopying(bool isCopying) => WriteNote(_note.Note with { Durable = Durable, IsCopying = isCopying });
 
     /// <summary>Says that the directory is closed in order: the next opening finds everything up to the end.</summary>
     /// <exception cref="DiskException">The disk failed.</exception>
@@ -213,6 +210,8 @@ public sealed partial class ReplicaFiles : IDisposable
                 || entry.Name.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal);
             if (isUnfinished || IsIndexTooFar(entry.Name, Tail.End) || IsSnapshotTooFar(entry.Name, Tail.End))
                 _disk.Delete(Path.Combine(_directory, entry.Name));
+            string path = Path.Combine(_directory, entry.Name);
+            _segments.Find(one => one.Path == path)?.GiveBackRest(_disk, entry.Size);
         }
 
         _disk.SyncDirectory(_directory);

@@ -12,6 +12,25 @@ public sealed record ReplicaFilesOptions
     /// <summary>Room for which a segment file is made; one with more in it grows. Default: 1 GiB.</summary>
     public long SegmentSizeBytes { get; init; } = 1L << 30;
 
+    /// <summary>On a small volume segments are made smaller, as a leader's are, but for no less than this. Default:
+    /// what <see cref="SegmentSizeBytes"/> is, so that they never are.</summary>
+    public long? LeastSegmentBytes { get; init; }
+
     /// <summary>Another way to the disk; null = the system's. Default: null.</summary>
     public IDisk? Disk { get; init; }
+
+    /// <summary>How a replica keeps files below a directory with a store's settings.</summary>
+    /// <param name="directory">The replica's data directory.</param>
+    /// <param name="store">The store's settings.</param>
+    public static ReplicaFilesOptions Of(string directory, StoreOptions store)
+    {
+        ArgumentNullException.ThrowIfNull(store);
+        return new ReplicaFilesOptions
+        {
+            DataDirectory = directory,
+            SegmentSizeBytes = store.SegmentSizeBytes,
+            LeastSegmentBytes = store.SegmentForBatch,
+            Disk = store.Disk,
+        };
+    }
 }

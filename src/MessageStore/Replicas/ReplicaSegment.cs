@@ -33,6 +33,26 @@ internal sealed class ReplicaSegment(string path, long basePosition, long capaci
     public long FileOffsetOf(long position) => SegmentHeader.FileOffsetOf(
         new LogPosition(position), new LogPosition(BasePosition));
 
+    /// <summary>Gives the room behind the seal of a sealed segment back to the volume.</summary>
+    /// <param name="disk">Where.</param>
+    /// <param name="length">How long its file is.</param>
+    public void GiveBackRest(IDisk disk, long length)
+    {
+        long used = FileOffsetOf(EndPosition);
+        if (!IsSealed || IsPacked || length <= used)
+            return;
+        IDiskFile file = File ?? disk.Open(Path, DiskOpen.ReadWrite);
+        try
+        {
+            file.Truncate(used);
+        }
+        finally
+        {
+            if (File is null)
+                file.Dispose();
+        }
+    }
+
     /// <inheritdoc/>
     public void Dispose()
     {

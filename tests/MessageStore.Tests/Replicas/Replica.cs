@@ -16,8 +16,10 @@ internal static class Replica
         Disk = disk,
     };
 
-    public static ReplicaFiles Open(SimulatedDisk disk, TimeProvider? time = null) => ReplicaFiles.Open(
-        FilesOn(disk), NullLogger.Instance, time ?? TimeProvider.System, TestContext.Current.CancellationToken);
+    public static ReplicaFiles Open(SimulatedDisk disk, TimeProvider? time = null) => Open(FilesOn(disk), time);
+
+    public static ReplicaFiles Open(ReplicaFilesOptions options, TimeProvider? time = null) => ReplicaFiles.Open(
+        options, NullLogger.Instance, time ?? TimeProvider.System, TestContext.Current.CancellationToken);
 
     /// <summary>A new replica of a store.</summary>
     public static ReplicaFiles Create(SimulatedDisk disk, QueueStore leader)

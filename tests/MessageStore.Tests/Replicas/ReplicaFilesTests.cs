@@ -527,17 +527,25 @@ public sealed class ReplicaFilesTests
         LogPosition end = leader.Watermarks.Durable;
         using (ReplicaFiles newcomer = Replica.Create(_following, leader))
         {
-            newcomer.SetCopying(true);
+            newcomer.BeginCopying();
             foreach (LogPosition segment in LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix).SkipLast(1))
             {
                 Copy(_leading, newcomer, Path.GetFileName(LogFiles.Segment(Replica.Logs, segment)), end);
                 Copy(_leading, newcomer, Path.GetFileName(LogFiles.Index(Replica.Logs, segment)), end);
             }
 
+            LogPosition snapshot = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix)[^1];
+            Copy(_leading, newcomer, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
+            Assert.True(snapshot >= newcomer.Tail.End);
             Assert.False(Replica.Open(_following.Copy()).IsWhole);
-            newcomer.SetCopying(false);
+            Assert.Null(newcomer.EndCopying(default));
+
+            // Killed now, it would have a snapshot of more than it has.
+            Assert.True(newcomer.Note.IsCopying);
             Replica.Feed(leader, newcomer);
+            Assert.True(newcomer.Note.IsCopying);
             newcomer.Sync();
+            Assert.False(newcomer.Note.IsCopying);
             Assert.True(leader.Holds(newcomer.Tail));
         }
 
@@ -546,6 +554,97 @@ public sealed class ReplicaFilesTests
         Assert.Equal(
             (await StoreTest.ReadAllAsync(leader, _queue)).Select(entry => entry.Batch),
             (await StoreTest.ReadAllAsync(next, _queue)).Select(entry => entry.Batch));
+    }
+
+    [Fact]
+    public async Task GivenALeaderWithoutFilesToCopy_WhenTheCopyEnds_ThenTheLogCountsAtOnce()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles newcomer = Replica.Create(_following, leader);
+        newcomer.BeginCopying();
+        Assert.Null(newcomer.EndCopying(default));
+        Assert.False(newcomer.Note.IsCopying);
+        Assert.Throws<InvalidOperationException>(() => newcomer.EndCopying(default));
+    }
+
+    [Theory]
+    [InlineData(0, "the log begins at 0, and here at")]
+    [InlineData(1, "nothing is here of")]
+    public async Task GivenANewcomerWithoutAPiece_WhenTheCopyEnds_ThenItIsSaidWhatIsMissing(int missing, string said)
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles other = Replica.Create(new SimulatedDisk(), leader);
+        await FillAsync(leader, other, segments: 4);
+        LogPosition end = leader.Watermarks.Durable;
+        List<LogPosition> bases = LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix);
+        using ReplicaFiles newcomer = Replica.Create(_following, leader);
+        newcomer.BeginCopying();
+        for (int i = 0; i < bases.Count - 1; i++)
+        {
+            // A pack may stand anywhere; a segment that does not follow is refused.
+            if (i == missing)
+                continue;
+            string pack = Path.GetFileName(PackFile.PathOf(Replica.Logs, bases[i], 0));
+            Copy(ReplicaPackTests.PackOf(_leading, bases[i], bases[i + 1]), newcomer, pack, end);
+        }
+
+        Assert.Contains(said, newcomer.EndCopying(default), StringComparison.Ordinal);
+        Assert.True(newcomer.Note.IsCopying);
+    }
+
+    [Fact]
+    public async Task GivenSegmentsThatEndEarly_WhenTheyAreSealed_ThenAFollowerKeepsNoRoomBehindThem()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        Replica.Create(_following, leader).Dispose();
+        ReplicaFilesOptions wide = Replica.FilesOn(_following) with
+        {
+            SegmentSizeBytes = 64L << 20,
+            LeastSegmentBytes = 1 << 20,
+        };
+        _following.Free = 128L << 20;
+        using (ReplicaFiles follower = Replica.Open(wide))
+        {
+            await FillAsync(leader, follower, segments: 3);
+
+            // The last one fits the volume.
+            long[] sizes = Sizes();
+            Assert.InRange(sizes[^1], 1 << 20, 8 << 20);
+            Assert.Equal(Used(), sizes.SkipLast(1));
+        }
+
+        string first = LogFiles.Segment(Replica.Logs, default);
+        _following.WriteAll(first, [.. _following.ReadAll(first), .. new byte[100_000]]);
+        Replica.Open(wide).Dispose();
+        Assert.Equal(Used(), Sizes().SkipLast(1));
+
+        long[] Sizes() =>
+            [.. Bases().Select(position => (long)_following.ReadAll(LogFiles.Segment(Replica.Logs, position)).Length)];
+
+        IEnumerable<long> Used() =>
+            Bases().Zip(Bases().Skip(1), (one, next) => SegmentHeader.Length + next.Value - one.Value);
+
+        List<LogPosition> Bases() => LogFiles.Find(_following, Replica.Logs, LogFiles.SegmentSuffix);
+    }
+
+    [Fact]
+    public async Task GivenTwoSnapshots_WhenTheLeaderHasAnOlderOne_ThenItIsNotWanted()
+    {
+        await using QueueStore leader = await LeadAsync(new MemoryState());
+        using ReplicaFiles follower = Replica.Create(_following, leader);
+        await FillAsync(leader, follower, segments: 3);
+        await Eventually.TrueAsync(() => LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix).Count == 2);
+        List<LogPosition> snapshots = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix);
+        foreach (LogPosition snapshot in snapshots)
+        {
+            Assert.True(follower.Follows(NameOf(snapshot)));
+            Copy(_leading, follower, NameOf(snapshot), follower.Tail.End);
+        }
+
+        Assert.False(follower.Follows(NameOf(new LogPosition(snapshots[0].Value - 1))));
+        Assert.True(follower.Follows(NameOf(new LogPosition(snapshots[0].Value + 1))));
+
+        static string NameOf(LogPosition start) => Path.GetFileName(LogFiles.Snapshot(Replica.Logs, start));
     }
 
     [Fact]
@@ -559,9 +658,17 @@ public sealed class ReplicaFilesTests
         using (ReplicaFiles newcomer = Replica.Create(_following, leader))
         {
             Assert.Throws<ReplicaException>(() => newcomer.BeginAt(begin));
-            newcomer.SetCopying(true);
+            newcomer.BeginCopying();
             newcomer.BeginAt(begin);
-            newcomer.SetCopying(false);
+            Assert.Contains("no snapshot is here", newcomer.EndCopying(begin), StringComparison.Ordinal);
+            foreach (LogPosition snapshot in LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix))
+            {
+                Copy(
+                    _leading, newcomer, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)),
+                    leader.Watermarks.Durable);
+            }
+
+            Assert.Null(newcomer.EndCopying(begin));
             Assert.False(Replica.Open(_following.Copy()).IsWhole);
             Replica.Feed(leader, newcomer);
             newcomer.Sync();

@@ -32,7 +32,7 @@ public sealed class ReplicaPackTests
         foreach (string word in packs.Split(' '))
         {
             string[] parts = word.TrimEnd('!').Split('-', '.');
-            byte[] bytes = PackOf(bases[int.Parse(parts[0])], bases[int.Parse(parts[1])]);
+            byte[] bytes = PackOf(_leading, bases[int.Parse(parts[0])], bases[int.Parse(parts[1])]);
             string path = PackFile.PathOf(Replica.Logs, bases[int.Parse(parts[0])], int.Parse(parts[2]));
             SimulatedDisk before = following.Copy();
             if (word.EndsWith('!'))
@@ -71,7 +71,7 @@ public sealed class ReplicaPackTests
         SimulatedDisk following = _leading.Copy();
         foreach (LogPosition snapshot in snapshots)
             following.Delete(LogFiles.Snapshot(Replica.Logs, snapshot));
-        byte[] pack = PackOf(bases[0], bases[^1]);
+        byte[] pack = PackOf(_leading, bases[0], bases[^1]);
         string path = PackFile.PathOf(Replica.Logs, bases[0], 0);
 
         Assert.Null(Assert.Throws<ReplicaException>(() => Take(following, path, pack)).InTheWay);
@@ -80,6 +80,33 @@ public sealed class ReplicaPackTests
         Take(following, last, _leading.ReadAll(last));
         Take(following, path, pack);
         await CheckAsync(following, expected);
+    }
+
+    /// <summary>The leader's copy rots: a replica that has the entries itself keeps them, a newcomer has no
+    /// better.</summary>
+    [Fact]
+    public async Task GivenAPackWithARottenEntry_WhenItComes_ThenANewcomerAloneTakesIt()
+    {
+        await FillAsync();
+        List<LogPosition> bases = LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix);
+        byte[] pack = PackOf(_leading, bases[0], bases[^1]);
+        pack[SegmentHeader.Length + 500] ^= 1;
+        string path = PackFile.PathOf(Replica.Logs, bases[0], 0);
+        ReplicaException refusal = Assert.Throws<ReplicaException>(() => Take(_leading.Copy(), path, pack));
+        Assert.Equal(Path.GetFileName(LogFiles.Segment(Replica.Logs, bases[0])), refusal.InTheWay);
+
+        var disk = new SimulatedDisk();
+        StoreHeader store = RecoveryTests.StoreOf(_leading);
+        ReplicaFiles.Create(Replica.FilesOn(disk), store.StoreId, store.LogIds[0], TimeProvider.System);
+        using ReplicaFiles newcomer = Replica.Open(disk);
+        newcomer.BeginCopying();
+        using (ReplicaCopy copy = newcomer.BeginCopy(Path.GetFileName(path)))
+        {
+            copy.Write(pack);
+            copy.Complete(bases[^1]);
+        }
+
+        Assert.Equal(bases[^1], newcomer.Tail.End);
     }
 
     private static void Take(SimulatedDisk disk, string path, byte[] bytes)
@@ -110,11 +137,11 @@ public sealed class ReplicaPackTests
     }
 
     /// <summary>As a leader writes it that keeps every message: entries without those of the state.</summary>
-    private byte[] PackOf(LogPosition from, LogPosition to)
+    internal static byte[] PackOf(SimulatedDisk disk, LogPosition from, LogPosition to)
     {
-        StoreHeader store = RecoveryTests.StoreOf(_leading);
+        StoreHeader store = RecoveryTests.StoreOf(disk);
         SegmentHeader.Read(
-            _leading.ReadAll(LogFiles.Segment(Replica.Logs, from)), out SegmentHeader? first);
+            disk.ReadAll(LogFiles.Segment(Replica.Logs, from)), out SegmentHeader? first);
         byte[] header = new byte[SegmentHeader.Length];
         new SegmentHeader
         {
@@ -126,13 +153,13 @@ public sealed class ReplicaPackTests
             Capacity = to.Value - from.Value,
             PackedTo = to,
         }.Write(header);
-        IEnumerable<EntrySummary> kept = RecoveryTests.EntriesOf(_leading).Where(
+        IEnumerable<EntrySummary> kept = RecoveryTests.EntriesOf(disk).Where(
             entry => entry.Kind == EntryKind.Messages && entry.Position >= from && entry.Position < to);
         return
         [
             .. header,
             .. kept.SelectMany(entry => Replica.BytesOf(
-                _leading, entry.Position, new LogPosition(entry.Position.Value + entry.Size))),
+                disk, entry.Position, new LogPosition(entry.Position.Value + entry.Size))),
         ];
     }
 

@@ -467,41 +467,26 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         return true;
     }
 
-    /// <summary>Packs, sealed segments and snapshots of what is committed, in the order of positions.</summary>
+    /// <summary>What the leader lists, in that order.</summary>
     private void CopyAll()
     {
-        _follower!.SetCopying(true);
-        (LogPosition begin, LogPosition committed) = (_leader.Watermarks.Begin, _leader.Watermarks.Visible);
-        List<PackFile> packs = PackFile.Find(LeaderDisk, Replica.Logs, out _);
-        List<LogPosition> bases = LogFiles.Find(LeaderDisk, Replica.Logs, LogFiles.SegmentSuffix);
-        List<(LogPosition From, string Path)> files = [.. packs.Select(pack => (pack.From, pack.Path))];
-        for (int i = 0; i < bases.Count - 1 && bases[i + 1] <= committed; i++)
+        _follower!.BeginCopying();
+        LeaderFiles listing = _leader.ListFiles();
+        foreach ((string name, _) in listing.Files.Where(file => _follower.Needs(file.Name)))
         {
-            if (!packs.Exists(pack => pack.Covers(bases[i])))
-                files.Add((bases[i], LogFiles.Segment(Replica.Logs, bases[i])));
+            Copy(Path.Combine(Replica.Logs, name), listing.Settled);
+            Count($"newcomer's {Path.GetExtension(name)}");
         }
 
-        foreach ((LogPosition _, string path) in files.OrderBy(file => file.From))
-        {
-            string index = path.EndsWith(PackFile.Suffix, StringComparison.Ordinal)
-                ? PackFile.IndexOf(path)
-                : Path.ChangeExtension(path, LogFiles.IndexSuffix);
-            Copy(path, committed);
-            if (LeaderDisk.Exists(index))
-                Copy(index, committed);
-            Count($"newcomer's {Path.GetExtension(path)}");
-        }
-
-        if (files.Count == 0 && begin.Value > 0)
+        if (_follower.Tail.End < listing.Begin)
         {
             // All that the leader has is the segment that it writes, and that one does not begin the log.
             Count("newcomer without old files");
-            _follower.BeginAt(begin);
+            _follower.BeginAt(listing.Begin);
         }
 
-        foreach (LogPosition snapshot in LogFiles.Find(LeaderDisk, Replica.Logs, LogFiles.SnapshotSuffix))
-            Copy(LogFiles.Snapshot(Replica.Logs, snapshot), committed);
-        _follower.SetCopying(false);
+        if (_follower.EndCopying(listing.Begin) is { } missing)
+            throw new ReplicaException(missing);
     }
 
     private void Copy(string path, LogPosition committed)
