@@ -238,8 +238,8 @@ public sealed partial class ReplicaFiles
             return verdict == FileVerdict.Valid ? index!.Header.CreatedMs : null;
     }
 
-    /// <summary>Whether the directory is filled with files, and is no log yet: there the order of files does not matter,
-    /// for all are durable when it becomes one.</summary>
+    /// <summary>Whether the directory is filled with files, and is no log yet: there the order of files does not
+    /// matter, for all are durable when it becomes one.</summary>
     private bool IsFilled => Note.IsCopying && _copiedTo is null;
 
     /// <summary>Below it everything is committed and durable here: nothing above it is derived from, or goes.</summary>
