@@ -65,6 +65,34 @@ public sealed class DeletionTests : IDisposable
         });
     }
 
+    [Theory]
+    [InlineData(3_600_000, 40_000, 2_500)]
+    [InlineData(800, 40_000, 10_000)]
+    [InlineData(100, 40_000, 20_000)]
+    [InlineData(3_600_000, 4_000, 1_000)]
+    [InlineData(3_600_000, 800, 800)]
+    public async Task GivenAllOfAQueueTooOldAtOnce_WhenARoundComes_ThenOnlyItsShareGoesAndTheRestInLaterOnes(
+        int ageMs, int count, int expected)
+    {
+        await using TestBroker broker = await StartAsync(SmallOptions());
+        await using TestPeer peer = await broker.ConnectAsync();
+        TopicDescription made = await peer.InvokeAsync(new CreateTopicRequest(
+            "orders", new TopicSettings { QueueCount = 1, RetentionAge = TimeSpan.Zero }));
+        QueueId queue = made.Queues[0].Id;
+        ProduceResult stored = await peer.ProduceAsync(queue, [.. Enumerable.Repeat("x", count)]);
+        Assert.Equal(ErrorCode.None, stored.Error);
+        _time.Jump(TimeSpan.FromHours(2));
+        await peer.InvokeAsync(new AlterTopicRequest(
+            "orders", new TopicSettings { RetentionAge = TimeSpan.FromMilliseconds(ageMs) }));
+
+        await Eventually.TrueAsync(() => _log.CountOf(3170) == 1, "the first line");
+
+        Assert.StartsWith(
+            $"{expected} messages of topic orders, queue 0 went (Age)",
+            Assert.Single(_log.Lines, line => line.Id == 3170).Text);
+        await Eventually.TrueAsync(async () => await BeginAsync(peer, queue) == count, "all goes in the end");
+    }
+
     [Fact]
     public async Task GivenOthersThatFillTheDisk_WhenRoundsCome_ThenNothingStoredGoesNorAfterARestart()
     {

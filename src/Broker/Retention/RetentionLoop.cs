@@ -7,10 +7,10 @@ namespace EQueue.Broker;
 /// <summary>Every <see cref="TopicOptions.RetentionInterval"/> asks the store to let go of what topics no longer
 /// keep.</summary>
 /// <remarks>
-/// Age and count hold for each queue. A round takes a bounded share of it by age; the store takes none while its clock
-/// is in doubt. The bytes of a topic are shared out among its queues by what each holds, so all give up the same part.
-/// The bound of the whole log is looked after each second: a small volume is full sooner than a round comes. One round
-/// at a time; one that fails is logged and the next one tries again.
+/// Age and count hold for each queue. A round takes a bounded share of it by age, never all; the store takes none
+/// while its clock is in doubt. The bytes of a topic are shared out among its queues by what each holds, so all give up
+/// the same part. The bound of the whole log is looked after each second: a small volume is full sooner than a round
+/// comes. One round at a time; one that fails is logged and the next one tries again.
 /// </remarks>
 internal sealed class RetentionLoop(
     QueueStore store,
@@ -50,9 +50,13 @@ internal sealed class RetentionLoop(
         }
     }
 
-    /// <summary>What is too old goes in no fewer rounds than about so many: one wrong look at anything does not take it
-    /// all.</summary>
-    private const int AgeRounds = 16;
+    /// <summary>The share of a queue that a round may take by age: one wrong look at anything does not take it all.
+    /// </summary>
+    private const double AgeShare = 1.0 / 16;
+
+    /// <summary>The same of a queue whose age is so short that more than <see cref="AgeShare"/> comes in a round: twice
+    /// what comes in one, but no more than this.</summary>
+    private const double MostAgeShare = 1.0 / 2;
 
     /// <summary>A broker that never lives for an interval must not keep everything for ever.</summary>
     private static TimeSpan Soon(TimeSpan interval) =>
@@ -86,6 +90,6 @@ internal sealed class RetentionLoop(
             settings.RetentionCount is > 0 ? settings.RetentionCount : null,
             AgeShare: age is null
                 ? null
-                : Math.Clamp(2 * (options.RetentionInterval / age.Value), 1.0 / AgeRounds, 1));
+                : Math.Clamp(2 * (options.RetentionInterval / age.Value), AgeShare, MostAgeShare));
     }
 }
