@@ -4,6 +4,7 @@ using System.Text;
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
 using EQueue.Server.Http;
+using EQueue.Support;
 
 namespace EQueue.Server.Tests.Http;
 
@@ -50,6 +51,9 @@ public sealed class RouteAccessTests : IAsyncLifetime
         Assert.Equal(
             served.Order(StringComparer.Ordinal),
             RouteCases.All.Select(static one => one.Route).Distinct().Order(StringComparer.Ordinal));
+        Assert.Equal(
+            served.Where(static one => !one.Contains(" /api/", StringComparison.Ordinal)).Order(StringComparer.Ordinal),
+            AdminPaths.Pages.Select(static page => $"GET {page}").Order(StringComparer.Ordinal));
     }
 
     [Fact]

@@ -9,6 +9,8 @@ namespace EQueue.System.Tests.Bounds;
 /// <summary>A peer that sends and takes nothing of what it is answered.</summary>
 internal sealed class BoundPeer : IDisposable
 {
+    private const int MaxFrameBytes = 16 << 20;
+
     private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { ReceiveBufferSize = 16 << 10 };
 
     public static byte[] Frame(Opcode opcode, ReadOnlySpan<byte> body)
@@ -19,17 +21,34 @@ internal sealed class BoundPeer : IDisposable
         return frame;
     }
 
-    public static byte[] Hello(string name)
+    public static byte[] Hello(string name, string version = "1")
     {
         var body = new ArrayBufferWriter<byte>();
         new HelloRequest
         {
             ClientInstanceId = Guid.NewGuid(),
             ClientName = name,
-            ClientVersion = "1",
-            MaxFrameBytes = 16 << 20,
+            ClientVersion = version,
+            MaxFrameBytes = MaxFrameBytes,
         }.Write(new PayloadWriter(body));
         return Frame(Opcode.Hello, body.WrittenSpan);
+    }
+
+    /// <summary>Connects and sends one frame after the other, each when the one before is answered.</summary>
+    /// <returns>What each was answered.</returns>
+    public async Task<ErrorCode[]> AskAsync(
+        string address, IReadOnlyList<byte[]> frames, CancellationToken cancellationToken)
+    {
+        await _socket.ConnectAsync(IPEndPoint.Parse(address), cancellationToken);
+        await using var stream = new NetworkStream(_socket);
+        var answers = new ErrorCode[frames.Count];
+        for (int i = 0; i < answers.Length; i++)
+        {
+            await stream.WriteAsync(frames[i], cancellationToken);
+            answers[i] = await ReadAsync(stream, cancellationToken);
+        }
+
+        return answers;
     }
 
     /// <summary>Connects and sends; then holds the connection, reading nothing.</summary>
@@ -61,4 +80,18 @@ internal sealed class BoundPeer : IDisposable
     }
 
     public void Dispose() => _socket.Dispose();
+
+    private static async Task<ErrorCode> ReadAsync(NetworkStream stream, CancellationToken cancellationToken)
+    {
+        byte[] head = new byte[FrameHeader.Size];
+        while (true)
+        {
+            await stream.ReadExactlyAsync(head, cancellationToken);
+            Assert.True(FrameHeader.TryRead(head, MaxFrameBytes, out FrameHeader header, out _));
+            byte[] payload = new byte[header.PayloadBytes];
+            await stream.ReadExactlyAsync(payload, cancellationToken);
+            if (header.Opcode != FrameHeader.PingOpcode)
+                return BoundAnswers.CodeOf(header, payload);
+        }
+    }
 }

@@ -14,33 +14,32 @@ internal sealed class BoundPlant
     public const string Group = "described";
     public const int WideQueues = 10_000;
 
+    /// <summary>As many queues as fit into the quarter of all sessions that one connection has.</summary>
+    public const int SessionQueues = 6_500;
+
     private const int LargeBytes = 3_900_000;
 
-    private BoundPlant(TopicDescription wide, TopicDescription large, TopicDescription full)
+    private readonly QueueId _full;
+
+    private BoundPlant(
+        TopicDescription wide, TopicDescription large, TopicDescription full, TopicDescription sunk)
     {
+        _full = full.Queues[0].Id;
         WideKeys = [.. wide.Queues.Select(queue => new FetchQueueKey(queue.Log, queue.Id))];
         LargeKey = new FetchQueueKey(large.Queues[0].Log, large.Queues[0].Id);
-        Parked = Produce(full.Queues[0].Id, Enumerable.Repeat(Batch(500_000), 1));
-        ManyBatches = Produce(new QueueId(uint.MaxValue), Enumerable.Repeat(Array.Empty<byte>(), 30_000));
-        FetchLarge = Fetch([LargeKey]);
-        FetchWide = Fetch(WideKeys);
+        Kept = Produce(sunk.Queues[0].Id, [Batch(LargeBytes)]);
+        ManyBatches = Produce(new QueueId(uint.MaxValue), Enumerable.Repeat(new byte[1], 30_000));
     }
 
     public FetchQueueKey[] WideKeys { get; }
 
     public FetchQueueKey LargeKey { get; }
 
-    /// <summary>A batch that waits for room.</summary>
-    public byte[] Parked { get; }
+    /// <summary>The longest batch; those before it go.</summary>
+    public byte[] Kept { get; }
 
     /// <summary>Batches that are refused, each with an answer of its own.</summary>
     public byte[] ManyBatches { get; }
-
-    /// <summary>Opens a session that is given a message of nearly 4 MB.</summary>
-    public byte[] FetchLarge { get; }
-
-    /// <summary>Opens a session of 10,000 queues that waits.</summary>
-    public byte[] FetchWide { get; }
 
     public static async Task<BoundPlant> MakeAsync(EQueueClient client, CancellationToken cancellationToken)
     {
@@ -52,7 +51,7 @@ internal sealed class BoundPlant
             Full,
             new TopicSettings { QueueCount = 1, MaxBacklogMessages = 1, BacklogGroups = "nobody" },
             cancellationToken);
-        await client.Admin.CreateTopicAsync(Sunk, new TopicSettings
+        TopicDescription sunk = await client.Admin.CreateTopicAsync(Sunk, new TopicSettings
         {
             QueueCount = 1,
             MaxBacklogMessages = 4,
@@ -64,8 +63,17 @@ internal sealed class BoundPlant
         await producer.SendAsync(Full, "x"u8.ToArray(), cancellationToken: cancellationToken);
         await client.Admin.ResetGroupOffsetsAsync(
             Group, ResetPosition.End, Wide, cancellationToken: cancellationToken);
-        return new BoundPlant(wide, large, full);
+        return new BoundPlant(wide, large, full, sunk);
     }
+
+    /// <summary>A batch that waits for room, in vain.</summary>
+    public byte[] Parked(TimeSpan wait) => Produce(_full, [Batch(500_000)], wait);
+
+    /// <summary>Opens a session that is given a message of nearly 4 MB.</summary>
+    public byte[] FetchLarge(TimeSpan wait) => Fetch([LargeKey], wait);
+
+    /// <summary>Opens a session of very many queues that waits.</summary>
+    public byte[] FetchWide(TimeSpan wait) => Fetch(WideKeys[..SessionQueues], wait);
 
     private static byte[] Batch(int bytes)
     {
@@ -76,12 +84,12 @@ internal sealed class BoundPlant
         return buffer[..builder.Complete(ProducerSession.None, -1)];
     }
 
-    private static byte[] Produce(QueueId queue, IEnumerable<byte[]> batches)
+    private static byte[] Produce(QueueId queue, IEnumerable<byte[]> batches, TimeSpan wait = default)
     {
         byte[][] all = [.. batches];
         byte[] body = new byte[
             ProduceRequestHeader.Size + all.Sum(batch => ProduceBatchHeader.Size + batch.Length)];
-        new ProduceRequestHeader(Durability.Policy, 0, 0, all.Length).Write(body);
+        new ProduceRequestHeader(Durability.Policy, (int)wait.TotalMilliseconds, 0, all.Length).Write(body);
         int at = ProduceRequestHeader.Size;
         foreach (byte[] batch in all)
         {
@@ -93,7 +101,7 @@ internal sealed class BoundPlant
         return BoundPeer.Frame(Opcode.Produce, body);
     }
 
-    private static byte[] Fetch(FetchQueueKey[] queues)
+    private static byte[] Fetch(FetchQueueKey[] queues, TimeSpan wait)
     {
         var body = new ArrayBufferWriter<byte>();
         var none = new QueueOffset(-1);
@@ -101,7 +109,7 @@ internal sealed class BoundPlant
         {
             MinBytes = 1,
             MaxBytes = 8 << 20,
-            MaxWaitMs = 20_000,
+            MaxWaitMs = (int)wait.TotalMilliseconds,
             Queues = [.. queues.Select(queue =>
                 new FetchQueue(queue, new QueueOffset(0), -1, 8 << 20, uint.MaxValue, none))],
         }.Write(new PayloadWriter(body));

@@ -20,8 +20,8 @@ public sealed class SmallMemoryTests
         await using var client = new EQueueClient(server.Address);
         await client.Admin.CreateTopicAsync("wide", new TopicSettings { QueueCount = 10_000 }, Token);
         using var http = new HttpClient { BaseAddress = new Uri($"http://{server.Admin}") };
-        byte[] route = BoundCases.Of(new RouteRequest([.. Enumerable.Repeat("wide", 1_000)], AutoCreate: false));
-        byte[] single = BoundCases.Of(new RouteRequest(["wide"], AutoCreate: false));
+        byte[] route = BoundCases.Of(new RouteRequest([.. Enumerable.Repeat("wide", 1_000)], AutoCreate: false)).Bytes;
+        byte[] single = BoundCases.Of(new RouteRequest(["wide"], AutoCreate: false)).Bytes;
         using var ending = CancellationTokenSource.CreateLinkedTokenSource(Token);
         BoundPeer[] peers = [.. Enumerable.Range(0, 20).Select(_ => new BoundPeer())];
         Task[] asking =
