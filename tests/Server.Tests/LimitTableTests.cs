@@ -1,4 +1,9 @@
+using System.Globalization;
+using System.Reflection;
 using EQueue.Broker;
+using EQueue.Cluster;
+using EQueue.MessageStore;
+using EQueue.Protocol;
 using EQueue.Server.Configuration;
 using EQueue.Support;
 
@@ -8,6 +13,35 @@ namespace EQueue.Server.Tests;
 /// EQUEUE_WRITE_REFERENCE=1 has the table written.</summary>
 public sealed class LimitTableTests
 {
+    /// <summary>Sizes of steps and of what is kept for speed: at them nothing is refused or left out.</summary>
+    private static readonly string[] Unmet =
+    [
+        "BacklogCount.MaxMarksPerTopic",
+        "CertificateMapping.MostStars",
+        "DeletionWatch.MaxLines",
+        "FetchHandler.MaxLongPasses",
+        "FetchHandler.MaxSkipped",
+        "FetchHandler.MaxUntoldMessages",
+        "FetchHandler.MostColdBytes",
+        "GroupRemover.MaxRemovedAtOnce",
+        "GroupWatch.MostLookUps",
+        "PeerAccess.MostRemembered",
+        "ProduceWaiter.MaxPooledBatches",
+        "ProduceWaiterPool.MaxKept",
+        "ProgressWriter.MaxNamed",
+    ];
+
+    private static readonly FieldInfo[] Constants =
+    [
+        .. new[]
+        {
+            typeof(LimitOptions), typeof(NameRules), typeof(QueueStore), typeof(ClusterOptions), typeof(LimitTable),
+        }
+            .SelectMany(type => type.Assembly.GetTypes())
+            .SelectMany(type => type.GetFields(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
+            .Where(field => field.IsLiteral && (field.FieldType == typeof(int) || field.FieldType == typeof(long))),
+    ];
+
     public static TheoryData<string> Limits => [.. typeof(LimitOptions).GetProperties().Select(limit => limit.Name)];
 
     [Theory]
@@ -34,6 +68,24 @@ public sealed class LimitTableTests
     }
 
     [Fact]
+    public void GivenALimitThatNoSettingChanges_WhenHeldAgainstTheConstantThatIsObeyed_ThenTheTableHasItsNumber() =>
+        Assert.All(FixedLimits.All, limit => Assert.Equal(limit.Most, ValueOf(ConstantOf(limit.Constant))));
+
+    [Fact]
+    public void GivenTheConstantsOfTheBrokerThatAreMosts_WhenLookedForInTheTable_ThenEachIsThereOrNobodyMeetsIt()
+    {
+        string[] known =
+        [
+            .. Constants.Where(constant => constant.DeclaringType!.Assembly == typeof(LimitOptions).Assembly)
+                .Where(constant => constant.Name.StartsWith("Max", StringComparison.Ordinal)
+                    || constant.Name.StartsWith("Most", StringComparison.Ordinal))
+                .Select(constant => $"{constant.DeclaringType!.Name}.{constant.Name}"),
+        ];
+        Assert.Empty(Unmet.Except(known));
+        Assert.Empty(known.Except(Unmet).Except(FixedLimits.All.Select(limit => limit.Constant)));
+    }
+
+    [Fact]
     public void GivenThePageOfOperating_WhenRead_ThenItsTableIsThatOfTheSettings()
     {
         string path = Path.Combine(ProgramFiles.Root, "docs", "operating.md");
@@ -42,4 +94,10 @@ public sealed class LimitTableTests
             File.WriteAllText(path, page = LimitTable.Replace(page));
         Assert.Equal(LimitTable.Replace(page), page);
     }
+
+    private static FieldInfo ConstantOf(string name) =>
+        Assert.Single(Constants, constant => $"{constant.DeclaringType!.Name}.{constant.Name}" == name);
+
+    private static long ValueOf(FieldInfo constant) =>
+        Convert.ToInt64(constant.GetRawConstantValue(), CultureInfo.InvariantCulture);
 }

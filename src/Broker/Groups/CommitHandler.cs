@@ -86,7 +86,9 @@ internal sealed class CommitHandler(
         if (known.Count >= MaxInstances && !known.Contains(instance))
         {
             throw new EQueueException(
-                ErrorCode.LimitReached, $"Group '{group.Name}' has progress of {known.Count} instances, the limit.");
+                ErrorCode.LimitReached,
+                $"Group '{group.Name}' has progress of {known.Count} instances, the most that a group may "
+                + "have: a fixed limit.");
         }
     }
 

@@ -223,7 +223,7 @@ internal sealed class SecurityTable(
     public void Dispose() => _changes.Dispose();
 
     private static EQueueException Full(string what, int limit) =>
-        new(ErrorCode.LimitReached, $"The broker has {limit} {what}, the limit.");
+        new(ErrorCode.LimitReached, $"The broker has {limit} {what}, the most that one may have: a fixed limit.");
 
     /// <param name="change">What changes.</param>
     /// <param name="cancellationToken">Ends the wait for the change before.</param>

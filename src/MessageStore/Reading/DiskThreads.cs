@@ -76,7 +76,8 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
             if (_thisSweep.Count + _nextSweep.Count >= MaxWaiting)
             {
                 throw new Protocol.EQueueException(
-                    Protocol.ErrorCode.LimitReached, $"{MaxWaiting} reads wait for the disk.");
+                    Protocol.ErrorCode.LimitReached,
+                    $"{MaxWaiting} reads wait for the disk, the most that may: a fixed limit.");
             }
             (work.Position >= _sweep ? _thisSweep : _nextSweep).Add((work.Position, _numbers++), work);
             if (_threads.Count < count)

@@ -71,8 +71,9 @@ public sealed class ManyRulesTests
         Assert.False(await MayReadAsync(owner, "team-10000.orders.of.the.day"));
 
         AccessRule more = rules[0] with { Effect = RuleEffect.Deny };
-        Assert.Equal(
-            ErrorCode.LimitReached, (await owner.RefusalAsync(new SetRuleRequest(more, false))).Code);
+        EQueueException full = await owner.RefusalAsync(new SetRuleRequest(more, false));
+        Assert.Equal(ErrorCode.LimitReached, full.Code);
+        Assert.Contains("10000 rules, the most that one may have: a fixed limit", full.Message);
         await owner.InvokeAsync(new SetRuleRequest(rules[1], true));
         await owner.InvokeAsync(new SetRuleRequest(more, false));
         Assert.False(await MayReadAsync(owner, "team-00000.orders.of.the.day"));
