@@ -40,7 +40,8 @@ internal sealed class ConsumeOptions
 
     private readonly Option<bool> _yes = new("--yes")
     {
-        Description = "Really, on a terminal: also when the group has members, or messages that it has not consumed.",
+        Description = "Really, on a terminal: also when the group has members, or messages that it has not consumed, "
+            + "or with --follow progress.",
     };
 
     private readonly FormatOptions _format = new();

@@ -29,9 +29,13 @@ internal static class ForwardCommand
             forward.Check(parsed);
             using var remarks = new ForwardRemarks(streams.ExactError, streams.IsErrorTerminal, TimeProvider.System);
             (TopicAddress from, TopicAddress to) = (forward.From(parsed), forward.To(parsed));
-            await using EQueueClient source = options.CreateClient(parsed, from.Addresses, remarks);
-            await using EQueueClient target = options.CreateClient(parsed, to.Addresses, remarks);
+            await using EQueueClient source =
+                options.CreateClient(parsed, from.Addresses, remarks, GroupCheck.ForwarderName);
+            await using EQueueClient target =
+                options.CreateClient(parsed, to.Addresses, remarks, GroupCheck.ForwarderName);
             TopicDescription read = await source.Admin.DescribeTopicAsync(from.Topic, cancellationToken);
+            if (forward.Group(parsed) is { } group && streams.IsTerminal && !forward.TakesPart(parsed))
+                await GroupCheck.DemandForwardersAsync(source.Admin, group, from.Topic, cancellationToken);
             TopicDescription written = await FindOrCreateAsync(target, to, read, remarks, cancellationToken);
             if (read.Id == written.Id)
             {

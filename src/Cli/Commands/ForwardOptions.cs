@@ -45,21 +45,33 @@ internal sealed class ForwardOptions
 
     private readonly EndOptions _end = new();
 
+    private readonly Option<bool> _yes = new("--yes")
+    {
+        Description = "Really, on a terminal: also when the group of --group has members that are no forwarders.",
+    };
+
     public void AddTo(Command command)
     {
         foreach (Option option in new Option[] { _from, _to, _group, _start, _durability })
             command.Options.Add(option);
         _end.AddTo(command);
+        command.Options.Add(_yes);
     }
 
     public TopicAddress From(ParseResult parsed) => parsed.GetRequiredValue(_from)!;
 
     public TopicAddress To(ParseResult parsed) => parsed.GetRequiredValue(_to)!;
 
+    /// <summary>The group that was named; null: one of the target's own.</summary>
+    public string? Group(ParseResult parsed) => parsed.GetValue(_group);
+
+    /// <summary>Whether the group's messages may be taken from its members.</summary>
+    public bool TakesPart(ParseResult parsed) => parsed.GetValue(_yes);
+
     /// <exception cref="UsageException">An option's value cannot be.</exception>
     public void Check(ParseResult parsed)
     {
-        if (parsed.GetValue(_group) is { } group && !NameRules.IsValid(group))
+        if (Group(parsed) is { } group && !NameRules.IsValid(group))
             throw new UsageException($"--group must be a name of 1 to 249 of A-Z a-z 0-9 . _ -; found '{group}'.");
         _end.Check(parsed);
     }
@@ -71,7 +83,7 @@ internal sealed class ForwardOptions
     {
         From = From(parsed),
         To = To(parsed),
-        Group = parsed.GetValue(_group) ?? GroupFor(target),
+        Group = Group(parsed) ?? GroupFor(target),
         Start = parsed.GetValue(_start),
         Durability = DurabilityText.Read(parsed.GetValue(_durability)),
         Count = _end.Count(parsed),

@@ -125,10 +125,13 @@ internal sealed partial class GlobalOptions(CliStreams streams)
         parsed, address, ReadTls(parsed), Open(parsed, FindLogin(parsed)), NullLoggerFactory.Instance,
         Remarks(parsed));
 
-    /// <summary>A client of other servers, with what the command line and the environment say of credentials.</summary>
+    /// <summary>A client of other servers, with what the command line and the environment say of credentials, and
+    /// with a name of its own.</summary>
     /// <exception cref="UsageException">An address or the credentials cannot be used.</exception>
-    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers) => CreateClient(
-        parsed, addresses, GivenTls(parsed), Open(parsed, _login.Find(parsed, null, null)), loggers, Remarks(parsed));
+    public EQueueClient CreateClient(ParseResult parsed, string addresses, ILoggerFactory loggers, string name) =>
+        CreateClient(
+            parsed, addresses, GivenTls(parsed), Open(parsed, _login.Find(parsed, null, null)), loggers,
+            Remarks(parsed), name);
 
     private Login? FindLogin(ParseResult parsed)
     {
@@ -172,7 +175,8 @@ internal sealed partial class GlobalOptions(CliStreams streams)
         TlsOptions? tls,
         Credentials? credentials,
         ILoggerFactory loggers,
-        Action<ConnectFailure>? connectFailed)
+        Action<ConnectFailure>? connectFailed,
+        string name = "equeue")
     {
         TimeSpan timeout = Timeout(parsed);
         try
@@ -182,7 +186,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
                 Addresses = addresses,
                 Tls = tls,
                 Credentials = credentials,
-                ClientName = $"equeue/{Environment.ProcessId}",
+                ClientName = $"{name}/{Environment.ProcessId}",
                 RequestTimeout = timeout,
                 ConnectTimeout = timeout < TimeSpan.FromSeconds(5) ? timeout : TimeSpan.FromSeconds(5),
                 LoggerFactory = loggers,
