@@ -14,6 +14,9 @@ internal static class SendCommand
     /// <summary>Lines under way at once; the producer's memory bounds their bytes.</summary>
     private const int WindowSize = 20_000;
 
+    /// <summary>How long what is under way may take once the command was interrupted.</summary>
+    private static readonly TimeSpan Farewell = TimeSpan.FromSeconds(2);
+
     public static Command Create(GlobalOptions options, CliStreams streams)
     {
         var sendOptions = new SendOptions();
@@ -49,6 +52,7 @@ internal static class SendCommand
             ? new ReceiptWriter(output, options.IsJson(parsed)) : null;
         var window = new SendWindow(WindowSize, receipts);
         long started = Stopwatch.GetTimestamp();
+        bool isInterrupted;
         try
         {
             await using Producer producer = client.CreateProducer(new ProducerOptions
@@ -57,16 +61,14 @@ internal static class SendCommand
                 DeliveryTimeout = sendOptions.DeliveryTimeout(parsed),
                 Compression = request.Compression,
             });
-            if (lines is null)
-            {
-                await window.AddAsync(SendOne(producer, request, body));
-                await window.CompleteAsync();
-            }
-            else
-            {
-                await new LineSender(producer, request, window, TimeProvider.System)
-                    .RunAsync(lines, readsMessages, cancellationToken);
-            }
+            Task closing = Task.CompletedTask;
+            await using CancellationTokenRegistration onSignal = cancellationToken.Register(
+                () => closing = producer.CloseAsync(Farewell).AsTask());
+            if (lines is null) await window.AddAsync(SendOne(producer, request, body));
+            isInterrupted = lines is not null && await new LineSender(producer, request, window, TimeProvider.System)
+                .RunAsync(lines, readsMessages, cancellationToken);
+            await window.CompleteAsync();
+            await closing;
         }
         finally
         {
@@ -74,8 +76,13 @@ internal static class SendCommand
         }
 
         if (isNew && window.Stored > 0)
-            await streams.Error.WriteLineAsync(await NewTopic.TellAsync(client.Admin, request.Topic));
-        return await ReportAsync(window, request, streams, Stopwatch.GetElapsedTime(started));
+        {
+            await streams.Error.WriteLineAsync(
+                await NewTopic.TellAsync(client.Admin, request.Topic, cancellationToken));
+        }
+
+        isInterrupted |= window.WasClosed;
+        return await ReportAsync(window, request, streams, Stopwatch.GetElapsedTime(started), isInterrupted);
     }
 
     private static ValueTask<SendReceipt> SendOne(Producer producer, SendRequest request, ReadOnlySpan<byte> body)
@@ -91,10 +98,11 @@ internal static class SendCommand
     }
 
     private static async Task<int> ReportAsync(
-        SendWindow window, SendRequest request, CliStreams streams, TimeSpan elapsed)
+        SendWindow window, SendRequest request, CliStreams streams, TimeSpan elapsed, bool isInterrupted)
     {
         string messages = window.Stored == 1 ? "message" : "messages";
         string done = $"sent {window.Stored} {messages} to {request.Topic} in {elapsed.TotalSeconds:0.0} s";
+        if (isInterrupted) throw new EQueueException(ErrorCode.Cancelled, $"interrupted: {done}{LeftOf(window)}");
         if (window.Failure is null)
         {
             await streams.Error.WriteLineAsync(done);
@@ -104,6 +112,14 @@ internal static class SendCommand
         throw window.Stored == 0
             ? window.Failure
             : new PartlyDoneException($"{done}; {window.Failed} failed: {window.Failure.Message}", window.Failure);
+    }
+
+    /// <summary>What became of the messages that were taken in and are not acknowledged.</summary>
+    private static string LeftOf(SendWindow window)
+    {
+        long notSent = window.Failed - window.Unknown;
+        string unsent = notSent == 0 ? "" : $"; {notSent} not sent";
+        return window.Unknown == 0 ? unsent : $"{unsent}; {window.Unknown} without an answer, which may be stored";
     }
 
     private sealed record SendJob(

@@ -6,6 +6,12 @@ namespace EQueue.Cli.Forwarding;
 /// <content>The run as a whole: its ticks, and how it ends.</content>
 internal sealed partial class Forwarder
 {
+    /// <summary>How long a broker may be silent once a signal has come: a person or a service manager waits.</summary>
+    private static readonly TimeSpan Hurry = TimeSpan.FromSeconds(2);
+
+    /// <summary>How long the farewell to the source may take then.</summary>
+    private static readonly TimeSpan Farewell = TimeSpan.FromMilliseconds(500);
+
     /// <summary>
     /// Forwards until the end, the count, the idle time, a failure or the token; then waits for what is under way and
     /// commits it.
@@ -32,8 +38,8 @@ internal sealed partial class Forwarder
                 failure = exception;
             }
 
-            bool isSettled = await TrySettleAsync(hasFailed: failure is not null, stop);
-            failure = _window.Failure ?? failure ?? (isSettled ? null : Unsettled());
+            EQueueException? unsettled = await SettleAsync(hasFailed: failure is not null, stop);
+            failure = _window.Failure ?? failure ?? unsettled;
         }
         finally
         {
@@ -43,7 +49,8 @@ internal sealed partial class Forwarder
             _remarks.EndProgress();
         }
 
-        failure = await CommitLastAsync() is { } commitFailure ? failure ?? commitFailure : failure;
+        failure = await CommitLastAsync(stop) is { } commitFailure ? failure ?? commitFailure : failure;
+        if (stop.IsCancellationRequested) await _consumer.CloseAsync(Farewell);
         if (failure is not null) throw failure;
     }
 
@@ -81,12 +88,19 @@ internal sealed partial class Forwarder
 
     /// <summary>
     /// Waits until the target has settled what is under way: as long as it takes, or, once the run was told to end or
-    /// has failed, as long as the request allows.
+    /// has failed, as long as the request allows; after a signal only while it keeps settling.
     /// </summary>
-    private async Task<bool> TrySettleAsync(bool hasFailed, CancellationToken stop)
+    /// <returns>What is to be said when it has not, or null.</returns>
+    private async Task<EQueueException?> SettleAsync(bool hasFailed, CancellationToken stop)
     {
         using var patience = new CancellationTokenSource(Timeout.InfiniteTimeSpan, _time);
-        using CancellationTokenRegistration onStop = stop.Register(BeginPatience);
+        using var silence = new CancellationTokenSource(Timeout.InfiniteTimeSpan, _time);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, silence.Token);
+        using CancellationTokenRegistration onStop = stop.Register(() =>
+        {
+            BeginPatience();
+            silence.CancelAfter(Hurry);
+        });
         using CancellationTokenRegistration onFailure = _window.Failed.Register(BeginPatience);
         if (hasFailed) BeginPatience();
         try
@@ -94,30 +108,34 @@ internal sealed partial class Forwarder
             while (!_window.IsEmpty)
             {
                 Task changed = _window.WhenChanged();
-                if (!_window.IsEmpty) await changed.WaitAsync(patience.Token);
+                if (_window.IsEmpty) break;
+                await changed.WaitAsync(either.Token);
+                if (stop.IsCancellationRequested) silence.CancelAfter(Hurry);
             }
 
-            return true;
+            return null;
         }
         catch (OperationCanceledException)
         {
-            return false;
+            return Unsettled(patience.IsCancellationRequested ? _request.Patience : Hurry);
         }
 
         void BeginPatience() => patience.CancelAfter(_request.Patience);
     }
 
-    private EQueueException Unsettled() => new(
+    private EQueueException Unsettled(TimeSpan waited) => new(
         ErrorCode.Timeout,
-        $"{_request.To} has not acknowledged everything within {_request.Patience.TotalSeconds:0.###} s; the next "
-        + "start sends the rest again.");
+        $"{_request.To} has not acknowledged everything within {waited.TotalSeconds:0.###} s; the next start sends the "
+        + "rest again.");
 
     /// <returns>Why what was forwarded is not committed, or null.</returns>
-    private async ValueTask<EQueueException?> CommitLastAsync()
+    private async ValueTask<EQueueException?> CommitLastAsync(CancellationToken stop)
     {
+        using var patience = new CancellationTokenSource(Timeout.InfiniteTimeSpan, _time);
+        await using CancellationTokenRegistration onStop = stop.Register(() => patience.CancelAfter(Hurry));
         try
         {
-            await _progress.CommitAsync(CancellationToken.None);
+            await _progress.CommitAsync(patience.Token);
             return null;
         }
         catch (EQueueException exception) when (ForwardProgress.IsTakenOver(exception))
@@ -125,13 +143,20 @@ internal sealed partial class Forwarder
             _remarks.Write($"another member goes on and repeats some messages: {exception.Message}");
             return null;
         }
+        catch (Exception exception) when (patience.IsCancellationRequested
+            && exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
+        {
+            return Uncommitted(ErrorCode.Timeout, $"the broker did not answer within {Hurry.TotalSeconds:0} s.", null);
+        }
         catch (EQueueException exception)
         {
-            return new EQueueException(
-                exception.Code,
-                $"What was forwarded last is not committed at {_request.From}, and is forwarded again by the next "
-                + $"start: {exception.Message}",
-                exception);
+            return Uncommitted(exception.Code, exception.Message, exception);
         }
     }
+
+    private EQueueException Uncommitted(ErrorCode code, string reason, Exception? cause) => new(
+        code,
+        $"What was forwarded last is not committed at {_request.From}, and is forwarded again by the next start: "
+        + reason,
+        cause);
 }

@@ -10,12 +10,13 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
     /// <summary>
     /// Sends until the end, the first failure, or the token; what was sent is then stored or has failed.
     /// </summary>
-    /// <exception cref="UsageException">A line has no key separator, or is no message as JSON; the message names
-    /// it.</exception>
     /// <param name="lines">What is sent.</param>
     /// <param name="isAtLine">Whether the first line is read already.</param>
     /// <param name="cancellationToken">Ends it behind the last line that was sent.</param>
-    public async Task RunAsync(LineReader lines, bool isAtLine, CancellationToken cancellationToken)
+    /// <returns>Whether the token ended it before the last line.</returns>
+    /// <exception cref="UsageException">A line has no key separator, or is no message as JSON; the message names
+    /// it.</exception>
+    public async Task<bool> RunAsync(LineReader lines, bool isAtLine, CancellationToken cancellationToken)
     {
         Pacer? pacer = request.Rate > 0 ? new Pacer(request.Rate, time) : null;
         try
@@ -24,9 +25,16 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
             while (!window.HasFailed && hasLine)
             {
                 if (pacer is not null) await pacer.WaitAsync(cancellationToken);
+                cancellationToken.ThrowIfCancellationRequested();
                 await window.AddAsync(request.IsJson ? SendMessage(lines) : SendLine(lines));
                 hasLine = await lines.ReadAsync(cancellationToken);
             }
+
+            return false;
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            return true;
         }
         finally
         {

@@ -34,10 +34,12 @@ internal static class NewTopic
         }
     }
 
-    /// <summary>Says that the topic was made, and which one may have been meant.</summary>
-    public static async ValueTask<string> TellAsync(EQueueAdmin admin, string topic)
+    /// <summary>Says that the topic was made, and which one may have been meant unless the token ends that.</summary>
+    public static async ValueTask<string> TellAsync(
+        EQueueAdmin admin, string topic, CancellationToken cancellationToken)
     {
-        using var patience = new CancellationTokenSource(Patience);
+        using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        patience.CancelAfter(Patience);
         string? meant = null;
         try
         {

@@ -31,6 +31,12 @@ internal sealed class SendWindow
     /// <summary>Messages that are not, although they were sent.</summary>
     public long Failed { get; private set; }
 
+    /// <summary>Of these, those that had left when the producer was closed: they may be stored all the same.</summary>
+    public long Unknown { get; private set; }
+
+    /// <summary>Whether the producer was closed before all of them were acknowledged.</summary>
+    public bool WasClosed { get; private set; }
+
     /// <summary>Why the first of them is not.</summary>
     public Exception? Failure { get; private set; }
 
@@ -82,6 +88,8 @@ internal sealed class SendWindow
         {
             _hasFailed = true;
             Failed++;
+            if (exception is ProducerClosedException { MayBeStored: true }) Unknown++;
+            WasClosed |= exception is ObjectDisposedException;
             Failure ??= exception;
             return;
         }
