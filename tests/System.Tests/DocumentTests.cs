@@ -76,6 +76,34 @@ public sealed partial class DocumentTests
         Assert.Contains("read or not", sentences[1], StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void GivenAPromiseThatNothingAcknowledgedIsLost_WhenItsPageIsRead_ThenThatSaysBesideItWhatIsRemoved()
+    {
+        string[] promising = [.. Promising.Where(document => PromisePattern().IsMatch(Unspaced(Read(document))))];
+        Assert.Superset(
+            new HashSet<string>(["README.md", "packaging/EQueue.Client.md", "docs/architecture.md",
+                "src/MessageStore/README.md"]),
+            promising.ToHashSet());
+        Assert.All(promising, static document =>
+        {
+            string text = Unspaced(Read(document));
+            Match promise = PromisePattern().Match(text);
+            string near = text[Math.Max(0, promise.Index - 400)..Math.Min(text.Length, promise.Index + 400)];
+            Assert.Contains("7 days", near, StringComparison.Ordinal);
+            Assert.Contains("80 % of the disk", near, StringComparison.Ordinal);
+            Assert.Contains("read or not", near, StringComparison.Ordinal);
+        });
+    }
+
+    /// <summary>The first pages that people read.</summary>
+    private static string[] Promising =>
+    [
+        "README.md", "docs/architecture.md",
+        .. Directory.EnumerateFiles(Path.Combine(ProgramFiles.Root, "packaging"), "*.md")
+            .Concat(Directory.EnumerateFiles(Path.Combine(ProgramFiles.Root, "src"), "README.md", SearchOption.AllDirectories))
+            .Select(static path => Path.GetRelativePath(ProgramFiles.Root, path).Replace('\\', '/')),
+    ];
+
     private static string Read(string document) => File.ReadAllText(Path.Combine(ProgramFiles.Root, document));
 
     private static HashSet<string> Anchors(string path) =>
@@ -90,6 +118,9 @@ public sealed partial class DocumentTests
 
     [GeneratedRegex(@"\s+")]
     private static partial Regex SpacePattern();
+
+    [GeneratedRegex("(nothing|what it) acknowledged|(never|ever) lost?es? what it acknowledged|acknowledged.{0,20} lost", RegexOptions.IgnoreCase | RegexOptions.ExplicitCapture)]
+    private static partial Regex PromisePattern();
 
     [GeneratedRegex(@"[^\w\- ]")]
     private static partial Regex NotOfAnchorPattern();
