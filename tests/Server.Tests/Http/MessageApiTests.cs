@@ -34,7 +34,7 @@ public sealed class MessageApiTests
         Assert.Equal("k", (string?)read[0]!["key"]);
         Assert.Equal("x", (string?)read[0]!["tag"]);
         Assert.Equal(
-            """[{"name":"a","value":"1","valueBase64":null},{"name":"a","value":null,"valueBase64":null},{"name":"b","value":null,"valueBase64":"/w=="}]""",
+            """[{"name":"a","nameBase64":null,"value":"1","valueBase64":null},{"name":"a","nameBase64":null,"value":null,"valueBase64":null},{"name":"b","nameBase64":null,"value":null,"valueBase64":"/w=="}]""",
             read[0]!["properties"]!.ToJsonString());
         Assert.Equal(("/wD+", null), ((string?)read[1]!["bodyBase64"], (string?)read[1]!["body"]));
         Assert.Equal("gA==", (string?)read[1]!["keyBase64"]);

@@ -173,7 +173,7 @@ public sealed class ProbeTests
 
     [Theory]
     [InlineData("POST", "topics/t/messages", """{"messages":[{"body":"x"},{"bdy":"x"}]}""",
-        "unknown member 'bdy' in messages[1]: allowed is body, bodyBase64, key, keyBase64, tag, properties. Did you mean 'body'?")]
+        "unknown member 'bdy' in messages[1]: allowed is body, bodyBase64, key, keyBase64, tag, tagBase64, properties. Did you mean 'body'?")]
     [InlineData("POST", "topics", """{"topc":"t"}""", "topic is missing")]
     [InlineData("POST", "topics", """{"topic":"t","setings":{}}""", "unknown member 'setings': allowed is ")]
     [InlineData("POST", "topics", """{"topic":"t","settings":{"queues":1}}""", "unknown member 'queues' in settings: ")]

@@ -29,12 +29,14 @@ internal sealed record OutgoingMessage(
     byte[]? BodyBase64 = null,
     [property: Description("The key as text; it or keyBase64, or neither")] string? Key = null,
     byte[]? KeyBase64 = null,
-    [property: Description("The filter word")] string? Tag = null,
+    [property: Description("The filter word as text; it or tagBase64, or neither")] string? Tag = null,
+    byte[]? TagBase64 = null,
     [property: Description("In order; names may repeat")] IReadOnlyList<PropertyBody>? Properties = null);
 
 /// <summary>A name-value pair of a message.</summary>
 internal sealed record PropertyBody(
-    string Name,
+    [property: Description("The name as text; it or nameBase64")] string? Name = null,
+    byte[]? NameBase64 = null,
     [property: Description("The value as text; it or valueBase64, or neither: null")] string? Value = null,
     byte[]? ValueBase64 = null);
 
@@ -57,7 +59,8 @@ internal sealed record MessageBody(
     long Offset,
     [property: Description("The key as text; keyBase64 has it when it is no text")] string? Key,
     byte[]? KeyBase64,
-    string? Tag,
+    [property: Description("The filter word as text; tagBase64 has it when it is no UTF-8")] string? Tag,
+    byte[]? TagBase64,
     IReadOnlyList<PropertyBody> Properties,
     [property: Description("The message as text; bodyBase64 has it when it is no text")] string? Body,
     byte[]? BodyBase64,

@@ -22,16 +22,19 @@ internal static class MessageText
         foreach (RecordProperty property in record.Properties)
         {
             (string? value, byte[]? bytes) = Show(property.Value.Value, property.Value.HasValue, isBase64);
-            properties.Add(new PropertyBody(Encoding.UTF8.GetString(property.Name), value, bytes));
+            (string? name, byte[]? nameBytes) = ShowName(property.Name);
+            properties.Add(new PropertyBody(name, nameBytes, value, bytes));
         }
 
+        (string? tag, byte[]? tagBytes) = record.HasTag ? ShowName(record.Tag) : (null, null);
         return new MessageBody(
             topic,
             queue,
             offset,
             key,
             keyBytes,
-            record.HasTag ? Encoding.UTF8.GetString(record.Tag) : null,
+            tag,
+            tagBytes,
             properties,
             body,
             bodyBytes,
@@ -43,10 +46,12 @@ internal static class MessageText
     {
         if (!hasValue)
             return (null, null);
-        if (isBase64 || !System.Text.Unicode.Utf8.IsValid(bytes) || IsMostlyControls(bytes))
-            return (null, bytes.ToArray());
-        return (Encoding.UTF8.GetString(bytes), null);
+        return isBase64 || IsMostlyControls(bytes) ? (null, bytes.ToArray()) : ShowName(bytes);
     }
+
+    /// <summary>Tags and names are words: text whenever they are UTF-8.</summary>
+    private static (string? Text, byte[]? Bytes) ShowName(ReadOnlySpan<byte> bytes) =>
+        System.Text.Unicode.Utf8.IsValid(bytes) ? (Encoding.UTF8.GetString(bytes), null) : (null, bytes.ToArray());
 
     private static bool IsMostlyControls(ReadOnlySpan<byte> bytes)
     {

@@ -6,6 +6,8 @@ namespace EQueue.Server.Http;
 /// <summary>A message of a request as the record that it becomes.</summary>
 internal sealed class OutgoingRecord
 {
+    private static readonly byte[] TagHeaderName = Encoding.UTF8.GetBytes(RecordContent.TagHeaderName);
+
     private readonly byte[]? _body;
     private readonly byte[]? _tag;
     private readonly RecordProperties? _properties;
@@ -22,7 +24,7 @@ internal sealed class OutgoingRecord
         _body = BytesOf(message.Body, message.BodyBase64, $"messages[{index}].body");
         if (message.Tag is { } tag && !NameRules.IsText(tag))
             throw ApiException.OfValue($"messages[{index}].tag", tag, "a text without control characters");
-        _tag = message.Tag is null ? null : Encoding.UTF8.GetBytes(message.Tag);
+        _tag = BytesOf(message.Tag, message.TagBase64, $"messages[{index}].tag");
         _properties = PropertiesOf(message.Properties ?? [], $"messages[{index}].properties");
     }
 
@@ -56,16 +58,21 @@ internal sealed class OutgoingRecord
         {
             PropertyBody pair = pairs[i] ?? throw ApiException.OfValue($"{what}[{i}]", "null", "an object");
             byte[]? value = BytesOf(pair.Value, pair.ValueBase64, $"{what}[{i}].value");
-            if (pair.Name is "" or RecordContent.TagHeaderName || !NameRules.IsText(pair.Name))
-            {
-                throw ApiException.OfValue(
-                    $"{what}[{i}].name", pair.Name,
-                    $"a text without control characters, neither empty nor {RecordContent.TagHeaderName}");
-            }
-
-            properties.Add(pair.Name, OptionalBytes.FromArray(value));
+            properties.Add(NameOf(pair, $"{what}[{i}].name"), OptionalBytes.FromArray(value));
         }
 
         return properties;
+    }
+
+    private static byte[] NameOf(PropertyBody pair, string what)
+    {
+        byte[]? name = BytesOf(pair.Name, pair.NameBase64, what);
+        bool isText = pair.Name is null || NameRules.IsText(pair.Name);
+        if (name is { Length: > 0 } && isText && !name.AsSpan().SequenceEqual(TagHeaderName))
+            return name;
+        throw ApiException.OfValue(
+            what,
+            name is null ? null : pair.Name ?? Convert.ToBase64String(name),
+            $"a text without control characters, or base64, neither empty nor {RecordContent.TagHeaderName}");
     }
 }
