@@ -33,8 +33,8 @@ public sealed partial class EQueueAdmin
         string group, string? topic = null, bool withAges = true, CancellationToken cancellationToken = default) =>
         Shares.Unite(
             await _calls.InvokeEachAsync<DescribeGroupRequest, GroupDescription>(
-                _ => new DescribeGroupRequest(group, topic, withAges), NoShare, cancellationToken, topic)
-                .ConfigureAwait(false),
+                _ => new DescribeGroupRequest(group, topic, withAges), NoShare, cancellationToken, topic,
+                group).ConfigureAwait(false),
             _directory.ShareCount);
 
     /// <summary>Sets where a group without members goes on: all queues of a broker in one step, or none.</summary>
@@ -59,7 +59,7 @@ public sealed partial class EQueueAdmin
         CancellationToken cancellationToken = default)
     {
         var answers = await _calls.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
-            RequestAt, NoShare, cancellationToken, topic).ConfigureAwait(false);
+            RequestAt, NoShare, cancellationToken, topic, group).ConfigureAwait(false);
         return Shares.Unite(answers, _directory.ShareCount);
 
         ResetOffsetsRequest? RequestAt(int share)
@@ -84,5 +84,6 @@ public sealed partial class EQueueAdmin
     public async ValueTask DeleteGroupAsync(
         string group, string? topic = null, CancellationToken cancellationToken = default) =>
         await _calls.InvokeEachAsync<DeleteGroupRequest, Done>(
-            _ => new DeleteGroupRequest(group, topic), NoShare, cancellationToken, topic).ConfigureAwait(false);
+            _ => new DeleteGroupRequest(group, topic), NoShare, cancellationToken, topic, group)
+            .ConfigureAwait(false);
 }

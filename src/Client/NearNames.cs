@@ -2,11 +2,11 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>Says which topics have a name near one that does not exist.</summary>
+/// <summary>Says which topics or groups have a name near one that does not exist.</summary>
 internal static class NearNames
 {
-    /// <summary>Topics that are looked at: one page.</summary>
-    private const int MostTopics = 1000;
+    /// <summary>Topics, or groups, that are looked at: one page.</summary>
+    private const int MostListed = 1000;
 
     private const int MostNames = 3;
 
@@ -20,9 +20,22 @@ internal static class NearNames
     public static async ValueTask<EQueueException> AddAsync(
         EQueueException failure, BrokerDirectory directory, string topic)
     {
-        var near = await FindAsync(directory, topic).ConfigureAwait(false);
-        return near.Length == 0
-            ? failure : new EQueueException(failure.Code, $"{failure.Message} {Ask(near)}", failure);
+        return Add(failure, await FindAsync(directory, topic).ConfigureAwait(false));
+    }
+
+    /// <summary>The same for a group.</summary>
+    /// <param name="failure">UnknownGroup.</param>
+    /// <param name="directory">Which brokers may know others.</param>
+    /// <param name="group">The name that none has.</param>
+    public static async ValueTask<EQueueException> AddGroupsAsync(
+        EQueueException failure, BrokerDirectory directory, string group)
+    {
+        var near = await FindAsync(
+            directory,
+            group,
+            new ListGroupsRequest(null, MostListed),
+            static page => page.Groups.Select(static listing => listing.Group)).ConfigureAwait(false);
+        return Add(failure, near);
     }
 
     /// <summary>Makes a call about a topic; that it does not exist is told with near names.</summary>
@@ -44,14 +57,24 @@ internal static class NearNames
 
     /// <summary>Names of topics near one, the nearest first; empty when there are none, or no list is to be
     /// had.</summary>
-    public static async ValueTask<string[]> FindAsync(BrokerDirectory directory, string topic)
+    public static ValueTask<string[]> FindAsync(BrokerDirectory directory, string topic) => FindAsync(
+        directory,
+        topic,
+        new ListTopicsRequest(null, MostListed),
+        static page => page.Topics.Select(static listing => listing.Topic));
+
+    private static async ValueTask<string[]> FindAsync<TRequest, TResponse>(
+        BrokerDirectory directory,
+        string name,
+        IRequest<TRequest, TResponse> request,
+        Func<TResponse, IEnumerable<string>> namesOf)
+        where TRequest : IRequest<TRequest, TResponse>
+        where TResponse : IPayload<TResponse>
     {
         using var patience = new CancellationTokenSource(Patience, directory.Options.TimeProvider);
         try
         {
-            var request = new ListTopicsRequest(null, MostTopics);
-            var page = await directory.InvokeAsync(request, patience.Token).ConfigureAwait(false);
-            return Nearest(topic, page.Topics.Select(static listing => listing.Topic));
+            return Nearest(name, namesOf(await directory.InvokeAsync(request, patience.Token).ConfigureAwait(false)));
         }
         catch (EQueueException)
         {
@@ -59,6 +82,9 @@ internal static class NearNames
             return [];
         }
     }
+
+    private static EQueueException Add(EQueueException failure, string[] near) => near.Length == 0
+        ? failure : new EQueueException(failure.Code, $"{failure.Message} {Ask(near)}", failure);
 
     /// <summary>A question in the words of a message.</summary>
     public static string Ask(string[] names) =>

@@ -50,6 +50,20 @@ public sealed class SlipTests : CommandTest
         Assert.DoesNotContain("mean", (await DoneAsync("send", "invoices", "x")).Error, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("group describe biling")]
+    [InlineData("group lag Billing")]
+    [InlineData("group delete billng --yes")]
+    [InlineData("group reset bililng --to begin")]
+    public async Task GivenAGroupNearOneThatThereIs_WhenNamed_ThenTheErrorAsksForIt(string line)
+    {
+        await DoneAsync("send", "orders", "x");
+        await DoneAsync("consume", "orders", "--group", "billing");
+        CliRun run = await CliRun.RunAsync(WithServer(line.Split(' ')));
+        Assert.Equal(ExitCode.NotFound, run.ExitCode);
+        Assert.Contains("Did you mean 'billing'?", run.Error, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task GivenATopicWithMessages_WhenItIsToHaveMoreQueues_ThenItIsSaidThatKeysMoveAndAskedFor()
     {

@@ -3,7 +3,8 @@ using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
-/// <summary>Topics that do not exist: readers make none, producers say that they made one, near names are told.</summary>
+/// <summary>Topics and groups that do not exist: readers make none, producers say that they made one, near names are
+/// told.</summary>
 public sealed class MissingTopicTests
 {
     private static CancellationToken Token => TestContext.Current.CancellationToken;
@@ -88,6 +89,28 @@ public sealed class MissingTopicTests
             var exception = await Assert.ThrowsAsync<EQueueException>(way);
             Assert.Equal(ErrorCode.UnknownTopic, exception.Code);
             Assert.EndsWith("Did you mean 'orders'?", exception.Message, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public async Task GivenAMisspeltGroup_WhenItIsAskedFor_ThenTheFailureNamesTheNearOnes()
+    {
+        await using var broker = await TestBroker.StartAsync();
+        await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
+        await broker.Client.Admin.ResetGroupOffsetsAsync(
+            "billing", ResetPosition.Begin, "orders", cancellationToken: Token);
+        Func<Task>[] ways =
+        [
+            () => broker.Client.Admin.DescribeGroupAsync("biling", cancellationToken: Token).AsTask(),
+            () => broker.Client.Admin.ResetGroupOffsetsAsync(
+                "Billing", ResetPosition.Begin, cancellationToken: Token).AsTask(),
+            () => broker.Client.Admin.DeleteGroupAsync("bililng", cancellationToken: Token).AsTask(),
+        ];
+        foreach (var way in ways)
+        {
+            var exception = await Assert.ThrowsAsync<EQueueException>(way);
+            Assert.Equal(ErrorCode.UnknownGroup, exception.Code);
+            Assert.EndsWith("Did you mean 'billing'?", exception.Message, StringComparison.Ordinal);
         }
     }
 

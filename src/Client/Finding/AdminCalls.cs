@@ -2,8 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>What administration asks brokers: with the exceptions that callers expect, and near names where a topic is
-/// not known.</summary>
+/// <summary>What administration asks brokers: with the exceptions that callers expect, and near names where a topic
+/// or a group is not known.</summary>
 internal sealed class AdminCalls(BrokerDirectory directory)
 {
     private static readonly Type Owner = typeof(EQueueClient);
@@ -20,12 +20,14 @@ internal sealed class AdminCalls(BrokerDirectory directory)
         Func<int, TRequest?> requestOf,
         ErrorCode[] absences,
         CancellationToken cancellationToken,
-        string? topic = null)
+        string? topic = null,
+        string? group = null)
         where TRequest : class, IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse> => AskAsync(
         topic,
         () => directory.InvokeEachAsync<TRequest, TResponse>(requestOf, absences, cancellationToken),
-        cancellationToken);
+        cancellationToken,
+        group);
 
     /// <inheritdoc cref="BrokerDirectory.ListEachAsync"/>
     public IAsyncEnumerable<T> ListEachAsync<T>(
@@ -59,8 +61,9 @@ internal sealed class AdminCalls(BrokerDirectory directory)
         },
         cancellationToken);
 
-    /// <summary>Asks something about a topic; null = about none.</summary>
-    public ValueTask<T> AskAsync<T>(string? topic, Func<ValueTask<T>> work, CancellationToken cancellationToken) =>
+    /// <summary>Asks something about a topic, a group, or both; null = about none.</summary>
+    public ValueTask<T> AskAsync<T>(
+        string? topic, Func<ValueTask<T>> work, CancellationToken cancellationToken, string? group = null) =>
         PublicCall.RunAsync(
             Owner,
             async () =>
@@ -70,12 +73,16 @@ internal sealed class AdminCalls(BrokerDirectory directory)
                 {
                     return await work().ConfigureAwait(false);
                 }
-                catch (EQueueException exception) when (topic is not null && exception.Code == ErrorCode.UnknownTopic)
+                catch (EQueueException exception)
+                    when (topic is not null && exception.Code == ErrorCode.UnknownTopic
+                        || group is not null && exception.Code == ErrorCode.UnknownGroup)
                 {
                     unknown = exception;
                 }
 
-                throw await NearNames.AddAsync(unknown, directory, topic!).ConfigureAwait(false);
+                throw unknown.Code == ErrorCode.UnknownTopic
+                    ? await NearNames.AddAsync(unknown, directory, topic!).ConfigureAwait(false)
+                    : await NearNames.AddGroupsAsync(unknown, directory, group!).ConfigureAwait(false);
             },
             cancellationToken);
 }

@@ -233,7 +233,7 @@ internal sealed class AdminApi : IAsyncDisposable
         }
         catch (EQueueException exception)
         {
-            await WriteAsync(context, ApiProblem.Of(exception));
+            await WriteAsync(context, await NearHints.ExplainAsync(call, exception));
         }
         catch (BadHttpRequestException exception)
         {

@@ -158,6 +158,9 @@ internal sealed partial class ApiCall(
             await BrokerLinks.ReturnAsync(link, isAtRest: !_isLeftOpen, KeptLink);
     }
 
+    /// <summary>What the path, or else the query, calls by this name; null: nothing.</summary>
+    public string? FindName(string name) => Http.Request.RouteValues[name] as string ?? Http.Request.Query[name];
+
     public string PathValue(string name) => (string)Http.Request.RouteValues[name]!;
 
     /// <summary>A whole number of the path.</summary>

@@ -41,7 +41,9 @@ internal sealed record PropertyBody(
     byte[]? ValueBase64 = null);
 
 /// <summary>What became of each message, in order.</summary>
-internal sealed record ReceiptsBody(IReadOnlyList<ReceiptBody> Receipts);
+internal sealed record ReceiptsBody(
+    IReadOnlyList<ReceiptBody> Receipts,
+    [property: Description("Whether the topic did not exist and was made")] bool TopicCreated);
 
 internal sealed record ReceiptBody(
     int Queue,

@@ -26,17 +26,31 @@ internal sealed class SendRoute(TimeProvider time)
         // Before a topic is made for it.
         call.Asker.Check(Opcode.Produce, Permission.Write, ResourceKind.Topic, call.Topic);
         OutgoingRecord[] records = [.. body.Messages.Select(static (one, index) => new OutgoingRecord(one, index))];
-        IReadOnlyList<QueueRoute> queues = await TopicRoutes.RouteAsync(call, body.CreateTopic);
+        (IReadOnlyList<QueueRoute> queues, bool isMade) = await RouteAsync(call, body.CreateTopic);
         if (body.Queue is { } queue && (queue < 0 || queue >= queues.Count))
             throw ApiException.OfValue("queue", $"{queue}", $"0 to {queues.Count - 1}");
         HelloResponse limits = await call.Link.GreetAsync(call.Token);
         var plan = new SendPlan(queues, Interlocked.Increment(ref _turn), limits);
         foreach (OutgoingRecord record in records)
             plan.Add(record, body.Queue);
-        return await SendAsync(call, plan, (Durability)body.Durability, body.TimeoutMs ?? most);
+        return new ReceiptsBody(
+            await SendAsync(call, plan, (Durability)body.Durability, body.TimeoutMs ?? most), isMade);
     }
 
-    private async Task<ReceiptsBody> SendAsync(ApiCall call, SendPlan plan, Durability durability, int deadlineMs)
+    /// <summary>Where the topic's queues are, and whether it was made for that.</summary>
+    private static async Task<(IReadOnlyList<QueueRoute> Queues, bool IsMade)> RouteAsync(ApiCall call, bool mayMake)
+    {
+        try
+        {
+            return (await TopicRoutes.RouteAsync(call, autoCreate: false), false);
+        }
+        catch (EQueueException exception) when (mayMake && exception.Code == ErrorCode.UnknownTopic)
+        {
+            return (await TopicRoutes.RouteAsync(call, autoCreate: true), true);
+        }
+    }
+
+    private async Task<ReceiptBody[]> SendAsync(ApiCall call, SendPlan plan, Durability durability, int deadlineMs)
     {
         long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
         Task<ProduceResult>[] sending =
@@ -65,7 +79,7 @@ internal sealed class SendRoute(TimeProvider time)
             throw failure;
         if (failure is not null)
             call.UseOtherStatus();
-        return new ReceiptsBody(receipts);
+        return receipts;
     }
 
     private static async Task<ProduceResult> SendAsync(ApiCall call, FrameBuffer request)
