@@ -70,6 +70,25 @@ public sealed class ContextCommandTests : CommandTest
     }
 
     [Theory]
+    [InlineData("{\n  \"current\": \"a\",\n  \"contexts\" { }\n}", "line 3, column 14: ")]
+    [InlineData("""{"current":"a","contexts":{"a":{"sever":"x:1"}}}""", "unknown member 'sever' in the context 'a': allowed is ", "Did you mean 'server'?")]
+    [InlineData("""{"curent":"a","contexts":{}}""", "unknown member 'curent' in the file: allowed is current, contexts. Did you mean 'current'?")]
+    [InlineData("""{"contexts":{"a":{"server":"x:1","tls":"yes"}}}""", "tls in the context 'a' is string: allowed is true or false.")]
+    [InlineData("""{"contexts":{"a":{"tls":true}}}""", "the context 'a' has no member 'server'.")]
+    [InlineData("""{"contexts":[]}""", "contexts is array: allowed is an object.")]
+    [InlineData("""null""", "the file is null: allowed is an object.")]
+    public async Task GivenAMistakeInTheFile_WhenACommandNeedsIt_ThenThePlaceIsNamedAsEditorsCount(
+        string content, params string[] words)
+    {
+        await InAsync(ExitCode.Done, "context", "add", "a", "--server", "127.0.0.1:1");
+        await File.WriteAllTextAsync(ContextsPath, content, TestContext.Current.CancellationToken);
+        CliRun run = await InAsync(ExitCode.Usage, "topic", "list");
+        Assert.All(words, word => Assert.Contains(word, run.Error, StringComparison.Ordinal));
+        Assert.DoesNotContain("LineNumber", run.Error, StringComparison.Ordinal);
+        Assert.DoesNotContain("EQueue.Cli", run.Error, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("{")]
     [InlineData("""{"current":"a","contexts":null}""")]
     [InlineData("""{"current":"a","contexts":{"a":null}}""")]

@@ -28,19 +28,27 @@ internal sealed class ContextFile(Func<string, string?> variable)
         if (Path is null || !File.Exists(Path)) return new ContextBook();
         try
         {
-            ContextBook book = JsonSerializer.Deserialize<ContextBook>(File.ReadAllBytes(Path), Format)
-                ?? throw new JsonException("it is null");
-            if (book.Contexts.FirstOrDefault(static one => one.Value is null).Key is { } empty)
-                throw new JsonException($"the context '{empty}' is null");
+            byte[] bytes = File.ReadAllBytes(Path);
+            ContextShape.Check(bytes);
+            ContextBook book = JsonSerializer.Deserialize<ContextBook>(bytes, Format)!;
             return book with { Contexts = new(book.Contexts, StringComparer.Ordinal) };
         }
         catch (Exception exception)
             when (exception is JsonException or ArgumentException or UnauthorizedAccessException)
         {
             throw new UsageException(
-                $"The contexts in {Path} cannot be read: {exception.Message} Mend the file, or remove it and add them "
+                $"The contexts in {Path} cannot be read: {Explain(exception)} Mend the file, or remove it and add them "
                 + "again.");
         }
+    }
+
+    /// <summary>Lines and columns from 1, as editors count; the exception's own words count from 0.</summary>
+    private static string Explain(Exception exception)
+    {
+        if (exception is not JsonException { LineNumber: { } line, BytePositionInLine: { } column })
+            return exception.Message;
+        string why = exception.Message.Split(" LineNumber:")[0].Split(" Path:")[0];
+        return $"line {line + 1}, column {column + 1}: {why}";
     }
 
     /// <summary>Puts a new file in place of the old one, in one step.</summary>

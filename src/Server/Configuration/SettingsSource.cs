@@ -55,12 +55,8 @@ internal static class SettingsSource
     {
         for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
         {
-            if (cause is JsonException { LineNumber: { } line, BytePositionInLine: { } column })
-            {
-                // The exception's own words end with the same place, counted from 0.
-                string why = cause.Message.Split(" LineNumber:")[0].Split(" Path:")[0];
-                return $"{exception.Message} Line {line + 1}, column {column + 1}: {why}";
-            }
+            if (cause is JsonException json && JsonPlace.Explain(json) is { } place)
+                return $"{exception.Message} {place}";
         }
 
         return $"{exception.Message} {(exception.InnerException ?? exception).Message}";

@@ -45,12 +45,12 @@ internal sealed partial class ApiCall
         }
         catch (JsonException)
         {
-            return Unreadable($"The body is no JSON: {exception.Message}");
+            return Unreadable($"The body is no JSON. {JsonPlace.Explain(exception) ?? exception.Message}");
         }
         catch (Exception inner) when (inner is ArgumentException or InvalidOperationException)
         {
             // A repeated member, or text that is no Unicode: there is no looking through such a body.
-            return Unreadable($"The body cannot be read: {exception.Message}");
+            return Unreadable($"The body cannot be read. {JsonPlace.Explain(exception) ?? exception.Message}");
         }
     }
 
