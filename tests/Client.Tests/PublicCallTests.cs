@@ -235,13 +235,14 @@ public sealed class PublicCallTests
     /// <param name="HasToken">Whether it takes a token.</param>
     private sealed record Call(Func<World, CancellationToken, Task> Run, bool HasToken)
     {
-        /// <summary>It completes without a broker where there is nothing to do.</summary>
+        /// <summary>It completes without a broker where there is nothing to do; <see cref="PendingCallTests"/> gives it
+        /// something.</summary>
         public bool HasNothing { get; init; }
 
         /// <summary>A reader without queues waits for its application, and for no broker.</summary>
         public bool AsksNone { get; init; }
 
-        /// <summary>It needs what only a loop gives.</summary>
+        /// <summary>It needs what only a loop gives, as in <see cref="PendingCallTests"/>.</summary>
         public bool MustNotRun { get; init; }
 
         public static Call Of<T>(Func<World, CancellationToken, ValueTask<T>> call) =>
