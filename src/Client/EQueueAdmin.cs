@@ -42,6 +42,8 @@ public sealed partial class EQueueAdmin
     }
 
     /// <summary>Changes the settings that are named and leaves the rest.</summary>
+    /// <remarks>More queues move keys to other queues: messages of one key do not keep their order until those that are
+    /// stored already are consumed. Nothing asks before that is done.</remarks>
     /// <exception cref="EQueueException">UnknownTopic, InvalidArgument, TooManyQueues, StorageFull.</exception>
     public async ValueTask<TopicDescription> AlterTopicAsync(
         string topic, TopicSettings settings, CancellationToken cancellationToken = default)

@@ -122,6 +122,24 @@ public sealed partial class SmallDiskTests
         Assert.Equal(0, await full.StopAsync());
     }
 
+    [Fact]
+    public async Task GivenAVolumeThatOthersFilled_WhenTheServerStartsForTheFirstTime_ThenItEndsWithThreeAndSaysWhatItNeeds()
+    {
+        await using SmallVolume volume = await SmallVolume.MountAsync(64);
+        Directory.CreateDirectory(volume["data"]);
+        await LeaveAsync(volume, 256 << 10);
+        string[] start = ["--data", volume["data"], "--listen", "127.0.0.1:0", "--admin", "none"];
+        ProgramResult refused = await ProgramRun.RunAsync("Server", start);
+        Assert.True(refused.ExitCode == 3, refused.ToString());
+        Assert.Contains(volume["data"], refused.Error, StringComparison.Ordinal);
+        Assert.Contains("Give it more room", refused.Error, StringComparison.Ordinal);
+
+        File.Delete(volume["others"]);
+        await using ServerProcess server = await StartAsync(volume);
+        Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", server.Address)).ExitCode);
+        Assert.Equal(0, await server.StopAsync());
+    }
+
     /// <summary>MiB of the volumes that are filled: small ones, and those that are asked for.</summary>
     public static TheoryData<int> Filled =>
     [
