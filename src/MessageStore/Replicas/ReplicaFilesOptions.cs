@@ -12,8 +12,8 @@ public sealed record ReplicaFilesOptions
     /// <summary>Room for which a segment file is made; one with more in it grows. Default: 1 GiB.</summary>
     public long SegmentSizeBytes { get; init; } = 1L << 30;
 
-    /// <summary>On a small volume segments are made smaller, as a leader's are, but for no less than this. Default:
-    /// what <see cref="SegmentSizeBytes"/> is, so that they never are.</summary>
+    /// <summary>On a small volume segments are made smaller, as a leader's are, but for no less than this; null = they
+    /// never are. Default: null.</summary>
     public long? LeastSegmentBytes { get; init; }
 
     /// <summary>Another way to the disk; null = the system's. Default: null.</summary>
