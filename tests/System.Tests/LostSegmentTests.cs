@@ -26,7 +26,9 @@ public sealed class LostSegmentTests
 
         Assert.Equal((HttpStatusCode.OK, "ready\n"), await ReadyAsync(server));
         // Only sealed segments have an index.
-        string index = Directory.GetFiles(directory["data"], "*.index", SearchOption.AllDirectories).Order().First();
+        string index = "";
+        await Eventually.TrueAsync(() => (index = Directory
+            .GetFiles(directory["data"], "*.index", SearchOption.AllDirectories).Order().FirstOrDefault("")) != "");
         File.Delete(Path.ChangeExtension(index, ".log"));
         File.Delete(index);
 

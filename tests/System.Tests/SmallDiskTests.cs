@@ -194,9 +194,17 @@ public sealed partial class SmallDiskTests
         File.Delete(volume["others"]);
         long left = new DriveInfo(volume["data"]).AvailableFreeSpace - bytes;
         byte[] piece = new byte[1 << 20];
-        await using FileStream others = File.Create(volume["others"]);
-        for (; left > 0; left -= piece.Length)
-            await others.WriteAsync(piece.AsMemory(0, (int)Math.Min(left, piece.Length)), Token);
+        await using var others = new FileStream(
+            volume["others"], FileMode.CreateNew, FileAccess.Write, FileShare.Read, bufferSize: 0);
+        try
+        {
+            for (; left > 0; left -= piece.Length)
+                await others.WriteAsync(piece.AsMemory(0, (int)Math.Min(left, piece.Length)), Token);
+        }
+        catch (IOException)
+        {
+            // The server took some of the room meanwhile.
+        }
     }
 
     private static Task<ServerProcess> StartAsync(SmallVolume volume, params string[] more) =>

@@ -11,10 +11,11 @@ public sealed class ServerEndTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     private const int Configuration = 2;
 
     [Fact]
-    public async Task GivenASettingThatDoesNotFitTheCluster_WhenTheNodeHasReadIt_ThenTheProcessEndsWithTwoAndNamesIt()
+    public async Task GivenASettingThatDoesNotFitTheCluster_WhenItIsCreatedLater_ThenTheProcessEndsWithTwoAndNamesIt()
     {
-        await using ServerCluster cluster = await ServerCluster.CreateAsync(etcd.Client, etcd.Process.Address, "a");
+        await using ServerCluster cluster = ServerCluster.Of(etcd.Client, etcd.Process.Address);
         ServerProcess server = await cluster.StartAsync("a", "--flush", "async");
+        await cluster.CreateAsync("a");
         Assert.Equal(Configuration, await server.WaitForExitAsync());
         Assert.Contains("the process ends: Store:FlushPolicy is Async", server.Error, StringComparison.Ordinal);
     }
