@@ -17,6 +17,7 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
 {
     private const double SliceSeconds = 2;
     private const double QuietSeconds = 15;
+    private const int MostQueuesOfATopic = 10_000;
     private const int LeastPauseMs = 100;
     private const int MostPauseMs = 600;
 
@@ -34,7 +35,7 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
         _cluster = await RunCluster.StartAsync(session, plan.Flush, cancellationToken);
         _client = LoadClient.To(_cluster.Server);
         var topic = $"load-{_run:x8}";
-        await _client.Admin.CreateTopicAsync(topic, new TopicSettings { QueueCount = plan.Queues }, cancellationToken);
+        await MakeTopicsAsync(topic, cancellationToken);
         var consumer = _processes.Start(RoleList.Consumer);
         await consumer.CallAsync("prepare", NewConsumerOrder(topic), cancellationToken);
         var producer = _processes.Start(RoleList.Producer);
@@ -58,6 +59,18 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
         if (_cluster is not null)
             await _cluster.DisposeAsync();
         _enough.Dispose();
+    }
+
+    /// <summary>Queues beyond those that a topic may have lie in others, which are idle: a failover opens them
+    /// too.</summary>
+    private async Task MakeTopicsAsync(string topic, CancellationToken cancellationToken)
+    {
+        for (int made = 0; made < plan.Queues; made += MostQueuesOfATopic)
+        {
+            var settings = new TopicSettings { QueueCount = Math.Min(MostQueuesOfATopic, plan.Queues - made) };
+            string name = made == 0 ? topic : $"{topic}-{made / MostQueuesOfATopic}";
+            await _client!.Admin.CreateTopicAsync(name, settings, cancellationToken);
+        }
     }
 
     private async Task HurtAsync(AckProbe probe, Task sending, Figures figures, CancellationToken cancellationToken)
@@ -137,7 +150,7 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
         plan.InFlight, plan.BatchCount, plan.SampleMask);
 
     private ConsumerOrder NewConsumerOrder(string topic) => new(
-        _cluster!.Server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, [topic], plan.Queues, plan.Producers,
-        plan.Size, session.Options.Seed, _run, plan.SlotCount, plan.ReadsBatches, false, null,
+        _cluster!.Server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, [topic],
+        Math.Min(plan.Queues, MostQueuesOfATopic), plan.Producers, plan.Size, session.Options.Seed, _run, plan.SlotCount, plan.ReadsBatches, false, null,
         session.Options.ConsumerPlant);
 }
