@@ -1,5 +1,5 @@
 using System.CommandLine.Parsing;
-using System.Globalization;
+using EQueue.Protocol;
 
 namespace EQueue.Cli.Input;
 
@@ -7,21 +7,10 @@ namespace EQueue.Cli.Input;
 /// down to 100 ns; UTC unless they say otherwise.</summary>
 internal static class TimeText
 {
-    private static readonly string[] Formats =
-    [
-        "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mmK", "yyyy-MM-dd'T'HH:mm:ssK", "yyyy-MM-dd'T'HH:mm:ss.FFFFFFFK",
-    ];
-
     /// <returns>Null when it is no such time: a place's own way to write dates, or a time of day alone, is
     /// none.</returns>
     public static DateTimeOffset? TryRead(ReadOnlySpan<char> text) =>
-        !HasShortOffset(text)
-        && DateTimeOffset.TryParseExact(
-            text,
-            Formats,
-            CultureInfo.InvariantCulture,
-            DateTimeStyles.AssumeUniversal,
-            out DateTimeOffset time) ? time : null;
+        RecordTime.TryRead(text, out DateTimeOffset time) ? time : null;
 
     /// <summary>For an option's parser.</summary>
     public static DateTimeOffset? Parse(ArgumentResult result)
@@ -31,7 +20,4 @@ internal static class TimeText
         result.AddError($"'{text}' is no time: write 2026-01-31T12:00:00Z.");
         return null;
     }
-
-    /// <summary>The framework takes <c>+0100</c> beside colons, which ISO 8601 does not.</summary>
-    private static bool HasShortOffset(ReadOnlySpan<char> text) => text.Length > 5 && text[^5] is '+' or '-';
 }
