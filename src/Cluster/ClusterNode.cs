@@ -123,7 +123,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
 
         node._handler.OwnAddress = options.AdvertisedAddress ?? HostPort.Format(node.EndPoint);
         node._run = Task.Run(node.RunAsync, CancellationToken.None);
-        await Task.WhenAny(node._run, node._firstWord.Task, Task.Delay(FirstWordWait, cancellationToken))
+        await Task.WhenAny(node._run, node._firstWord.Task, Task.Delay(FirstWordWait, node._time, cancellationToken))
             .ConfigureAwait(false);
         if (node._run.IsFaulted)
         {
@@ -256,7 +256,7 @@ public sealed partial class ClusterNode : IAsyncDisposable
             SeatCount = view.SeatCount,
             IsSync = view.Cluster.IsSync,
         },
-        ShardDirectory.FilesOf(_directory, _engines.Store),
+        ReplicaFilesOptions.Of(_directory, _engines.Store),
         new RoomWatch(_engines.Store with { DataDirectory = _directory }),
         _engines.Store.FlushInterval,
         _shard,

@@ -33,11 +33,8 @@ internal sealed class ShardDirectory(
     {
         string root = Path.GetFullPath(store.DataDirectory);
         StoreMove.CheckNoStore(root, store.Disk);
-        ReplicaFiles.MakeDirectory(FilesOf(root, store));
+        ReplicaFiles.MakeDirectory(ReplicaFilesOptions.Of(root, store));
     }
-
-    /// <summary>How replicas keep files below a directory.</summary>
-    public static ReplicaFilesOptions FilesOf(string path, StoreOptions store) => ReplicaFilesOptions.Of(path, store);
 
     /// <summary>Opens the directory; makes one that is not there, and one anew whose copying was not
     /// finished.</summary>
@@ -45,7 +42,7 @@ internal sealed class ShardDirectory(
     /// <exception cref="DiskException">The disk failed, or another process has the directory open.</exception>
     public ReplicaFiles Open(CancellationToken cancellationToken)
     {
-        ReplicaFilesOptions options = FilesOf(path, store);
+        ReplicaFilesOptions options = ReplicaFilesOptions.Of(path, store);
         if (!ReplicaFiles.Exists(options))
             ReplicaFiles.Create(options, cluster.StoreId, cluster.LogId, time);
         ReplicaFiles files = ReplicaFiles.Open(options, logger, time, cancellationToken);

@@ -204,16 +204,19 @@ public sealed partial class ReplicaFiles : IDisposable
             _disk.SyncDirectory(_directory); // the name of a pack must outlast its sources
         foreach (string path in replaced)
             _disk.Delete(path);
-        foreach (DiskEntry entry in _disk.List(_directory))
+        IReadOnlyList<DiskEntry> entries = _disk.List(_directory);
+        foreach (DiskEntry entry in entries)
         {
             bool isUnfinished = entry.Name.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal)
                 || entry.Name.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal);
             if (isUnfinished || IsIndexTooFar(entry.Name, Tail.End) || IsSnapshotTooFar(entry.Name, Tail.End))
                 _disk.Delete(Path.Combine(_directory, entry.Name));
-            string path = Path.Combine(_directory, entry.Name);
-            _segments.Find(one => one.Path == path)?.GiveBackRest(_disk, entry.Size);
         }
 
+        Dictionary<string, long> lengths =
+            entries.ToDictionary(entry => entry.Name, entry => entry.Size, StringComparer.Ordinal);
+        foreach (ReplicaSegment segment in _segments)
+            segment.GiveBackRest(_disk, lengths[Path.GetFileName(segment.Path)]);
         _disk.SyncDirectory(_directory);
     }
 
