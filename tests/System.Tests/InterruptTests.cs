@@ -86,11 +86,7 @@ public sealed class InterruptTests
     {
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
-        await using ProgramRun sender = ProgramRun.Start(
-            "Cli", ["send", Topic, "--lines", "-", "--receipts", "--server", server.Address]);
-        await sender.Input.WriteAsync("one\n"u8.ToArray(), Token);
-        await sender.Input.FlushAsync(Token);
-        await sender.OutputReader.ReadLineAsync(Token);
+        await using ProgramRun sender = await StartSenderAsync(server);
 
         await TakeAwayAsync(server, isHung);
 
@@ -128,11 +124,7 @@ public sealed class InterruptTests
     {
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
-        await using ProgramRun sender = ProgramRun.Start(
-            "Cli", ["send", Topic, "--lines", "-", "--receipts", "--server", server.Address]);
-        await sender.Input.WriteAsync("one\n"u8.ToArray(), Token);
-        await sender.Input.FlushAsync(Token);
-        await sender.OutputReader.ReadLineAsync(Token);
+        await using ProgramRun sender = await StartSenderAsync(server);
         await EndsSoonAsync(sender);
         Assert.Matches($@"interrupted: sent 1 message to {Topic} in [0-9.]+ s\n", sender.Error);
     }
@@ -147,10 +139,7 @@ public sealed class InterruptTests
         await using ServerProcess source = await ServerProcess.StartAsync(directory["source"]);
         await using ServerProcess target = await ServerProcess.StartAsync(directory["target"]);
         await SendAsync(source, count: 3);
-        await using ProgramRun forwarder = ProgramRun.Start(
-            "Cli",
-            ["forward", "--from", $"{source.Address}/{Topic}", "--to", $"{target.Address}/copies", "--group", Group,
-                "--follow"]);
+        await using ProgramRun forwarder = StartForwarder(source, target);
         await using var client = new EQueueClient(source.Address);
         await CommittedAsync(client, 3);
         await TakeAwayAsync(target, isHung);
@@ -173,15 +162,28 @@ public sealed class InterruptTests
         await using ServerProcess source = await ServerProcess.StartAsync(directory["source"]);
         await using ServerProcess target = await ServerProcess.StartAsync(directory["target"]);
         await SendAsync(source, count: 3);
-        await using ProgramRun forwarder = ProgramRun.Start(
-            "Cli",
-            ["forward", "--from", $"{source.Address}/{Topic}", "--to", $"{target.Address}/copies", "--group", Group,
-                "--follow"]);
+        await using ProgramRun forwarder = StartForwarder(source, target);
         await using (var client = new EQueueClient(source.Address)) await CommittedAsync(client, 3);
         await TakeAwayAsync(source, isHung);
         await EndsSoonAsync(forwarder, exitCode: null);
         Assert.Contains("forwarded 3 messages", forwarder.Error, StringComparison.Ordinal);
     }
+
+    /// <summary>A sender of lines, of which one is acknowledged.</summary>
+    private static async Task<ProgramRun> StartSenderAsync(ServerProcess server)
+    {
+        ProgramRun sender = ProgramRun.Start(
+            "Cli", ["send", Topic, "--lines", "-", "--receipts", "--server", server.Address]);
+        await sender.Input.WriteAsync("one\n"u8.ToArray(), Token);
+        await sender.Input.FlushAsync(Token);
+        await sender.OutputReader.ReadLineAsync(Token);
+        return sender;
+    }
+
+    private static ProgramRun StartForwarder(ServerProcess source, ServerProcess target) => ProgramRun.Start(
+        "Cli",
+        ["forward", "--from", $"{source.Address}/{Topic}", "--to", $"{target.Address}/copies", "--group", Group,
+            "--follow"]);
 
     private static async Task<long> FetchedBytesAsync(EQueueClient client) =>
         (await client.Admin.StatsAsync(Token)).Find("broker.fetchedBytes")!.Value;

@@ -9,8 +9,6 @@ public sealed class LeadEntryTests
     private readonly SimulatedDisk _disk = new();
     private QueueId _queue;
 
-    private static CancellationToken Cancel => TestContext.Current.CancellationToken;
-
     /// <summary>A torn tail is told from rot by it: what is said to be proven must be on this disk.</summary>
     [Fact]
     public async Task GivenWhatIsCommittedAndNotDurableHere_WhenMoreIsAppended_ThenItsEntryProvesWhatIsBothAlone()
@@ -52,21 +50,11 @@ public sealed class LeadEntryTests
         return EntryHeader.Read(bytes);
     }
 
-    /// <summary>A leader that flushes when it must, and has committed the start of its epoch.</summary>
+    /// <summary>A leader that flushes when it must.</summary>
     private async Task<QueueStore> BegunAsync(FlushPolicy policy)
     {
-        LogPosition end;
-        await using (QueueStore store = await CrashRun.OpenAsync(_disk, FlushPolicy.Sync, new MemoryState(), Cancel))
-        {
-            _queue = (await store.OpenQueuesAsync(TopicId.NewId(), 0, 1, [], Cancel))[0];
-            await store.DisposeAsync();
-            end = store.Watermarks.Durable;
-        }
-
         StoreOptions options = CrashRun.OptionsOn(_disk, policy) with { FlushInterval = TimeSpan.FromSeconds(10) };
-        QueueStore leader = await Replica.LeadAsync(_disk, policy, new MemoryState(), new Lead(9, end, end), options);
-        LogPosition begun = leader.StartLeading();
-        leader.SetCommitted(begun, begun);
+        (QueueStore leader, _queue) = await Replica.BeginAsync(_disk, policy, new MemoryState(), options);
         return leader;
     }
 }

@@ -38,6 +38,26 @@ internal static class Replica
             lead,
             TestContext.Current.CancellationToken);
 
+    /// <summary>A leader of a store with one queue, which has committed the start of its epoch.</summary>
+    public static async Task<(QueueStore Leader, QueueId Queue)> BeginAsync(
+        SimulatedDisk disk, FlushPolicy policy, MemoryState state, StoreOptions? options = null)
+    {
+        CancellationToken cancel = TestContext.Current.CancellationToken;
+        LogPosition end;
+        QueueId queue;
+        await using (QueueStore store = await CrashRun.OpenAsync(disk, FlushPolicy.Sync, new MemoryState(), cancel))
+        {
+            queue = (await store.OpenQueuesAsync(TopicId.NewId(), 0, 1, [MemoryState.Entry("made", "1")], cancel))[0];
+            await store.DisposeAsync();
+            end = store.Watermarks.Durable;
+        }
+
+        QueueStore leader = await LeadAsync(disk, policy, state, new Lead(9, end, end), options);
+        LogPosition begun = leader.StartLeading();
+        leader.SetCommitted(begun, begun);
+        return (leader, queue);
+    }
+
     /// <summary>Waits until all that is staged is written, and durable with sync flush or when asked for.</summary>
     public static async Task SettleAsync(QueueStore leader, bool isDurable)
     {

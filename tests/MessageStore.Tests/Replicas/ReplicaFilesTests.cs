@@ -509,9 +509,9 @@ public sealed class ReplicaFilesTests
         // The state is replayed from the newest snapshot on.
         follower.RemoveBelow(sealedTo, end);
         Assert.Equal(default, follower.Begin);
-        LogPosition snapshot = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix)[^1];
-        Assert.True(snapshot >= sealedTo);
-        Copy(_leading, follower, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
+        SimulatedDisk files = await WithSnapshotAtAsync(sealedTo);
+        LogPosition snapshot = LogFiles.Find(files, Replica.Logs, LogFiles.SnapshotSuffix)[^1];
+        Copy(files, follower, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
         follower.RemoveBelow(sealedTo, end);
         Assert.Equal(sealedTo, follower.Begin);
         Assert.Equal(-1, follower.Read(default, new byte[1024], out _));
@@ -534,9 +534,9 @@ public sealed class ReplicaFilesTests
                 Copy(_leading, newcomer, Path.GetFileName(LogFiles.Index(Replica.Logs, segment)), end);
             }
 
-            LogPosition snapshot = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix)[^1];
-            Copy(_leading, newcomer, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
-            Assert.True(snapshot >= newcomer.Tail.End);
+            SimulatedDisk files = await WithSnapshotAtAsync(newcomer.Tail.End);
+            LogPosition snapshot = LogFiles.Find(files, Replica.Logs, LogFiles.SnapshotSuffix)[^1];
+            Copy(files, newcomer, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)), end);
             Assert.False(Replica.Open(_following.Copy()).IsWhole);
             Assert.Null(newcomer.EndCopying(default));
 
@@ -634,11 +634,12 @@ public sealed class ReplicaFilesTests
         using ReplicaFiles follower = Replica.Create(_following, leader);
         await FillAsync(leader, follower, segments: 3);
         await Eventually.TrueAsync(() => LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix).Count == 2);
-        List<LogPosition> snapshots = LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix);
+        SimulatedDisk files = _leading.Copy();
+        List<LogPosition> snapshots = [.. LogFiles.Find(files, Replica.Logs, LogFiles.SnapshotSuffix).TakeLast(2)];
         foreach (LogPosition snapshot in snapshots)
         {
             Assert.True(follower.Follows(NameOf(snapshot)));
-            Copy(_leading, follower, NameOf(snapshot), follower.Tail.End);
+            Copy(files, follower, NameOf(snapshot), follower.Tail.End);
         }
 
         Assert.False(follower.Follows(NameOf(new LogPosition(snapshots[0].Value - 1))));
@@ -654,6 +655,7 @@ public sealed class ReplicaFilesTests
         using (ReplicaFiles other = Replica.Create(new SimulatedDisk(), leader))
             await FillAsync(leader, other, segments: 3);
         LogPosition begin = LogFiles.Find(_leading, Replica.Logs, LogFiles.SegmentSuffix)[^1];
+        SimulatedDisk files = await WithSnapshotAtAsync(begin);
         ReplicaTail tail;
         using (ReplicaFiles newcomer = Replica.Create(_following, leader))
         {
@@ -661,10 +663,10 @@ public sealed class ReplicaFilesTests
             newcomer.BeginCopying();
             newcomer.BeginAt(begin);
             Assert.Contains("no snapshot is here", newcomer.EndCopying(begin), StringComparison.Ordinal);
-            foreach (LogPosition snapshot in LogFiles.Find(_leading, Replica.Logs, LogFiles.SnapshotSuffix))
+            foreach (LogPosition snapshot in LogFiles.Find(files, Replica.Logs, LogFiles.SnapshotSuffix))
             {
                 Copy(
-                    _leading, newcomer, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)),
+                    files, newcomer, Path.GetFileName(LogFiles.Snapshot(Replica.Logs, snapshot)),
                     leader.Watermarks.Durable);
             }
 
@@ -719,19 +721,22 @@ public sealed class ReplicaFilesTests
         copy.Complete(committed);
     }
 
+    /// <summary>The leader's files as they are once its newest snapshot begins there or behind it: the leader replaces
+    /// its snapshots.</summary>
+    private async Task<SimulatedDisk> WithSnapshotAtAsync(LogPosition least)
+    {
+        SimulatedDisk files = _leading.Copy();
+        await Eventually.TrueAsync(() =>
+        {
+            files = _leading.Copy();
+            return LogFiles.Find(files, Replica.Logs, LogFiles.SnapshotSuffix) is [.., var newest] && newest >= least;
+        });
+        return files;
+    }
+
     private async Task<QueueStore> LeadAsync(MemoryState state)
     {
-        LogPosition end;
-        await using (QueueStore store = await CrashRun.OpenAsync(_leading, FlushPolicy.Sync, new MemoryState(), Cancel))
-        {
-            _queue = (await store.OpenQueuesAsync(TopicId.NewId(), 0, 1, [MemoryState.Entry("made", "1")], Cancel))[0];
-            await store.DisposeAsync();
-            end = store.Watermarks.Durable;
-        }
-
-        QueueStore leader = await Replica.LeadAsync(_leading, FlushPolicy.Sync, state, new Lead(9, end, end));
-        LogPosition begun = leader.StartLeading();
-        leader.SetCommitted(begun, begun);
+        (QueueStore leader, _queue) = await Replica.BeginAsync(_leading, FlushPolicy.Sync, state);
         return leader;
     }
 
