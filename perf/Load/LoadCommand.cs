@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.CommandLine.Parsing;
 using System.Runtime.InteropServices;
 using EQueue.Load.Reporting;
 using EQueue.Load.Scenarios;
@@ -11,10 +12,10 @@ internal static class LoadCommand
     public static async Task<int> RunAsync(string[] args)
     {
         var line = new LoadCommandLine();
-        var parsed = line.Root.Parse(args);
+        ParseResult parsed = line.Root.Parse(args);
         if (parsed.Errors.Count > 0)
         {
-            foreach (var error in parsed.Errors)
+            foreach (ParseError error in parsed.Errors)
                 await Console.Error.WriteLineAsync(error.Message);
             return LoadExit.Usage;
         }
@@ -31,7 +32,7 @@ internal static class LoadCommand
     {
         if (name == "list")
         {
-            foreach (var each in ScenarioList.All)
+            foreach (IScenario each in ScenarioList.All)
                 Console.WriteLine($"{each.Name,-13} {each.Summary}");
             return LoadExit.Ok;
         }
@@ -49,9 +50,9 @@ internal static class LoadCommand
         }
 
         using var interrupted = new CancellationTokenSource();
-        using var onInterrupt = Register(PosixSignal.SIGINT, interrupted);
-        using var onTerminate = Register(PosixSignal.SIGTERM, interrupted);
-        using var onHangUp = Register(PosixSignal.SIGHUP, interrupted);
+        using PosixSignalRegistration onInterrupt = Register(PosixSignal.SIGINT, interrupted);
+        using PosixSignalRegistration onTerminate = Register(PosixSignal.SIGTERM, interrupted);
+        using PosixSignalRegistration onHangUp = Register(PosixSignal.SIGHUP, interrupted);
         return await MeasureAsync(scenario, options, interrupted.Token);
     }
 
@@ -61,7 +62,7 @@ internal static class LoadCommand
         {
             Title = options.Quick ? $"{scenario.Name} --quick" : scenario.Name,
         };
-        var exitCode = LoadExit.Ok;
+        int exitCode = LoadExit.Ok;
         try
         {
             if (options.WarmMemoryGB > 0)
@@ -91,7 +92,7 @@ internal static class LoadCommand
     private static bool Publish(LoadReport report, LoadOptions options)
     {
         new ReportTable(report, inFull: false).Print();
-        foreach (var section in report.Sections)
+        foreach (LoadReport section in report.Sections)
         {
             Console.WriteLine($"== {section.Title}");
             new ReportTable(section, inFull: false).Print();
@@ -101,7 +102,7 @@ internal static class LoadCommand
         {
             if (options.JsonFile is { } json)
                 File.WriteAllText(json, JsonReport.Write(report));
-            var pictures = Draw(report, options);
+            ILookup<LoadReport, string> pictures = Draw(report, options);
             if (options.ReportFile is { } page)
                 File.WriteAllText(page, MarkdownReport.Write(report, pictures));
             return true;
@@ -120,17 +121,17 @@ internal static class LoadCommand
     /// <returns>By table: what was drawn, as seen from the page.</returns>
     private static ILookup<LoadReport, string> Draw(LoadReport report, LoadOptions options)
     {
-        var beside = report.Sections.Count > 0 && options.ReportFile is { } page
+        string? beside = report.Sections.Count > 0 && options.ReportFile is { } page
             ? Path.ChangeExtension(page, null) + "-curves"
             : null;
-        var curves = report.Sections.Prepend(report)
+        (LoadReport Report, Curve Curve)[] curves = report.Sections.Prepend(report)
             .SelectMany(each => Pictures.Of(each).Select(curve => (Report: each, Curve: curve)))
             .ToArray();
         if (curves.Length == 0 || (options.CurveDirectory ?? beside) is not { } directory)
             return curves[..0].ToLookup(each => each.Report, each => each.Curve.Name);
-        var drawn = Curve.Write(directory, [.. curves.Select(each => each.Curve)]);
-        var from = Path.GetDirectoryName(Path.GetFullPath(options.ReportFile ?? directory))!;
-        var to = Path.GetRelativePath(from, Path.GetFullPath(directory)).Replace('\\', '/');
+        IReadOnlyList<Curve> drawn = Curve.Write(directory, [.. curves.Select(each => each.Curve)]);
+        string from = Path.GetDirectoryName(Path.GetFullPath(options.ReportFile ?? directory))!;
+        string to = Path.GetRelativePath(from, Path.GetFullPath(directory)).Replace('\\', '/');
         return curves.Where(each => drawn.Contains(each.Curve))
             .ToLookup(each => each.Report, each => $"{to}/{each.Curve.Name}.svg");
     }

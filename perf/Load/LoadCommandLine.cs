@@ -133,7 +133,7 @@ internal sealed class LoadCommandLine
     private static Option<T> Word<T>(string name, string description, T standard)
         where T : struct, Enum
     {
-        var words = string.Join('|', Enum.GetNames<T>().Select(word => word.ToLowerInvariant()));
+        string words = string.Join('|', Enum.GetNames<T>().Select(word => word.ToLowerInvariant()));
         return new Option<T>(name) { Description = $"{description}: {words}", DefaultValueFactory = _ => standard };
     }
 
@@ -161,8 +161,8 @@ internal sealed class LoadCommandLine
     private static T? ParseNumber<T>(ArgumentResult result, string name, T min, T max)
         where T : struct, INumber<T>
     {
-        var word = result.Tokens[0].Value;
-        if (T.TryParse(word, CultureInfo.InvariantCulture, out var value) && value >= min && value <= max)
+        string word = result.Tokens[0].Value;
+        if (T.TryParse(word, CultureInfo.InvariantCulture, out T value) && value >= min && value <= max)
             return value;
         result.AddError($"{name} '{word}': a number from {min} to {max}");
         return null;
@@ -170,8 +170,8 @@ internal sealed class LoadCommandLine
 
     private static Plant ParsePlant(ArgumentResult result)
     {
-        var word = result.Tokens[0].Value;
-        if (!int.TryParse(word, CultureInfo.InvariantCulture, out _) && Enum.TryParse<Plant>(word, true, out var plant))
+        string word = result.Tokens[0].Value;
+        if (!int.TryParse(word, CultureInfo.InvariantCulture, out _) && Enum.TryParse<Plant>(word, true, out Plant plant))
             return plant;
         result.AddError($"--plant '{word}': missing, duplicate, reorder, short, or several with commas");
         return Plant.None;
@@ -185,11 +185,11 @@ internal sealed class LoadCommandLine
 
     private static int[]? ParseList(ArgumentResult result, string name, int min, int max)
     {
-        var words = result.Tokens.SelectMany(token => token.Value.Split(',')).ToArray();
+        string[] words = result.Tokens.SelectMany(token => token.Value.Split(',')).ToArray();
         var values = new List<int>();
-        foreach (var word in words)
+        foreach (string word in words)
         {
-            if (int.TryParse(word, NumberStyles.None, CultureInfo.InvariantCulture, out var value)
+            if (int.TryParse(word, NumberStyles.None, CultureInfo.InvariantCulture, out int value)
                 && value >= min && value <= max)
             {
                 values.Add(value);

@@ -16,7 +16,7 @@ internal static class MemoryWarmer
     /// <exception cref="LoadException">The machine has less memory than asked for.</exception>
     public static unsafe void Warm(int gigabytes, CancellationToken cancellationToken)
     {
-        var wantedBytes = gigabytes * GB;
+        long wantedBytes = gigabytes * GB;
         if (LoadReport.ReadMemoryBytes() is { } memoryBytes && wantedBytes > memoryBytes * 0.95)
         {
             throw LoadException.MachineLimit(
@@ -24,15 +24,15 @@ internal static class MemoryWarmer
         }
 
         var steps = new List<nint>();
-        var start = TimeProvider.System.GetTimestamp();
+        long start = TimeProvider.System.GetTimestamp();
         try
         {
             for (long touched = 0; touched < wantedBytes; touched += StepSize)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                var step = (nint)NativeMemory.Alloc(StepSize);
+                nint step = (nint)NativeMemory.Alloc(StepSize);
                 steps.Add(step);
-                for (var page = 0; page < StepSize; page += PageSize)
+                for (int page = 0; page < StepSize; page += PageSize)
                     Volatile.Write(ref *((byte*)step + page), 1);
             }
         }
@@ -43,11 +43,11 @@ internal static class MemoryWarmer
         }
         finally
         {
-            foreach (var step in steps)
+            foreach (nint step in steps)
                 NativeMemory.Free((void*)step);
         }
 
-        var seconds = TimeProvider.System.GetElapsedTime(start).TotalSeconds;
+        double seconds = TimeProvider.System.GetElapsedTime(start).TotalSeconds;
         LoadSession.Say($"touched {gigabytes} GB of memory in {seconds:F1} s");
     }
 }

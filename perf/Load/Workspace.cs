@@ -1,4 +1,5 @@
 using System.Globalization;
+using Microsoft.Win32.SafeHandles;
 
 namespace EQueue.Load;
 
@@ -19,7 +20,7 @@ internal sealed class Workspace : IDisposable
     /// <param name="parent">Where to make the directory; null: beside the caller, named <c>data-load-PID</c>.</param>
     public Workspace(string? parent)
     {
-        var pid = Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
+        string pid = Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
         _parent = parent is null ? null : Path.GetFullPath(parent);
         _root = _parent is null ? Path.GetFullPath($"data-load-{pid}") : Path.Combine(_parent, $"equeue-load-{pid}");
     }
@@ -46,8 +47,8 @@ internal sealed class Workspace : IDisposable
     /// </summary>
     public void Settle()
     {
-        var path = NewPath("settle");
-        using (var file = File.OpenHandle(path, FileMode.CreateNew, FileAccess.Write))
+        string path = NewPath("settle");
+        using (SafeFileHandle file = File.OpenHandle(path, FileMode.CreateNew, FileAccess.Write))
         {
             RandomAccess.Write(file, "x"u8, 0);
             RandomAccess.FlushToDisk(file);
@@ -76,7 +77,7 @@ internal sealed class Workspace : IDisposable
             _made = true;
         }
 
-        var freeBytes = new DriveInfo(_root).AvailableFreeSpace;
+        long freeBytes = new DriveInfo(_root).AvailableFreeSpace;
         if (freeBytes < MinFreeBytes)
         {
             throw LoadException.MachineLimit(

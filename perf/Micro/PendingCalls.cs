@@ -82,7 +82,7 @@ public class PendingCalls : IAsyncDisposable
 
     private FrameBuffer NewRequest()
     {
-        FrameBuffer request = FrameBuffer.Rent(BodySize);
+        var request = FrameBuffer.Rent(BodySize);
         _body.CopyTo(request.Reserve(BodySize));
         return request;
     }

@@ -65,8 +65,11 @@ internal sealed class Dispatcher(
         if (peer.Client is null && header.Opcode != (byte)Opcode.Hello)
             return RefuseAndClose(peer, header, ErrorCode.HelloRequired, null);
         if (header.IsResponse)
+        {
             return RefuseAndClose(
                 peer, header, ErrorCode.MalformedRequest, "The broker asked nothing: an answer came.");
+        }
+
         if (header.Version != 0 && header.Version > OperationVersions.Highest((Opcode)header.Opcode))
             return RefuseVersion(peer, header);
 

@@ -61,15 +61,20 @@ internal sealed class HelloHandler(
         }
 
         if (request.Tenant.Length != 0)
+        {
             throw new EQueueException(
                 ErrorCode.NotAuthorized, $"This broker has no tenant '{Shorten(request.Tenant)}'.");
+        }
+
         if (request.ClientName.Length > NameRules.MaxLength || request.ClientVersion.Length > NameRules.MaxLength)
             throw TopicRules.Invalid($"A client's name and version have at most {NameRules.MaxLength} characters.");
         TopicRules.CheckText(request.ClientName, "client's name");
         TopicRules.CheckText(request.ClientVersion, "client's version");
         if (request.MaxFrameBytes < SmallestFrameBytes)
+        {
             throw TopicRules.Invalid(
                 $"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
+        }
     }
 
     private HelloResponse Answer() => new()

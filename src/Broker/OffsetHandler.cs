@@ -12,8 +12,11 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
         BrokerConnection peer, FindOffsetsRequest request, CancellationToken cancellationToken)
     {
         if (request.Questions.Count > MaxQuestions)
+        {
             throw TopicRules.Invalid(
                 $"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
+        }
+
         var answers = new OffsetAnswer[request.Questions.Count];
         for (int i = 0; i < answers.Length; i++)
             answers[i] = await FindAsync(peer.Access!, request.Questions[i], cancellationToken);
@@ -27,7 +30,10 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
         if (question.Queue.Log != 0
             || !catalogue.TryFindByQueue(queue, out Topic? topic)
             || !store.TryGetQueue(queue, out QueueView view))
+        {
             return new OffsetAnswer(ErrorCode.UnknownQueue, new QueueOffset(-1));
+        }
+
         if (!access.Permit(Opcode.FindOffsets, Permission.Describe, ResourceKind.Topic, topic.Name))
             return new OffsetAnswer(ErrorCode.NotAuthorized, new QueueOffset(-1));
         switch (question.TimeMs)

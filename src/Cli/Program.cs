@@ -4,8 +4,8 @@ using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 
 using var interrupted = new CancellationTokenSource();
-using PosixSignalRegistration onInterrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Interrupt);
-using PosixSignalRegistration onTerminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Interrupt);
+using var onInterrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Interrupt);
+using var onTerminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Interrupt);
 
 await using Stream input = Console.OpenStandardInput();
 await using Stream output = StandardOutput.Open();
@@ -23,7 +23,8 @@ return await CliProgram.RunAsync(args, streams, interrupted.Token);
 // The first signal asks the command to finish what it holds; a second one ends the process.
 void Interrupt(PosixSignalContext signal)
 {
-    if (interrupted.IsCancellationRequested) return;
+    if (interrupted.IsCancellationRequested)
+        return;
     signal.Cancel = true;
     interrupted.Cancel();
 }

@@ -7,8 +7,10 @@ internal static class Words
     /// signal.</summary>
     public static string Of(Exception exception)
     {
-        if (exception is OperationCanceledException) return "interrupted";
-        if (exception is not ArgumentException { ParamName: { } name }) return exception.Message;
+        if (exception is OperationCanceledException)
+            return "interrupted";
+        if (exception is not ArgumentException { ParamName: { } name })
+            return exception.Message;
         string suffix = $" (Parameter '{name}')";
         return exception.Message.EndsWith(suffix, StringComparison.Ordinal)
             ? exception.Message[..^suffix.Length] : exception.Message;

@@ -23,7 +23,7 @@ internal sealed class ClosingTime(TimeProvider time)
     {
         lock (_lock)
         {
-            var endsAt = time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency);
+            long endsAt = time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency);
             if (endsAt >= _endsAt)
                 return Task.CompletedTask;
             _endsAt = endsAt;

@@ -85,14 +85,14 @@ public abstract class Credentials
 
         internal override Login Begin()
         {
-            var isToken = Tokens.TryRead(_path, out var token, out var reason);
+            bool isToken = Tokens.TryRead(_path, out string? token, out string? reason);
             return isToken
                 ? new SimpleLogin(Mechanisms.Token, Encoding.ASCII.GetBytes(token)) { HasChanged = HasChanged }
                 : new NoLogin(reason) { HasChanged = HasChanged };
 
             bool HasChanged()
             {
-                Tokens.TryRead(_path, out var now, out var nowReason);
+                Tokens.TryRead(_path, out string? now, out string? nowReason);
                 return (now, nowReason) != (token, reason);
             }
         }

@@ -15,7 +15,7 @@ public sealed partial class EQueueAdmin
             static async (seed, last, token) =>
             {
                 var request = new ListGroupsRequest(last?.Group, PageSize);
-                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                ListGroupsResponse page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Groups, page.HasMore);
             },
             static group => group.Group,
@@ -58,13 +58,14 @@ public sealed partial class EQueueAdmin
         bool isPreview = false,
         CancellationToken cancellationToken = default)
     {
-        var answers = await _calls.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
+        IReadOnlyList<BrokerAnswer<ResetOffsetsResponse>> answers =
+            await _calls.InvokeEachAsync<ResetOffsetsRequest, ResetOffsetsResponse>(
             RequestAt, NoShare, cancellationToken, topic, group).ConfigureAwait(false);
         return Shares.Unite(answers, _directory.ShareCount);
 
         ResetOffsetsRequest? RequestAt(int share)
         {
-            var numbers = Shares.NumbersAt(queues, share, _directory.ShareCount, out var isAsked);
+            IReadOnlyList<int>? numbers = Shares.NumbersAt(queues, share, _directory.ShareCount, out bool isAsked);
             return !isAsked ? null : new ResetOffsetsRequest
             {
                 Group = group,

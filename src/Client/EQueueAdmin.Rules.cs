@@ -30,7 +30,7 @@ public sealed partial class EQueueAdmin
             static async (seed, last, token) =>
             {
                 var request = new ListRulesRequest(last?.ToString(), PageSize);
-                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                ListRulesResponse page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Rules, page.HasMore);
             },
             static rule => rule.ToString(),

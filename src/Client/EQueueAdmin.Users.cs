@@ -33,7 +33,7 @@ public sealed partial class EQueueAdmin
         ArgumentNullException.ThrowIfNull(name);
         if (mustBeNew && mustExist)
             throw new ArgumentException("A user is new or exists, not both.", nameof(mustExist));
-        var secret = password is null ? null : ScramSecret.Create(password);
+        ScramSecret? secret = password is null ? null : ScramSecret.Create(password);
         var request = new SetUserRequest(name, secret, isDisabled, groups, mustBeNew, mustExist);
         await _calls.InvokeEachAsync<SetUserRequest, Done>(_ => request, [], cancellationToken).ConfigureAwait(false);
     }
@@ -56,7 +56,7 @@ public sealed partial class EQueueAdmin
             static async (seed, last, token) =>
             {
                 var request = new ListUsersRequest(last?.Name, PageSize);
-                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                ListUsersResponse page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Users, page.HasMore);
             },
             static user => user.Name,
@@ -78,7 +78,7 @@ public sealed partial class EQueueAdmin
     {
         ArgumentNullException.ThrowIfNull(user);
         ArgumentNullException.ThrowIfNull(note);
-        var now = _directory.Options.TimeProvider.GetUtcNow();
+        DateTimeOffset now = _directory.Options.TimeProvider.GetUtcNow();
         if (lifetime is { } span)
         {
             ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(span, TimeSpan.Zero, nameof(lifetime));
@@ -94,7 +94,7 @@ public sealed partial class EQueueAdmin
                 ErrorCode.InvalidArgument, "A token is of one broker: make it with a client of that address alone.");
         }
 
-        var expiresMs = lifetime is { } good ? (now + good).ToUnixTimeMilliseconds() : 0;
+        long expiresMs = lifetime is { } good ? (now + good).ToUnixTimeMilliseconds() : 0;
         return await _calls.InvokeAsync(new CreateTokenRequest(user, expiresMs, note), cancellationToken)
             .ConfigureAwait(false);
     }
@@ -120,7 +120,7 @@ public sealed partial class EQueueAdmin
             static async (seed, last, token) =>
             {
                 var request = new ListTokensRequest(last?.Id, PageSize);
-                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                ListTokensResponse page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Tokens, page.HasMore);
             },
             static token => token.Id,

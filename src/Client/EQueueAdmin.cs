@@ -70,16 +70,16 @@ public sealed partial class EQueueAdmin
         bool? isReadable = null,
         CancellationToken cancellationToken = default)
     {
-        var mask = (isWritable is null ? QueueState.None : QueueState.Writable)
+        QueueState mask = (isWritable is null ? QueueState.None : QueueState.Writable)
             | (isReadable is null ? QueueState.None : QueueState.Readable);
-        var state = (isWritable == true ? QueueState.Writable : QueueState.None)
+        QueueState state = (isWritable == true ? QueueState.Writable : QueueState.None)
             | (isReadable == true ? QueueState.Readable : QueueState.None);
         return await DescribeEachAsync<AlterQueuesRequest>(topic, RequestAt, NoTopic, cancellationToken)
             .ConfigureAwait(false);
 
         AlterQueuesRequest? RequestAt(int share)
         {
-            var own = Shares.NumbersAt(queues, share, _directory.ShareCount, out var isAsked);
+            IReadOnlyList<int>? own = Shares.NumbersAt(queues, share, _directory.ShareCount, out bool isAsked);
             return isAsked ? new AlterQueuesRequest(topic, own, mask, state) : null;
         }
     }
@@ -96,7 +96,7 @@ public sealed partial class EQueueAdmin
             static async (seed, last, token) =>
             {
                 var request = new ListTopicsRequest(last?.Topic, PageSize);
-                var page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
+                ListTopicsResponse page = await seed.InvokeAsync(request, token).ConfigureAwait(false);
                 return (page.Topics, page.HasMore);
             },
             static topic => topic.Topic,
@@ -118,12 +118,13 @@ public sealed partial class EQueueAdmin
     private async ValueTask<QueueOffset> AskOffsetAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken)
     {
-        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
-        var found = route.FindQueue(topic, queue);
+        Route route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
+        QueueRoute found = route.FindQueue(topic, queue);
         if (position.KnownOffset is { } known)
             return known;
         var request = new FindOffsetsRequest([position.ToQuestion(new FetchQueueKey(found.Log, found.Id))]);
-        var response = await _directory.InvokeAtAsync(route.AddressOf(found), request, cancellationToken)
+        FindOffsetsResponse response =
+            await _directory.InvokeAtAsync(route.AddressOf(found), request, cancellationToken)
             .ConfigureAwait(false);
         return response.Answers is [{ Error: ErrorCode.None } answer]
             ? answer.Offset
@@ -142,19 +143,19 @@ public sealed partial class EQueueAdmin
     private async ValueTask<IReadOnlyList<QueueOffset>> AskGroupOffsetsAsync(
         string group, string topic, CancellationToken cancellationToken)
     {
-        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
-        var queues = route.QueuesOf(topic);
+        Route route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
+        IReadOnlyList<QueueRoute> queues = route.QueuesOf(topic);
         Dictionary<int, QueueOffset> committed = [];
-        foreach (var share in queues.GroupBy(route.AddressOf))
+        foreach (IGrouping<ServerAddress, QueueRoute> share in queues.GroupBy(route.AddressOf))
         {
             var keys = share.ToDictionary(
                 static queue => new FetchQueueKey(queue.Log, queue.Id), static queue => queue.Number);
             var request = new ReadOffsetsRequest(group, [.. keys.Keys]);
-            var response = await _directory.InvokeAtAsync(share.Key, request, cancellationToken)
+            ReadOffsetsResponse response = await _directory.InvokeAtAsync(share.Key, request, cancellationToken)
                 .ConfigureAwait(false);
-            foreach (var offset in response.Offsets)
+            foreach (CommittedOffset offset in response.Offsets)
             {
-                if (keys.TryGetValue(offset.Queue, out var number))
+                if (keys.TryGetValue(offset.Queue, out int number))
                     committed[number] = offset.Next;
             }
         }

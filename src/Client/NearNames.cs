@@ -30,7 +30,7 @@ internal static class NearNames
     public static async ValueTask<EQueueException> AddGroupsAsync(
         EQueueException failure, BrokerDirectory directory, string group)
     {
-        var near = await FindAsync(
+        string[] near = await FindAsync(
             directory,
             group,
             new ListGroupsRequest(null, MostListed),
@@ -93,7 +93,7 @@ internal static class NearNames
     /// <summary>Those that differ from a name in few letters, or in case alone.</summary>
     internal static string[] Nearest(string name, IEnumerable<string> candidates)
     {
-        var most = Math.Max(1, Math.Min(3, name.Length / 3));
+        int most = Math.Max(1, Math.Min(3, name.Length / 3));
         return
         [
             .. candidates
@@ -110,17 +110,17 @@ internal static class NearNames
     /// count.</summary>
     private static int DistanceOf(string one, string other)
     {
-        var rows = new int[one.Length + 1, other.Length + 1];
-        for (var i = 0; i <= one.Length; i++)
+        int[,] rows = new int[one.Length + 1, other.Length + 1];
+        for (int i = 0; i <= one.Length; i++)
             rows[i, 0] = i;
-        for (var j = 0; j <= other.Length; j++)
+        for (int j = 0; j <= other.Length; j++)
             rows[0, j] = j;
-        for (var i = 1; i <= one.Length; i++)
+        for (int i = 1; i <= one.Length; i++)
         {
-            for (var j = 1; j <= other.Length; j++)
+            for (int j = 1; j <= other.Length; j++)
             {
-                var isSame = AreSame(one[i - 1], other[j - 1]);
-                var least = Math.Min(rows[i - 1, j] + 1, rows[i, j - 1] + 1);
+                bool isSame = AreSame(one[i - 1], other[j - 1]);
+                int least = Math.Min(rows[i - 1, j] + 1, rows[i, j - 1] + 1);
                 least = Math.Min(least, rows[i - 1, j - 1] + (isSame ? 0 : 1));
                 if (i > 1 && j > 1 && AreSame(one[i - 1], other[j - 2]) && AreSame(one[i - 2], other[j - 1]))
                     least = Math.Min(least, rows[i - 2, j - 2] + 1);

@@ -47,7 +47,7 @@ internal static class PublicCall
     public static async IAsyncEnumerable<T> RunAsync<T>(
         Type owner, IAsyncEnumerable<T> work, [EnumeratorCancellation] CancellationToken cancellationToken)
     {
-        var steps = work.GetAsyncEnumerator(cancellationToken);
+        IAsyncEnumerator<T> steps = work.GetAsyncEnumerator(cancellationToken);
         await using (steps.ConfigureAwait(false))
         {
             while (await RunAsync(owner, steps.MoveNextAsync, cancellationToken).ConfigureAwait(false))

@@ -16,14 +16,17 @@ public sealed partial class ClusterNode
         _firstWord.TrySetResult();
         try
         {
-            if (view.Shard.State is null) await BeginAsync(files, view, life).ConfigureAwait(false);
+            if (view.Shard.State is null)
+                await BeginAsync(files, view, life).ConfigureAwait(false);
             ClusterView now = await WaitForClusterAsync().ConfigureAwait(false);
             bool isFirst = now.Shard.State is { Epoch: 0 } state && state.Has(new Seat(_options.Node, life));
-            if (!ShardDirectory.IsNew(files) || isFirst) return files;
+            if (!ShardDirectory.IsNew(files) || isFirst)
+                return files;
             string told = "";
             while (await CopyAsync(files, now, links).ConfigureAwait(false) is { } trouble)
             {
-                if (trouble != told) _logger.CopyFailed(_options.Node, told = trouble);
+                if (trouble != told)
+                    _logger.CopyFailed(_options.Node, told = trouble);
                 await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
                 if (files.Note.IsCopying)
                 {
@@ -56,7 +59,8 @@ public sealed partial class ClusterNode
             }
             catch (DiskException exception) when (exception.Fault == DiskFault.Full)
             {
-                if (exception.Message != told) _logger.DiskFull(_options.Node, told = exception.Message);
+                if (exception.Message != told)
+                    _logger.DiskFull(_options.Node, told = exception.Message);
                 await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
             }
         }
@@ -113,7 +117,8 @@ public sealed partial class ClusterNode
                     continue;
                 if (link is null || link.Node != leader || link.Address != told.Address)
                 {
-                    if (link is not null) await link.DisposeAsync().ConfigureAwait(false);
+                    if (link is not null)
+                        await link.DisposeAsync().ConfigureAwait(false);
                     link = links.OpenBulk(leader, told.Address);
                 }
 
@@ -122,7 +127,8 @@ public sealed partial class ClusterNode
         }
         finally
         {
-            if (link is not null) await link.DisposeAsync().ConfigureAwait(false);
+            if (link is not null)
+                await link.DisposeAsync().ConfigureAwait(false);
         }
     }
 }

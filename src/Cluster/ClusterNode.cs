@@ -139,7 +139,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     /// <param name="cancellationToken">Ends the wait for answers and slow peers.</param>
     public Task StopAsync(CancellationToken cancellationToken)
     {
-        lock (_lifetime) return _stop ??= StopOnceAsync(cancellationToken);
+        lock (_lifetime)
+            return _stop ??= StopOnceAsync(cancellationToken);
     }
 
     /// <summary>Ends at once, as a process does that is killed: the directory stays as it is.</summary>
@@ -147,7 +148,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     {
         lock (_lifetime)
         {
-            if (_stop is not null) return;
+            if (_stop is not null)
+                return;
             _isAborted = true;
         }
 
@@ -159,7 +161,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
 
     private async Task StopOnceAsync(CancellationToken cancellationToken)
     {
-        if (!_isAborted && _replica is { } leaving) await leaving.LeaveAsync().ConfigureAwait(false);
+        if (!_isAborted && _replica is { } leaving)
+            await leaving.LeaveAsync().ConfigureAwait(false);
         await _stopping.CancelAsync().ConfigureAwait(false);
         await ((Task)_run).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (_replica is { } replica)
@@ -182,7 +185,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
         try
         {
             ClusterView view = await WaitForClusterAsync().ConfigureAwait(false);
-            while (!_stopping.IsCancellationRequested) view = await LiveAsync(view).ConfigureAwait(false);
+            while (!_stopping.IsCancellationRequested)
+                view = await LiveAsync(view).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (_stopping.IsCancellationRequested)
         {
@@ -279,7 +283,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
     {
         bool isMine = await RetryAsync(
             token => _shard.PutNodeAsync(life, _handler.OwnAddress, token)).ConfigureAwait(false);
-        if (!isMine) throw ClusterException.NameTaken(_options.Node);
+        if (!isMine)
+            throw ClusterException.NameTaken(_options.Node);
         _counters.NotePut();
     }
 
@@ -299,7 +304,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
             }
 
             string why = $"the cluster '{_options.Name}' is not created yet: equeue cluster create";
-            if (why != told) _logger.WaitsForEtcd(_options.Node, told = why);
+            if (why != told)
+                _logger.WaitsForEtcd(_options.Node, told = why);
             _firstWord.TrySetResult();
             await Task.Delay(RetryInterval, _time, _stopping.Token).ConfigureAwait(false);
         }
@@ -334,7 +340,8 @@ public sealed partial class ClusterNode : IAsyncDisposable
             catch (EtcdException exception)
             {
                 _counters.NoteEtcdFailure();
-                if (exception.Message != told) _logger.WaitsForEtcd(_options.Node, told = exception.Message);
+                if (exception.Message != told)
+                    _logger.WaitsForEtcd(_options.Node, told = exception.Message);
                 _firstWord.TrySetResult();
             }
 

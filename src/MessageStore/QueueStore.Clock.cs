@@ -25,8 +25,6 @@ public sealed partial class QueueStore
             _clock.Accept();
         }
         if (_clock.TryTakeReset(out long timeMs))
-        {
             _log.TryResetTime(timeMs);
-        }
     }
 }

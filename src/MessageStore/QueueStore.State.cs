@@ -46,20 +46,14 @@ public sealed partial class QueueStore
         QueueId queue, ReadOnlyMemory<byte> batch, Durability durability, CancellationToken cancellationToken)
     {
         if (RecordBatch.Check(batch.Span, out _) is var error and not ErrorCode.None)
-        {
             throw new EQueueException(error);
-        }
         var items = new AppendItem[] { new() { Queue = queue, Batch = batch, TagBits = uint.MaxValue } };
         var waiter = new TaskWaiter();
         AppendStatus status;
         while ((status = Append(items, durability, waiter)) == AppendStatus.NoRoom)
-        {
             await WaitForRoomAsync(cancellationToken);
-        }
         if (status == AppendStatus.Nothing)
-        {
             throw _log.Fault ?? new EQueueException(items[0].Error);
-        }
         await waiter.Task;
         return new AppendResult(
             items[0].FirstOffset, items[0].StoredTimeMs, items[0].Epoch, items[0].Error == ErrorCode.DuplicateSequence);
@@ -73,9 +67,7 @@ public sealed partial class QueueStore
         StateEntry[] entries = [.. records];
         var waiter = new TaskWaiter();
         while (AppendState(entries, waiter) == AppendStatus.NoRoom)
-        {
             await WaitForRoomAsync(cancellationToken);
-        }
         await waiter.Task;
     }
 
@@ -118,9 +110,7 @@ public sealed partial class QueueStore
             entries[i] = LogState.OpenQueue(ids[i], topic, firstNumber + i);
         }
         for (int i = 0; i < together.Count; i++)
-        {
             entries[count + i] = together[i];
-        }
         await AppendAnyStateAsync(entries, Durability.Policy, cancellationToken);
         return ids;
     }
@@ -165,9 +155,7 @@ public sealed partial class QueueStore
     {
         var waiter = new TaskWaiter();
         while (AppendProducer(known, ids, waiter) == AppendStatus.NoRoom)
-        {
             await WaitForRoomAsync(cancellationToken);
-        }
         await waiter.Task;
         return waiter.Session;
     }
@@ -214,18 +202,14 @@ public sealed partial class QueueStore
     {
         var waiter = new TaskWaiter();
         while (AppendAnyState(entries, durability, waiter) == AppendStatus.NoRoom)
-        {
             await WaitForRoomAsync(cancellationToken);
-        }
         await waiter.Task;
     }
 
     private AppendStatus AppendAnyState(ReadOnlySpan<StateEntry> entries, Durability durability, AppendWaiter waiter)
     {
         if (entries.IsEmpty)
-        {
             throw new ArgumentException("A state batch has at least one record.", nameof(entries));
-        }
         lock (_stateLock)
         {
             ReadOnlySpan<byte> batch = _stateEncoder.Encode(entries, _clock.NowMs()).Span;

@@ -203,9 +203,7 @@ public sealed record StoreOptions
     internal StoreOptions FitToDisk()
     {
         if (Disk is not MemoryDisk memory)
-        {
             return this;
-        }
         long fitting = Math.Max(memory.LimitBytes / SegmentsInMemory, SegmentForBatch);
         long segment = Math.Min(SegmentSizeBytes, fitting);
         return this with
@@ -220,8 +218,6 @@ public sealed record StoreOptions
     private static void Require(bool holds, string setting, string range, object? found)
     {
         if (!holds)
-        {
             throw new ArgumentException($"{setting} must be {range}; found {found ?? "nothing"}.", setting);
-        }
     }
 }

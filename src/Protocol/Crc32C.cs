@@ -105,7 +105,7 @@ public static class Crc32C
             c = Sse42.X64.Crc32(c, third[i]);
         }
 
-        Vector128<ulong> factors = Vector128.Create((ulong)shift.TwoStrides, shift.OneStride);
+        var factors = Vector128.Create((ulong)shift.TwoStrides, shift.OneStride);
         Vector128<ulong> product = Pclmulqdq.CarrylessMultiply(Vector128.CreateScalar(a), factors, 0x00)
             ^ Pclmulqdq.CarrylessMultiply(Vector128.CreateScalar(b), factors, 0x10);
         return (uint)(Sse42.X64.Crc32(0, product.ToScalar()) ^ c);
@@ -124,7 +124,7 @@ public static class Crc32C
 
     private static uint[] BuildTables()
     {
-        var tables = new uint[8 * 256];
+        uint[] tables = new uint[8 * 256];
         for (uint value = 0; value < 256; value++)
         {
             uint register = value;

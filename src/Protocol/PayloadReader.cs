@@ -34,12 +34,12 @@ public ref struct PayloadReader
     public readonly bool IsComplete => !Failed && _position == _payload.Length;
 
     /// <summary>Reads a u8.</summary>
-    public byte ReadByte() => TryTake(1, out var field) ? field[0] : (byte)0;
+    public byte ReadByte() => TryTake(1, out ReadOnlySpan<byte> field) ? field[0] : (byte)0;
 
     /// <summary>Reads a u8 that is 0 or 1.</summary>
     public bool ReadBool()
     {
-        var value = ReadByte();
+        byte value = ReadByte();
         if (value > 1)
             Fail();
         return value == 1;
@@ -47,25 +47,27 @@ public ref struct PayloadReader
 
     /// <summary>Reads a u16.</summary>
     public ushort ReadUInt16() =>
-        TryTake(2, out var field) ? BinaryPrimitives.ReadUInt16LittleEndian(field) : (ushort)0;
+        TryTake(2, out ReadOnlySpan<byte> field) ? BinaryPrimitives.ReadUInt16LittleEndian(field) : (ushort)0;
 
     /// <summary>Reads an i16.</summary>
     public short ReadInt16() => (short)ReadUInt16();
 
     /// <summary>Reads a u32.</summary>
-    public uint ReadUInt32() => TryTake(4, out var field) ? BinaryPrimitives.ReadUInt32LittleEndian(field) : 0;
+    public uint ReadUInt32() =>
+        TryTake(4, out ReadOnlySpan<byte> field) ? BinaryPrimitives.ReadUInt32LittleEndian(field) : 0;
 
     /// <summary>Reads an i32.</summary>
     public int ReadInt32() => (int)ReadUInt32();
 
     /// <summary>Reads a u64.</summary>
-    public ulong ReadUInt64() => TryTake(8, out var field) ? BinaryPrimitives.ReadUInt64LittleEndian(field) : 0;
+    public ulong ReadUInt64() =>
+        TryTake(8, out ReadOnlySpan<byte> field) ? BinaryPrimitives.ReadUInt64LittleEndian(field) : 0;
 
     /// <summary>Reads an i64.</summary>
     public long ReadInt64() => (long)ReadUInt64();
 
     /// <summary>Reads a UUID, 16 bytes, big-endian.</summary>
-    public Guid ReadGuid() => TryTake(16, out var field) ? new Guid(field, bigEndian: true) : Guid.Empty;
+    public Guid ReadGuid() => TryTake(16, out ReadOnlySpan<byte> field) ? new Guid(field, bigEndian: true) : Guid.Empty;
 
     /// <summary>Reads an i32 of milliseconds.</summary>
     public TimeSpan ReadMilliseconds() => TimeSpan.FromMilliseconds(ReadInt32());
@@ -73,8 +75,8 @@ public ref struct PayloadReader
     /// <summary>Reads a string that may be null.</summary>
     public string? ReadNullableString()
     {
-        var size = ReadUInt16();
-        if (size == ushort.MaxValue || !TryTake(size, out var field))
+        ushort size = ReadUInt16();
+        if (size == ushort.MaxValue || !TryTake(size, out ReadOnlySpan<byte> field))
             return null;
         try
         {
@@ -90,7 +92,7 @@ public ref struct PayloadReader
     /// <summary>Reads a string that must be there; "" after a failure.</summary>
     public string ReadString()
     {
-        var text = ReadNullableString();
+        string? text = ReadNullableString();
         if (text is null)
             Fail();
         return text ?? "";
@@ -100,13 +102,13 @@ public ref struct PayloadReader
     /// <param name="isNull">Whether the sender wrote null rather than a size.</param>
     public ReadOnlySpan<byte> ReadBytes(out bool isNull)
     {
-        var size = ReadUInt32();
+        uint size = ReadUInt32();
         isNull = size == uint.MaxValue || Failed;
-        return !isNull && TryTake(size, out var field) ? field : default;
+        return !isNull && TryTake(size, out ReadOnlySpan<byte> field) ? field : default;
     }
 
     /// <summary>Reads bytes of a known size, in place.</summary>
-    public ReadOnlySpan<byte> ReadRaw(uint size) => TryTake(size, out var field) ? field : default;
+    public ReadOnlySpan<byte> ReadRaw(uint size) => TryTake(size, out ReadOnlySpan<byte> field) ? field : default;
 
     /// <summary>
     /// Reads the count of a list whose items take at least <paramref name="minItemSize"/> bytes each.
@@ -131,8 +133,8 @@ public ref struct PayloadReader
     /// <summary>Reads a list of strings.</summary>
     public string[] ReadStrings()
     {
-        var strings = new string[ReadCount(2)];
-        for (var i = 0; i < strings.Length; i++)
+        string[] strings = new string[ReadCount(2)];
+        for (int i = 0; i < strings.Length; i++)
             strings[i] = ReadString();
         return strings;
     }
@@ -146,14 +148,14 @@ public ref struct PayloadReader
         if (count == 0)
             return [];
         var items = new T[count];
-        for (var i = 0; i < items.Length && !Failed; i++)
+        for (int i = 0; i < items.Length && !Failed; i++)
             items[i] = T.Read(ref this);
         return Failed ? [] : items;
     }
 
     private int? ReadNullableCount(int minItemSize, bool nullable)
     {
-        var count = ReadUInt32();
+        uint count = ReadUInt32();
         if (nullable && count == uint.MaxValue)
             return null;
         if (!Failed && (ulong)count * (uint)minItemSize > (ulong)Remaining)

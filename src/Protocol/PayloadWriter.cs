@@ -73,7 +73,7 @@ public readonly ref struct PayloadWriter
             return;
         }
 
-        var size = Encoding.UTF8.GetByteCount(value);
+        int size = Encoding.UTF8.GetByteCount(value);
         if (size >= ushort.MaxValue)
         {
             throw new ArgumentException(
@@ -106,7 +106,7 @@ public readonly ref struct PayloadWriter
         where T : IPayload<T>
     {
         WriteCount(items.Count);
-        for (var i = 0; i < items.Count; i++)
+        for (int i = 0; i < items.Count; i++)
             items[i].Write(this);
     }
 
@@ -114,7 +114,7 @@ public readonly ref struct PayloadWriter
     public void WriteStrings(IReadOnlyList<string> strings)
     {
         WriteCount(strings.Count);
-        for (var i = 0; i < strings.Count; i++)
+        for (int i = 0; i < strings.Count; i++)
             WriteString(strings[i]);
     }
 

@@ -9,7 +9,7 @@ public static class SoftwareVersion
     public static string Of(Assembly assembly)
     {
         ArgumentNullException.ThrowIfNull(assembly);
-        var version = assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion
+        string version = assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion
             ?? assembly.GetName().Version?.ToString(3) ?? "0";
         return version.Split('+')[0];
     }

@@ -11,6 +11,7 @@ internal static class Detached
             return;
         }
 
-        using (ExecutionContext.SuppressFlow()) start();
+        using (ExecutionContext.SuppressFlow())
+            start();
     }
 }

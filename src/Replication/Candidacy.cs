@@ -27,14 +27,17 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     /// <summary>A node has reported.</summary>
     public void OnReport(StateReport report)
     {
-        if (report.Round == _round) _reports[report.From.Node] = report;
+        if (report.Round == _round)
+            _reports[report.From.Node] = report;
     }
 
     /// <summary>Looks whether there is something to be done.</summary>
     public void Tick(long nowMs)
     {
-        if (core.Transactor.Pending is not null || core.View is not { State: { } state } view) return;
-        if (!view.Lives.TryGetValue(core.Me.Node, out Life life) || life != core.Me.Life) return;
+        if (core.Transactor.Pending is not null || core.View is not { State: { } state } view)
+            return;
+        if (!view.Lives.TryGetValue(core.Me.Node, out Life life) || life != core.Me.Life)
+            return;
         bool isSeat = state.Has(core.Me);
         if (!isSeat && core.IsProven && Former(state) is { } former)
         {
@@ -67,7 +70,7 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
                 }
 
                 _step = Step.Waiting;
-                _untilMs = nowMs + core.Random(core.Options.ClaimDelayMs)
+                _untilMs = nowMs + core.Random.Below(core.Options.ClaimDelayMs)
                     + (core.Log.IsFull ? core.Options.FullDelayMs : 0);
                 break;
             case Step.Waiting when nowMs >= _untilMs:
@@ -85,7 +88,8 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
         _reports.Clear();
         foreach (string node in core.Options.Nodes)
         {
-            if (node != core.Me.Node) actions.Send(node, new StateQuestion(core.Me, _round));
+            if (node != core.Me.Node)
+                actions.Send(node, new StateQuestion(core.Me, _round));
         }
     }
 
@@ -93,8 +97,10 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     private bool IsSuspect(ShardView view, ShardState state, long nowMs)
     {
         Seat leader = state.Leader;
-        if (leader.Node is null || leader.Node == core.Me.Node) return true;
-        if (view.Lives.TryGetValue(leader.Node, out Life life) && life != leader.Life) return true;
+        if (leader.Node is null || leader.Node == core.Me.Node)
+            return true;
+        if (view.Lives.TryGetValue(leader.Node, out Life life) && life != leader.Life)
+            return true;
         return follower.IsSilent(nowMs);
     }
 
@@ -104,8 +110,10 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     {
         foreach (StateReport report in _reports.Values)
         {
-            if (report.HearsLeader && report.Epoch >= core.Record.Epoch) return true;
-            if (report.Committed <= core.Log.Tail.End) continue;
+            if (report.HearsLeader && report.Epoch >= core.Record.Epoch)
+                return true;
+            if (report.Committed <= core.Log.Tail.End)
+                continue;
             // What this replica knows of its seat is out of date, or etcd was restored.
             core.ReadEtcd(nowMs);
             _notBeforeMs = nowMs + core.Options.ClaimBackOffMs.First;
@@ -125,11 +133,15 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     {
         foreach (Seat seat in state.Seats)
         {
-            if (seat.Node == core.Me.Node) continue;
-            if (!_reports.TryGetValue(seat.Node, out StateReport? report)) return false;
-            if (report.From.Life == seat.Life || !report.Former.Contains(seat.Life)) return false;
+            if (seat.Node == core.Me.Node)
+                continue;
+            if (!_reports.TryGetValue(seat.Node, out StateReport? report))
+                return false;
+            if (report.From.Life == seat.Life || !report.Former.Contains(seat.Life))
+                return false;
             int order = Compare(report.Tail, core.Log.Tail);
-            if (order > 0 || (order == 0 && string.CompareOrdinal(seat.Node, core.Me.Node) < 0)) return false;
+            if (order > 0 || (order == 0 && string.CompareOrdinal(seat.Node, core.Me.Node) < 0))
+                return false;
         }
 
         return true;
@@ -152,7 +164,8 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
     private void Claim(ShardView view, ShardState state, bool isSeat, long nowMs)
     {
         int epoch = Math.Max(state.Epoch, core.HighestEpoch) + 1;
-        foreach (StateReport report in _reports.Values) epoch = Math.Max(epoch, report.Tail.Epoch + 1);
+        foreach (StateReport report in _reports.Values)
+            epoch = Math.Max(epoch, report.Tail.Epoch + 1);
         Seat[] seats = [core.Me];
         int min = 1;
         if (isSeat)
@@ -172,7 +185,7 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
                 state,
                 core.Me,
                 core.Acted,
-                new ShardState(epoch, core.Me, seats, min, core.NewNonce())),
+                new ShardState(epoch, core.Me, seats, min, core.Random.NewNonce())),
             nowMs);
     }
 

@@ -37,13 +37,15 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
         _hasHeard = false;
         _isMatched = false;
         // What the one before sent is still being stored: until that has an end, this log has none to be compared.
-        if (!_isAppending) Ask(nowMs, isNew: true);
+        if (!_isAppending)
+            Ask(nowMs, isNew: true);
     }
 
     /// <summary>Asks again when an answer did not come in time.</summary>
     public void Tick(long nowMs)
     {
-        if (!IsFollowing || _isAppending) return;
+        if (!IsFollowing || _isAppending)
+            return;
         if (_isAsking ? nowMs - _askedMs >= core.Options.AnswerMs : nowMs - _askedMs >= RetryMs)
             Ask(nowMs, isNew: true);
     }
@@ -52,7 +54,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     public void OnLogOpened(long nowMs)
     {
         _isAppending = false;
-        if (IsFollowing) Ask(nowMs, isNew: true);
+        if (IsFollowing)
+            Ask(nowMs, isNew: true);
     }
 
     /// <summary>What was fetched was not taken: <see cref="Tick"/> begins anew.</summary>
@@ -61,7 +64,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>A node cannot be reached: when it is the leader, nothing will be heard of it.</summary>
     public void OnUnreachable(string node, long nowMs)
     {
-        if (node == _leader.Node) _heardMs = Math.Min(_heardMs, nowMs - core.Options.SuspectMs - 1);
+        if (node == _leader.Node)
+            _heardMs = Math.Min(_heardMs, nowMs - core.Options.SuspectMs - 1);
     }
 
     /// <summary>This process was not running: the leader was not silent for that.</summary>
@@ -74,13 +78,15 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>The leader, or who was, has answered a fetch.</summary>
     public void OnAnswer(string from, FetchAnswer answer, long nowMs)
     {
-        if (from != _leader.Node || !_isAsking || answer.Session != _session) return;
+        if (from != _leader.Node || !_isAsking || answer.Session != _session)
+            return;
         _isAsking = false;
         if (answer.Epoch != core.Record.Epoch || answer.Verdict == FetchVerdict.OtherEpoch)
         {
             core.Hear(answer.Epoch, nowMs);
             // The leader of this very epoch says that it is none: it has resigned, or began a new life.
-            if (answer.Epoch == core.Record.Epoch) OnUnreachable(from, nowMs);
+            if (answer.Epoch == core.Record.Epoch)
+                OnUnreachable(from, nowMs);
             return;
         }
 
@@ -122,7 +128,8 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>What was fetched is written, or more of the log is durable.</summary>
     public void OnLogMoved(long nowMs)
     {
-        if (!core.IsLogOpen) return;
+        if (!core.IsLogOpen)
+            return;
         if (_isAppending && core.Log.Tail.End > _appendedFrom)
         {
             _isAppending = false;
@@ -138,18 +145,20 @@ internal sealed class Follower(ReplicaCore core, IReplicaActions actions)
     /// <summary>This life stops in order.</summary>
     public void Leave()
     {
-        if (IsFollowing && _leader.Node != core.Me.Node) actions.Send(_leader.Node, new Farewell(core.Me));
+        if (IsFollowing && _leader.Node != core.Me.Node)
+            actions.Send(_leader.Node, new Farewell(core.Me));
     }
 
     private void Ask(long nowMs, bool isNew)
     {
         // This life was deposed, or is what remains of the leader: there is no other end to ask.
         // Nor is there one in an epoch that a person made, and that has no leader.
-        if (!IsFollowing || _leader.Node == core.Me.Node || !core.IsLogOpen) return;
+        if (!IsFollowing || _leader.Node == core.Me.Node || !core.IsLogOpen)
+            return;
         if (isNew)
         {
             // Random, so that an answer to a life before is not taken for one of this life's.
-            _session = core.NewSession();
+            _session = core.Random.NewSession();
             _isMatched = false;
         }
 

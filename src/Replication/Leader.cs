@@ -44,7 +44,8 @@ internal sealed class Leader
         _actions.StartEpoch(_epoch, _state.Nonce);
         foreach (string node in _core.Options.Nodes)
         {
-            if (node != _core.Me.Node) _actions.Send(node, new EpochNotice(_epoch));
+            if (node != _core.Me.Node)
+                _actions.Send(node, new EpochNotice(_epoch));
         }
     }
 
@@ -62,7 +63,8 @@ internal sealed class Leader
         // In an epoch only its leader changes the set: who is gone was let out here, also when the answer was lost.
         Seat[] letOut = [.. _state.Seats.Where(seat => state.SeatOf(seat.Node) is null)];
         _state = state;
-        foreach (Seat seat in letOut) NoteLetOut(seat, nowMs);
+        foreach (Seat seat in letOut)
+            NoteLetOut(seat, nowMs);
         Advance(nowMs);
     }
 
@@ -71,7 +73,8 @@ internal sealed class Leader
     {
         // Rule R3: answers begin when the epoch's start is durable.
         _answers |= _core.Log.Durable >= _startEnd; // never while there is none
-        if (!_answers) return;
+        if (!_answers)
+            return;
         foreach (ReplicaSession session in _sessions.Values)
         {
             if (session.Waiting is { } fetch && (!session.IsMatched || fetch.Tail.End < _core.Log.Tail.End))
@@ -100,8 +103,10 @@ internal sealed class Leader
         session.IsFull = fetch.IsFull;
         session.Waiting = fetch;
         session.WaitsUntilMs = nowMs + _core.Options.FetchWaitMs;
-        if (!_answers) return;
-        if (!session.IsMatched || fetch.Tail.End < _core.Log.Tail.End) Answer(session, fetch, nowMs);
+        if (!_answers)
+            return;
+        if (!session.IsMatched || fetch.Tail.End < _core.Log.Tail.End)
+            Answer(session, fetch, nowMs);
         Count(session, fetch.Position, fetch.Durable);
         Advance(nowMs);
     }
@@ -109,8 +114,8 @@ internal sealed class Leader
     /// <summary>A replica tells how far it is.</summary>
     public void OnAck(Ack ack, long nowMs)
     {
-        if (ack.Epoch != _epoch || !_sessions.TryGetValue(ack.From.Node, out ReplicaSession? session)) return;
-        if (session.Seat != ack.From || session.Number != ack.Session) return;
+        if (ack.Epoch != _epoch || SessionOf(ack.From) is not { } session || session.Number != ack.Session)
+            return;
         session.HeardMs = nowMs;
         Count(session, ack.Position, ack.Durable);
         Advance(nowMs);
@@ -123,10 +128,12 @@ internal sealed class Leader
     /// ready.</summary>
     public void Tick(long nowMs)
     {
-        if (!_answers && nowMs - _beganMs > _core.Options.OpeningMs) return;
+        if (!_answers && nowMs - _beganMs > _core.Options.OpeningMs)
+            return;
         foreach (ReplicaSession session in _sessions.Values)
         {
-            if (session.Waiting is not { } fetch || nowMs < session.WaitsUntilMs) continue;
+            if (session.Waiting is not { } fetch || nowMs < session.WaitsUntilMs)
+                continue;
             if (_answers)
             {
                 Answer(session, fetch, nowMs);
@@ -137,7 +144,8 @@ internal sealed class Leader
             Refuse(fetch, FetchVerdict.Opening);
         }
 
-        if (!_answers) return;
+        if (!_answers)
+            return;
         foreach (ReplicaSession session in _sessions.Values)
         {
             if (_state.Has(session.Seat))
@@ -147,8 +155,10 @@ internal sealed class Leader
         _lag.Note(_core.Position, _core.Log.Tail.End, nowMs);
         _fullSinceMs = _core.Log.IsFull ? _fullSinceMs ?? nowMs : null;
         bool isFull = nowMs - _fullSinceMs > _core.Options.FullMs; // never while it is not
-        if (IsDispensable(isFull, nowMs)) _core.Resign(isFull, nowMs);
-        else ChangeSet(nowMs);
+        if (IsDispensable(isFull, nowMs))
+            _core.Resign(isFull, nowMs);
+        else
+            ChangeSet(nowMs);
     }
 
     /// <summary>Another is to lead: those who wait for entries are told at once.</summary>
@@ -156,7 +166,8 @@ internal sealed class Leader
     {
         foreach (ReplicaSession session in _sessions.Values)
         {
-            if (session.Waiting is { } fetch) Refuse(fetch, FetchVerdict.OtherEpoch);
+            if (session.Waiting is { } fetch)
+                Refuse(fetch, FetchVerdict.OtherEpoch);
         }
     }
 
@@ -175,13 +186,17 @@ internal sealed class Leader
 
     private void Answer(ReplicaSession session, Fetch fetch, long nowMs)
     {
-        if (!session.IsMatched && !TryMatch(session, fetch)) return;
+        if (!session.IsMatched && !TryMatch(session, fetch))
+            return;
         session.Waiting = null;
         LogPosition end = _core.Log.Tail.End;
         var answer = new FetchAnswer(fetch.Session, _epoch, FetchVerdict.Matched, _committed);
-        if (fetch.Tail.End < end) _actions.SendEntries(fetch.From.Node, answer, fetch.Tail.End);
-        else if (nowMs >= session.WaitsUntilMs) _actions.Send(fetch.From.Node, answer);
-        else session.Waiting = fetch;
+        if (fetch.Tail.End < end)
+            _actions.SendEntries(fetch.From.Node, answer, fetch.Tail.End);
+        else if (nowMs >= session.WaitsUntilMs)
+            _actions.Send(fetch.From.Node, answer);
+        else
+            session.Waiting = fetch;
     }
 
     /// <summary>Rule R4: a session counts once its last entry is found here as it is there.</summary>
@@ -233,7 +248,8 @@ internal sealed class Leader
     /// one.</summary>
     private void Count(ReplicaSession session, LogPosition position, LogPosition durable)
     {
-        if (!session.IsMatched) return;
+        if (!session.IsMatched)
+            return;
         if (position > _core.Log.Tail.End)
         {
             _actions.Alarm($"{session.Seat.Node} answers {position}, beyond the end {_core.Log.Tail.End}");
@@ -241,7 +257,8 @@ internal sealed class Leader
             return;
         }
 
-        if (session.TryCount(position, durable) || !_state.Has(session.Seat)) return;
+        if (session.TryCount(position, durable) || !_state.Has(session.Seat))
+            return;
         if (session.TryTell())
             _actions.Alarm($"{session.Seat.Node} has fallen back to {position} within epoch {_epoch}");
     }
@@ -249,10 +266,12 @@ internal sealed class Leader
     /// <summary>Rule R6: committed is what every seat has, those of an undecided transaction included.</summary>
     private void Advance(long nowMs)
     {
-        if (!_answers) return;
+        if (!_answers)
+            return;
         LogPosition least = _core.Position;
         LogPosition durable = _core.Log.Durable;
-        if (!TryLower(_state.Seats, ref least, ref durable)) return;
+        if (!TryLower(_state.Seats, ref least, ref durable))
+            return;
         if (_core.Transactor.Pending is { Kind: TransactionKind.SetChange } change
             && !TryLower(change.Next.Seats, ref least, ref durable))
         {
@@ -260,8 +279,10 @@ internal sealed class Leader
         }
 
         bool hasMoved = least > _committed || durable > _durable;
-        if (least > _committed) _core.NoteCommitted(_committed = least);
-        if (durable > _durable) _durable = durable < _committed ? durable : _committed;
+        if (least > _committed)
+            _core.NoteCommitted(_committed = least);
+        if (durable > _durable)
+            _durable = durable < _committed ? durable : _committed;
         if (!IsOpen && _committed >= _startEnd)
         {
             IsOpen = true;
@@ -279,11 +300,14 @@ internal sealed class Leader
     {
         foreach (Seat seat in seats)
         {
-            if (seat == _core.Me) continue;
-            if (!_sessions.TryGetValue(seat.Node, out ReplicaSession? session)) return false;
-            if (session.Seat != seat || !session.Counts) return false;
-            if (session.Position < least) least = session.Position;
-            if (session.Durable < durable) durable = session.Durable;
+            if (seat == _core.Me)
+                continue;
+            if (SessionOf(seat) is not { Counts: true } session)
+                return false;
+            if (session.Position < least)
+                least = session.Position;
+            if (session.Durable < durable)
+                durable = session.Durable;
         }
 
         return true;
@@ -293,9 +317,10 @@ internal sealed class Leader
     /// the others up.</summary>
     private void ChangeSet(long nowMs)
     {
-        if (_core.Transactor.Pending is not null || _core.View?.State is not { } known || known.Epoch != _epoch) return;
-        List<Seat>? seats = WithReady(nowMs) ?? WithoutSlow(nowMs);
-        if (seats is null) return;
+        if (_core.Transactor.Pending is not null || _core.View?.State is not { } known || known.Epoch != _epoch)
+            return;
+        if ((WithReady(nowMs) ?? WithoutSlow(nowMs)) is not { } seats)
+            return;
         var change = new Transaction(
             TransactionKind.SetChange, _core.View.Revision, known, _core.Me, _core.Acted, known.With(seats));
         _core.Transactor.Begin(change, nowMs);
@@ -306,12 +331,16 @@ internal sealed class Leader
         LogPosition needed = _committed > _startEnd ? _committed : _startEnd!.Value;
         foreach (ReplicaSession session in _sessions.Values)
         {
-            if (_state.Has(session.Seat) || IsSilent(session.Seat, nowMs)) continue;
-            if (!session.Counts || session.Position < needed) continue;
+            if (_state.Has(session.Seat) || IsSilent(session.Seat, nowMs))
+                continue;
+            if (!session.Counts || session.Position < needed)
+                continue;
             Seat? former = _state.SeatOf(session.Seat.Node);
-            if (former is null && _state.Seats.Count >= _core.Options.SeatCount) continue;
+            if (former is null && _state.Seats.Count >= _core.Options.SeatCount)
+                continue;
             // One that was let out comes back at once when the others do not go on without it.
-            if (!session.Lag.MayReturn(nowMs) && !IsHeldUp(nowMs)) continue;
+            if (!session.Lag.MayReturn(nowMs) && !IsHeldUp(nowMs))
+                continue;
             return [.. _state.Seats.Where(seat => seat != former), session.Seat];
         }
 
@@ -334,7 +363,8 @@ internal sealed class Leader
     private void NoteLetOut(Seat seat, long nowMs)
     {
         // A process that is gone comes back as another one, and owes nothing.
-        if (SessionOf(seat) is not { HasLeft: false } session || IsReplaced(seat)) return;
+        if (SessionOf(seat) is not { HasLeft: false } session || IsReplaced(seat))
+            return;
         _actions.LetOut(seat.Node, IsSilent(seat, nowMs), session.Lag.LetOut(nowMs));
     }
 
@@ -345,9 +375,11 @@ internal sealed class Leader
     /// has.</summary>
     private bool IsDispensable(bool isFull, long nowMs)
     {
-        if (!(isFull || _lag.HoldsUp(null)) || _core.Transactor.Pending is not null) return false;
+        if (!(isFull || _lag.HoldsUp(null)) || _core.Transactor.Pending is not null)
+            return false;
         Seat[] others = [.. _state.Seats.Where(seat => seat != _core.Me)];
-        if (others.Length < _state.Min || others.Any(seat => HoldsUp(seat, nowMs))) return false;
+        if (others.Length < _state.Min || others.Any(seat => HoldsUp(seat, nowMs)))
+            return false;
         return (isFull && others.Any(seat => SessionOf(seat) is { IsFull: false }))
             || others.All(seat => _lag.HoldsUp(SessionOf(seat)?.Lag));
     }
@@ -362,10 +394,7 @@ internal sealed class Leader
         => _core.View!.Lives.TryGetValue(seat.Node, out Life life) && life != seat.Life;
 
     private bool IsSilent(Seat seat, long nowMs)
-    {
-        if (IsReplaced(seat)) return true;
-        return SessionOf(seat) is { } session
+        => IsReplaced(seat) || (SessionOf(seat) is { } session
             ? session.HasLeft || nowMs - session.HeardMs > _core.Options.SeatSilenceMs
-            : seat == _former || nowMs - _beganMs > _core.Options.SeatSilenceMs;
-    }
+            : seat == _former || nowMs - _beganMs > _core.Options.SeatSilenceMs);
 }

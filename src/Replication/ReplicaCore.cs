@@ -13,20 +13,15 @@ public sealed class ReplicaCore
 {
     private const int PersistMs = 1000;
 
-    /// <summary>So many reads in a row that are older than what was acted on are no late answers.</summary>
-    private const int OlderReadsOfARestore = 10;
-
     private readonly IReplicaActions _actions;
     private readonly Follower _follower;
     private readonly Candidacy _candidacy;
+    private readonly EtcdAge _age = new();
     private Leader? _leader;
     private long _readMs = long.MinValue / 2;
     private long _persistedMs;
     private long? _tickedMs;
     private ReplicaRecord _persisted;
-    private ulong _random;
-    private int _olderReads;
-    private bool _isAgeTold;
 
     /// <summary>Begins a life. Nothing is done before <see cref="Start"/>.</summary>
     /// <param name="start">What opening the directory has shown.</param>
@@ -36,7 +31,7 @@ public sealed class ReplicaCore
     public ReplicaCore(ReplicaStart start, ReplicaOptions options, IReplicaLog log, IReplicaActions actions)
     {
         _actions = actions;
-        _random = start.Seed;
+        Random = new ReplicaRandom(start.Seed);
         Options = options;
         Log = log;
         Me = new Seat(start.Node, start.Life);
@@ -81,6 +76,8 @@ public sealed class ReplicaCore
 
     internal Transactor Transactor { get; }
 
+    internal ReplicaRandom Random { get; }
+
     /// <summary>The highest epoch that this replica has heard of, from whomever.</summary>
     internal int HeardEpoch { get; private set; }
 
@@ -106,15 +103,18 @@ public sealed class ReplicaCore
     /// <summary>Time has passed; called every few milliseconds.</summary>
     public void OnTick(long nowMs)
     {
-        if (IsStopped) return;
+        if (IsStopped)
+            return;
         NotePause(nowMs);
-        if (nowMs - _readMs >= Options.EtcdMs) ReadEtcd(nowMs);
+        if (nowMs - _readMs >= Options.EtcdMs)
+            ReadEtcd(nowMs);
         Transactor.Tick(nowMs);
         _leader?.Tick(nowMs);
         if (_leader is null)
         {
             _follower.Tick(nowMs);
-            if (IsLogOpen) _candidacy.Tick(nowMs);
+            if (IsLogOpen)
+                _candidacy.Tick(nowMs);
         }
 
         PersistNow(nowMs);
@@ -123,19 +123,23 @@ public sealed class ReplicaCore
     /// <summary>A read of etcd has ended.</summary>
     public void OnView(ShardView view, long nowMs)
     {
-        if (IsStopped) return;
+        if (IsStopped)
+            return;
         // A lower revision is out of date, or etcd was restored: a transaction's answer will tell, or time.
         bool isOlder = (View is not null && view.Revision < View.Revision)
             || (view.State is { } state && state.Epoch < Record.Epoch);
-        NoteAge(isOlder);
-        if (isOlder) return;
+        if (_age.IsRestored(isOlder))
+            _actions.Alarm($"etcd stays behind epoch {Record.Epoch}, which this replica acted on: it was restored");
+        if (isOlder)
+            return;
         Take(view, isRestored: false, nowMs);
     }
 
     /// <summary>A transaction was answered, or given up as unknown.</summary>
     public void OnTransaction(Transaction transaction, TransactionResult result, long nowMs)
     {
-        if (IsStopped || !Transactor.TryEnd(transaction, result)) return;
+        if (IsStopped || !Transactor.TryEnd(transaction, result))
+            return;
         ShardView view = result.View!;
         if (transaction.IsNewEpoch && view.State?.Nonce == transaction.Next.Nonce)
         {
@@ -143,10 +147,12 @@ public sealed class ReplicaCore
             return;
         }
 
-        if (transaction.Kind == TransactionKind.Claim) _candidacy.Lost();
+        if (transaction.Kind == TransactionKind.Claim)
+            _candidacy.Lost();
         // The answer was true when it was given; only a revision below the expected one says that etcd was restored.
         bool isRestored = view.Revision < transaction.ExpectedRevision;
-        if (isRestored || View is null || view.Revision >= View.Revision) Take(view, isRestored, nowMs);
+        if (isRestored || View is null || view.Revision >= View.Revision)
+            Take(view, isRestored, nowMs);
     }
 
     /// <summary>This life is about to stop in order: the leader need not find out that it is silent.</summary>
@@ -155,7 +161,8 @@ public sealed class ReplicaCore
     /// <summary>A message has come.</summary>
     public void OnMessage(string from, PeerMessage message, long nowMs)
     {
-        if (IsStopped) return;
+        if (IsStopped)
+            return;
         switch (message)
         {
             case Fetch fetch when _leader is not null:
@@ -196,13 +203,15 @@ public sealed class ReplicaCore
     /// <param name="nowMs">Now.</param>
     public void OnEpochStarted(int epoch, LogPosition end, long nowMs)
     {
-        if (!IsStopped && epoch == Record.Epoch) _leader?.OnStarted(end, nowMs);
+        if (!IsStopped && epoch == Record.Epoch)
+            _leader?.OnStarted(end, nowMs);
     }
 
     /// <summary>The log is open plainly again, after this replica stopped to lead.</summary>
     public void OnLogOpened(long nowMs)
     {
-        if (IsStopped || IsLogOpen) return;
+        if (IsStopped || IsLogOpen)
+            return;
         IsLogOpen = true;
         _follower.OnLogOpened(nowMs);
     }
@@ -210,35 +219,34 @@ public sealed class ReplicaCore
     /// <summary>The log did not take what was fetched: it is fetched again, after a while.</summary>
     public void OnAppendRefused()
     {
-        if (!IsStopped && _leader is null) _follower.OnAppendRefused();
+        if (!IsStopped && _leader is null)
+            _follower.OnAppendRefused();
     }
 
     /// <summary>Connections to a node are refused: it is not there. Times decide only when something is tried, and so
     /// does this.</summary>
     public void OnUnreachable(string node, long nowMs)
     {
-        if (!IsStopped && _leader is null) _follower.OnUnreachable(node, nowMs);
+        if (!IsStopped && _leader is null)
+            _follower.OnUnreachable(node, nowMs);
     }
 
     /// <summary>The log has got longer, or more of it is durable.</summary>
     public void OnLogMoved(long nowMs)
     {
-        if (IsStopped) return;
-        if (_leader is not null) _leader.OnLogMoved(nowMs);
-        else _follower.OnLogMoved(nowMs);
+        if (IsStopped)
+            return;
+        if (_leader is not null)
+            _leader.OnLogMoved(nowMs);
+        else
+            _follower.OnLogMoved(nowMs);
     }
-
-    /// <summary>A number below <paramref name="bound"/>, or 0 when that is not above 0.</summary>
-    internal int Random(int bound) => bound <= 0 ? 0 : (int)(NextRandom() % (ulong)bound);
-
-    internal long NewSession() => (long)NextRandom();
-
-    internal Nonce NewNonce() => new(new UInt128(NextRandom(), NextRandom()));
 
     /// <summary>An epoch was named by somebody else: when it is above ours, etcd says whether it is true.</summary>
     internal void Hear(int epoch, long nowMs)
     {
-        if (epoch <= Record.Epoch || epoch <= HeardEpoch) return;
+        if (epoch <= Record.Epoch || epoch <= HeardEpoch)
+            return;
         HeardEpoch = epoch;
         ReadEtcd(nowMs);
     }
@@ -252,7 +260,8 @@ public sealed class ReplicaCore
     /// <summary>Notes what is known to be committed; written to disk with the next record.</summary>
     internal void NoteCommitted(LogPosition committed)
     {
-        if (committed > Record.Committed) Record = Record with { Committed = committed };
+        if (committed > Record.Committed)
+            Record = Record with { Committed = committed };
     }
 
     internal void NoteOpened() => _candidacy.Opened();
@@ -275,7 +284,8 @@ public sealed class ReplicaCore
 
     private void EndLeading()
     {
-        if (_leader is null) return;
+        if (_leader is null)
+            return;
         _leader = null;
         IsLogOpen = false;
         _actions.StopLeading();
@@ -288,7 +298,8 @@ public sealed class ReplicaCore
     private void Take(ShardView view, bool isRestored, long nowMs)
     {
         View = view;
-        if (view.State is not { } state) return;
+        if (view.State is not { } state)
+            return;
         if (Transactor.Pending is { IsNewEpoch: true } claim && claim.Next.Nonce == state.Nonce)
         {
             Transactor.Resolve();
@@ -298,7 +309,8 @@ public sealed class ReplicaCore
 
         if (state.Epoch < Record.Epoch)
         {
-            if (isRestored) FallBack(state);
+            if (isRestored)
+                FallBack(state);
             return;
         }
 
@@ -313,7 +325,8 @@ public sealed class ReplicaCore
             return;
         }
 
-        if (!ActOn(state, view)) return;
+        if (!ActOn(state, view))
+            return;
         EndLeading();
         _follower.Follow(state.Leader, nowMs);
     }
@@ -323,18 +336,10 @@ public sealed class ReplicaCore
     {
         long pauseMs = nowMs - (_tickedMs ?? nowMs);
         _tickedMs = nowMs;
-        if (pauseMs <= Options.PauseMs) return;
+        if (pauseMs <= Options.PauseMs)
+            return;
         _leader?.Forgive(pauseMs, nowMs);
         _follower.Forgive(pauseMs, nowMs);
-    }
-
-    /// <summary>Late answers are few, and true ones come between them; a restored etcd gives nothing else.</summary>
-    private void NoteAge(bool isOlder)
-    {
-        _olderReads = isOlder ? _olderReads + 1 : 0;
-        if (_isAgeTold || _olderReads < OlderReadsOfARestore) return;
-        _isAgeTold = true;
-        _actions.Alarm($"etcd stays behind epoch {Record.Epoch}, which this replica acted on: it was restored");
     }
 
     /// <summary>etcd is older than what this replica acted on: it was restored. Who leads goes on without
@@ -342,8 +347,10 @@ public sealed class ReplicaCore
     private void FallBack(ShardState state)
     {
         string what = $"etcd is at epoch {state.Epoch}, this replica acted on {Record.Epoch}: etcd was restored";
-        if (_leader is null) Stop(StopReason.ForeignHistory, what);
-        else _actions.Alarm(what);
+        if (_leader is null)
+            Stop(StopReason.ForeignHistory, what);
+        else
+            _actions.Alarm(what);
     }
 
     /// <summary>Rule R11: the new epoch is acted on only when etcd still knows the last one by its nonce.</summary>
@@ -365,7 +372,8 @@ public sealed class ReplicaCore
         ShardState state = view.State!;
         View = view;
         // Something newer was followed in the meantime, or the chain is broken: nothing is led.
-        if (state.Epoch <= Record.Epoch || state.Epoch <= Log.Tail.Epoch || !IsLogOpen || !ActOn(state, view)) return;
+        if (state.Epoch <= Record.Epoch || state.Epoch <= Log.Tail.Epoch || !IsLogOpen || !ActOn(state, view))
+            return;
         _leader = new Leader(this, _actions, state, claim.Expected?.Leader ?? default);
         _leader.Begin(nowMs);
     }
@@ -378,23 +386,15 @@ public sealed class ReplicaCore
 
     private void PersistNow(long nowMs)
     {
-        if (nowMs - _persistedMs < PersistMs) return;
+        if (nowMs - _persistedMs < PersistMs)
+            return;
         _persistedMs = nowMs;
         bool hasSeat = View?.State is { } state && state.Has(Me);
         ReplicaRecord record = Record with { Durable = Log.Durable, Former = hasSeat ? [] : Record.Former };
-        if (record == _persisted) return;
+        if (record == _persisted)
+            return;
         // A disk that stands still must not keep this replica from hearing and answering.
         Record = _persisted = record;
         _actions.PersistSoon(record);
-    }
-
-    private ulong NextRandom()
-    {
-        // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-        _random += 0x9E3779B97F4A7C15;
-        ulong z = _random;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-        return z ^ (z >> 31);
     }
 }

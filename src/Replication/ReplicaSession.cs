@@ -47,8 +47,10 @@ internal sealed class ReplicaSession(ReplicaOptions options)
     /// <summary>Begins a session when the fetch is of another one.</summary>
     public void Begin(Fetch fetch)
     {
-        if (Seat == fetch.From && Number == fetch.Session) return;
-        if (Seat != fetch.From) (Lag, HasLeft) = (new SeatLag(options), false);
+        if (Seat == fetch.From && Number == fetch.Session)
+            return;
+        if (Seat != fetch.From)
+            (Lag, HasLeft) = (new SeatLag(options), false);
         Seat = fetch.From;
         Number = fetch.Session;
         IsMatched = false;
@@ -66,7 +68,8 @@ internal sealed class ReplicaSession(ReplicaOptions options)
         Position = position;
         Durable = durable;
         Counts = position >= _best;
-        if (Counts) _best = position;
+        if (Counts)
+            _best = position;
         return Counts;
     }
 

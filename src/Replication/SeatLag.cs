@@ -47,19 +47,24 @@ internal sealed class SeatLag(ReplicaOptions options)
         }
 
         LogPosition known = position ?? _position;
-        if (known > _position || known >= own) _movedMs = nowMs;
+        if (known > _position || known >= own)
+            _movedMs = nowMs;
         _position = known;
-        if (position >= _target) (_target, _targetMs) = (own, nowMs);
+        if (position >= _target)
+            (_target, _targetMs) = (own, nowMs);
         IsBehind = nowMs - _movedMs > options.StallMs || nowMs - _targetMs > options.LagMs;
         Advance(nowMs);
-        if (IsBehind && !isNew) _behindMs[_slot % Slots] += nowMs - _notedMs;
+        if (IsBehind && !isNew)
+            _behindMs[_slot % Slots] += nowMs - _notedMs;
         _notedMs = nowMs;
     }
 
     /// <summary>The leader itself was not running: nothing was noted, and that counts for nobody.</summary>
     public void Forgive(long pauseMs)
     {
-        if (_notedMs < 0) return; // noted on ticks alone: never after the pause
+        // noted on ticks alone: never after the pause
+        if (_notedMs < 0)
+            return;
         _notedMs += pauseMs;
         _movedMs += pauseMs;
         _targetMs += pauseMs;
@@ -71,7 +76,8 @@ internal sealed class SeatLag(ReplicaOptions options)
     {
         (int first, int longest) = options.LagBackOffMs;
         // One that was in for long is as one that never left.
-        if (nowMs - _returnMs > longest) _letOut = 0;
+        if (nowMs - _returnMs > longest)
+            _letOut = 0;
         int wait = (int)Math.Min(longest, first * Math.Pow(4, _letOut++));
         _returnMs = nowMs + wait;
         _notedMs = -1;

@@ -18,7 +18,8 @@ public sealed record ShardState(int Epoch, Seat Leader, IReadOnlyList<Seat> Seat
     {
         foreach (Seat seat in Seats)
         {
-            if (seat.Node == node) return seat;
+            if (seat.Node == node)
+                return seat;
         }
 
         return null;

@@ -21,14 +21,16 @@ internal sealed class Transactor(IReplicaActions actions, int repeatMs)
     /// <summary>Repeats what was not answered in time.</summary>
     public void Tick(long nowMs)
     {
-        if (Pending is not null && nowMs - _sentMs >= repeatMs) Send(nowMs);
+        if (Pending is not null && nowMs - _sentMs >= repeatMs)
+            Send(nowMs);
     }
 
     /// <summary>Takes an outcome.</summary>
     /// <returns>Whether it ends the pending transaction.</returns>
     public bool TryEnd(Transaction transaction, TransactionResult result)
     {
-        if (!ReferenceEquals(transaction, Pending) || result.Outcome == TransactionOutcome.Unknown) return false;
+        if (!ReferenceEquals(transaction, Pending) || result.Outcome == TransactionOutcome.Unknown)
+            return false;
         Pending = null;
         return true;
     }

@@ -18,7 +18,7 @@ try
             : await new SystemdService(request, machine, Console.Out, Console.Error).RunAsync();
     }
 
-    CommandLine commandLine = CommandLine.Parse(args);
+    var commandLine = CommandLine.Parse(args);
     switch (commandLine.Mode)
     {
         case CommandMode.Help:
@@ -33,7 +33,8 @@ try
     ServerOptions options = SettingsSource.Read(configuration);
     if (commandLine.Mode == CommandMode.CheckConfiguration)
     {
-        foreach (Setting setting in Settings.All) Console.WriteLine($"{setting.Key} = {setting.Show(options)}");
+        foreach (Setting setting in Settings.All)
+            Console.WriteLine($"{setting.Key} = {setting.Show(options)}");
         return ExitCode.Clean;
     }
 

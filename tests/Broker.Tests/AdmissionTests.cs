@@ -20,11 +20,14 @@ public sealed class AdmissionTests
         RawConnection[] silent =
             await Task.WhenAll(Enumerable.Range(0, 300).Select(_ => RawConnection.ConnectAsync(broker.EndPoint)));
         byte[] ping = RawConnection.Frame(default, []);
-        foreach (RawConnection one in silent) await one.SendAsync(ping);
+        foreach (RawConnection one in silent)
+            await one.SendAsync(ping);
         await Eventually.TrueAsync(async () => await peer.FigureAsync("broker.connections") == 1);
-        foreach (RawConnection one in silent) Assert.Null(await one.ReceiveHeaderAsync());
+        foreach (RawConnection one in silent)
+            Assert.Null(await one.ReceiveHeaderAsync());
         Assert.Single((await peer.InvokeAsync(new StatsRequest())).Figures, figure => figure.Name == "broker.connections");
-        foreach (RawConnection one in silent) one.Dispose();
+        foreach (RawConnection one in silent)
+            one.Dispose();
     }
 
     [Fact]
@@ -91,7 +94,8 @@ public sealed class AdmissionTests
             Assert.Equal(most, taken.Count - 1);
             using RawConnection local = await RawConnection.ConnectAsync(near);
             await local.SayHelloAsync();
-            foreach (RawConnection one in taken) one.Dispose();
+            foreach (RawConnection one in taken)
+                one.Dispose();
         }
     }
 
@@ -114,10 +118,11 @@ public sealed class AdmissionTests
         await Eventually.TrueAsync(async () => await peer.FigureAsync("broker.receiveBytes") >= 12 << 20);
 
         // As large as they: it must have the memory of one of them.
-        FrameBuffer large = FrameBuffer.Rent();
+        var large = FrameBuffer.Rent();
         large.Reserve(4 << 20).Clear();
         Assert.Equal(ErrorCode.MalformedRequest, await peer.RefusalAsync(Opcode.CreateTopic, large));
-        foreach (RawConnection one in hostile) one.Dispose();
+        foreach (RawConnection one in hostile)
+            one.Dispose();
     }
 
     [Theory]

@@ -47,7 +47,7 @@ public sealed class GroupTests : IAsyncLifetime
     [Fact]
     public async Task GivenALiveMember_WhenASecondJoins_ThenTheyShareOnceTheFirstHasReleased()
     {
-        var (one, two) = (Guid.NewGuid(), Guid.NewGuid());
+        (Guid one, Guid two) = (Guid.NewGuid(), Guid.NewGuid());
         GroupHeartbeatResponse first = await _peer.InvokeAsync(Join(one, "orders"));
         GroupHeartbeatResponse second = await _second.InvokeAsync(Join(two, "orders"));
         Assert.Empty(Flat(second));
@@ -69,7 +69,7 @@ public sealed class GroupTests : IAsyncLifetime
     [Fact]
     public async Task GivenAMemberThatIsSilentTooLong_WhenItCallsAgain_ThenItIsUnknownAndTheOtherHasItsQueues()
     {
-        var (old, next) = (Guid.NewGuid(), Guid.NewGuid());
+        (Guid old, Guid next) = (Guid.NewGuid(), Guid.NewGuid());
         GroupHeartbeatResponse first = await _peer.InvokeAsync(Join(old, "orders"));
         _time.Advance(Session - TimeSpan.FromSeconds(10));
         GroupHeartbeatResponse waiting = await _second.InvokeAsync(Join(next, "orders"));

@@ -20,10 +20,12 @@ public sealed class LogTests
         foreach (MethodInfo one in Events)
         {
             LoggerMessageAttribute attribute = one.GetCustomAttribute<LoggerMessageAttribute>()!;
-            if (attribute.Level == LogLevel.Critical) continue;
+            if (attribute.Level == LogLevel.Critical)
+                continue;
             var log = new CollectedLog();
             var guarded = new GuardedLogger(log, TimeProvider.System);
-            for (int i = 0; i < 500; i++) LogEvent.Write(one, guarded, "me\n2026-01-01 [INF] \u001b[31mforged");
+            for (int i = 0; i < 500; i++)
+                LogEvent.Write(one, guarded, "me\n2026-01-01 [INF] \u001b[31mforged");
             guarded.Dispose();
             Assert.All(log.Texts, text => Assert.True(PrintableText.Is(text), text));
             if (attribute.Level >= LogLevel.Information)

@@ -40,7 +40,7 @@ public sealed class MutatedRequestTests : IAsyncLifetime
         _queue = (await _good.CreateTopicAsync("served")).Queues[0].Id;
 
         // Quotas of everybody are not theirs.
-        foreach (var name in (string[])["good", "raw"])
+        foreach (string name in (string[])["good", "raw"])
             await _good.InvokeAsync(new SetQuotaRequest(new Quota(QuotaKind.Client, name, Ample, Ample, Ample)));
         await _good.InvokeAsync(new SetQuotaRequest(new Quota(QuotaKind.Topic, "served", Ample, Ample, Ample)));
     }
@@ -64,7 +64,7 @@ public sealed class MutatedRequestTests : IAsyncLifetime
     public async Task GivenMutatedFrames_WhenSent_ThenTheConnectionEndsAndOthersAreServed()
     {
         var frames = new ByteMutator(Corpus.Read("Frames"), FuzzRun.Seed);
-        for (var connection = 0; connection < Connections; connection++)
+        for (int connection = 0; connection < Connections; connection++)
         {
             using RawConnection raw = await RawConnection.ConnectAsync(_broker.EndPoint);
             await raw.SayHelloAsync();
@@ -81,8 +81,8 @@ public sealed class MutatedRequestTests : IAsyncLifetime
     private async Task SendBodiesAsync(Opcode[] opcodes, int connections)
     {
         var random = new Random(FuzzRun.Seed);
-        var answered = 0;
-        for (var connection = 0; connection < connections; connection++)
+        int answered = 0;
+        for (int connection = 0; connection < connections; connection++)
         {
             using RawConnection raw = await RawConnection.ConnectAsync(_broker.EndPoint);
             await raw.SayHelloAsync();
@@ -90,9 +90,9 @@ public sealed class MutatedRequestTests : IAsyncLifetime
             Dictionary<uint, Opcode> asked = [];
             for (uint id = 1; id <= RequestsPerConnection; id++)
             {
-                var number = (connection * RequestsPerConnection) + (int)id;
-                var opcode = opcodes[random.Next(opcodes.Length)];
-                var isOneway = random.Next(10) == 0;
+                int number = (connection * RequestsPerConnection) + (int)id;
+                Opcode opcode = opcodes[random.Next(opcodes.Length)];
+                bool isOneway = random.Next(10) == 0;
                 frames.AddRange(RawConnection.Frame(opcode, _bodies[opcode].Make(number), isOneway ? (ushort)2 : (ushort)0, id));
                 if (!isOneway)
                     asked.Add(id, opcode);
@@ -112,15 +112,15 @@ public sealed class MutatedRequestTests : IAsyncLifetime
     private static async Task<int> ReadAnswersAsync(
         RawConnection raw, Dictionary<uint, Opcode> asked, int connection)
     {
-        for (var count = 0; ; count++)
+        for (int count = 0; ; count++)
         {
             FrameHeader? answer = await raw.ReceiveHeaderAsync();
             Assert.True(answer is not null, $"Connection {connection} of seed {FuzzRun.Seed} ended.");
-            var header = answer.Value;
+            FrameHeader header = answer.Value;
             if (header.CorrelationId == LastId)
                 return count;
-            var what = $"connection {connection}, request {header.CorrelationId} of seed {FuzzRun.Seed}";
-            Assert.True(asked.Remove(header.CorrelationId, out var opcode), $"Nobody asked: {what}.");
+            string what = $"connection {connection}, request {header.CorrelationId} of seed {FuzzRun.Seed}";
+            Assert.True(asked.Remove(header.CorrelationId, out Opcode opcode), $"Nobody asked: {what}.");
             Assert.Equal(opcode, (Opcode)header.Opcode);
             AssertTyped(header, what);
         }
@@ -136,7 +136,7 @@ public sealed class MutatedRequestTests : IAsyncLifetime
 
     private async Task AssertServedAsync()
     {
-        var value = $"{_served++}";
+        string value = $"{_served++}";
         ProduceResult result = Assert.Single(
             await _good.ProduceAsync(Durability.Written, (_queue, Messages.Batch(value))));
         Assert.Equal(ErrorCode.None, result.Error);

@@ -156,8 +156,11 @@ public sealed class ProduceTests : IAsyncLifetime
     public async Task GivenOneway_WhenProduced_ThenTheMessagesArriveInOrderWithoutAnAnswer()
     {
         for (int i = 0; i < 20; i++)
+        {
             await _peer.SendOnewayAsync(
                 Opcode.Produce, Messages.Produce(Durability.Policy, (_queues[0], Messages.Batch($"m{i}"))));
+        }
+
         await _peer.SendOnewayAsync(Opcode.Produce, TestPeer.Bytes(1, 2, 3));
         await _peer.ProduceAsync(_queues[0], "last");
         Fetched fetched = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)));
@@ -170,7 +173,7 @@ public sealed class ProduceTests : IAsyncLifetime
         const int Count = 60;
         using RawConnection raw = await RawConnection.ConnectAsync(_broker.EndPoint);
         await raw.SayHelloAsync();
-        Task sending = Task.Run(async () =>
+        var sending = Task.Run(async () =>
         {
             for (int i = 0; i < Count; i++)
             {

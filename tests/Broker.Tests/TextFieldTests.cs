@@ -188,7 +188,9 @@ public sealed class TextFieldTests : IAsyncLifetime
             string at = $"{path}.{property.Name}";
             Type held = ItemOf(property.PropertyType) ?? property.PropertyType;
             if (held == typeof(string))
+            {
                 yield return at;
+            }
             else if (IsOfProtocol(held))
             {
                 foreach (string inner in TextsOf(held, at))

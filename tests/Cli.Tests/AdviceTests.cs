@@ -79,7 +79,8 @@ public sealed partial class AdviceTests
                      Path.Combine(ProgramFiles.Root, "src", "Cli"), "*.cs", SearchOption.AllDirectories))
         {
             // What shells read is no advice.
-            if (Path.GetFileName(path) is "ShellScripts.cs" or "CompletionCommands.cs") continue;
+            if (Path.GetFileName(path) is "ShellScripts.cs" or "CompletionCommands.cs")
+                continue;
             foreach (Match text in TextPattern().Matches(
                          string.Join('\n', File.ReadLines(path).Where(static line => !line.Contains("///", StringComparison.Ordinal)))))
             {
@@ -99,7 +100,8 @@ public sealed partial class AdviceTests
         int commands = 0, options = 0;
         foreach (SourceText text in SourceText.Of(Rooms))
         {
-            if (Path.GetFileName(text.File) is "ShellScripts.cs" or "CompletionCommands.cs") continue;
+            if (Path.GetFileName(text.File) is "ShellScripts.cs" or "CompletionCommands.cs")
+                continue;
             foreach (Match match in CommandPattern().Matches(ExamplePattern().Replace(text.Text, "")))
             {
                 string words = match.Groups["words"].Value;

@@ -64,7 +64,8 @@ internal sealed class CliBroker : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await Client.DisposeAsync();
-        if (_broker is not null) await _broker.DisposeAsync();
+        if (_broker is not null)
+            await _broker.DisposeAsync();
         _directory.Dispose();
     }
 }

@@ -54,13 +54,15 @@ public sealed class ConnectTests
         {
             get
             {
-                lock (_gate) return ToString();
+                lock (_gate)
+                    return ToString();
             }
         }
 
         public override void WriteLine(string? value)
         {
-            lock (_gate) base.WriteLine(value);
+            lock (_gate)
+                base.WriteLine(value);
         }
     }
 }

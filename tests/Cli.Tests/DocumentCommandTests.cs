@@ -63,17 +63,22 @@ public sealed partial class DocumentCommandTests
     private static string? CommandIn(string line)
     {
         Match match = ProgramPattern().Match(line);
-        if (!match.Success) return null;
+        if (!match.Success)
+            return null;
         string rest = line[(match.Index + match.Length)..];
         char quote = '\0';
         int end = 0;
         for (; end < rest.Length; end++)
         {
             char one = rest[end];
-            if (quote != '\0') quote = one == quote ? '\0' : quote;
-            else if (one is '\'' or '"') quote = one;
-            else if (one is '|' or '>' or '<' or ')' or ';' or '&' or '`') break;
-            else if (one == '#' && rest[end - 1] == ' ') break;
+            if (quote != '\0')
+                quote = one == quote ? '\0' : quote;
+            else if (one is '\'' or '"')
+                quote = one;
+            else if (one is '|' or '>' or '<' or ')' or ';' or '&' or '`')
+                break;
+            else if (one == '#' && rest[end - 1] == ' ')
+                break;
         }
 
         return rest[..end].Trim();
@@ -86,11 +91,18 @@ public sealed partial class DocumentCommandTests
         char quote = '\0';
         foreach (char one in line)
         {
-            if (quote != '\0' && one == quote) quote = '\0';
-            else if (quote == '\0' && one is '\'' or '"') (quote, word) = (one, word ?? new StringBuilder());
+            if (quote != '\0' && one == quote)
+            {
+                quote = '\0';
+            }
+            else if (quote == '\0' && one is '\'' or '"')
+            {
+                (quote, word) = (one, word ?? new StringBuilder());
+            }
             else if (quote == '\0' && one == ' ')
             {
-                if (word is not null) words.Add(word.ToString());
+                if (word is not null)
+                    words.Add(word.ToString());
                 word = null;
             }
             else
@@ -99,7 +111,8 @@ public sealed partial class DocumentCommandTests
             }
         }
 
-        if (word is not null) words.Add(word.ToString());
+        if (word is not null)
+            words.Add(word.ToString());
         return [.. words];
     }
 

@@ -94,7 +94,8 @@ public sealed class ExplainCommandTests : CommandTest
         JsonElement[] told = [.. run.OutputLines.Select(line => JsonDocument.Parse(line).RootElement)];
         Assert.Equal(names, told.Select(one => one.GetProperty("instance").GetString()).Order());
         Assert.All(told, one => Assert.Equal("inHands", StandingOf(one)));
-        foreach (Consumer consumer in consumers) await consumer.DisposeAsync();
+        foreach (Consumer consumer in consumers)
+            await consumer.DisposeAsync();
     }
 
     [Fact]

@@ -63,7 +63,7 @@ public sealed class ForwardFaultTests
         await Eventually.TrueAsync(() => forwarder.UnderWayBytes > 0);
         await signal.CancelAsync();
 
-        var failure = await Assert.ThrowsAsync<EQueueException>(() => forwarding);
+        EQueueException failure = await Assert.ThrowsAsync<EQueueException>(() => forwarding);
         Assert.Equal(ExitCode.Unreachable, ExitCode.Of(failure));
         Assert.Contains("has not acknowledged everything within 1.5 s", failure.Message, StringComparison.Ordinal);
         Assert.Equal(500, forwarder.Messages);

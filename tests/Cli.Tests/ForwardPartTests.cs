@@ -87,7 +87,8 @@ public sealed class ForwardPartTests
 
     private static void Settle(ForwardSpan span, int count)
     {
-        for (int i = 0; i < count; i++) ForwardSpan.Settled(span, default, null);
+        for (int i = 0; i < count; i++)
+            ForwardSpan.Settled(span, default, null);
     }
 
     private sealed class SteppedTime : TimeProvider

@@ -60,7 +60,8 @@ internal sealed class ForwardPlant : IAsyncDisposable
         await using QueueReader reader = Target.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync("to", StartPosition.Begin);
         var messages = new List<DetachedMessage>();
-        await foreach (ReceivedMessage message in reader.ReadAllAsync()) messages.Add(message.Detach());
+        await foreach (ReceivedMessage message in reader.ReadAllAsync())
+            messages.Add(message.Detach());
         return messages;
     }
 

@@ -30,7 +30,8 @@ public sealed class ForwardTests
         ];
         await using (Producer producer = plant.Source.Client.CreateProducer())
         {
-            foreach (Message message in messages) await producer.SendAsync("from", message);
+            foreach (Message message in messages)
+                await producer.SendAsync("from", message);
         }
 
         Assert.Equal(messages.Length, await plant.ForwardedAsync());
@@ -164,7 +165,7 @@ public sealed class ForwardTests
         await plant.Target.Client.Admin.CreateTopicAsync("to", new TopicSettings { QueueCount = 4 });
         using var first = new CancellationTokenSource();
         using var second = new CancellationTokenSource();
-        Task<CliRun>[] forwarding = new Task<CliRun>[2];
+        var forwarding = new Task<CliRun>[2];
         forwarding[0] = plant.ForwardAsync(first.Token, "--follow", "--group", Group, "--json");
         await Eventually.TrueAsync(async () => await OwnersAsync(plant) == 1);
         int sent = 2_000;

@@ -10,7 +10,8 @@ public sealed class GroupCheckTests : CommandTest
     {
         await base.InitializeAsync();
         await DoneAsync("topic", "create", "orders", "--queues", "1");
-        foreach (string body in new[] { "one", "two", "three" }) await DoneAsync("send", "orders", body);
+        foreach (string body in new[] { "one", "two", "three" })
+            await DoneAsync("send", "orders", body);
     }
 
     [Fact]

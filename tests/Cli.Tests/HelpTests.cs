@@ -55,7 +55,8 @@ public sealed class HelpTests
         foreach (string[] verb in Walk(CliVerbs.Root(), []))
         {
             Command command = CliVerbs.Root();
-            foreach (string word in verb) command = command.Subcommands.Single(one => one.Name == word);
+            foreach (string word in verb)
+                command = command.Subcommands.Single(one => one.Name == word);
             string help = await HelpOfAsync(verb);
             Assert.All(
                 command.Options.Where(static option => !option.Hidden),

@@ -53,9 +53,12 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
     {
         var opcode = (Opcode)header.Opcode;
         Asked.AddOrUpdate(opcode, 1, static (_, count) => count + 1);
-        if (opcode == Opcode.Hello && !RefusesHello) Answer(connection, header, Hello());
-        else if (Refusal != ErrorCode.None) Refuse(connection, header, Refusal);
-        else Answer(connection, header, opcode);
+        if (opcode == Opcode.Hello && !RefusesHello)
+            Answer(connection, header, Hello());
+        else if (Refusal != ErrorCode.None)
+            Refuse(connection, header, Refusal);
+        else
+            Answer(connection, header, opcode);
         return ValueTask.CompletedTask;
     }
 
@@ -63,7 +66,7 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
 
     private static void Refuse(ServerConnection connection, FrameHeader header, ErrorCode error)
     {
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         new ErrorDetail(Text, TimeSpan.Zero).Write(new PayloadWriter(frame));
         connection.Send(
             frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
@@ -72,7 +75,7 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
     private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer)
         where T : IPayload<T>
     {
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         answer.Write(new PayloadWriter(frame));
         connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
     }

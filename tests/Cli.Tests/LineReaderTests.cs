@@ -59,7 +59,8 @@ public sealed class LineReaderTests
     {
         var reader = new LineReader(new MemoryStream("ab\nabcdef\n"u8.ToArray()), 5);
         Assert.True(await reader.ReadAsync(CancellationToken.None));
-        var refused = await Assert.ThrowsAsync<UsageException>(async () => await reader.ReadAsync(CancellationToken.None));
+        UsageException refused =
+            await Assert.ThrowsAsync<UsageException>(async () => await reader.ReadAsync(CancellationToken.None));
         Assert.Contains("Line 2", refused.Message, StringComparison.Ordinal);
     }
 

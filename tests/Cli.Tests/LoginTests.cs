@@ -48,7 +48,7 @@ public sealed class LoginTests : IDisposable
     public void GivenOptionsEnvironmentAndContext_WhenLookedAt_ThenTheFirstThatSaysItHolds(
         string options, string environment, string context, string passwordFile, string expected)
     {
-        Dictionary<string, string> variables = environment.Split(' ', StringSplitOptions.RemoveEmptyEntries)
+        var variables = environment.Split(' ', StringSplitOptions.RemoveEmptyEntries)
             .Select(static one => one.Split('=')).ToDictionary(static pair => pair[0], static pair => pair[1]);
         var login = new LoginOptions(name => variables.GetValueOrDefault(name));
         var root = new RootCommand();
@@ -105,7 +105,8 @@ public sealed class LoginTests : IDisposable
     public void GivenAFileThatOthersMayRead_WhenAPasswordIsToComeFromIt_ThenItIsRefused(UnixFileMode mode, bool isTaken)
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "files have owners' modes on Unix alone");
-        if (OperatingSystem.IsWindows()) return;
+        if (OperatingSystem.IsWindows())
+            return;
         string path = Write("f", "hunter2\n");
         File.SetUnixFileMode(path, mode);
         if (isTaken)
@@ -123,7 +124,8 @@ public sealed class LoginTests : IDisposable
     {
         string path = _directory[name];
         File.WriteAllText(path, content);
-        if (!OperatingSystem.IsWindows()) File.SetUnixFileMode(path, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(path, UnixFileMode.UserRead | UnixFileMode.UserWrite);
         return path;
     }
 

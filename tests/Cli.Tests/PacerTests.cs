@@ -12,7 +12,8 @@ public sealed class PacerTests
     {
         var time = new SteppedTime();
         var pacer = new Pacer(rate, time);
-        for (int i = 0; i < messages; i++) await pacer.WaitAsync(CancellationToken.None);
+        for (int i = 0; i < messages; i++)
+            await pacer.WaitAsync(CancellationToken.None);
         // The first hundredth of a second's messages are free.
         double expected = (messages - Math.Max(1, rate / 100.0)) / rate;
         Assert.InRange(time.Elapsed.TotalSeconds, expected - 0.001, expected + 0.011);
@@ -25,7 +26,8 @@ public sealed class PacerTests
         var pacer = new Pacer(1_000, time);
         time.Advance(TimeSpan.FromMinutes(1));
         TimeSpan before = time.Elapsed;
-        for (int i = 0; i < 1_000; i++) await pacer.WaitAsync(CancellationToken.None);
+        for (int i = 0; i < 1_000; i++)
+            await pacer.WaitAsync(CancellationToken.None);
         Assert.InRange((time.Elapsed - before).TotalSeconds, 0.88, 1.01);
     }
 

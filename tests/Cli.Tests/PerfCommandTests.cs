@@ -43,7 +43,8 @@ public sealed class PerfCommandTests : CommandTest
     {
         var counts = new LatencyCounts();
         Assert.Null(counts.Find(0.5));
-        for (int i = 1; i <= 100_000; i++) counts.Add(TimeSpan.FromMicroseconds(i));
+        for (int i = 1; i <= 100_000; i++)
+            counts.Add(TimeSpan.FromMicroseconds(i));
         Assert.Equal(100_000, counts.Max);
         foreach (double share in new[] { 0.0001, 0.5, 0.9, 0.99, 0.999, 1 })
             Assert.InRange(counts.Find(share)!.Value, share * 100_000, share * 103_200);

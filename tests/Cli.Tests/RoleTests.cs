@@ -52,7 +52,7 @@ public sealed class RoleTests
     [Fact]
     public void GivenTheTableOfOperations_WhenCompared_ThenTheCommandLineTakesThoseThatItNames()
     {
-        Dictionary<string, string[]> rows = File.ReadLines(Path.Combine(ProgramFiles.Root, "docs", "security.md"))
+        var rows = File.ReadLines(Path.Combine(ProgramFiles.Root, "docs", "security.md"))
             .SkipWhile(static line => line != "| operation | topic | group | broker |")
             .Skip(2)
             .TakeWhile(static line => line.StartsWith('|'))

@@ -94,7 +94,8 @@ public sealed class TerminalTests
         {
             (string output, string error) = await RunAsync(broker, verb, rest, isJson);
             AssertPlain(verb, output, error);
-            if (Quoting.Contains(verb)) AssertShown(verb, output + error);
+            if (Quoting.Contains(verb))
+                AssertShown(verb, output + error);
         }
     }
 
@@ -212,7 +213,8 @@ public sealed class TerminalTests
             .. isJson ? ["--json"] : Array.Empty<string>(),
             .. rest.Contains("SERVER", StringComparison.Ordinal) ? [] : new[] { "--server", broker.Address },
         ];
-        if (verb == "send") arguments = [.. arguments, "--delivery-timeout", "1s"];
+        if (verb == "send")
+            arguments = [.. arguments, "--delivery-timeout", "1s"];
         using var output = new MemoryStream();
         await using var error = new StringWriter();
         CliStreams streams = OnTerminal(output, error) with { Variable = name => name == "HOME" ? directory["."] : null };

@@ -31,7 +31,8 @@ public sealed class ThereAndBackTests : CommandTest
         Assert.Equal(Count, before.Length);
         for (int i = 0; i < Count; i++)
             Assert.True(before[i] == after[i], $"seed {seed}, message {i}: {before[i]} became {after[i]}");
-        foreach (string line in printed.OutputLines) AssertContract(JsonDocument.Parse(line).RootElement);
+        foreach (string line in printed.OutputLines)
+            AssertContract(JsonDocument.Parse(line).RootElement);
     }
 
     [Fact]
@@ -93,7 +94,8 @@ public sealed class ThereAndBackTests : CommandTest
     private static byte[]? Bytes(Random random)
     {
         int kind = random.Next(5);
-        if (kind == 0) return null;
+        if (kind == 0)
+            return null;
         byte[] bytes = new byte[kind == 1 ? 0 : random.Next(1, 9)];
         random.NextBytes(bytes);
         return kind is 2 or 3 ? bytes : Encoding.UTF8.GetBytes("ключ\u0000\u202e \"\\"[..random.Next(0, 8)]);

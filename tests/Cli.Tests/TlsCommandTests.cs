@@ -13,7 +13,7 @@ public sealed class TlsCommandTests : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         using TestCertificate server = authority.Sign();
         using TestCertificate client = authority.Sign("client");
         Write("ca.pem", authority.Pem);

@@ -136,7 +136,8 @@ public sealed class TopicBulkTests : IAsyncLifetime
         public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
         {
             int size = Read(buffer.Span);
-            if (size == 0) await new TaskCompletionSource().Task.WaitAsync(cancellationToken);
+            if (size == 0)
+                await new TaskCompletionSource().Task.WaitAsync(cancellationToken);
             return size;
         }
     }

@@ -11,7 +11,8 @@ public sealed class WatchCommandTests : CommandTest
     {
         await base.InitializeAsync();
         await DoneAsync("topic", "create", "orders", "bills", "--queues", "2");
-        for (int i = 0; i < 6; i++) await DoneAsync("send", "orders", $"{i}");
+        for (int i = 0; i < 6; i++)
+            await DoneAsync("send", "orders", $"{i}");
         await DoneAsync("consume", "orders", "--group", "billing", "--count", "2");
         await DoneAsync("group", "reset", "audit", "--topic", "orders", "--to", "begin");
     }
@@ -101,7 +102,8 @@ public sealed class WatchCommandTests : CommandTest
 
     private async Task SendUntilAsync(CancellationToken ended)
     {
-        while (!ended.IsCancellationRequested) await DoneAsync("send", "orders", "more");
+        while (!ended.IsCancellationRequested)
+            await DoneAsync("send", "orders", "more");
     }
 
     /// <summary>An output that may be looked at while it is written.</summary>
@@ -113,13 +115,15 @@ public sealed class WatchCommandTests : CommandTest
         {
             get
             {
-                lock (_lock) return Encoding.UTF8.GetString(ToArray());
+                lock (_lock)
+                    return Encoding.UTF8.GetString(ToArray());
             }
         }
 
         public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
         {
-            lock (_lock) base.Write(buffer.Span);
+            lock (_lock)
+                base.Write(buffer.Span);
             return ValueTask.CompletedTask;
         }
     }

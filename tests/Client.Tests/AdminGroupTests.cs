@@ -12,14 +12,14 @@ public sealed class AdminGroupTests
     [Fact]
     public async Task GivenMoreGroupsThanOnePageHolds_WhenListed_ThenAllComeInOrder()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        EQueueAdmin admin = broker.Client.Admin;
         await admin.CreateTopicAsync("orders", cancellationToken: Token);
         string[] names = [.. Enumerable.Range(0, 1_003).Select(i => $"g{i:0000}")];
         await Task.WhenAll(names.Select(name =>
             admin.ResetGroupOffsetsAsync(name, ResetPosition.Begin, "orders", cancellationToken: Token).AsTask()));
         List<string> listed = [];
-        await foreach (var group in admin.ListGroupsAsync(Token))
+        await foreach (GroupListing group in admin.ListGroupsAsync(Token))
             listed.Add(group.Group);
         Assert.Equal(names, listed);
     }
@@ -27,14 +27,15 @@ public sealed class AdminGroupTests
     [Fact]
     public async Task GivenAGroupThatHasRead_WhenDescribedResetAndDeleted_ThenItReadsFromThere()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        EQueueAdmin admin = broker.Client.Admin;
         await SendAsync(broker, 10);
         Assert.Equal(10, (await ReadAsync(broker)).Count);
-        var queue = Assert.Single((await admin.DescribeGroupAsync("g", cancellationToken: Token)).Queues);
+        GroupQueueDescription queue =
+            Assert.Single((await admin.DescribeGroupAsync("g", cancellationToken: Token)).Queues);
         Assert.Equal(("orders", 10L, 0L, 0L), (queue.Topic, queue.Committed.Value, queue.Lag, queue.LagMs));
 
-        var preview = await admin.ResetGroupOffsetsAsync(
+        IReadOnlyList<ResetQueue> preview = await admin.ResetGroupOffsetsAsync(
             "g", ResetPosition.By(-3), isPreview: true, cancellationToken: Token);
         Assert.Equal((10L, 7L), (preview[0].From.Value, preview[0].To.Value));
         Assert.Empty(await ReadAsync(broker));
@@ -56,12 +57,13 @@ public sealed class AdminGroupTests
     [Fact]
     public async Task GivenALiveMember_WhenResetOrDeleted_ThenGroupBusyIsThrownAndItGoesOn()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        EQueueAdmin admin = broker.Client.Admin;
         await SendAsync(broker, 3);
-        await using var consumer = broker.Client.CreateConsumer("g", ["orders"]);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["orders"]);
         await consumer.JoinAsync(Token);
-        var member = Assert.Single((await admin.DescribeGroupAsync("g", cancellationToken: Token)).Members);
+        MemberDescription member =
+            Assert.Single((await admin.DescribeGroupAsync("g", cancellationToken: Token)).Members);
         Assert.Equal(1u, member.OwnedCount);
         await RefusedAsync(
             ErrorCode.GroupBusy,
@@ -88,16 +90,16 @@ public sealed class AdminGroupTests
 
     private static async Task SendAsync(TestBroker broker, int count)
     {
-        await using var producer = broker.Client.CreateProducer();
-        var messages = Enumerable.Range(0, count).Select(i => new Message(BitConverter.GetBytes(i))).ToArray();
+        await using Producer producer = broker.Client.CreateProducer();
+        Message[] messages = Enumerable.Range(0, count).Select(i => new Message(BitConverter.GetBytes(i))).ToArray();
         await producer.SendBatchAsync("orders", messages, Token);
     }
 
     private static async Task<List<int>> ReadAsync(TestBroker broker)
     {
-        await using var consumer = broker.Client.CreateConsumer("g", ["orders"], ToTheEnd);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["orders"], ToTheEnd);
         List<int> read = [];
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             read.Add(BitConverter.ToInt32(message.Body.Span));
         return read;
     }

@@ -18,16 +18,16 @@ public sealed class AllocationTests
     [Fact]
     public async Task GivenAMillionMessages_WhenSentAndRead_ThenEachCostsUnderFiftyBytes()
     {
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
-        await using var consumer = broker.Client.CreateConsumer("g", ["cheap"]);
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["cheap"]);
         await consumer.JoinAsync(Token);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         await SendAndReadAsync(producer, messages, Warmup);
 
-        var before = GC.GetTotalAllocatedBytes(precise: true);
+        long before = GC.GetTotalAllocatedBytes(precise: true);
         await SendAndReadAsync(producer, messages, Count);
-        var perMessage = (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)Count;
+        double perMessage = (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)Count;
 
         TestContext.Current.TestOutputHelper?.WriteLine($"{perMessage:F1} bytes per message.");
         Assert.True(perMessage < 50, $"{perMessage:F1} bytes per message.");
@@ -44,11 +44,11 @@ public sealed class AllocationTests
                     listener.EnableMeasurementEvents(instrument);
             },
         };
-        var told = 0L;
+        long told = 0L;
         metrics.SetMeasurementEventCallback<long>((_, _, _, _) => Interlocked.Increment(ref told));
         metrics.SetMeasurementEventCallback<double>((_, _, _, _) => Interlocked.Increment(ref told));
         metrics.Start();
-        var spans = 0L;
+        long spans = 0L;
         using var traces = new ActivityListener
         {
             ShouldListenTo = static source => source.Name == ClientTelemetry.Name,
@@ -57,21 +57,21 @@ public sealed class AllocationTests
             ActivityStopped = _ => Interlocked.Increment(ref spans),
         };
         ActivitySource.AddActivityListener(traces);
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
-        await using var consumer = broker.Client.CreateConsumer("g", ["cheap"]);
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["cheap"]);
         await consumer.JoinAsync(Token);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        using var work = new Activity("sampled").SetIdFormat(ActivityIdFormat.W3C);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        using Activity work = new Activity("sampled").SetIdFormat(ActivityIdFormat.W3C);
         work.ActivityTraceFlags = ActivityTraceFlags.Recorded;
         work.Start();
         await SendAndReadAsync(producer, messages, Warmup);
 
-        var before = GC.GetTotalAllocatedBytes(precise: true);
-        var (toldBefore, spansBefore) = (told, spans);
+        long before = GC.GetTotalAllocatedBytes(precise: true);
+        (long toldBefore, long spansBefore) = (told, spans);
         await SendAndReadAsync(producer, messages, Count);
-        var allocated = GC.GetTotalAllocatedBytes(precise: true) - before;
-        var perMessage = allocated / (double)Count;
+        long allocated = GC.GetTotalAllocatedBytes(precise: true) - before;
+        double perMessage = allocated / (double)Count;
 
         TestContext.Current.TestOutputHelper?.WriteLine(
             $"{perMessage:F1} bytes per message, {spans - spansBefore} spans, {told - toldBefore} measurements.");
@@ -86,7 +86,7 @@ public sealed class AllocationTests
         var reading = Task.Run(
             async () =>
             {
-                for (var i = 0; i < count; i++)
+                for (int i = 0; i < count; i++)
                 {
                     Assert.True(await messages.MoveNextAsync());
                     if (messages.Current.Body.Length != 128)
@@ -100,16 +100,16 @@ public sealed class AllocationTests
 
     private static async Task SendAsync(Producer producer, int count)
     {
-        var body = new byte[128];
+        byte[] body = new byte[128];
         var window = new ValueTask<SendReceipt>[10_000];
-        for (var i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
         {
             if (i >= window.Length)
                 await Take(window, i);
             window[i % window.Length] = producer.SendAsync("cheap", body.AsSpan());
         }
 
-        for (var i = count; i < count + window.Length; i++)
+        for (int i = count; i < count + window.Length; i++)
             await Take(window, i);
     }
 

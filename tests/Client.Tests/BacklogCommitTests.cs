@@ -12,16 +12,16 @@ public sealed class BacklogCommitTests
     [Fact]
     public async Task GivenAMarkedAnswer_WhenItsLastMessageIsProcessed_ThenItIsCommittedAtOnceAndNotBefore()
     {
-        await using var fake = await StartAsync(batches: 1);
+        await using FakeCoordinator fake = await StartAsync(batches: 1);
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < FakeQueue.MessagesPerBatch; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
         await BeatOnceMoreAsync(fake);
         Assert.Empty(Commits(fake));
 
-        var step = messages.MoveNextAsync();
+        ValueTask<bool> step = messages.MoveNextAsync();
 
         await Eventually.TrueAsync(() => Commits(fake).Count > 0);
         Assert.Equal(["commit 0@1=10"], Commits(fake));
@@ -33,17 +33,17 @@ public sealed class BacklogCommitTests
     [Fact]
     public async Task GivenManyMarkedAnswers_WhenACommitIsUnderWay_ThenOneMoreCommitsTheRest()
     {
-        await using var fake = await StartAsync(batches: 40);
+        await using FakeCoordinator fake = await StartAsync(batches: 40);
         fake.HoldsCommits = true;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i <= FakeQueue.MessagesPerBatch; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i <= FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
         await Eventually.TrueAsync(() => Commits(fake).Count > 0);
-        for (var i = 1; i < 39 * FakeQueue.MessagesPerBatch; i++)
+        for (int i = 1; i < 39 * FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
-        var step = messages.MoveNextAsync();
+        ValueTask<bool> step = messages.MoveNextAsync();
         Assert.Equal(["commit 0@1=10"], Commits(fake));
 
         fake.HoldsCommits = false;
@@ -58,8 +58,8 @@ public sealed class BacklogCommitTests
     [Fact]
     public async Task GivenABrokerThatDoesNotAnswerCommits_WhenAnotherHasMarkedAnswers_ThenThoseAreCommittedAtOnce()
     {
-        await using var silent = await StartAsync(batches: 1);
-        await using var other = await FakeCoordinator.StartAsync(queueCount: 1, batches: 2, firstNumber: 1);
+        await using FakeCoordinator silent = await StartAsync(batches: 1);
+        await using FakeCoordinator other = await FakeCoordinator.StartAsync(queueCount: 1, batches: 2, firstNumber: 1);
         silent.Brokers = other.Brokers = [silent, other];
         other.IsMarked = silent.HoldsCommits = true;
         await using var client = new EQueueClient(new ClientOptions
@@ -67,16 +67,16 @@ public sealed class BacklogCommitTests
             Addresses = silent.Address,
             RequestTimeout = TimeSpan.FromSeconds(90),
         });
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < FakeQueue.MessagesPerBatch; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
-        var step = messages.MoveNextAsync().AsTask();
+        Task<bool> step = messages.MoveNextAsync().AsTask();
         await Eventually.TrueAsync(() => Commits(silent).Count > 0);
 
         other.Tell((0, 1));
         Assert.True(await step);
-        for (var i = 1; i < 2 * FakeQueue.MessagesPerBatch; i++)
+        for (int i = 1; i < 2 * FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
         step = messages.MoveNextAsync().AsTask();
 
@@ -92,14 +92,14 @@ public sealed class BacklogCommitTests
     public async Task GivenNoAutoCommitOrNoMark_WhenAnswersAreProcessed_ThenNothingIsCommittedBeforeItIsTime(
         bool isMarked, bool commits)
     {
-        await using var fake = await StartAsync(batches: 5);
+        await using FakeCoordinator fake = await StartAsync(batches: 5);
         fake.IsMarked = isMarked;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer with { AutoCommit = commits });
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5 * FakeQueue.MessagesPerBatch; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer with { AutoCommit = commits });
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5 * FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
-        var step = messages.MoveNextAsync();
+        ValueTask<bool> step = messages.MoveNextAsync();
         await Eventually.TrueAsync(() => fake.IsDrained);
         await BeatOnceMoreAsync(fake);
 
@@ -113,13 +113,13 @@ public sealed class BacklogCommitTests
     [Fact]
     public async Task GivenNoMark_WhenTheIntervalIsOver_ThenItIsCommitted()
     {
-        await using var fake = await StartAsync(batches: 1);
+        await using FakeCoordinator fake = await StartAsync(batches: 1);
         fake.IsMarked = false;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer(
+        await using Consumer consumer = client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { AutoCommitInterval = TimeSpan.FromMilliseconds(50) });
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 4; i++)
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 4; i++)
             Assert.True(await messages.MoveNextAsync());
 
         await Eventually.TrueAsync(() => Commits(fake).Contains("commit 0@1=3"));
@@ -127,7 +127,7 @@ public sealed class BacklogCommitTests
 
     private static async Task<FakeCoordinator> StartAsync(int batches)
     {
-        var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: batches);
+        FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: batches);
         fake.IsMarked = true;
         fake.Tell((0, 1));
         return fake;

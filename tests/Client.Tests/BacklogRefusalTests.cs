@@ -23,14 +23,14 @@ public sealed class BacklogRefusalTests
     public async Task GivenBatchesRefusedForWantOfRoom_WhenOthersFollow_ThenTheyKeepEpochAndOrderAndNoneIsThereTwice(
         int seed)
     {
-        await using var fake = await StartAsync();
+        await using FakeBroker fake = await StartAsync();
         var random = new Random(seed);
         fake.RetryAfterMs = 1234;
         fake.MeetBatch = _ => random.Next(3) == 0 ? ErrorCode.QueueFull : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
+        await using Producer producer = client.CreateProducer(Quick);
 
-        var outcome = await SendAsync(producer, 2000);
+        SortedDictionary<int, EQueueException?> outcome = await SendAsync(producer, 2000);
 
         Assert.All(outcome.Values, static failure => Assert.True(failure is null or { Code: ErrorCode.QueueFull }));
         Assert.All(outcome.Values, static failure => Assert.Equal(
@@ -43,20 +43,20 @@ public sealed class BacklogRefusalTests
     [Fact]
     public async Task GivenALostAnswerAndThenNoRoom_WhenTheTimeIsUp_ThenTheEpochRisesAndTheOldCopyIsShutOut()
     {
-        await using var fake = await StartAsync();
-        var isFull = true;
+        await using FakeBroker fake = await StartAsync();
+        bool isFull = true;
         fake.Judge = _ => fake.ProduceCount == 1 ? Verdict.CloseLate : Verdict.Store;
         fake.MeetBatch = _ => isFull ? ErrorCode.QueueFull : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             Quick with { DeliveryTimeout = TimeSpan.FromMilliseconds(1200) });
-        var lost = producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token).AsTask();
+        Task<SendReceipt> lost = producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 2);
 
-        var refused = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("t", BitConverter.GetBytes(1), cancellationToken: Token));
         Assert.False(lost.IsCompleted, "nobody knows yet whether it will be stored");
-        var expired = await Assert.ThrowsAsync<EQueueException>(() => lost);
+        EQueueException expired = await Assert.ThrowsAsync<EQueueException>(() => lost);
         await Eventually.TrueAsync(() => fake.HighestEpoch == 1);
         isFull = false;
         Assert.Equal(ErrorCode.ProducerFenced, fake.DeliverLate());
@@ -70,13 +70,13 @@ public sealed class BacklogRefusalTests
     [Fact]
     public async Task GivenALostAnswerAndThenNoRoom_WhenTheOldCopyIsStored_ThenItIsAcknowledgedOnceAtItsPlace()
     {
-        await using var fake = await StartAsync();
-        var isFull = true;
+        await using FakeBroker fake = await StartAsync();
+        bool isFull = true;
         fake.Judge = _ => fake.ProduceCount == 1 ? Verdict.CloseLate : Verdict.Store;
         fake.MeetBatch = _ => isFull ? ErrorCode.QueueFull : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
-        var lost = producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token).AsTask();
+        await using Producer producer = client.CreateProducer(Quick);
+        Task<SendReceipt> lost = producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 3);
 
         isFull = false;
@@ -91,21 +91,22 @@ public sealed class BacklogRefusalTests
     [Fact]
     public async Task GivenABatchThatWaitedInVain_WhenItIsSentAgain_ThenItsSequenceIsTheSameUntilItExpiresAndLeavesNoGap()
     {
-        await using var fake = await StartAsync();
+        await using FakeBroker fake = await StartAsync();
         fake.MeetBatch = static batch => batch.FirstBody == 1 ? ErrorCode.Timeout : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             Quick with { DeliveryTimeout = TimeSpan.FromMilliseconds(1500) });
         await producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token);
-        var waits = producer.SendAsync("t", BitConverter.GetBytes(1), cancellationToken: Token).AsTask();
+        Task<SendReceipt> waits = producer.SendAsync("t", BitConverter.GetBytes(1), cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 10);
-        var behind = Enumerable.Range(2, 100).Select(
+        Task<SendReceipt>[] behind = Enumerable.Range(2, 100).Select(
             i => producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token).AsTask()).ToArray();
 
         Assert.Equal(ErrorCode.Timeout, (await Assert.ThrowsAsync<EQueueException>(() => waits)).Code);
         await Task.WhenAll(behind);
 
-        var attempts = fake.Requests.SelectMany(static one => one.Batches).Where(static one => one.FirstBody == 1);
+        IEnumerable<FakeBatch> attempts =
+            fake.Requests.SelectMany(static one => one.Batches).Where(static one => one.FirstBody == 1);
         Assert.All(attempts, static one => Assert.Equal(1, one.Sequence));
         Assert.Equal([0, .. Enumerable.Range(2, 100)], fake.Bodies("t"));
         Assert.Equal(1, fake.InitCount);
@@ -122,7 +123,7 @@ public sealed class BacklogRefusalTests
     public async Task GivenRefusalsVainWaitsAndLostAnswers_WhenSending_ThenWhatIsToldIsTrueAndEachKeyKeepsItsOrder(
         int seed)
     {
-        await using var fake = await StartAsync(queueCount: 3);
+        await using FakeBroker fake = await StartAsync(queueCount: 3);
         var random = new Random(seed);
         fake.Judge = _ => random.Next(8) switch
         {
@@ -137,12 +138,12 @@ public sealed class BacklogRefusalTests
             _ => ErrorCode.None,
         };
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             Quick with { DeliveryTimeout = TimeSpan.FromMilliseconds(400) });
 
-        var outcome = await SendAsync(producer, 1500, keys: 20);
+        SortedDictionary<int, EQueueException?> outcome = await SendAsync(producer, 1500, keys: 20);
 
-        var stored = fake.Bodies("t");
+        IReadOnlyList<int> stored = fake.Bodies("t");
         Assert.Equal(stored.Distinct().Count(), stored.Count);
         Assert.All(stored.GroupBy(static value => value % 20), static key => Assert.Equal(key.Order(), key));
         Assert.Empty(outcome.Where(static one => one.Value is null).Select(static one => one.Key).Except(stored));
@@ -154,7 +155,7 @@ public sealed class BacklogRefusalTests
 
     private static async Task<FakeBroker> StartAsync(int queueCount = 1)
     {
-        var fake = await FakeBroker.StartAsync(queueCount);
+        FakeBroker fake = await FakeBroker.StartAsync(queueCount);
         fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 64 };
         return fake;
     }
@@ -164,9 +165,9 @@ public sealed class BacklogRefusalTests
         Producer producer, int count, int keys = 1)
     {
         SortedDictionary<int, EQueueException?> outcome = [];
-        var sends = Enumerable.Range(0, count).Select(i => producer.SendAsync(
+        Task<SendReceipt>[] sends = Enumerable.Range(0, count).Select(i => producer.SendAsync(
             "t", BitConverter.GetBytes(i), $"k{i % keys}", cancellationToken: Token).AsTask()).ToArray();
-        for (var i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
         {
             try
             {

@@ -23,13 +23,13 @@ public sealed class BacklogSendTests
     public async Task GivenABound_WhenMuchIsSent_ThenBatchesKeepToAQuarterAndTravelWithNoOtherTopic(
         int messages, int bytes)
     {
-        await using var fake = await FakeBroker.StartAsync(queueCount: 3);
+        await using FakeBroker fake = await FakeBroker.StartAsync(queueCount: 3);
         fake.Settings["bounded"] = new TopicSettings { MaxBacklogMessages = messages, MaxBacklogBytes = bytes };
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             new ProducerOptions { RouteRefreshInterval = TimeSpan.FromDays(1) });
         List<Task> sends = [];
-        for (var i = 0; i < 3000; i++)
+        for (int i = 0; i < 3000; i++)
         {
             sends.Add(SendAsync(producer, "bounded", i, key: $"k{i % 9}"));
             sends.Add(SendAsync(producer, "free", i));
@@ -37,13 +37,13 @@ public sealed class BacklogSendTests
 
         await Task.WhenAll(sends);
 
-        var bounded = fake.RequestsFor("bounded");
-        var free = fake.RequestsFor("free");
+        IReadOnlyList<FakeRequest> bounded = fake.RequestsFor("bounded");
+        IReadOnlyList<FakeRequest> free = fake.RequestsFor("free");
         Assert.DoesNotContain(bounded, request => request.IsFor("free"));
         Assert.Single(bounded.Select(request => request.Connection).Distinct());
         Assert.NotSame(bounded[0].Connection, Assert.Single(free.Select(request => request.Connection).Distinct()));
         Assert.NotEqual(bounded[0].Batches[0].Session.Id, free[0].Batches[0].Session.Id);
-        foreach (var request in bounded)
+        foreach (FakeRequest request in bounded)
         {
             Assert.InRange(request.Records, 1, messages > 0 ? messages / 4 : int.MaxValue);
             Assert.InRange(request.Batches.Sum(batch => batch.Bytes), 1, bytes > 0 ? bytes / 4 : int.MaxValue);
@@ -56,32 +56,32 @@ public sealed class BacklogSendTests
     [Fact]
     public async Task GivenFullTopics_WhenAnotherIsSentTo_ThenItIsHeldUpByNoneAndAllGoOnInOrderWhenThereIsRoom()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         string[] full = [.. Enumerable.Range(0, 6).Select(i => $"full{i}")];
-        foreach (var topic in full)
+        foreach (string topic in full)
             fake.Settings[topic] = new TopicSettings { MaxBacklogMessages = 1000 };
         fake.Judge = request => request.IsFor("free") ? Verdict.Store : Verdict.Hold;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(LittleMemory);
+        await using Producer producer = client.CreateProducer(LittleMemory);
         List<Task<SendReceipt>> waiting = [];
-        for (var i = 0; i < 300; i++)
+        for (int i = 0; i < 300; i++)
             waiting.AddRange(full.Select(topic => SendAsync(producer, topic, i, new byte[200])));
         await Eventually.TrueAsync(() => producer.BufferedBytes > 40 * 1024);
 
-        for (var i = 0; i < 300; i++)
+        for (int i = 0; i < 300; i++)
             await SendAsync(producer, "free", i, new byte[200]);
 
         Assert.All(waiting, static send => Assert.False(send.IsCompleted));
         Assert.True(producer.BufferedBytes <= 48 * 1024, $"{producer.BufferedBytes} bytes are held");
         Assert.True(ThreadPool.ThreadCount < 500, $"{ThreadPool.ThreadCount} threads");
-        var flush = producer.FlushAsync(Token).AsTask();
+        Task flush = producer.FlushAsync(Token).AsTask();
         await SendAsync(producer, "free", 300);
         Assert.False(flush.IsCompleted, "a flush waits for what waits for room too");
 
         fake.Release();
         await Task.WhenAll(waiting);
         await flush;
-        foreach (var topic in full)
+        foreach (string topic in full)
             Assert.Equal(Enumerable.Range(0, 300), fake.Bodies(topic));
         Assert.Equal(0, producer.BufferedBytes);
     }
@@ -89,19 +89,21 @@ public sealed class BacklogSendTests
     [Fact]
     public async Task GivenOneFullTopic_WhenItIsSentTo_ThenItHoldsAQuarterOfTheMemoryAndTheWaitEndsTyped()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Settings["full"] = new TopicSettings { MaxBacklogMessages = 1000 };
         fake.Judge = static _ => Verdict.Hold;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             LittleMemory with { DeliveryTimeout = TimeSpan.FromSeconds(30) });
-        await using var hasty = client.CreateProducer(
+        await using Producer hasty = client.CreateProducer(
             LittleMemory with { DeliveryTimeout = TimeSpan.FromMilliseconds(300) });
-        var waiting = Enumerable.Range(0, 300).Select(i => SendAsync(producer, "full", i, new byte[200])).ToArray();
+        Task<SendReceipt>[] waiting =
+            Enumerable.Range(0, 300).Select(i => SendAsync(producer, "full", i, new byte[200])).ToArray();
         await Eventually.TrueAsync(() => producer.BufferedBytes > 10 * 1024);
         using var gaveUp = new CancellationTokenSource();
-        var given = producer.SendAsync("full", new byte[200], cancellationToken: gaveUp.Token).AsTask();
-        var late = Enumerable.Range(0, 300).Select(i => SendAsync(hasty, "full", i, new byte[200])).ToArray();
+        Task<SendReceipt> given = producer.SendAsync("full", new byte[200], cancellationToken: gaveUp.Token).AsTask();
+        Task<SendReceipt>[] late =
+            Enumerable.Range(0, 300).Select(i => SendAsync(hasty, "full", i, new byte[200])).ToArray();
 
         await gaveUp.CancelAsync();
 
@@ -110,7 +112,7 @@ public sealed class BacklogSendTests
         Assert.InRange(producer.BufferedBytes, 1, 16 * 1024);
         Assert.InRange(hasty.BufferedBytes, 1, 16 * 1024);
         fake.Release();
-        var receipts = await Task.WhenAll(waiting);
+        SendReceipt[] receipts = await Task.WhenAll(waiting);
         Assert.Equal(receipts.Select(one => one.Offset.Value).Order(), receipts.Select(one => one.Offset.Value));
         await hasty.AbortAsync();
     }
@@ -118,16 +120,16 @@ public sealed class BacklogSendTests
     [Fact]
     public async Task GivenATopicThatLetsWait_WhenRequestTimeoutsPass_ThenTheRequestIsSentOnceForAsLongAsItsMessagesHave()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Settings["full"] = new TopicSettings { MaxBacklogMessages = 1000 };
         fake.Judge = request => request.IsFor("full") ? Verdict.Hold : Verdict.Ignore;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             LittleMemory with { DeliveryTimeout = TimeSpan.FromSeconds(100) });
-        var send = SendAsync(producer, "full", 1);
+        Task<SendReceipt> send = SendAsync(producer, "full", 1);
         await Eventually.TrueAsync(() => fake.RequestsFor("full").Count == 1);
 
-        var other = SendAsync(producer, "silent", 2);
+        Task<SendReceipt> other = SendAsync(producer, "silent", 2);
         await Eventually.TrueAsync(() => fake.RequestsFor("silent").Count == 4);
 
         Assert.InRange(Assert.Single(fake.RequestsFor("full")).DeadlineMs, 30_000, 100_000);
@@ -141,15 +143,15 @@ public sealed class BacklogSendTests
     [Fact]
     public async Task GivenATopicThatBecomesBoundedAndFreeAgain_WhenItIsSentTo_ThenOrderIsKeptAndNothingIsLost()
     {
-        await using var fake = await FakeBroker.StartAsync(queueCount: 2);
+        await using FakeBroker fake = await FakeBroker.StartAsync(queueCount: 2);
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(LittleMemory);
-        var next = 0;
+        await using Producer producer = client.CreateProducer(LittleMemory);
+        int next = 0;
         List<Task<SendReceipt>> sends = [];
-        for (var turn = 0; turn < 6; turn++)
+        for (int turn = 0; turn < 6; turn++)
         {
-            var seen = fake.Requests.Count;
-            var isBounded = turn % 2 == 1;
+            int seen = fake.Requests.Count;
+            bool isBounded = turn % 2 == 1;
             if (isBounded)
                 fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 64 };
             else
@@ -157,7 +159,7 @@ public sealed class BacklogSendTests
             while (fake.Requests.Count < seen + 20
                 || fake.Requests[^1].DeadlineMs > LittleMemory.RequestTimeout.TotalMilliseconds != isBounded)
             {
-                for (var i = 0; i < 50; i++, next++)
+                for (int i = 0; i < 50; i++, next++)
                     sends.Add(SendAsync(producer, "t", next, key: $"k{next % 7}"));
                 await sends[^40];
             }
@@ -165,7 +167,7 @@ public sealed class BacklogSendTests
 
         await Task.WhenAll(sends);
 
-        var stored = fake.Bodies("t");
+        IReadOnlyList<int> stored = fake.Bodies("t");
         Assert.Equal(Enumerable.Range(0, next), stored.Order());
         Assert.All(stored.GroupBy(static value => value % 7), static key => Assert.Equal(key.Order(), key));
         Assert.Equal(2, fake.Requests.Select(request => request.Connection).Distinct().Count());
@@ -174,13 +176,13 @@ public sealed class BacklogSendTests
     [Fact]
     public async Task GivenAnUnansweredMessage_WhenItsTopicBecomesBounded_ThenTheNextGoesTheNewWayBehindIt()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Judge = request => request.IsFor("t") ? Verdict.Hold : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             LittleMemory with { RequestTimeout = TimeSpan.FromSeconds(30) });
-        await using var bystander = client.CreateProducer();
-        var first = SendAsync(producer, "t", 1);
+        await using Producer bystander = client.CreateProducer();
+        Task<SendReceipt> first = SendAsync(producer, "t", 1);
         await Eventually.TrueAsync(() => fake.RequestsFor("t").Count == 1);
         fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 64 };
         await Eventually.TrueAsync(() => fake.InitCount == 2);
@@ -189,34 +191,35 @@ public sealed class BacklogSendTests
         await Eventually.TrueAsync(() => producer.Waiting().Any(static topic => topic.Value > 0));
         fake.Judge = null;
 
-        var second = SendAsync(producer, "t", 2);
-        for (var i = 0; i < 100; i++)
+        Task<SendReceipt> second = SendAsync(producer, "t", 2);
+        for (int i = 0; i < 100; i++)
             await SendAsync(bystander, "other", i);
         Assert.Single(fake.RequestsFor("t"));
         fake.Release();
         await Task.WhenAll(first, second);
 
         Assert.Equal([1, 2], fake.Bodies("t"));
-        var requests = fake.RequestsFor("t");
+        IReadOnlyList<FakeRequest> requests = fake.RequestsFor("t");
         Assert.NotSame(requests[0].Connection, requests[1].Connection);
     }
 
     [Fact]
     public async Task GivenATopicThatGetsABound_WhenBatchesExceedIt_ThenTheyFailAndTheNextOnesFit()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             LittleMemory with { RouteRefreshInterval = TimeSpan.FromDays(1) });
         await SendAsync(producer, "t", -1);
         fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 8 };
         fake.MeetBatch = static batch => batch.Records > 8 ? ErrorCode.BatchExceedsBacklog : ErrorCode.None;
         List<int> kept = [-1];
-        var failed = 0;
-        for (var round = 0; failed == 0 || fake.Requests[^1].Connection == fake.Requests[0].Connection; round++)
+        int failed = 0;
+        for (int round = 0; failed == 0 || fake.Requests[^1].Connection == fake.Requests[0].Connection; round++)
         {
-            var sends = Enumerable.Range(round * 100, 100).Select(i => (i, SendAsync(producer, "t", i))).ToArray();
-            foreach (var (i, send) in sends)
+            (int i, Task<SendReceipt>)[] sends =
+                Enumerable.Range(round * 100, 100).Select(i => (i, SendAsync(producer, "t", i))).ToArray();
+            foreach ((int i, Task<SendReceipt> send) in sends)
             {
                 try
                 {
@@ -232,7 +235,8 @@ public sealed class BacklogSendTests
         }
 
         Assert.Equal(kept, fake.Bodies("t"));
-        var moved = fake.Requests.Where(request => request.Connection != fake.Requests[0].Connection).ToArray();
+        FakeRequest[] moved =
+            fake.Requests.Where(request => request.Connection != fake.Requests[0].Connection).ToArray();
         Assert.All(moved.SelectMany(request => request.Batches), static batch => Assert.InRange(batch.Records, 1, 2));
     }
 

@@ -15,16 +15,16 @@ internal sealed class BatchMaker : IDisposable
     public (byte[] Batch, bool IsGood) Make(int seed)
     {
         var random = new Random(seed);
-        var batch = Good(random);
-        var compressor = _compressors[random.Next(3) == 0 ? random.Next(_compressors.Length) : 0];
-        var changesPlain = random.Next(3) == 0;
+        byte[] batch = Good(random);
+        RecordCompressor compressor = _compressors[random.Next(3) == 0 ? random.Next(_compressors.Length) : 0];
+        bool changesPlain = random.Next(3) == 0;
         if (changesPlain)
             Change(batch.AsSpan(RecordBatchLayout.HeaderSize), random);
         batch = batch[..compressor.Compress(batch)];
-        var changesPacked = random.Next(4) == 0;
+        bool changesPacked = random.Next(4) == 0;
         if (changesPacked)
             Change(batch.AsSpan(RecordBatchLayout.HeaderSize), random);
-        var changesHeader = random.Next(5) == 0;
+        bool changesHeader = random.Next(5) == 0;
         if (changesHeader)
             ChangeHeader(batch, random);
         BrokenBatches.FixCrc(batch);
@@ -33,22 +33,22 @@ internal sealed class BatchMaker : IDisposable
 
     public void Dispose()
     {
-        foreach (var compressor in _compressors)
+        foreach (RecordCompressor compressor in _compressors)
             compressor.Dispose();
     }
 
     private static byte[] Good(Random random)
     {
-        var buffer = new byte[64 * 1024];
+        byte[] buffer = new byte[64 * 1024];
         var builder = new RecordBatchBuilder();
         builder.Reset(buffer, 1_700_000_000_000);
-        var isPlain = random.Next(3) == 0;
-        for (var left = random.Next(1, 30); left > 0; left--)
+        bool isPlain = random.Next(3) == 0;
+        for (int left = random.Next(1, 30); left > 0; left--)
         {
-            var body = new byte[random.Next(6) == 0 ? random.Next(1_500) : random.Next(60)];
+            byte[] body = new byte[random.Next(6) == 0 ? random.Next(1_500) : random.Next(60)];
             if (random.Next(2) == 0)
                 random.NextBytes(body);
-            var content = isPlain
+            RecordContent content = isPlain
                 ? new RecordContent { Body = body }
                 : new RecordContent
                 {
@@ -67,7 +67,7 @@ internal sealed class BatchMaker : IDisposable
     private static RecordProperties Properties(Random random)
     {
         var properties = new RecordProperties();
-        for (var left = random.Next(1, 4); left > 0; left--)
+        for (int left = random.Next(1, 4); left > 0; left--)
             properties.Add("traceparent", random.Next(3) == 0 ? null : "value");
         return properties;
     }
@@ -83,7 +83,7 @@ internal sealed class BatchMaker : IDisposable
                 bytes[random.Next(bytes.Length)..].Fill((byte)random.Next(256));
                 break;
             default:
-                for (var flips = random.Next(1, 4); flips > 0; flips--)
+                for (int flips = random.Next(1, 4); flips > 0; flips--)
                     bytes[random.Next(bytes.Length)] ^= (byte)(1 << random.Next(8));
                 break;
         }
@@ -94,7 +94,7 @@ internal sealed class BatchMaker : IDisposable
         switch (random.Next(5))
         {
             case 0:
-                var count = random.Next(1, 1_000);
+                int count = random.Next(1, 1_000);
                 BinaryPrimitives.WriteInt32BigEndian(batch[RecordBatchLayout.LastOffsetDelta..], count - 1);
                 BinaryPrimitives.WriteInt32BigEndian(batch[RecordBatchLayout.RecordsCount..], count);
                 break;

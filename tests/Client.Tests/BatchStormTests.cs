@@ -19,27 +19,27 @@ public sealed class BatchStormTests
     [Fact]
     public async Task GivenRandomBatches_WhenProduced_ThenWhatIsAcknowledgedIsReadInFullByEveryReader()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("storm", cancellationToken: Token);
         await using var link = new BrokerLink(
             ServerAddress.ParseList(broker.Address)[0],
             new ClientOptions(),
             Guid.NewGuid(),
             new ConnectReports(new ClientOptions()));
-        var route = await link.InvokeAsync(
+        RouteResponse route = await link.InvokeAsync(
             new RouteRequest(["storm"], AutoCreate: false), TimeSpan.FromSeconds(20), Token);
-        var queue = route.Topics[0].Queues[0].Id;
+        QueueId queue = route.Topics[0].Queues[0].Id;
         long messages = 0;
-        var accepted = 0;
+        int accepted = 0;
         using var maker = new BatchMaker();
-        for (var first = 0; first < Inputs / 2; first += BatchesPerRequest)
+        for (int first = 0; first < Inputs / 2; first += BatchesPerRequest)
         {
             (byte[] Batch, bool IsGood)[] batches =
                 [.. Enumerable.Range(Seed + first, BatchesPerRequest).Select(maker.Make)];
-            var errors = await ProduceAsync(link, queue, batches.Select(static one => one.Batch));
-            for (var i = 0; i < batches.Length; i++)
+            ErrorCode[] errors = await ProduceAsync(link, queue, batches.Select(static one => one.Batch));
+            for (int i = 0; i < batches.Length; i++)
             {
-                var what = $"seed {Seed + first + i}: {errors[i]}";
+                string what = $"seed {Seed + first + i}: {errors[i]}";
                 Assert.True(!batches[i].IsGood || errors[i] == ErrorCode.None, what);
                 Assert.True(
                     errors[i] is ErrorCode.None or ErrorCode.InvalidBatch or ErrorCode.UnsupportedCodec
@@ -48,7 +48,7 @@ public sealed class BatchStormTests
                 if (errors[i] != ErrorCode.None)
                     continue;
                 accepted++;
-                Assert.True(RecordBatch.TryReadHeader(batches[i].Batch, out var header, out _));
+                Assert.True(RecordBatch.TryReadHeader(batches[i].Batch, out RecordBatchHeader header, out _));
                 messages += header.RecordsCount;
             }
         }
@@ -58,23 +58,27 @@ public sealed class BatchStormTests
         Assert.Equal(messages, await CountAsync(broker, strict, inBatches: false));
         Assert.Equal(messages, await CountAsync(broker, strict, inBatches: true));
         Assert.Equal(messages, await ConsumeAsync(broker, new ConsumerOptions { StopAtEnd = true }));
-        var described = await broker.Client.Admin.DescribeTopicAsync("storm", Token);
+        TopicDescription described = await broker.Client.Admin.DescribeTopicAsync("storm", Token);
         Assert.Equal(messages, described.Queues[0].End.Value);
     }
 
     [Fact]
     public async Task GivenRandomBatchesThatWereStoredUnseen_WhenReadersMayPassOver_ThenAllThatCanBeReadIsRead()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("storm", cancellationToken: Token);
         using var maker = new BatchMaker();
         List<byte[]> batches = [];
         long readable = 0;
-        for (var i = 0; i < Inputs / 2; i++)
+        for (int i = 0; i < Inputs / 2; i++)
         {
-            var (batch, _) = maker.Make(Seed + i);
-            if (!RecordBatch.TryReadHeader(batch, out var header, out _) || header.TotalSize != batch.Length)
+            (byte[] batch, bool _) = maker.Make(Seed + i);
+            if (!RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out _)
+                || header.TotalSize != batch.Length)
+            {
                 continue;
+            }
+
             batches.Add(batch);
             readable += ReadableIn(batch);
         }
@@ -92,9 +96,13 @@ public sealed class BatchStormTests
     /// <summary>What a reader finds: the records up to the first that is none.</summary>
     private static long ReadableIn(byte[] batch)
     {
-        if (RecordBatch.Decompress(batch, new ClientOptions().MaxFrameBytes, out var plain) != ErrorCode.None)
+        if (RecordBatch.Decompress(batch, new ClientOptions().MaxFrameBytes, out ReadOnlyMemory<byte> plain)
+            != ErrorCode.None)
+        {
             return 0;
-        var count = 0;
+        }
+
+        int count = 0;
         var records = new RecordReader(plain.Span);
         while (records.TryRead(out _))
             count++;
@@ -103,19 +111,19 @@ public sealed class BatchStormTests
 
     private static async Task<long> CountAsync(TestBroker broker, ReaderOptions options, bool inBatches)
     {
-        await using var reader = broker.Client.CreateReader(options);
+        await using QueueReader reader = broker.Client.CreateReader(options);
         await reader.AssignAsync("storm", 0, StartPosition.Begin, Token);
-        var count = 0L;
+        long count = 0L;
         if (!inBatches)
         {
-            await foreach (var message in reader.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
                 count += Touch(message);
             return count;
         }
 
-        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
         {
-            foreach (var record in batch)
+            foreach (RecordView record in batch)
                 count += record.Offset.Value >= batch.FirstOffset.Value ? 1 : 0;
         }
 
@@ -124,10 +132,10 @@ public sealed class BatchStormTests
 
     private static async Task<long> ConsumeAsync(TestBroker broker, ConsumerOptions options)
     {
-        await using var consumer = broker.Client.CreateConsumer(
+        await using Consumer consumer = broker.Client.CreateConsumer(
             "storm-group", ["storm"], options with { StartAt = StartPosition.Begin });
-        var count = 0L;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        long count = 0L;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             count += Touch(message);
         return count;
     }
@@ -135,7 +143,7 @@ public sealed class BatchStormTests
     /// <summary>Everything that a message can be asked for.</summary>
     private static int Touch(ReceivedMessage message)
     {
-        var copy = message.Detach();
+        DetachedMessage copy = message.Detach();
         Assert.Equal(message.CreateTime, copy.CreateTime);
         Assert.Equal(message.Body.Length, copy.Body?.Length ?? 0);
         message.TryGetTraceContext(out _);
@@ -147,14 +155,14 @@ public sealed class BatchStormTests
         byte[][] all = [.. batches];
         var frame = FrameBuffer.Rent();
         new ProduceRequestHeader(Durability.Written, 0, 0, all.Length).Write(frame.Reserve(ProduceRequestHeader.Size));
-        foreach (var batch in all)
+        foreach (byte[] batch in all)
         {
             new ProduceBatchHeader(queue, 0, -1, TagBits.Untagged, batch.Length)
                 .Write(frame.Reserve(ProduceBatchHeader.Size));
             batch.CopyTo(frame.Reserve(batch.Length));
         }
 
-        using var answer = await link.Remoting.InvokeAsync(
+        using ResponseFrame answer = await link.Remoting.InvokeAsync(
             frame, (byte)Opcode.Produce, 0, TimeSpan.FromSeconds(60), Token);
         Assert.Equal(0, answer.Header.Error);
         return

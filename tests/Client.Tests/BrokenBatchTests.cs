@@ -15,18 +15,18 @@ public sealed class BrokenBatchTests
     [Fact]
     public async Task GivenEveryWayOfBeingBroken_WhenItMayBeSkipped_ThenEveryReaderReadsAllTheRest()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         string[] expected = await FillAsync(broker);
         foreach (bool inBatches in new[] { false, true })
         {
-            await using var reader = broker.Client.CreateReader(Skipping);
+            await using QueueReader reader = broker.Client.CreateReader(Skipping);
             await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
             List<string> read = [];
             await ReadAsync(reader, inBatches, read);
             Assert.Equal(expected, read);
         }
 
-        await using (var puller = broker.Client.CreateReader(Skipping))
+        await using (QueueReader puller = broker.Client.CreateReader(Skipping))
         {
             await puller.AssignAsync("orders", 0, StartPosition.Begin, Token);
             List<string> pulled = [];
@@ -35,14 +35,14 @@ public sealed class BrokenBatchTests
             Assert.Equal(expected, pulled);
         }
 
-        await using var consumer = broker.Client.CreateConsumer("billing", ["orders"], new ConsumerOptions
+        await using Consumer consumer = broker.Client.CreateConsumer("billing", ["orders"], new ConsumerOptions
         {
             StopAtEnd = true,
             WhenDamaged = DamagedDataPolicy.Skip,
             StartAt = StartPosition.Begin,
         });
         List<string> consumed = [];
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             consumed.Add(Text(message.Body));
         Assert.Equal(expected, consumed);
     }
@@ -50,15 +50,15 @@ public sealed class BrokenBatchTests
     [Fact]
     public async Task GivenEveryWayOfBeingBroken_WhenItMayNotBeSkipped_ThenThePlaceIsToldAndReadingGoesOnBehindIt()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         string[] expected = await FillAsync(broker);
         foreach (bool inBatches in new[] { false, true })
         {
-            await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+            await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
             await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
             List<string> read = [];
             List<ErrorCode> reasons = [];
-            var next = 0L;
+            long next = 0L;
             while (true)
             {
                 try
@@ -69,7 +69,7 @@ public sealed class BrokenBatchTests
                 catch (DamagedDataException damage)
                 {
                     // Met again until the reader seeks.
-                    var again = await Assert.ThrowsAsync<DamagedDataException>(
+                    DamagedDataException again = await Assert.ThrowsAsync<DamagedDataException>(
                         async () => await ReadAsync(reader, inBatches, []));
                     Assert.Equal((damage.Offset, damage.Next), (again.Offset, again.Next));
                     Assert.Equal(("orders", 0, ErrorCode.DamagedData), (damage.Topic, damage.Queue, damage.Code));
@@ -91,15 +91,15 @@ public sealed class BrokenBatchTests
     [Fact]
     public async Task GivenABatchThatIsGoodAtItsBegin_WhenRead_ThenTheGoodOnesComeAndTheOthersAreTold()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
-        var offsets = await broker.StoreBelowAsync(
+        IReadOnlyList<long> offsets = await broker.StoreBelowAsync(
             "orders", 0, Token, BrokenBatches.HalfGood(), BrokenBatches.Good("after"));
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
         List<string> read = [];
 
-        var damage = await Assert.ThrowsAsync<DamagedDataException>(
+        DamagedDataException damage = await Assert.ThrowsAsync<DamagedDataException>(
             async () => await ReadAsync(reader, inBatches: false, read));
 
         Assert.Equal(["half-0", "half-1"], read);
@@ -114,14 +114,14 @@ public sealed class BrokenBatchTests
     [InlineData(RecordTime.LatestMs + 1)]
     public async Task GivenAStoredTimeThatNoCalendarHas_WhenRead_ThenTheNearestIsShownAndNothingIsThrown(long time)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
         await broker.StoreBelowAsync("orders", 0, Token, BrokenBatches.At(time, "odd"));
-        var nearest = RecordTime.ToInstant(time);
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        DateTimeOffset nearest = RecordTime.ToInstant(time);
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
-        var count = 0;
-        await foreach (var message in reader.ReadAllAsync(Token))
+        int count = 0;
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             Assert.Equal(nearest, message.CreateTime);
             Assert.Equal(nearest, message.Detach().CreateTime);
@@ -129,22 +129,22 @@ public sealed class BrokenBatchTests
         }
 
         Assert.Equal(1, count);
-        var found = await broker.Client.Admin.ReadLatestAsync("orders", 5, cancellationToken: Token);
+        FoundMessages found = await broker.Client.Admin.ReadLatestAsync("orders", 5, cancellationToken: Token);
         Assert.Equal(nearest, Assert.Single(found.Messages).CreateTime);
     }
 
     [Fact]
     public async Task GivenEveryWayOfBeingBroken_WhenMessagesAreLookedFor_ThenTheReadableComeAndTheOthersAreCounted()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         string[] expected = await FillAsync(broker, withHuge: false);
-        var admin = broker.Client.Admin;
-        var found = await admin.ReadFromTimeAsync(
+        EQueueAdmin admin = broker.Client.Admin;
+        FoundMessages found = await admin.ReadFromTimeAsync(
             "orders", DateTimeOffset.MinValue, limit: 1_000, cancellationToken: Token);
         Assert.Equal(expected, found.Messages.Select(static message => Text(message.Body)));
-        var description = await admin.DescribeTopicAsync("orders", Token);
+        TopicDescription description = await admin.DescribeTopicAsync("orders", Token);
         Assert.Equal(description.Queues[0].End.Value - expected.Length, found.UnreadableCount);
-        var refusal = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(
             async () => await admin.ReadMessageAsync("orders", 0, 1, Token));
         Assert.True(refusal.Code is ErrorCode.DamagedData or ErrorCode.UnsupportedCodec);
     }
@@ -152,22 +152,22 @@ public sealed class BrokenBatchTests
     [Fact]
     public async Task GivenBatchesThatClaimMoreRecordsThanAUIntCounts_WhenItMayBeSkipped_ThenTheMessagesBetweenAreRead()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
-        var huge = BrokenBatches.Unreadable["a gzip batch that claims 2^31-1 records"];
+        byte[] huge = BrokenBatches.Unreadable["a gzip batch that claims 2^31-1 records"];
         string[] expected = [.. Enumerable.Range(0, 5).Select(static i => $"good {i}")];
         await broker.StoreBelowAsync(
             "orders", 0, Token, [.. expected.SelectMany(body => new[] { [.. huge], BrokenBatches.Good(body) })]);
         foreach (bool inBatches in new[] { false, true })
         {
-            await using var reader = broker.Client.CreateReader(Skipping);
+            await using QueueReader reader = broker.Client.CreateReader(Skipping);
             await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
             List<string> read = [];
             await ReadAsync(reader, inBatches, read);
             Assert.Equal(expected, read);
         }
 
-        var end = (await broker.Client.Admin.DescribeTopicAsync("orders", Token)).Queues[0].End.Value;
+        long end = (await broker.Client.Admin.DescribeTopicAsync("orders", Token)).Queues[0].End.Value;
         Assert.Equal((5L * int.MaxValue) + 5, end);
         Assert.Equal(
             "good 4",
@@ -181,7 +181,7 @@ public sealed class BrokenBatchTests
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
         List<byte[]> batches = [];
         List<string> readable = [];
-        foreach (var (what, batch) in BrokenBatches.Unreadable)
+        foreach ((string what, byte[] batch) in BrokenBatches.Unreadable)
         {
             if (!withHuge && what.Contains("claims 2^31-1 records", StringComparison.Ordinal))
                 continue;
@@ -201,14 +201,14 @@ public sealed class BrokenBatchTests
     {
         if (!inBatches)
         {
-            await foreach (var message in reader.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
                 read.Add(Text(message.Body));
             return;
         }
 
-        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
         {
-            foreach (var record in batch)
+            foreach (RecordView record in batch)
                 read.Add(Encoding.UTF8.GetString(record.Body));
         }
     }

@@ -24,13 +24,13 @@ public sealed class ClosingTests
             CloseTimeout = TimeSpan.FromMilliseconds(300),
             LoggerFactory = log,
         });
-        var producer = client.CreateProducer();
-        var sends = Enumerable.Range(0, 3)
+        Producer producer = client.CreateProducer();
+        Task<SendReceipt>[] sends = Enumerable.Range(0, 3)
             .Select(_ => producer.SendAsync("orders", new byte[8], cancellationToken: Token).AsTask()).ToArray();
         EQueueException? told = null;
         producer.Send("orders", new Message(new byte[8]), (_, _, error) => told = error);
         await client.DisposeAsync().AsTask().WaitAsync(Soon, Token);
-        foreach (var send in sends)
+        foreach (Task<SendReceipt>? send in sends)
             Assert.False((await Assert.ThrowsAsync<ProducerClosedException>(() => send)).MayBeStored);
         Assert.Equal(ErrorCode.Disposed, told?.Code);
         Assert.Contains(log.Texts, static text => text.Contains("4 messages for orders were not sent, 0 more", StringComparison.Ordinal));
@@ -39,16 +39,16 @@ public sealed class ClosingTests
     [Fact]
     public async Task GivenABrokerThatDoesNotAnswer_WhenTheProducerIsClosed_ThenWhatWasSentMayBeStoredAndTheRestIsNot()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         var log = new CollectedLog();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = fake.Address, LoggerFactory = log });
-        var producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024, MaxInFlight = 1 });
+        Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024, MaxInFlight = 1 });
         await producer.SendAsync("t", new byte[8], cancellationToken: Token);
         fake.Script = static _ => Verdict.Ignore;
-        var sent = producer.SendAsync("t", new byte[900], key: "k", cancellationToken: Token).AsTask();
+        Task<SendReceipt> sent = producer.SendAsync("t", new byte[900], key: "k", cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 2);
-        var open = producer.SendAsync("t", new byte[900], key: "k", cancellationToken: Token).AsTask();
+        Task<SendReceipt> open = producer.SendAsync("t", new byte[900], key: "k", cancellationToken: Token).AsTask();
         await producer.CloseAsync(TimeSpan.FromMilliseconds(100)).AsTask().WaitAsync(Soon, Token);
         Assert.True((await Assert.ThrowsAsync<ProducerClosedException>(() => sent)).MayBeStored);
         Assert.False((await Assert.ThrowsAsync<ProducerClosedException>(() => open)).MayBeStored);
@@ -67,9 +67,9 @@ public sealed class ClosingTests
             RequestTimeout = TimeSpan.FromDays(1),
             ConnectFailed = _ => isAway.TrySetResult(),
         });
-        var producer = client.CreateProducer(new ProducerOptions { DeliveryTimeout = TimeSpan.FromDays(1) });
+        Producer producer = client.CreateProducer(new ProducerOptions { DeliveryTimeout = TimeSpan.FromDays(1) });
         using var stop = new CancellationTokenSource();
-        var send = producer.SendAsync("t", new byte[8], cancellationToken: stop.Token).AsTask();
+        Task<SendReceipt> send = producer.SendAsync("t", new byte[8], cancellationToken: stop.Token).AsTask();
 
         // From here on the route is waited for, and not only the send.
         await isAway.Task.WaitAsync(Soon, Token);
@@ -88,16 +88,16 @@ public sealed class ClosingTests
     [Fact]
     public async Task GivenNothingPending_WhenEverythingIsDisposed_ThenABrokerThatIsAwayIsNotWaitedFor()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await using var client = new EQueueClient(new ClientOptions
         {
             Addresses = broker.Address,
             CloseTimeout = TimeSpan.FromDays(1),
         });
-        var producer = client.CreateProducer();
+        Producer producer = client.CreateProducer();
         await producer.SendAsync("t", new byte[8], cancellationToken: Token);
-        var consumer = client.CreateConsumer("g", ["t"]);
-        var reader = client.CreateReader();
+        Consumer consumer = client.CreateConsumer("g", ["t"]);
+        QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.Begin, Token);
         await consumer.JoinAsync(Token);
         await broker.StopAsync();
@@ -107,18 +107,18 @@ public sealed class ClosingTests
     [Fact]
     public async Task GivenProgressAndABrokerThatIsAway_WhenTheConsumerIsClosed_ThenItsTimeBoundsTheWaitAndItIsTold()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using (var producer = broker.Client.CreateProducer())
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using (Producer producer = broker.Client.CreateProducer())
             await producer.SendAsync("t", new byte[8], cancellationToken: Token);
         var log = new CollectedLog();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log });
-        var consumer = client.CreateConsumer(
+        Consumer consumer = client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { AutoCommitInterval = TimeSpan.FromMinutes(10) });
         using var stop = new CancellationTokenSource();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(async () =>
         {
-            await foreach (var _ in consumer.ReadAllAsync(stop.Token))
+            await foreach (ReceivedMessage _ in consumer.ReadAllAsync(stop.Token))
                 await stop.CancelAsync();
         });
         await broker.StopAsync();
@@ -130,12 +130,12 @@ public sealed class ClosingTests
     [Fact]
     public async Task GivenACallbackThatNeverReturns_WhenTheConsumerIsClosed_ThenItEndsWithoutIt()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using (var producer = broker.Client.CreateProducer())
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using (Producer producer = broker.Client.CreateProducer())
             await producer.SendAsync("t", new byte[8], cancellationToken: Token);
         var never = new TaskCompletionSource();
         var isCalled = new TaskCompletionSource();
-        var consumer = broker.Client.CreateConsumer("g", ["t"], new ConsumerOptions
+        Consumer consumer = broker.Client.CreateConsumer("g", ["t"], new ConsumerOptions
         {
             Assigned = async (_, _) =>
             {
@@ -143,7 +143,7 @@ public sealed class ClosingTests
                 await never.Task;
             },
         });
-        var join = consumer.JoinAsync(Token).AsTask();
+        Task join = consumer.JoinAsync(Token).AsTask();
         await isCalled.Task.WaitAsync(Soon, Token);
         await consumer.CloseAsync(TimeSpan.FromMilliseconds(100)).AsTask().WaitAsync(Soon, Token);
         never.SetResult();
@@ -159,14 +159,14 @@ public sealed class ClosingTests
         var thread = new Thread(() =>
         {
             SynchronizationContext.SetSynchronizationContext(new OneThreadContext());
-            using var broker = isThere ? new HeldBroker() : null;
-            using (var client = isThere
+            using HeldBroker? broker = isThere ? new HeldBroker() : null;
+            using (EQueueClient client = isThere
                 ? new EQueueClient(broker!.Address) : Away(TimeSpan.FromMilliseconds(200)))
             {
-                using var producer = client.CreateProducer();
-                var send = producer.SendAsync("t", new byte[8], cancellationToken: Token);
-                using var consumer = client.CreateConsumer("g", ["t"]);
-                using var reader = client.CreateReader();
+                using Producer producer = client.CreateProducer();
+                ValueTask<SendReceipt> send = producer.SendAsync("t", new byte[8], cancellationToken: Token);
+                using Consumer consumer = client.CreateConsumer("g", ["t"]);
+                using QueueReader reader = client.CreateReader();
                 _ = send.AsTask().Exception;
             }
 
@@ -180,10 +180,10 @@ public sealed class ClosingTests
     [Fact]
     public async Task GivenACloseThatWaits_WhenAShorterTimeIsAskedFor_ThenThatHolds()
     {
-        await using var client = Away(TimeSpan.FromDays(1));
-        var producer = client.CreateProducer();
-        var send = producer.SendAsync("t", new byte[8], cancellationToken: Token).AsTask();
-        var slow = producer.DisposeAsync().AsTask();
+        await using EQueueClient client = Away(TimeSpan.FromDays(1));
+        Producer producer = client.CreateProducer();
+        Task<SendReceipt> send = producer.SendAsync("t", new byte[8], cancellationToken: Token).AsTask();
+        Task slow = producer.DisposeAsync().AsTask();
         Assert.False(slow.IsCompleted);
         await producer.CloseAsync(TimeSpan.FromMilliseconds(100)).AsTask().WaitAsync(Soon, Token);
         await slow;

@@ -13,37 +13,37 @@ public sealed class CommitPlacesTests
     [Fact]
     public async Task GivenLoopThatIsFarAhead_WhenAPlaceIsCommitted_ThenTheGroupGoesOnThereAndNeverBack()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, 50);
-        await using (var consumer = broker.Client.CreateConsumer("g", ["t"], Manual))
+        await using (Consumer consumer = broker.Client.CreateConsumer("g", ["t"], Manual))
         {
             await ReadAsync(consumer, 40);
-            var place = Assert.Single(consumer.GetProgress());
+            QueueProgress place = Assert.Single(consumer.GetProgress());
             await consumer.CommitAsync([place with { Next = new QueueOffset(20) }], Token);
             Assert.Equal(20, Assert.Single(consumer.GetProgress()).Committed.Value);
             await consumer.CommitAsync([place with { Next = new QueueOffset(10) }], Token);
             Assert.Equal(20, await CommittedAsync(broker));
         }
 
-        await using var next = broker.Client.CreateConsumer("g", ["t"], Manual);
+        await using Consumer next = broker.Client.CreateConsumer("g", ["t"], Manual);
         Assert.Equal(20, await ReadAsync(next, 1));
     }
 
     [Fact]
     public async Task GivenPlacesThatCannotBe_WhenCommitted_ThenTheyAreRefusedAndTheOthersCount()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, 50);
-        await using var consumer = broker.Client.CreateConsumer("g", ["t"], Manual);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["t"], Manual);
         await ReadAsync(consumer, 10);
-        var place = Assert.Single(consumer.GetProgress());
+        QueueProgress place = Assert.Single(consumer.GetProgress());
 
-        var foreign = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(
+        EQueueException foreign = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(
             [place with { Queue = 7 }, place with { Next = new QueueOffset(5) }], Token));
         Assert.Equal(ErrorCode.QueueNotOwned, foreign.Code);
         Assert.Equal(5, await CommittedAsync(broker));
 
-        var beyond = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(
+        EQueueException beyond = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(
             [place with { Next = new QueueOffset(51) }], Token));
         Assert.Equal(ErrorCode.InvalidArgument, beyond.Code);
         Assert.Equal(5, await CommittedAsync(broker));
@@ -53,7 +53,7 @@ public sealed class CommitPlacesTests
     [Fact]
     public async Task GivenQueueThatIsAskedBack_WhenTheCallbackCommitsAPlace_ThenItIsReleasedWithThat()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1), (1, 1));
         Consumer consumer = null!;
         await using var client = new EQueueClient(fake.Address);
@@ -63,9 +63,10 @@ public sealed class CommitPlacesTests
                 [.. queues.Select(static queue => queue with { Next = new QueueOffset(queue.Next.Value - 4) })], token),
         }))
         {
-            await using var batches = consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
+            await using IAsyncEnumerator<ReceivedBatch> batches =
+                consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
             Assert.True(await batches.MoveNextAsync());
-            var (gone, kept) = (batches.Current.Queue, 1 - batches.Current.Queue);
+            (int gone, int kept) = (batches.Current.Queue, 1 - batches.Current.Queue);
             Assert.True(await batches.MoveNextAsync());
 
             fake.Tell((kept, 1));
@@ -73,7 +74,7 @@ public sealed class CommitPlacesTests
 
             var journal = fake.Journal.ToList();
             Assert.InRange(journal.IndexOf($"commit {gone}@1=6"), 0, journal.IndexOf($"own {kept}@1"));
-            var late = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(
+            EQueueException late = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(
                 [new QueueProgress("t", gone, new QueueOffset(10), default, default)], Token));
             Assert.Equal(ErrorCode.QueueNotOwned, late.Code);
         }
@@ -81,8 +82,8 @@ public sealed class CommitPlacesTests
 
     private static async Task SendAsync(TestBroker broker, int count)
     {
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < count; i++)
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < count; i++)
             await producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token);
     }
 
@@ -90,7 +91,7 @@ public sealed class CommitPlacesTests
     private static async Task<long> ReadAsync(Consumer consumer, int count)
     {
         long first = -1;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             if (first < 0)
                 first = message.Offset.Value;

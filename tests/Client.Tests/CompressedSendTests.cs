@@ -14,18 +14,18 @@ public sealed class CompressedSendTests
     [MemberData(nameof(Codecs))]
     public async Task GivenACodec_WhenManyMessagesAreSent_ThenEachIsReadAsItWasSentAndLessIsStored(RecordCodec codec)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
-        await using (var producer = broker.Client.CreateProducer(new ProducerOptions
+        await using (Producer producer = broker.Client.CreateProducer(new ProducerOptions
         {
             Compression = codec,
             Linger = TimeSpan.FromMilliseconds(50),
         }))
         {
             List<Task> sends = [];
-            for (var i = 0; i < 2_000; i++)
+            for (int i = 0; i < 2_000; i++)
             {
-                var body = Encoding.UTF8.GetBytes(Text(i));
+                byte[] body = Encoding.UTF8.GetBytes(Text(i));
                 sends.Add(producer.SendAsync("orders", body, $"customer-{i % 7}", "paid", null, Token).AsTask());
                 producer.SendOneway("orders", "oneway"u8, cancellationToken: Token);
             }
@@ -33,10 +33,10 @@ public sealed class CompressedSendTests
             await Task.WhenAll(sends);
         }
 
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { Tags = ["paid"] });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { Tags = ["paid"] });
         await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
-        var next = 0;
-        await foreach (var message in reader.ReadAllAsync(Token))
+        int next = 0;
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             Assert.Equal(Text(next), Encoding.UTF8.GetString(message.Body.Span));
             Assert.Equal($"customer-{next % 7}", message.KeyText);
@@ -44,7 +44,7 @@ public sealed class CompressedSendTests
                 break;
         }
 
-        var stored = (await broker.Client.Admin.DescribeTopicAsync("orders", Token)).Queues[0].StoredBytes;
+        long stored = (await broker.Client.Admin.DescribeTopicAsync("orders", Token)).Queues[0].StoredBytes;
         Assert.True(
             codec == RecordCodec.None ? stored > 2_000 * 100 : stored < 2_000 * 60, $"{stored} bytes are stored");
     }
@@ -52,16 +52,17 @@ public sealed class CompressedSendTests
     [Fact]
     public async Task GivenASingleSmallMessage_WhenCompressed_ThenItIsSentAsItIs()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer(new ProducerOptions { Compression = RecordCodec.Zstd });
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer =
+            broker.Client.CreateProducer(new ProducerOptions { Compression = RecordCodec.Zstd });
 
         await producer.SendAsync("orders", "x"u8, cancellationToken: Token);
 
-        await using var reader = broker.Client.CreateReader();
+        await using QueueReader reader = broker.Client.CreateReader();
         await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
-        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
         {
-            Assert.True(RecordBatch.TryReadHeader(batch.Bytes.Span, out var header, out _));
+            Assert.True(RecordBatch.TryReadHeader(batch.Bytes.Span, out RecordBatchHeader header, out _));
             Assert.Equal((RecordCodec.None, 1), (header.Codec, header.RecordsCount));
             break;
         }

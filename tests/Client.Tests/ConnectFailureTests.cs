@@ -15,15 +15,15 @@ public sealed class ConnectFailureTests
     [Fact]
     public async Task GivenARefusedPort_WhenCalled_ThenTheReasonIsToldAtOnceAndByTheException()
     {
-        var port = UnusedPort();
+        int port = UnusedPort();
         await using var told = new Told($"localhost:{port}");
-        var call = told.Client.Admin.StatsAsync(Token).AsTask();
+        Task<StatsResponse> call = told.Client.Admin.StatsAsync(Token).AsTask();
         await Eventually.TrueAsync(() => !told.Failures.IsEmpty);
         Assert.False(call.IsCompleted, "The reason comes while the client still tries.");
-        Assert.True(told.Failures.TryPeek(out var failure));
+        Assert.True(told.Failures.TryPeek(out ConnectFailure? failure));
         Assert.Equal(($"localhost:{port}", "connection refused"), (failure.Address, failure.Reason));
 
-        var exception = await Assert.ThrowsAsync<EQueueException>(() => call);
+        EQueueException exception = await Assert.ThrowsAsync<EQueueException>(() => call);
         Assert.Equal(ErrorCode.Unreachable, exception.Code);
         Assert.Contains($"localhost:{port} within 2 s: connection refused.", exception.Message, StringComparison.Ordinal);
     }
@@ -32,7 +32,8 @@ public sealed class ConnectFailureTests
     public async Task GivenAnUnknownHost_WhenCalled_ThenTheExceptionSaysSo()
     {
         await using var told = new Told("broker.invalid:9490");
-        var exception = await Assert.ThrowsAsync<EQueueException>(() => told.Client.Admin.StatsAsync(Token).AsTask());
+        EQueueException exception =
+            await Assert.ThrowsAsync<EQueueException>(() => told.Client.Admin.StatsAsync(Token).AsTask());
         Assert.Contains("broker.invalid:9490", exception.Message, StringComparison.Ordinal);
         Assert.Contains("no such host", exception.Message, StringComparison.Ordinal);
     }
@@ -42,14 +43,14 @@ public sealed class ConnectFailureTests
     {
         await using var http = HttpPort.Start();
         await using var told = new Told($"127.0.0.1:{http.Port}", TimeSpan.FromMinutes(5));
-        var exception = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException exception = await Assert.ThrowsAsync<EQueueException>(
             () => told.Client.Admin.StatsAsync(Token).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Equal(ErrorCode.NotABroker, exception.Code);
         Assert.Contains("admin port", exception.Message, StringComparison.Ordinal);
         Assert.Contains("9490", exception.Message, StringComparison.Ordinal);
 
-        await using var producer = told.Client.CreateProducer();
-        var send = await Assert.ThrowsAsync<EQueueException>(
+        await using Producer producer = told.Client.CreateProducer();
+        EQueueException send = await Assert.ThrowsAsync<EQueueException>(
             () => producer.SendAsync("t", [1], cancellationToken: Token).AsTask()
                 .WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Equal(ErrorCode.NotABroker, send.Code);
@@ -60,12 +61,12 @@ public sealed class ConnectFailureTests
     {
         using var directory = new TempDirectory();
         using var authority = TestAuthority.Create();
-        using var certificate = authority.Sign();
+        using TestCertificate certificate = authority.Sign();
         await File.WriteAllTextAsync(directory["server.pem"], certificate.Pem, Token);
-        await using var broker = await TestBroker.StartAsync(
+        await using TestBroker broker = await TestBroker.StartAsync(
             tls: new ServerTlsOptions { Certificate = directory["server.pem"] });
         await using var told = new Told(broker.Address, TimeSpan.FromMinutes(5));
-        var exception = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException exception = await Assert.ThrowsAsync<EQueueException>(
             () => told.Client.Admin.StatsAsync(Token).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Contains("TLS", exception.Message, StringComparison.Ordinal);
         Assert.Contains(told.Failures, failure => failure.Reason.Contains("TLS", StringComparison.Ordinal));
@@ -75,10 +76,10 @@ public sealed class ConnectFailureTests
     public async Task GivenABrokerThatIsAway_WhenCallsFail_ThenNoCauseSaysCancelledAndAddressesAreAsTheyWereGiven()
     {
         await using var told = new Told($"localhost:{UnusedPort()}", TimeSpan.FromMilliseconds(300));
-        await using var producer = told.Client.CreateProducer(
+        await using Producer producer = told.Client.CreateProducer(
             new ProducerOptions { DeliveryTimeout = TimeSpan.FromMilliseconds(300) });
-        await using var reader = told.Client.CreateReader();
-        await using var consumer = told.Client.CreateConsumer("g", ["t"]);
+        await using QueueReader reader = told.Client.CreateReader();
+        await using Consumer consumer = told.Client.CreateConsumer("g", ["t"]);
         Func<Task>[] calls =
         [
             () => told.Client.Admin.StatsAsync(Token).AsTask(),
@@ -90,9 +91,9 @@ public sealed class ConnectFailureTests
             () => reader.AssignAllAsync("t", StartPosition.Begin, Token).AsTask(),
             () => consumer.JoinAsync(Token).AsTask(),
         ];
-        foreach (var call in calls)
+        foreach (Func<Task> call in calls)
         {
-            var exception = await Assert.ThrowsAsync<EQueueException>(call);
+            EQueueException exception = await Assert.ThrowsAsync<EQueueException>(call);
             Assert.Contains("connection refused", exception.Message, StringComparison.Ordinal);
             for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
             {
@@ -163,7 +164,7 @@ public sealed class ConnectFailureTests
             {
                 while (true)
                 {
-                    using var peer = await _listener.AcceptSocketAsync();
+                    using Socket peer = await _listener.AcceptSocketAsync();
                     await peer.ReceiveAsync(new byte[1024]);
                     await peer.SendAsync("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"u8.ToArray());
                 }

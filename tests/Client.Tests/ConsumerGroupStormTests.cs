@@ -1,3 +1,4 @@
+using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;
@@ -18,14 +19,14 @@ public sealed class ConsumerGroupStormTests
         seed = seed == 0 ? Environment.TickCount : seed;
         TestContext.Current.TestOutputHelper?.WriteLine($"seed {seed}");
         var random = new Random(seed);
-        await using var broker = await TestBroker.StartAsync(queues: Queues);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: Queues);
         await using var storm = new Storm(broker);
         await storm.AddAsync();
         await storm.AddAsync();
-        var sent = 0;
-        for (var round = 1; round <= 40; round++)
+        int sent = 0;
+        for (int round = 1; round <= 40; round++)
         {
-            var sending = SendAsync(broker, sent, 500);
+            Task sending = SendAsync(broker, sent, 500);
             await storm.ChangeAsync(random, mayRestart: round is 12 or 24);
             await sending;
             sent += 500;
@@ -38,7 +39,7 @@ public sealed class ConsumerGroupStormTests
         await Eventually.TrueAsync(() => storm.Values.Count == sent);
         await Eventually.TrueAsync(async () =>
         {
-            var committed = await broker.Client.Admin.ReadGroupOffsetsAsync("g", "storm", Token);
+            IReadOnlyList<QueueOffset> committed = await broker.Client.Admin.ReadGroupOffsetsAsync("g", "storm", Token);
             return committed.Sum(static one => one.Value) == sent;
         });
         Assert.Equal(Enumerable.Range(0, sent), storm.Values.Order());
@@ -46,7 +47,7 @@ public sealed class ConsumerGroupStormTests
 
     private static async Task SendAsync(TestBroker broker, int first, int count)
     {
-        await using var producer = broker.Client.CreateProducer();
+        await using Producer producer = broker.Client.CreateProducer();
         await Task.WhenAll(Enumerable.Range(first, count).Select(value => producer.SendAsync(
             "storm", BitConverter.GetBytes(value), key: $"{value % 64}", cancellationToken: Token).AsTask()));
     }
@@ -81,7 +82,7 @@ public sealed class ConsumerGroupStormTests
         public async Task AddAsync()
         {
             var wire = new TcpRelay(broker.Address);
-            var member = (new GroupReader(wire.Address, "storm", Options), wire);
+            (GroupReader, TcpRelay wire) member = (new GroupReader(wire.Address, "storm", Options), wire);
             _all.Add(member);
             _live.Add(member);
             await member.Item1.Consumer.JoinAsync(Token);
@@ -90,7 +91,7 @@ public sealed class ConsumerGroupStormTests
         /// <summary>Lets those that vanished come back.</summary>
         public void Mend()
         {
-            foreach (var member in _gone)
+            foreach ((GroupReader Reader, TcpRelay Wire) member in _gone)
                 member.Wire.Pass();
             _live.AddRange(_gone);
             _gone.Clear();
@@ -104,11 +105,11 @@ public sealed class ConsumerGroupStormTests
                 return;
             }
 
-            var index = random.Next(_live.Count);
+            int index = random.Next(_live.Count);
             switch (random.Next(5))
             {
                 case 0 when _live.Count > 1:
-                    var leaving = _live[index].Reader;
+                    GroupReader leaving = _live[index].Reader;
                     _live.RemoveAt(index);
                     await leaving.DisposeAsync();
                     break;
@@ -133,7 +134,7 @@ public sealed class ConsumerGroupStormTests
         public async ValueTask DisposeAsync()
         {
             await Task.WhenAll(_all.Select(static member => member.Reader.DisposeAsync().AsTask()));
-            foreach (var member in _all)
+            foreach ((GroupReader Reader, TcpRelay Wire) member in _all)
                 await member.Wire.DisposeAsync();
         }
     }

@@ -16,10 +16,10 @@ public sealed class ConsumerGroupTests
     [InlineData(8)]
     public async Task GivenMembersThatJoin_WhenMessagesAreSent_ThenEachIsReadOnceAndTheQueuesAreSharedEvenly(int count)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 8);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 8);
         await using var group = new GroupOf(broker.Address, "shared");
-        var sent = SendAsync(broker, "shared", 0, 4000);
-        for (var i = 0; i < count; i++)
+        Task sent = SendAsync(broker, "shared", 0, 4000);
+        for (int i = 0; i < count; i++)
             await group.AddAsync();
         await sent;
         await group.SettleAsync(8);
@@ -35,13 +35,13 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenMembersThatLeave_WhenMessagesAreSent_ThenTheRestReadsAllAndOnlyWhatWasInHandComesTwice()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 8);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 8);
         await using var group = new GroupOf(broker.Address, "left");
-        for (var i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++)
             await group.AddAsync();
         await group.SettleAsync(8);
-        var sent = SendAsync(broker, "left", 0, 20_000);
-        for (var i = 0; i < 3; i++)
+        Task sent = SendAsync(broker, "left", 0, 20_000);
+        for (int i = 0; i < 3; i++)
         {
             await group.Members[0].DisposeAsync();
             group.Forget(0);
@@ -57,14 +57,14 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenMemberWhoseConnectionIsCut_WhenItIsBackAtOnce_ThenNothingMovesAndNothingComesTwice()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
         await using var wire = new TcpRelay(broker.Address);
         await using var group = new GroupOf(broker.Address, "cut");
         await group.AddAsync();
         await group.AddAsync(new GroupReader(wire.Address, "cut", Quick));
         await group.SettleAsync(4);
-        var before = group.Members.Select(static member => member.Moves.Count).ToArray();
-        for (var i = 0; i < 5; i++)
+        int[] before = group.Members.Select(static member => member.Moves.Count).ToArray();
+        for (int i = 0; i < 5; i++)
         {
             await SendAsync(broker, "cut", i * 500, 500);
             wire.Cut();
@@ -78,7 +78,7 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenMemberThatVanishes_WhenItsGraceIsOver_ThenTheOthersReadItsQueuesAndItComesBackLater()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
         await using var wire = new TcpRelay(broker.Address);
         await using var group = new GroupOf(broker.Address, "vanished");
         await group.AddAsync();
@@ -102,13 +102,13 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenStaticMember_WhenItsProcessIsReplaced_ThenItHasItsQueuesAndNothingElseMoves()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
         await using var group = new GroupOf(broker.Address, "static");
         var named = new ConsumerOptions { InstanceId = "station-1" };
         await group.AddAsync();
         await group.AddAsync(new GroupReader(broker.Address, "static", named));
         await group.SettleAsync(4);
-        var (mine, moves) = (group.Members[1].Queues, group.Members[0].Moves.Count);
+        (int[] mine, int moves) = (group.Members[1].Queues, group.Members[0].Moves.Count);
         await SendAsync(broker, "static", 0, 1000);
         await Eventually.TrueAsync(() => group.ReadCount >= 1000);
 
@@ -125,13 +125,13 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenStaticMember_WhenAnotherProcessTakesItsName_ThenTheFirstLoopEnds()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         var named = new ConsumerOptions { InstanceId = "station-1" };
         await using var first = new GroupReader(broker.Address, "replaced", named);
         await Eventually.TrueAsync(() => first.Queues.Length == 2);
         await using var second = new GroupReader(broker.Address, "replaced", named);
 
-        var end = await Assert.ThrowsAsync<EQueueException>(() => first.Reading);
+        EQueueException end = await Assert.ThrowsAsync<EQueueException>(() => first.Reading);
 
         Assert.Equal(ErrorCode.MemberReplaced, end.Code);
         await Eventually.TrueAsync(() => second.Queues.Length == 2);
@@ -142,13 +142,13 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenBrokerThatRestarts_WhenItsMembersClaimTheirQueues_ThenNothingIsMissingAndNothingComesTwice()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 6);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 6);
         await using var group = new GroupOf(broker.Address, "restart");
-        for (var i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++)
             await group.AddAsync();
         await group.SettleAsync(6);
-        var queues = group.Members.Select(static member => member.Queues).ToArray();
-        var sent = SendAsync(broker, "restart", 0, 30_000);
+        int[][] queues = group.Members.Select(static member => member.Queues).ToArray();
+        Task sent = SendAsync(broker, "restart", 0, 30_000);
         await Eventually.TrueAsync(() => group.ReadCount > 2000);
         await broker.RestartAsync();
         await sent;
@@ -163,7 +163,7 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenBroadcast_WhenMessagesAreSent_ThenEveryMemberReadsAllAndGoesOnUnderItsName()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         var options = new ConsumerOptions { IsBroadcast = true };
         await SendAsync(broker, "news", 0, 100);
         await using var other = new GroupReader(broker.Address, "news", options);
@@ -177,15 +177,15 @@ public sealed class ConsumerGroupTests
         await Eventually.TrueAsync(() => other.Read.Count == 150 && again.Read.Count == 50);
         Assert.Equal(Enumerable.Range(100, 50), again.Values.Order());
 
-        await using var shared = broker.Client.CreateConsumer("g", ["news"]);
-        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await shared.JoinAsync(Token));
+        await using Consumer shared = broker.Client.CreateConsumer("g", ["news"]);
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(async () => await shared.JoinAsync(Token));
         Assert.Equal(ErrorCode.GroupKindDiffers, refusal.Code);
     }
 
     [Fact]
     public async Task GivenTopicThatIsMadeLaterAndGrows_WhenItsMessagesCome_ThenTheWaitingMembersReadThem()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await using var group = new GroupOf(broker.Address, "later");
         await group.AddAsync(new GroupReader(broker.Address, "later", mayCreate: false));
         await group.AddAsync(new GroupReader(broker.Address, "later", mayCreate: false));
@@ -210,13 +210,13 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenMembersWithTags_WhenAnotherAsksForOthers_ThenItIsRefusedAndTheGroupGoesOn()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         await using var first = new GroupReader(broker.Address, "tagged", new ConsumerOptions { Tags = ["a", "b"] });
         await Eventually.TrueAsync(() => first.Queues.Length == 2);
-        await using var second = broker.Client.CreateConsumer(
+        await using Consumer second = broker.Client.CreateConsumer(
             "g", ["tagged"], new ConsumerOptions { Tags = ["a"] });
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await second.JoinAsync(Token));
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(async () => await second.JoinAsync(Token));
         Assert.Equal(ErrorCode.TagsDiffer, refusal.Code);
 
         await using var third = new GroupReader(broker.Address, "tagged", new ConsumerOptions { Tags = ["b", "a"] });
@@ -226,11 +226,11 @@ public sealed class ConsumerGroupTests
     [Fact]
     public async Task GivenMoreMembersThanQueues_WhenAllReadToTheEnd_ThenEveryLoopEnds()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         await SendAsync(broker, "ending", 0, 1000);
         await using var group = new GroupOf(broker.Address, "ending");
         var options = new ConsumerOptions { StopAtEnd = true };
-        for (var i = 0; i < 5; i++)
+        for (int i = 0; i < 5; i++)
             group.Add(new GroupReader(broker.Address, "ending", options));
 
         await Task.WhenAll(group.Members.Select(static member => member.Reading))
@@ -242,17 +242,17 @@ public sealed class ConsumerGroupTests
     /// <summary>Values count up; a key's values all lie 16 apart in one queue.</summary>
     private static async Task SendAsync(TestBroker broker, string topic, int first, int count)
     {
-        await using var producer = broker.Client.CreateProducer();
+        await using Producer producer = broker.Client.CreateProducer();
         var window = new Queue<ValueTask<SendReceipt>>();
-        for (var i = first; i < first + count; i++)
+        for (int i = first; i < first + count; i++)
         {
-            var key = (i % 16).ToString(System.Globalization.CultureInfo.InvariantCulture);
+            string key = (i % 16).ToString(System.Globalization.CultureInfo.InvariantCulture);
             window.Enqueue(producer.SendAsync(topic, BitConverter.GetBytes(i), key: key, cancellationToken: Token));
             if (window.Count == 500)
                 await window.Dequeue();
         }
 
-        while (window.TryDequeue(out var one))
+        while (window.TryDequeue(out ValueTask<SendReceipt> one))
             await one;
     }
 
@@ -298,8 +298,11 @@ public sealed class ConsumerGroupTests
         /// <summary>At each member the values of a key rise.</summary>
         public void AssertOrderOfKeys()
         {
-            foreach (var key in _all.SelectMany(static member => member.Values.GroupBy(static value => value % 16)))
+            foreach (IGrouping<int, int>? key
+                in _all.SelectMany(static member => member.Values.GroupBy(static value => value % 16)))
+            {
                 Assert.Equal(key.Order(), key);
+            }
         }
 
         public async ValueTask DisposeAsync() =>

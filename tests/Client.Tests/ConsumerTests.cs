@@ -12,12 +12,12 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenMessageKeptBeyondItsStep_WhenItIsRead_ThenItThrows()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "kept", 3);
-        await using var consumer = broker.Client.CreateConsumer("g", ["kept"], ToTheEnd);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["kept"], ToTheEnd);
         ReceivedMessage? kept = null;
         DetachedMessage? detached = null;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             if (kept is { } old)
             {
@@ -38,11 +38,11 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenProcessedMessages_WhenTheGroupIsReadAgain_ThenItGoesOnBehindThem()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "progress", 10);
-        await using (var first = broker.Client.CreateConsumer("g", ["progress"]))
+        await using (Consumer first = broker.Client.CreateConsumer("g", ["progress"]))
         {
-            await foreach (var message in first.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in first.ReadAllAsync(Token))
             {
                 if (message.Offset.Value == 4)
                     break;
@@ -57,12 +57,12 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenAutoCommitIsOff_WhenOneMessageIsCommitted_ThenTheGroupGoesOnBehindIt()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "manual", 10);
         var byHand = new ConsumerOptions { AutoCommit = false };
-        await using (var first = broker.Client.CreateConsumer("g", ["manual"], byHand))
+        await using (Consumer first = broker.Client.CreateConsumer("g", ["manual"], byHand))
         {
-            await foreach (var message in first.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in first.ReadAllAsync(Token))
             {
                 if (message.Offset.Value == 6)
                 {
@@ -79,7 +79,7 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenMemberThatLeft_WhenAnotherJoins_ThenItIsTakenAtOnce()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "left", 2);
         Assert.Equal([0, 1], await ReadGroupAsync(broker, "g", "left"));
         Assert.Empty(await ReadGroupAsync(broker, "g", "left"));
@@ -88,22 +88,23 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenWantedTags_WhenRead_ThenOnlyTheirMessagesComeAndAllCountAsProcessed()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         var sends = new List<Task<SendReceipt>>();
-        for (var i = 0; i < 1000; i++)
+        for (int i = 0; i < 1000; i++)
         {
-            var tag = i % 5 == 0 ? null : "tag" + (i % 50);
-            var send = producer.SendAsync("tagged", BitConverter.GetBytes(i), tag: tag, cancellationToken: Token);
+            string? tag = i % 5 == 0 ? null : "tag" + (i % 50);
+            ValueTask<SendReceipt> send =
+                producer.SendAsync("tagged", BitConverter.GetBytes(i), tag: tag, cancellationToken: Token);
             sends.Add(send.AsTask());
         }
 
         await Task.WhenAll(sends);
         List<int> read = [];
-        await using (var consumer = broker.Client.CreateConsumer(
+        await using (Consumer consumer = broker.Client.CreateConsumer(
             "g", ["tagged"], new ConsumerOptions { Tags = ["tag7", "tag13"], StopAtEnd = true }))
         {
-            await foreach (var message in consumer.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             {
                 Assert.Contains(message.Tag, new[] { "tag7", "tag13" });
                 read.Add(BitConverter.ToInt32(message.Body.Span));
@@ -117,11 +118,11 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenParkedReader_WhenMessagesAreSent_ThenItGetsThem()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
-        await using var consumer = broker.Client.CreateConsumer("g", ["parked"]);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        var first = messages.MoveNextAsync();
-        for (var i = 0; i < 20; i++)
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["parked"]);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        ValueTask<bool> first = messages.MoveNextAsync();
+        for (int i = 0; i < 20; i++)
         {
             await SendAsync(broker, "parked", 1);
             Assert.True(await first);
@@ -137,20 +138,20 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenBrokerRestarts_WhenSendingAndReadingGoOn_ThenNothingIsMissingAndNothingComesTwice()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
         const int Count = 30_000;
-        await using var producer = broker.Client.CreateProducer();
-        await using var consumer = broker.Client.CreateConsumer("g", ["restart"]);
+        await using Producer producer = broker.Client.CreateProducer();
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["restart"]);
         var reading = Task.Run(
             async () =>
             {
                 var last = new Dictionary<string, int>();
-                var seen = 0;
-                await foreach (var message in consumer.ReadAllAsync(Token))
+                int seen = 0;
+                await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
                 {
-                    var value = BitConverter.ToInt32(message.Body.Span);
-                    var key = message.KeyText!;
-                    Assert.Equal(last.TryGetValue(key, out var before) ? before + 16 : int.Parse(key), value);
+                    int value = BitConverter.ToInt32(message.Body.Span);
+                    string key = message.KeyText!;
+                    Assert.Equal(last.TryGetValue(key, out int before) ? before + 16 : int.Parse(key), value);
                     last[key] = value;
                     if (++seen == Count)
                         return;
@@ -158,7 +159,7 @@ public sealed class ConsumerTests
             },
             Token);
         var window = new Queue<ValueTask<SendReceipt>>();
-        for (var i = 0; i < Count; i++)
+        for (int i = 0; i < Count; i++)
         {
             window.Enqueue(producer.SendAsync(
                 "restart", BitConverter.GetBytes(i), key: (i % 16).ToString(), cancellationToken: Token));
@@ -168,7 +169,7 @@ public sealed class ConsumerTests
                 await broker.RestartAsync();
         }
 
-        while (window.TryDequeue(out var one))
+        while (window.TryDequeue(out ValueTask<SendReceipt> one))
             await one;
         await reading.WaitAsync(TimeSpan.FromSeconds(60), Token);
         Assert.Equal(Count, (await ProducerTests.ReadAllAsync(broker, "restart")).Count);
@@ -177,14 +178,14 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenBatches_WhenReadInPlace_ThenEveryMessageIsSeenOnce()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         await SendAsync(broker, "batches", 5000);
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync("batches", StartPosition.Begin, Token);
         var seen = new HashSet<int>();
-        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
         {
-            foreach (var record in batch)
+            foreach (RecordView record in batch)
                 Assert.True(seen.Add(BitConverter.ToInt32(record.Body)));
         }
 
@@ -195,21 +196,21 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenLoopInMessages_WhenItGoesOnInBatches_ThenNothingIsMissingOrTwice()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "modes", 1000);
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync("modes", 0, StartPosition.AtOffset(10), Token);
         List<int> seen = [];
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             seen.Add(BitConverter.ToInt32(message.Body.Span));
             if (seen.Count == 100)
                 break;
         }
 
-        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
         {
-            foreach (var record in batch)
+            foreach (RecordView record in batch)
                 seen.Add(BitConverter.ToInt32(record.Body));
         }
 
@@ -219,9 +220,9 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenAssignedQueue_WhenSoughtPausedAndPulled_ThenItFollows()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "sought", 100);
-        await using var reader = broker.Client.CreateReader();
+        await using QueueReader reader = broker.Client.CreateReader();
         await reader.AssignAsync("sought", 0, StartPosition.AtOffset(50), Token);
         Assert.Equal([50, 51, 52], Bodies(await reader.PullAsync(3, TimeSpan.FromSeconds(30), Token)));
 
@@ -251,15 +252,15 @@ public sealed class ConsumerTests
     [InlineData(OutOfRangePolicy.Throw)]
     public async Task GivenOffsetBeyondTheEnd_WhenRead_ThenThePolicyDecides(OutOfRangePolicy policy)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "range", 3);
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { WhenOutOfRange = policy });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { WhenOutOfRange = policy });
         await reader.AssignAsync("range", 0, StartPosition.AtOffset(1000), Token);
-        await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        var step = messages.MoveNextAsync();
+        await using IAsyncEnumerator<ReceivedMessage> messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        ValueTask<bool> step = messages.MoveNextAsync();
         if (policy == OutOfRangePolicy.Throw)
         {
-            var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await step);
+            EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(async () => await step);
             Assert.Equal(ErrorCode.OffsetOutOfRange, refusal.Code);
             return;
         }
@@ -268,19 +269,20 @@ public sealed class ConsumerTests
             await SendUntilReadAsync(broker, "range", step);
         else
             Assert.True(await step);
-        var offset = messages.Current.Offset.Value;
+        long offset = messages.Current.Offset.Value;
         Assert.True(policy == OutOfRangePolicy.Begin ? offset == 0 : offset >= 3);
     }
 
     [Fact]
     public async Task GivenCancelledToken_WhenTheReaderWaits_ThenTheLoopEnds()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var consumer = broker.Client.CreateConsumer("g", ["quiet"]);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["quiet"]);
         await consumer.JoinAsync(Token);
         using var cancellation = new CancellationTokenSource();
-        await using var messages = consumer.ReadAllAsync(cancellation.Token).GetAsyncEnumerator(Token);
-        var step = messages.MoveNextAsync();
+        await using IAsyncEnumerator<ReceivedMessage> messages =
+            consumer.ReadAllAsync(cancellation.Token).GetAsyncEnumerator(Token);
+        ValueTask<bool> step = messages.MoveNextAsync();
         await cancellation.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(async () => await step);
     }
@@ -288,11 +290,11 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenWaitingReader_WhenTheConsumerIsDisposed_ThenTheLoopEndsTyped()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var consumer = broker.Client.CreateConsumer("g", ["quiet"]);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        Consumer consumer = broker.Client.CreateConsumer("g", ["quiet"]);
         await consumer.JoinAsync(Token);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        var step = messages.MoveNextAsync();
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        ValueTask<bool> step = messages.MoveNextAsync();
         await consumer.DisposeAsync();
         await Assert.ThrowsAsync<ObjectDisposedException>(async () => await step);
     }
@@ -300,22 +302,22 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenTopicsAndQueues_WhenAdministered_ThenTheyAreAsAsked()
     {
-        await using var broker = await TestBroker.StartAsync();
-        var admin = broker.Client.Admin;
-        var made = await admin.CreateTopicAsync("made", new TopicSettings { QueueCount = 2 }, Token);
+        await using TestBroker broker = await TestBroker.StartAsync();
+        EQueueAdmin admin = broker.Client.Admin;
+        TopicDescription made = await admin.CreateTopicAsync("made", new TopicSettings { QueueCount = 2 }, Token);
         Assert.Equal(2, made.Queues.Count);
-        var twice = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException twice = await Assert.ThrowsAsync<EQueueException>(
             async () => await admin.CreateTopicAsync("made", cancellationToken: Token));
         Assert.Equal(ErrorCode.TopicExists, twice.Code);
-        var grown = await admin.AlterTopicAsync("made", new TopicSettings { QueueCount = 3 }, Token);
+        TopicDescription grown = await admin.AlterTopicAsync("made", new TopicSettings { QueueCount = 3 }, Token);
         Assert.Equal(3, grown.Queues.Count);
         List<string> names = [];
-        await foreach (var topic in admin.ListTopicsAsync(Token))
+        await foreach (TopicListing topic in admin.ListTopicsAsync(Token))
             names.Add(topic.Topic);
         Assert.Equal(["made"], names);
         Assert.Equal(0, (await admin.FindOffsetAsync("made", 0, StartPosition.End, Token)).Value);
         await admin.DeleteTopicAsync("made", Token);
-        var gone = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException gone = await Assert.ThrowsAsync<EQueueException>(
             async () => await admin.DescribeTopicAsync("made", Token));
         Assert.Equal(ErrorCode.UnknownTopic, gone.Code);
         Assert.True((await admin.StatsAsync(Token)).Figures.Count > 0);
@@ -325,14 +327,14 @@ public sealed class ConsumerTests
     [Fact]
     public async Task GivenDeletedTopic_WhenSentToAgain_ThenANewOneTakesTheMessages()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("again", "old"u8, cancellationToken: Token);
         await broker.Client.Admin.DeleteTopicAsync("again", Token);
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("again", "lost"u8, cancellationToken: Token));
-        var receipt = await producer.SendAsync("again", "new"u8, cancellationToken: Token);
+        SendReceipt receipt = await producer.SendAsync("again", "new"u8, cancellationToken: Token);
 
         Assert.Equal(ErrorCode.UnknownQueue, refusal.Code);
         Assert.Equal(0, receipt.Offset.Value);
@@ -340,7 +342,7 @@ public sealed class ConsumerTests
 
     private static async Task SendUntilReadAsync(TestBroker broker, string topic, ValueTask<bool> step)
     {
-        var read = step.AsTask();
+        Task<bool> read = step.AsTask();
         await Eventually.TrueAsync(async () =>
         {
             await SendAsync(broker, topic, 1);
@@ -351,16 +353,16 @@ public sealed class ConsumerTests
 
     private static async Task SendAsync(TestBroker broker, string topic, int count)
     {
-        await using var producer = broker.Client.CreateProducer();
-        var messages = Enumerable.Range(0, count).Select(i => new Message(BitConverter.GetBytes(i))).ToArray();
+        await using Producer producer = broker.Client.CreateProducer();
+        Message[] messages = Enumerable.Range(0, count).Select(i => new Message(BitConverter.GetBytes(i))).ToArray();
         await producer.SendBatchAsync(topic, messages, Token);
     }
 
     private static async Task<List<int>> ReadGroupAsync(TestBroker broker, string group, string topic)
     {
-        await using var consumer = broker.Client.CreateConsumer(group, [topic], ToTheEnd);
+        await using Consumer consumer = broker.Client.CreateConsumer(group, [topic], ToTheEnd);
         List<int> read = [];
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             read.Add(BitConverter.ToInt32(message.Body.Span));
         return read;
     }

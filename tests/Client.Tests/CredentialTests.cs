@@ -18,10 +18,10 @@ public sealed class CredentialTests
     [Fact]
     public async Task GivenAPassword_WhenTheClientConnects_ThenItIsAdmittedAndThePasswordNeverTravels()
     {
-        await using var broker = await StartAsync();
-        await using var client = NewClient(broker, Credentials.Password("alice", Password));
+        await using FakeBroker broker = await StartAsync();
+        await using EQueueClient client = NewClient(broker, Credentials.Password("alice", Password));
         Assert.Equal(broker.StoreId, (await client.Admin.HelloAsync(Token)).StoreId);
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         await producer.SendAsync("t", BitConverter.GetBytes(7), cancellationToken: Token);
         Assert.Equal([7], broker.All());
         Assert.All(broker.Hellos, static hello =>
@@ -35,12 +35,12 @@ public sealed class CredentialTests
     [Fact]
     public async Task GivenNoCredentials_WhenTheClientConnects_ThenItSaysHelloAsItAlwaysDid()
     {
-        await using var broker = await StartAsync();
+        await using FakeBroker broker = await StartAsync();
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address, ClientName = "c" });
         await client.Admin.HelloAsync(Token);
-        var (version, body) = Assert.Single(broker.Hellos);
+        (byte version, byte[] body) = Assert.Single(broker.Hellos);
         Assert.Equal(0, version);
-        Assert.True(Payload.TryRead<HelloRequest>(body, out var hello));
+        Assert.True(Payload.TryRead<HelloRequest>(body, out HelloRequest? hello));
         Assert.Equal(("", 0, "c"), (hello.Mechanism, hello.Credentials.Length, hello.ClientName));
     }
 
@@ -50,18 +50,18 @@ public sealed class CredentialTests
     public async Task GivenAWrongPassword_WhenAnythingIsCalled_ThenItFailsAtOnceAndIsNotTriedOn(
         string user, string password)
     {
-        await using var broker = await StartAsync();
-        await using var client = NewClient(broker, Credentials.Password(user, password));
-        for (var call = 0; call < 2; call++)
+        await using FakeBroker broker = await StartAsync();
+        await using EQueueClient client = NewClient(broker, Credentials.Password(user, password));
+        for (int call = 0; call < 2; call++)
             await AssertRefusedAsync(client, "The name or the password is wrong.");
         Assert.Equal(2, broker.HelloCount);
 
-        await using var producer = client.CreateProducer();
-        var send = await Assert.ThrowsAsync<EQueueException>(
+        await using Producer producer = client.CreateProducer();
+        EQueueException send = await Assert.ThrowsAsync<EQueueException>(
             () => producer.SendAsync("t", [1], cancellationToken: Token).AsTask());
         Assert.Equal(ErrorCode.AuthenticationFailed, send.Code);
-        await using var consumer = client.CreateConsumer("g", ["t"]);
-        var join = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
+        await using Consumer consumer = client.CreateConsumer("g", ["t"]);
+        EQueueException join = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
         Assert.Equal(ErrorCode.AuthenticationFailed, join.Code);
         Assert.Equal(2, broker.HelloCount);
     }
@@ -69,10 +69,10 @@ public sealed class CredentialTests
     [Fact]
     public async Task GivenAnAddressWhereLoginsFailed_WhenTheBrokerNamesATimeToWait_ThenTheClientTriesOn()
     {
-        await using var broker = await StartAsync();
+        await using FakeBroker broker = await StartAsync();
         broker.MeetHello = static attempt => attempt < 2 ? ErrorCode.AuthenticationFailed : ErrorCode.None;
         broker.RefusalDelay = TimeSpan.FromSeconds(1);
-        await using var client = NewClient(broker, Credentials.Password("alice", Password));
+        await using EQueueClient client = NewClient(broker, Credentials.Password("alice", Password));
         await client.Admin.HelloAsync(Token);
         Assert.Equal(4, broker.HelloCount);
     }
@@ -86,7 +86,7 @@ public sealed class CredentialTests
     public async Task GivenAServerThatDoesNotKnowTheUser_WhenTheClientLogsIn_ThenTheClientRefusesIt(
         string what, string said)
     {
-        await using var broker = await StartAsync();
+        await using FakeBroker broker = await StartAsync();
         broker.SayInstead = (isDone, challenge) => what switch
         {
             "another signature" when isDone => (true, "v=" + Convert.ToBase64String(new byte[32])),
@@ -96,7 +96,7 @@ public sealed class CredentialTests
             "no end" => (false, isDone ? "" : challenge),
             _ => (isDone, challenge),
         };
-        await using var client = NewClient(broker, Credentials.Password("alice", Password));
+        await using EQueueClient client = NewClient(broker, Credentials.Password("alice", Password));
         await AssertRefusedAsync(client, said);
         Assert.InRange(broker.HelloCount, 1, 2);
     }
@@ -104,10 +104,10 @@ public sealed class CredentialTests
     [Fact]
     public async Task GivenABrokerOlderThanCredentials_WhenTheClientLogsIn_ThenThatIsSaidPlainlyAndAtOnce()
     {
-        await using var broker = await StartAsync();
+        await using FakeBroker broker = await StartAsync();
         broker.KnowsNoCredentials = true;
-        await using var client = NewClient(broker, Credentials.Token("right"));
-        var told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
+        await using EQueueClient client = NewClient(broker, Credentials.Token("right"));
+        EQueueException told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
         Assert.Equal(ErrorCode.UnsupportedVersion, told.Code);
         Assert.Contains("does not know credentials", told.Message, StringComparison.Ordinal);
         Assert.Equal(1, broker.HelloCount);
@@ -117,10 +117,10 @@ public sealed class CredentialTests
     public async Task GivenATokenFile_WhenItIsRenewed_ThenTheNextConnectionUsesTheNewToken()
     {
         using var directory = new TempDirectory();
-        await using var broker = await StartAsync();
+        await using FakeBroker broker = await StartAsync();
         await File.WriteAllTextAsync(directory["token"], "old\n", Token);
-        await using var client = NewClient(broker, Credentials.TokenFile(directory["token"]));
-        for (var call = 0; call < 2; call++)
+        await using EQueueClient client = NewClient(broker, Credentials.TokenFile(directory["token"]));
+        for (int call = 0; call < 2; call++)
             await AssertRefusedAsync(client, "The token is not known.");
         Assert.Equal(1, broker.HelloCount);
 
@@ -140,8 +140,8 @@ public sealed class CredentialTests
     public async Task GivenATokenFileThatIsNotThere_WhenItComes_ThenTheCallsThatFailedAtOnceSucceed()
     {
         using var directory = new TempDirectory();
-        await using var broker = await StartAsync();
-        await using var client = NewClient(broker, Credentials.TokenFile(directory["token"]));
+        await using FakeBroker broker = await StartAsync();
+        await using EQueueClient client = NewClient(broker, Credentials.TokenFile(directory["token"]));
         await AssertRefusedAsync(client, directory["token"]);
         await File.WriteAllTextAsync(directory["token"], "not a token", Token);
         await AssertRefusedAsync(client, "has no token");
@@ -154,10 +154,10 @@ public sealed class CredentialTests
     public async Task GivenATokenFileThatIsAwayForAMoment_WhenTheConnectionIsLost_ThenTheClientTriesOn()
     {
         using var directory = new TempDirectory();
-        await using var broker = await StartAsync();
+        await using FakeBroker broker = await StartAsync();
         await File.WriteAllTextAsync(directory["token"], "right", Token);
         var told = new TaskCompletionSource<ConnectFailure>();
-        await using var client = NewClient(broker, Credentials.TokenFile(directory["token"]), told);
+        await using EQueueClient client = NewClient(broker, Credentials.TokenFile(directory["token"]), told);
         await client.Admin.HelloAsync(Token);
         File.Delete(directory["token"]);
         broker.CloseAll();
@@ -174,14 +174,14 @@ public sealed class CredentialTests
     public async Task GivenPlainTcpToAnotherMachine_WhenTheClientHasCredentials_ThenItSendsNothing(
         Credentials credentials)
     {
-        var own = NetworkInterface.GetAllNetworkInterfaces()
+        IPAddress? own = NetworkInterface.GetAllNetworkInterfaces()
             .SelectMany(static one => one.GetIPProperties().UnicastAddresses)
             .Select(static one => one.Address)
             .FirstOrDefault(static one =>
                 one.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(one));
         Assert.SkipWhen(own is null, "This machine has no address but loopback.");
-        await using var broker = await StartAsync(listen: $"{own}:0");
-        await using var client = NewClient(broker, credentials);
+        await using FakeBroker broker = await StartAsync(listen: $"{own}:0");
+        await using EQueueClient client = NewClient(broker, credentials);
         await AssertRefusedAsync(client, "has no TLS");
         Assert.Equal(0, broker.HelloCount);
     }
@@ -207,39 +207,40 @@ public sealed class CredentialTests
     public async Task GivenAnInMemoryBroker_WhenTheProcessNamesAPrincipal_ThenItIsThatOne()
     {
         var here = new InMemoryEndPoint();
-        await using var broker = await FakeBroker.StartAsync(inMemory: here);
+        await using FakeBroker broker = await FakeBroker.StartAsync(inMemory: here);
         var options = new ClientOptions { InMemory = here, Credentials = Credentials.InProcess("user:alice") };
         await using var client = new EQueueClient(options);
         await client.Admin.HelloAsync(Token);
         Assert.Equal("user:alice", LastCredentials(broker));
-        var wrong = Assert.Throws<ArgumentException>(() => (options with { InMemory = null }).Validate());
+        ArgumentException wrong = Assert.Throws<ArgumentException>(() => (options with { InMemory = null }).Validate());
         Assert.Contains(nameof(ClientOptions.Credentials), wrong.Message, StringComparison.Ordinal);
     }
 
     [Fact]
     public void GivenCredentials_WhenShown_ThenTheSecretIsNotAmongIt()
     {
-        foreach (var one in new[]
+        foreach (Credentials? one in new[]
             { Credentials.Password("alice", Password), Credentials.Token("s3cr3t"), Credentials.TokenFile("/run/token") })
         {
-            var shown = $"{one} {new ClientOptions { Credentials = one }}";
+            string shown = $"{one} {new ClientOptions { Credentials = one }}";
             Assert.DoesNotContain(Password, shown, StringComparison.Ordinal);
             Assert.DoesNotContain("s3cr3t", shown, StringComparison.Ordinal);
         }
 
-        foreach (var wrong in new[] { "", "with space", "controls\u0007", "gr\u00fcn", new string('x', 5000) })
+        foreach (string wrong in new[] { "", "with space", "controls\u0007", "gr\u00fcn", new string('x', 5000) })
         {
-            var told = Assert.ThrowsAny<ArgumentException>(() => Credentials.Token(wrong));
+            ArgumentException told = Assert.ThrowsAny<ArgumentException>(() => Credentials.Token(wrong));
             Assert.True(wrong.Length == 0 || !told.Message.Contains(wrong, StringComparison.Ordinal));
         }
 
-        var password = Assert.ThrowsAny<ArgumentException>(() => Credentials.Password("alice", "bell\u0007"));
+        ArgumentException password =
+            Assert.ThrowsAny<ArgumentException>(() => Credentials.Password("alice", "bell\u0007"));
         Assert.DoesNotContain("bell", password.Message, StringComparison.Ordinal);
     }
 
     private static async Task<FakeBroker> StartAsync(string listen = "127.0.0.1:0")
     {
-        var broker = await FakeBroker.StartAsync(listen: listen);
+        FakeBroker broker = await FakeBroker.StartAsync(listen: listen);
         broker.Users["alice"] = ScramSecret.Create(Password, ScramSecret.MinIterations);
         broker.TokenUsers["right"] = "alice";
         return broker;
@@ -257,13 +258,13 @@ public sealed class CredentialTests
 
     private static string LastCredentials(FakeBroker broker)
     {
-        Assert.True(Payload.TryRead<HelloRequest>(broker.Hellos.Last().Body, out var hello));
+        Assert.True(Payload.TryRead<HelloRequest>(broker.Hellos.Last().Body, out HelloRequest? hello));
         return Encoding.UTF8.GetString(hello.Credentials.Span);
     }
 
     private static async Task AssertRefusedAsync(EQueueClient client, string said)
     {
-        var told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
+        EQueueException told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
         Assert.Equal(ErrorCode.AuthenticationFailed, told.Code);
         Assert.Contains(said, told.Message, StringComparison.Ordinal);
         Assert.DoesNotContain(Password, told.ToString(), StringComparison.Ordinal);

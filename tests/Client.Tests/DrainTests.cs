@@ -13,15 +13,15 @@ public sealed class DrainTests
     [Fact]
     public async Task GivenSendersAndAGroup_WhenQueuesAreDrainedAndTakenOut_ThenNothingIsLostAndAllGoesOnElsewhere()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
+        EQueueAdmin admin = broker.Client.Admin;
         await admin.CreateTopicAsync(Topic, cancellationToken: Token);
         await using var first = new GroupReader(broker.Address, Topic);
         await using var second = new GroupReader(broker.Address, Topic);
         await Eventually.TrueAsync(() => first.Queues.Length == 2 && second.Queues.Length == 2);
-        await using var producer = broker.Client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
-        var sent = 0;
-        var isEnough = false;
+        await using Producer producer = broker.Client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        int sent = 0;
+        bool isEnough = false;
         var sending = Task.Run(
             async () =>
             {
@@ -38,7 +38,7 @@ public sealed class DrainTests
         await Eventually.TrueAsync(
             () => first.Queues.Concat(second.Queues).Order().SequenceEqual([0, 3])
                 && first.Queues.Length == 1 && second.Queues.Length == 1);
-        var (one, other) = (first.Read.Count, second.Read.Count);
+        (int one, int other) = (first.Read.Count, second.Read.Count);
         await Eventually.TrueAsync(() => first.Read.Count > one + 100 && second.Read.Count > other + 100);
         Volatile.Write(ref isEnough, true);
         await sending;
@@ -54,7 +54,7 @@ public sealed class DrainTests
     [Fact]
     public async Task GivenAReaderOfNamedQueues_WhenOneIsNotReadableForAWhile_ThenItReadsTheOthersAndThenThatOne()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         await broker.Client.Admin.CreateTopicAsync(Topic, cancellationToken: Token);
         await using var sender = new QueueSender(broker.Address, Topic);
         await sender.SendAsync(0, null, "hidden", Token);
@@ -65,13 +65,13 @@ public sealed class DrainTests
             Addresses = broker.Address,
             ReconnectBackoffMax = TimeSpan.FromMilliseconds(50),
         });
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync(Topic, StartPosition.Begin, Token);
-        await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await using IAsyncEnumerator<ReceivedMessage> messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         Assert.True(await messages.MoveNextAsync());
         Assert.Equal(1, messages.Current.Queue);
 
-        var next = messages.MoveNextAsync().AsTask();
+        Task<bool> next = messages.MoveNextAsync().AsTask();
         await broker.Client.Admin.AlterQueuesAsync(Topic, [0], isReadable: true, cancellationToken: Token);
         Assert.True(await next);
         Assert.Equal((0, 0L), (messages.Current.Queue, messages.Current.Offset.Value));
@@ -80,17 +80,17 @@ public sealed class DrainTests
     [Fact]
     public async Task GivenAReaderThatStopsAtTheEnd_WhenAQueueIsNotReadable_ThenItSaysSoInsteadOfWaiting()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        EQueueAdmin admin = broker.Client.Admin;
         await admin.CreateTopicAsync(Topic, cancellationToken: Token);
         await using var sender = new QueueSender(broker.Address, Topic);
         await sender.SendAsync(0, null, "hidden", Token);
         await admin.AlterQueuesAsync(Topic, [0], isReadable: false, cancellationToken: Token);
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync(Topic, StartPosition.Begin, Token);
-        var failure = await Assert.ThrowsAsync<EQueueException>(async () =>
+        EQueueException failure = await Assert.ThrowsAsync<EQueueException>(async () =>
         {
-            await foreach (var message in reader.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
                 Assert.Fail($"{message.Offset} was read.");
         });
         Assert.Equal(ErrorCode.QueueNotReadable, failure.Code);
@@ -102,16 +102,16 @@ public sealed class DrainTests
     [Fact]
     public async Task GivenAGroupThatStopsAtTheEnd_WhenAQueueIsNotReadable_ThenItReadsTheOthersAndEnds()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         await broker.Client.Admin.CreateTopicAsync(Topic, cancellationToken: Token);
         await using var sender = new QueueSender(broker.Address, Topic);
         await sender.SendAsync(0, null, "hidden", Token);
         await sender.SendAsync(1, null, "seen", Token);
         await broker.Client.Admin.AlterQueuesAsync(Topic, [0], isReadable: false, cancellationToken: Token);
-        await using var consumer = broker.Client.CreateConsumer(
+        await using Consumer consumer = broker.Client.CreateConsumer(
             "g", [Topic], new ConsumerOptions { StopAtEnd = true });
         List<int> queues = [];
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             queues.Add(message.Queue);
         Assert.Equal([1], queues);
     }

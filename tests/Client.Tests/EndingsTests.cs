@@ -10,7 +10,7 @@ public sealed class EndingsTests
         var endings = new Endings();
         var open = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         endings.Begin(new Left(open.Task));
-        for (var i = 0; i < 1000; i++)
+        for (int i = 0; i < 1000; i++)
             endings.Begin(new Left(Task.CompletedTask));
 
         await Eventually.TrueAsync(() =>
@@ -18,7 +18,7 @@ public sealed class EndingsTests
             endings.Begin(new Left(Task.CompletedTask));
             return endings.Count < 10;
         });
-        var all = endings.WhenAllAsync();
+        Task all = endings.WhenAllAsync();
         Assert.False(all.IsCompleted);
         open.SetResult();
         await all;
@@ -29,9 +29,9 @@ public sealed class EndingsTests
     {
         var endings = new Endings();
         endings.Begin(new Left(Task.FromException(new InvalidOperationException("It will not end."))));
-        for (var i = 0; i < 10; i++)
+        for (int i = 0; i < 10; i++)
             endings.Begin(new Left(Task.CompletedTask));
-        var failure = await Assert.ThrowsAsync<InvalidOperationException>(endings.WhenAllAsync);
+        InvalidOperationException failure = await Assert.ThrowsAsync<InvalidOperationException>(endings.WhenAllAsync);
         Assert.Equal("It will not end.", failure.Message);
     }
 

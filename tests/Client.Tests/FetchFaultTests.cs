@@ -14,14 +14,14 @@ public sealed class FetchFaultTests
     [InlineData(true)]
     public async Task GivenStoredBatches_WhenReadFromTheMiddleOfOne_ThenEarlierMessagesAreLeftOut(bool isCompressed)
     {
-        await using var fake = await FakeQueue.StartAsync(3, isCompressed);
+        await using FakeQueue fake = await FakeQueue.StartAsync(3, isCompressed);
         Assert.Equal(Enumerable.Range(14, 16), await ReadAsync(fake, from: 14));
     }
 
     [Fact]
     public async Task GivenBytesDamagedOnTheWay_WhenRead_ThenTheyAreFetchedAgain()
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.Tamper = static (fetch, entry) => entry[BodyByte] ^= (byte)(fetch is 1 or 2 ? 1 : 0);
         Assert.Equal(Enumerable.Range(0, 50), await ReadAsync(fake));
     }
@@ -29,13 +29,14 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenBytesThatStayDamaged_WhenRead_ThenTheReaderIsToldAndCanGoOnBehindThem()
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.Tamper = static (_, entry) => entry[BodyByte] ^= (byte)(IsBatch(entry, 2) ? 1 : 0);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = await NewReaderAsync(client);
+        await using QueueReader reader = await NewReaderAsync(client);
         List<int> read = [];
 
-        var damage = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
+        DamagedDataException damage =
+            await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
         Assert.Equal(Enumerable.Range(0, 20), read);
         Assert.Equal((20, 30), (damage.Offset.Value, damage.Next.Value));
 
@@ -47,15 +48,16 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenBytesThatStayDamaged_WhenTheLoopIsStartedAgainWithoutASeek_ThenItMeetsThemAgain()
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.Tamper = static (_, entry) => entry[BodyByte] ^= (byte)(IsBatch(entry, 2) ? 1 : 0);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = await NewReaderAsync(client);
+        await using QueueReader reader = await NewReaderAsync(client);
         List<int> read = [];
 
-        for (var loop = 0; loop < 3; loop++)
+        for (int loop = 0; loop < 3; loop++)
         {
-            var damage = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
+            DamagedDataException damage =
+                await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
             Assert.Equal((20, 30), (damage.Offset.Value, damage.Next.Value));
         }
 
@@ -70,15 +72,16 @@ public sealed class FetchFaultTests
     public async Task GivenBatchThatCannotBeDecoded_WhenTheLoopIsStartedAgain_ThenItIsNotPassedOver(
         RecordCodec codec, ErrorCode expected)
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.Tamper = (_, entry) => FakeQueue.ClaimCodec(entry, IsBatch(entry, 2) ? codec : RecordCodec.None);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = await NewReaderAsync(client);
+        await using QueueReader reader = await NewReaderAsync(client);
         List<int> read = [];
 
-        for (var loop = 0; loop < 3; loop++)
+        for (int loop = 0; loop < 3; loop++)
         {
-            var refusal = await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
+            DamagedDataException refusal =
+                await Assert.ThrowsAsync<DamagedDataException>(async () => await ReadAsync(reader, read));
             Assert.Equal((expected, 20, 30), (refusal.Reason, refusal.Offset.Value, refusal.Next.Value));
         }
 
@@ -93,9 +96,9 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenDamageOnTheBrokersDisk_WhenItMayBeSkipped_ThenTheRestIsRead()
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.QueueError = static offset => offset is >= 10 and < 20 ? ErrorCode.DamagedData : ErrorCode.None;
-        var read = await ReadAsync(fake, options: new ReaderOptions
+        List<int> read = await ReadAsync(fake, options: new ReaderOptions
         {
             StopAtEnd = true,
             WhenDamaged = DamagedDataPolicy.Skip,
@@ -109,7 +112,7 @@ public sealed class FetchFaultTests
     [InlineData(ErrorCode.LimitReached)]
     public async Task GivenFetchesGoWrong_WhenReading_ThenNothingIsMissingAndNothingComesTwice(ErrorCode error)
     {
-        await using var fake = await FakeQueue.StartAsync(20);
+        await using FakeQueue fake = await FakeQueue.StartAsync(20);
         fake.Meet = fetch => fetch is 1 or 4 or 5 or 9 ? error : ErrorCode.None;
         Assert.Equal(Enumerable.Range(0, 200), await ReadAsync(fake));
         Assert.True(fake.FetchCount > 20);
@@ -118,8 +121,8 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenQueuesThatAreNotReadable_WhenTheConnectionIsLost_ThenReadingGoesOnWithoutWaitingForThem()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 4);
-        var isClosed = false;
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 4);
+        bool isClosed = false;
         fake.QueueError = queue => queue == 0 || Volatile.Read(ref isClosed)
             ? ErrorCode.None : ErrorCode.QueueNotReadable;
         await using var client = new EQueueClient(new ClientOptions
@@ -127,12 +130,12 @@ public sealed class FetchFaultTests
             Addresses = fake.Address,
             ReconnectBackoffMax = TimeSpan.FromHours(1), // they are asked for again after that
         });
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.Begin, Token);
-        await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < FakeQueue.MessagesPerBatch; i++)
+        await using IAsyncEnumerator<ReceivedMessage> messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < FakeQueue.MessagesPerBatch; i++)
             Assert.True(await messages.MoveNextAsync());
-        var next = messages.MoveNextAsync().AsTask(); // all that came is taken: each queue's error was met
+        Task<bool> next = messages.MoveNextAsync().AsTask(); // all that came is taken: each queue's error was met
         await Eventually.TrueAsync(() => fake.IsDrained);
 
         Volatile.Write(ref isClosed, true);
@@ -145,10 +148,10 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenQueueThatIsReadAnew_WhenItsFormerCursorIsRemoved_ThenItIsReadOn()
     {
-        await using var fake = await FakeQueue.StartAsync(2);
+        await using FakeQueue fake = await FakeQueue.StartAsync(2);
         await using var directory = new BrokerDirectory(new ClientOptions { Addresses = fake.Address });
         await using var stream = new MessageStream(directory, new ReaderOptions(), group: null);
-        var session = stream.GetSession(ServerAddress.ParseList(fake.Address)[0]);
+        FetchSession session = stream.GetSession(ServerAddress.ParseList(fake.Address)[0]);
         var key = new FetchQueueKey(0, new QueueId(1));
         var former = new QueueCursor("t", 0, key, new QueueOffset(0));
         stream.Add(session, former);
@@ -157,21 +160,22 @@ public sealed class FetchFaultTests
         stream.Add(session, new QueueCursor("t", 0, key, new QueueOffset(0)));
         stream.Remove(former);
 
-        var pulled = await stream.PullAsync(20, Token).AsTask().WaitAsync(TimeSpan.FromSeconds(20), Token);
+        IReadOnlyList<DetachedMessage> pulled =
+            await stream.PullAsync(20, Token).AsTask().WaitAsync(TimeSpan.FromSeconds(20), Token);
         Assert.Equal(0, pulled[0].Offset.Value);
     }
 
     [Fact]
     public async Task GivenRefusalForGood_WhenReading_ThenTheLoopEndsTyped()
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.Meet = static fetch => fetch >= 2 ? ErrorCode.NotAuthorized : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
         List<int> read = [];
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await ReadAsync(reader, read));
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(async () => await ReadAsync(reader, read));
 
         Assert.Equal(ErrorCode.NotAuthorized, refusal.Code);
         Assert.Equal(Enumerable.Range(0, 20), read);
@@ -180,12 +184,12 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenTinyPrefetch_WhenReading_ThenNoMoreThanOneAnswerIsFetchedAhead()
     {
-        await using var fake = await FakeQueue.StartAsync(10);
+        await using FakeQueue fake = await FakeQueue.StartAsync(10);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader(new ReaderOptions { PrefetchBytes = 0 });
+        await using QueueReader reader = client.CreateReader(new ReaderOptions { PrefetchBytes = 0 });
         await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
-        var read = 0;
-        await foreach (var message in reader.ReadAllAsync(Token))
+        int read = 0;
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             Assert.InRange(fake.FetchCount, 1, 2 + (read / FakeQueue.MessagesPerBatch));
             if (++read == 100)
@@ -196,19 +200,19 @@ public sealed class FetchFaultTests
     [Fact]
     public async Task GivenLoopInTheMiddleOfABatch_WhenAnotherQueueIsSought_ThenTheRestOfTheBatchIsNotLost()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 2);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 2);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync("t", StartPosition.Begin, Token);
         List<(int Queue, long Offset)> read = [];
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             read.Add((message.Queue, message.Offset.Value));
             if (read.Count == 3)
                 await reader.SeekAsync("t", 1 - message.Queue, StartPosition.AtOffset(5), Token);
         }
 
-        var first = read[0].Queue;
+        int first = read[0].Queue;
         Assert.Equal(Enumerable.Range(0, 10), read.Where(one => one.Queue == first).Select(one => (int)one.Offset));
         Assert.Equal(Enumerable.Range(5, 5), read.Where(one => one.Queue != first).Select(one => (int)one.Offset));
     }
@@ -217,7 +221,7 @@ public sealed class FetchFaultTests
 
     private static async Task<QueueReader> NewReaderAsync(EQueueClient client)
     {
-        var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
         return reader;
     }
@@ -229,7 +233,7 @@ public sealed class FetchFaultTests
             Addresses = fake.Address,
             ReconnectBackoffMax = TimeSpan.FromMilliseconds(50),
         });
-        await using var reader = client.CreateReader(options ?? new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = client.CreateReader(options ?? new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync("t", 0, StartPosition.AtOffset(from), Token);
         List<int> read = [];
         await ReadAsync(reader, read);
@@ -238,7 +242,7 @@ public sealed class FetchFaultTests
 
     private static async Task ReadAsync(QueueReader reader, List<int> read)
     {
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             read.Add(BitConverter.ToInt32(message.Body.Span));
             Assert.Equal(message.Offset.Value, read[^1]);

@@ -13,18 +13,18 @@ public sealed class FindTests
     [Fact]
     public async Task GivenAMessageWithEverything_WhenReadByItsOffset_ThenEveryPartIsThere()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
-        var admin = broker.Client.Admin;
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
+        EQueueAdmin admin = broker.Client.Admin;
+        await using Producer producer = broker.Client.CreateProducer();
         var properties = new RecordProperties();
         properties.Add("a", "1");
         properties.Add("a", (string?)null);
-        for (var i = 0; i < 20; i++)
+        for (int i = 0; i < 20; i++)
             await producer.SendAsync("orders", Bytes("filler"), key: "k", cancellationToken: Token);
-        var receipt = await producer.SendAsync(
+        SendReceipt receipt = await producer.SendAsync(
             "orders", Bytes("body"), key: "k", tag: "paid", properties: properties, cancellationToken: Token);
 
-        var message = await admin.ReadMessageAsync("orders", receipt.Queue, receipt.Offset.Value, Token);
+        DetachedMessage? message = await admin.ReadMessageAsync("orders", receipt.Queue, receipt.Offset.Value, Token);
         Assert.NotNull(message);
         Assert.Equal(("orders", receipt.Queue, receipt.Offset), (message.Topic, message.Queue, message.Offset));
         Assert.Equal(("k", "body", "paid"), (Text(message.Key), Text(message.Body), message.Tag));
@@ -42,23 +42,24 @@ public sealed class FindTests
     [Fact]
     public async Task GivenMessagesInAllQueues_WhenReadFromATime_ThenTheOldestComeInTheirOrder()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 3);
-        var receipts = await SendSpreadAsync(broker, 60);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 3);
+        List<SendReceipt> receipts = await SendSpreadAsync(broker, 60);
+        EQueueAdmin admin = broker.Client.Admin;
 
-        var since = receipts[20].StoredTime;
+        DateTimeOffset since = receipts[20].StoredTime;
         string[] expected = [.. Bodies(receipts, since, DateTimeOffset.MaxValue)];
-        var all = await admin.ReadFromTimeAsync("orders", since, cancellationToken: Token);
+        FoundMessages all = await admin.ReadFromTimeAsync("orders", since, cancellationToken: Token);
         Assert.Equal(expected, all.Messages.Select(message => Text(message.Body)));
         Assert.Equal((false, 0), (all.HasMore, all.UnreadableCount));
         Assert.Equal(all.Messages.Select(message => message.StoredTime).Order(), all.Messages.Select(m => m.StoredTime));
-        var some = await admin.ReadFromTimeAsync("orders", since, limit: 7, cancellationToken: Token);
+        FoundMessages some = await admin.ReadFromTimeAsync("orders", since, limit: 7, cancellationToken: Token);
         Assert.Equal(expected[..7], some.Messages.Select(message => Text(message.Body)));
         Assert.True(some.HasMore);
-        var until = receipts[40].StoredTime;
-        var part = await admin.ReadFromTimeAsync("orders", since, until, cancellationToken: Token);
+        DateTimeOffset until = receipts[40].StoredTime;
+        FoundMessages part = await admin.ReadFromTimeAsync("orders", since, until, cancellationToken: Token);
         Assert.Equal(Bodies(receipts, since, until), part.Messages.Select(message => Text(message.Body)));
-        var one = await admin.ReadFromTimeAsync("orders", DateTimeOffset.MinValue, queue: 1, cancellationToken: Token);
+        FoundMessages one =
+            await admin.ReadFromTimeAsync("orders", DateTimeOffset.MinValue, queue: 1, cancellationToken: Token);
         Assert.Equal(
             receipts.Where(receipt => receipt.Queue == 1).Select(receipt => receipt.Offset),
             one.Messages.Select(message => message.Offset));
@@ -69,17 +70,17 @@ public sealed class FindTests
     [Fact]
     public async Task GivenMessagesInAllQueues_WhenTheLatestAreRead_ThenTheyAreTheNewestTheOldestFirst()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 3);
-        var receipts = await SendSpreadAsync(broker, 60);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 3);
+        List<SendReceipt> receipts = await SendSpreadAsync(broker, 60);
+        EQueueAdmin admin = broker.Client.Admin;
         string[] bodies = [.. Bodies(receipts, DateTimeOffset.MinValue, DateTimeOffset.MaxValue)];
-        var latest = await admin.ReadLatestAsync("orders", 10, cancellationToken: Token);
+        FoundMessages latest = await admin.ReadLatestAsync("orders", 10, cancellationToken: Token);
         Assert.Equal(bodies[^10..], latest.Messages.Select(message => Text(message.Body)));
         Assert.True(latest.HasMore);
-        var all = await admin.ReadLatestAsync("orders", 1_000, cancellationToken: Token);
+        FoundMessages all = await admin.ReadLatestAsync("orders", 1_000, cancellationToken: Token);
         Assert.Equal(bodies, all.Messages.Select(message => Text(message.Body)));
         Assert.False(all.HasMore);
-        var last = Assert.Single((await admin.ReadLatestAsync("orders", 1, 2, Token)).Messages);
+        DetachedMessage last = Assert.Single((await admin.ReadLatestAsync("orders", 1, 2, Token)).Messages);
         Assert.Equal(receipts.Last(receipt => receipt.Queue == 2).Offset, last.Offset);
         await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
             () => admin.ReadLatestAsync("orders", FoundMessages.MaxCount + 1, cancellationToken: Token).AsTask());
@@ -90,23 +91,23 @@ public sealed class FindTests
     [Fact]
     public async Task GivenAKeyAmongOthers_WhenLookedUp_ThenItsMessagesComeAlsoAfterARestartAndFromOtherQueues()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
+        EQueueAdmin admin = broker.Client.Admin;
         await SendKeysAsync(broker, 300);
         await admin.AlterTopicAsync("orders", new TopicSettings { QueueCount = 5 }, Token);
         await broker.Client.DisposeAsync();
         await broker.RestartAsync();
         await using var client = new EQueueClient(broker.Address);
-        var queues = Enumerable.Range(0, 30).Select(i => Murmur2.QueueOf(Bytes($"k{i}"), 5)).ToArray();
+        int[] queues = Enumerable.Range(0, 30).Select(i => Murmur2.QueueOf(Bytes($"k{i}"), 5)).ToArray();
         Assert.Contains(queues, queue => queue > 1);
-        for (var i = 0; i < 30; i++)
+        for (int i = 0; i < 30; i++)
         {
             string[] expected = [.. Enumerable.Range(0, 10).Select(round => $"{(round * 30) + i}")];
-            var found = await client.Admin.FindByKeyAsync("orders", $"k{i}", Everywhere, Token);
+            FoundMessages found = await client.Admin.FindByKeyAsync("orders", $"k{i}", Everywhere, Token);
             Assert.Equal(expected, found.Messages.Select(message => Text(message.Body)));
             Assert.All(found.Messages, message => Assert.Equal($"k{i}", Text(message.Key)));
-            var inItsQueue = await client.Admin.FindByKeyAsync("orders", $"k{i}", cancellationToken: Token);
-            var old = Murmur2.QueueOf(Bytes($"k{i}"), 2);
+            FoundMessages inItsQueue = await client.Admin.FindByKeyAsync("orders", $"k{i}", cancellationToken: Token);
+            int old = Murmur2.QueueOf(Bytes($"k{i}"), 2);
             Assert.Equal(old == queues[i] ? expected : [], inItsQueue.Messages.Select(message => Text(message.Body)));
             Assert.Equal(
                 10, (await client.Admin.FindByKeyAsync("orders", $"k{i}", new() { Queue = old }, Token)).Messages.Count);
@@ -118,32 +119,33 @@ public sealed class FindTests
     [Fact]
     public async Task GivenLimitAndTimes_WhenAKeyIsLookedUp_ThenTheOldestWithinThemCome()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 3);
-        var receipts = await SendSpreadAsync(broker, 60);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 3);
+        List<SendReceipt> receipts = await SendSpreadAsync(broker, 60);
+        EQueueAdmin admin = broker.Client.Admin;
         string[] all = [.. Bodies(receipts, DateTimeOffset.MinValue, DateTimeOffset.MaxValue)];
-        var some = await admin.FindByKeyAsync("orders", "all", Everywhere with { Limit = 8 }, Token);
+        FoundMessages some = await admin.FindByKeyAsync("orders", "all", Everywhere with { Limit = 8 }, Token);
         Assert.Equal(all[..8], some.Messages.Select(message => Text(message.Body)));
         Assert.True(some.HasMore);
-        var exact = await admin.FindByKeyAsync("orders", "all", Everywhere with { Limit = 60 }, Token);
+        FoundMessages exact = await admin.FindByKeyAsync("orders", "all", Everywhere with { Limit = 60 }, Token);
         Assert.Equal((60, false), (exact.Messages.Count, exact.HasMore));
-        var (since, until) = (receipts[10].StoredTime, receipts[50].StoredTime);
-        var part = await admin.FindByKeyAsync("orders", "all", Everywhere with { Since = since, Until = until }, Token);
+        (DateTimeOffset since, DateTimeOffset until) = (receipts[10].StoredTime, receipts[50].StoredTime);
+        FoundMessages part =
+            await admin.FindByKeyAsync("orders", "all", Everywhere with { Since = since, Until = until }, Token);
         Assert.Equal(Bodies(receipts, since, until), part.Messages.Select(message => Text(message.Body)));
     }
 
     [Fact]
     public async Task GivenABatchThatNobodyCanDecompress_WhenLookedAt_ThenItIsCountedAndTheOthersCome()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        EQueueAdmin admin = broker.Client.Admin;
         await admin.CreateTopicAsync("orders", cancellationToken: Token);
         await using (var sender = new QueueSender(broker.Address, "orders"))
             await sender.SendAsync(0, "k", "a", Token);
         await broker.StoreBelowAsync("orders", 0, Token, QueueSender.Claiming((RecordCodec)7, "k", "b"));
         await using (var sender = new QueueSender(broker.Address, "orders"))
             await sender.SendAsync(0, "k", "c", Token);
-        foreach (var found in new[]
+        foreach (FoundMessages? found in new[]
                  {
                      await admin.FindByKeyAsync("orders", "k", cancellationToken: Token),
                      await admin.ReadLatestAsync("orders", 3, cancellationToken: Token),
@@ -161,10 +163,11 @@ public sealed class FindTests
     [Fact]
     public async Task GivenWhatCannotBeAskedFor_WhenAKeyIsLookedUp_ThenItIsRefused()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        var admin = broker.Client.Admin;
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        EQueueAdmin admin = broker.Client.Admin;
         await admin.CreateTopicAsync("orders", cancellationToken: Token);
-        foreach (var bad in new[] { Everywhere with { Limit = 0 }, new() { Limit = 10_001 }, Everywhere with { Queue = 0 } })
+        foreach (KeySearchOptions? bad
+            in new[] { Everywhere with { Limit = 0 }, new() { Limit = 10_001 }, Everywhere with { Queue = 0 } })
         {
             await Assert.ThrowsAsync<ArgumentException>(
                 () => admin.FindByKeyAsync("orders", "k", bad, Token).AsTask());
@@ -183,15 +186,15 @@ public sealed class FindTests
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
         await using var sender = new QueueSender(broker.Address, "orders");
         List<SendReceipt> receipts = [];
-        for (var i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
             receipts.Add(await sender.SendAsync((i * 7 % 5) % 3, "all", $"{i}", Token));
         return receipts;
     }
 
     private static async Task SendKeysAsync(TestBroker broker, int count)
     {
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < count; i++)
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < count; i++)
             await producer.SendAsync("orders", Bytes($"{i}"), key: $"k{i % 30}", cancellationToken: Token);
     }
 

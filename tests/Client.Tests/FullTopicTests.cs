@@ -13,16 +13,16 @@ public sealed class FullTopicTests
     public async Task GivenATopicThatIsFull_WhenASendFails_ThenItNamesTheBoundAndTheGroup(
         BacklogPolicy policy, ErrorCode code)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync(
             "orders",
             new TopicSettings { MaxBacklogMessages = 10, BacklogPolicy = policy, BacklogGroups = "billing" },
             Token);
-        await using var producer = broker.Client.CreateProducer(
+        await using Producer producer = broker.Client.CreateProducer(
             new ProducerOptions { DeliveryTimeout = TimeSpan.FromSeconds(2) });
-        var failure = await Assert.ThrowsAsync<EQueueException>(async () =>
+        EQueueException failure = await Assert.ThrowsAsync<EQueueException>(async () =>
         {
-            for (var i = 0; i < 30; i++)
+            for (int i = 0; i < 30; i++)
                 await producer.SendAsync("orders", new byte[8], cancellationToken: Token);
         });
         Assert.Equal(code, failure.Code);
@@ -33,16 +33,16 @@ public sealed class FullTopicTests
     [Fact]
     public async Task GivenATopicThatIsFull_WhenMessagesFindNoMemoryEither_ThenTheFailureSaysWhoHoldsItAndWhy()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync(
             "orders", new TopicSettings { MaxBacklogMessages = 10, BacklogGroups = "billing" }, Token);
-        await using var producer = broker.Client.CreateProducer(new ProducerOptions
+        await using Producer producer = broker.Client.CreateProducer(new ProducerOptions
         {
             BatchBytes = 64 << 10,
             BufferMemoryBytes = 256 << 10,
             DeliveryTimeout = TimeSpan.FromSeconds(5),
         });
-        for (var i = 0; i < 10; i++)
+        for (int i = 0; i < 10; i++)
             await producer.SendAsync("orders", new byte[8], cancellationToken: Token);
         Task[] sends =
         [

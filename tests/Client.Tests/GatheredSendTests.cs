@@ -1,3 +1,5 @@
+using EQueue.Protocol;
+
 namespace EQueue.Client.Tests;
 
 /// <summary>Senders that send on as soon as they have their receipt: their messages leave together.</summary>
@@ -11,21 +13,21 @@ public sealed class GatheredSendTests
     public async Task GivenManySendersInTurnWithTheirReceipts_WhenTheySendOn_ThenABatchHasMostOfThem()
     {
         const int Rounds = 200;
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("t", "first"u8.ToArray(), cancellationToken: Token);
-        var before = await RequestsAsync(broker);
+        long before = await RequestsAsync(broker);
 
         await Task.WhenAll(Enumerable.Range(0, Senders).Select(_ => SendInTurnAsync()));
 
-        var requests = await RequestsAsync(broker) - before;
+        long requests = await RequestsAsync(broker) - before;
 
         // Half of the senders in each batch would be 2 * Rounds requests.
         Assert.InRange(requests, Rounds, (int)(1.5 * Rounds));
 
         async Task SendInTurnAsync()
         {
-            for (var i = 0; i < Rounds; i++)
+            for (int i = 0; i < Rounds; i++)
                 await producer.SendAsync("t", "x"u8.ToArray(), cancellationToken: Token);
         }
     }
@@ -36,15 +38,15 @@ public sealed class GatheredSendTests
     public async Task GivenCodeBehindAnAwaitThatBlocksOnALaterSend_WhenNothingElseSends_ThenThatSendLeavesAllTheSame(
         bool isBlockingCall)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer(
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer(
             new ProducerOptions { DeliveryTimeout = TimeSpan.FromSeconds(20) });
-        var first = producer.SendAsync("t", "first"u8.ToArray(), cancellationToken: Token);
-        var sends = Enumerable.Range(0, Senders).Select(BlockedAsync).ToArray();
+        ValueTask<SendReceipt> first = producer.SendAsync("t", "first"u8.ToArray(), cancellationToken: Token);
+        Task[] sends = Enumerable.Range(0, Senders).Select(BlockedAsync).ToArray();
         await first;
 
         await Task.WhenAll(sends).WaitAsync(TimeSpan.FromSeconds(15), Token);
-        var stats = await broker.Client.Admin.StatsAsync(Token);
+        StatsResponse stats = await broker.Client.Admin.StatsAsync(Token);
         Assert.Equal(Senders + 2, stats.Find("store.appendedMessages"));
 
         async Task BlockedAsync(int number)

@@ -14,7 +14,7 @@ public sealed class GracefulStopTests
     public async Task GivenAHandlerThatRuns_WhenTheLoopIsAskedToStop_ThenItsMessageIsCommittedAndNotGivenAgain(
         bool isBroadcast)
     {
-        await using var broker = await StartAsync();
+        await using TestBroker broker = await StartAsync();
         var options = new ConsumerOptions
         {
             IsBroadcast = isBroadcast,
@@ -22,12 +22,12 @@ public sealed class GracefulStopTests
             AutoCommitInterval = TimeSpan.FromMinutes(10),
         };
         var handled = new List<long>();
-        await using (var consumer = broker.Client.CreateConsumer("g", ["t"], options))
+        await using (Consumer consumer = broker.Client.CreateConsumer("g", ["t"], options))
             await HandleSomeAsync(consumer.ReadAllAsync, handled);
         Assert.Equal([0, 1, 2], handled);
 
-        await using var next = broker.Client.CreateConsumer("g", ["t"], options with { StopAtEnd = true });
-        await foreach (var message in next.ReadAllAsync(Token))
+        await using Consumer next = broker.Client.CreateConsumer("g", ["t"], options with { StopAtEnd = true });
+        await foreach (ReceivedMessage message in next.ReadAllAsync(Token))
             handled.Add(message.Offset.Value);
         Assert.Equal([0, 1, 2, 3, 4], handled);
     }
@@ -35,13 +35,13 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenAHandlerOfABatchThatRuns_WhenTheLoopIsAskedToStop_ThenTheBatchIsCommitted()
     {
-        await using var broker = await StartAsync();
+        await using TestBroker broker = await StartAsync();
         using var stop = new CancellationTokenSource();
-        await using (var consumer = broker.Client.CreateConsumer("g", ["t"]))
+        await using (Consumer consumer = broker.Client.CreateConsumer("g", ["t"]))
         {
             await Assert.ThrowsAnyAsync<OperationCanceledException>(async () =>
             {
-                await foreach (var batch in consumer.ReadBatchesAsync(stop.Token))
+                await foreach (ReceivedBatch batch in consumer.ReadBatchesAsync(stop.Token))
                 {
                     if (batch.FirstOffset.Value == 2)
                         await stop.CancelAsync();
@@ -56,8 +56,9 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenManualCommits_WhenTheLoopIsAskedToStop_ThenWhatIsProcessedCountsTheMessageInHand()
     {
-        await using var broker = await StartAsync();
-        await using var consumer = broker.Client.CreateConsumer("g", ["t"], new ConsumerOptions { AutoCommit = false });
+        await using TestBroker broker = await StartAsync();
+        await using Consumer consumer =
+            broker.Client.CreateConsumer("g", ["t"], new ConsumerOptions { AutoCommit = false });
         await HandleSomeAsync(consumer.ReadAllAsync, []);
         await consumer.CommitAsync(Token);
         Assert.Equal(3, await CommittedAsync(broker));
@@ -66,8 +67,8 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenAReaderOfNamedQueues_WhenItsLoopIsAskedToStop_ThenTheMessageInHandIsProcessed()
     {
-        await using var broker = await StartAsync();
-        await using var reader = broker.Client.CreateReader();
+        await using TestBroker broker = await StartAsync();
+        await using QueueReader reader = broker.Client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.Begin, Token);
         await HandleSomeAsync(reader.ReadAllAsync, []);
         await reader.CommitAsync("g", Token);
@@ -77,13 +78,13 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenAHandlerThatThrowsWhenItIsAskedToStop_WhenTheConsumerEnds_ThenItsMessageIsNotCommitted()
     {
-        await using var broker = await StartAsync();
+        await using TestBroker broker = await StartAsync();
         using var stop = new CancellationTokenSource();
-        await using (var consumer = broker.Client.CreateConsumer("g", ["t"]))
+        await using (Consumer consumer = broker.Client.CreateConsumer("g", ["t"]))
         {
             await Assert.ThrowsAnyAsync<OperationCanceledException>(async () =>
             {
-                await foreach (var message in consumer.ReadAllAsync(stop.Token))
+                await foreach (ReceivedMessage message in consumer.ReadAllAsync(stop.Token))
                 {
                     if (message.Offset.Value < 2)
                         continue;
@@ -99,10 +100,10 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenALoopThatBreaks_WhenTheConsumerEnds_ThenItsLastMessageIsNotCommitted()
     {
-        await using var broker = await StartAsync();
-        await using (var consumer = broker.Client.CreateConsumer("g", ["t"]))
+        await using TestBroker broker = await StartAsync();
+        await using (Consumer consumer = broker.Client.CreateConsumer("g", ["t"]))
         {
-            await foreach (var message in consumer.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             {
                 if (message.Offset.Value == 2)
                     break;
@@ -115,13 +116,13 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenAHandlerThatSeeks_WhenTheLoopIsAskedToStop_ThenTheNewPlaceHolds()
     {
-        await using var broker = await StartAsync();
-        await using var reader = broker.Client.CreateReader();
+        await using TestBroker broker = await StartAsync();
+        await using QueueReader reader = broker.Client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.Begin, Token);
         using var stop = new CancellationTokenSource();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(async () =>
         {
-            await foreach (var message in reader.ReadAllAsync(stop.Token))
+            await foreach (ReceivedMessage message in reader.ReadAllAsync(stop.Token))
             {
                 if (message.Offset.Value < 2)
                     continue;
@@ -135,17 +136,17 @@ public sealed class GracefulStopTests
     [Fact]
     public async Task GivenABrokerThatIsJustRestarting_WhenTheConsumerEnds_ThenItsProgressIsCommittedWhenItIsBack()
     {
-        await using var broker = await StartAsync();
+        await using TestBroker broker = await StartAsync();
         await using var client = new EQueueClient(new ClientOptions
         {
             Addresses = broker.Address,
             CloseTimeout = TimeSpan.FromMinutes(1),
         });
-        var consumer = client.CreateConsumer(
+        Consumer consumer = client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { AutoCommitInterval = TimeSpan.FromMinutes(10) });
         await HandleSomeAsync(consumer.ReadAllAsync, []);
         await broker.StopAsync();
-        var ending = consumer.DisposeAsync();
+        ValueTask ending = consumer.DisposeAsync();
         await broker.StartBrokerAsync();
         await ending;
         Assert.Equal(3, await CommittedAsync(broker));
@@ -157,9 +158,9 @@ public sealed class GracefulStopTests
         using var stop = new CancellationTokenSource();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(async () =>
         {
-            await foreach (var message in read(stop.Token))
+            await foreach (ReceivedMessage message in read(stop.Token))
             {
-                var offset = message.Offset.Value;
+                long offset = message.Offset.Value;
                 if (offset == 2)
                     await stop.CancelAsync();
 
@@ -176,9 +177,9 @@ public sealed class GracefulStopTests
     /// <summary>A topic of one queue with five batches of one message.</summary>
     private static async Task<TestBroker> StartAsync()
     {
-        var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < Count; i++)
+        TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < Count; i++)
             await producer.SendAsync("t", new byte[8], cancellationToken: Token);
         return broker;
     }

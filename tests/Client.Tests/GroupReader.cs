@@ -23,13 +23,13 @@ internal sealed class GroupReader : IAsyncDisposable
             AutoCreateTopics = mayCreate,
             Assigned = (queues, _) =>
             {
-                foreach (var queue in queues)
+                foreach (QueueProgress queue in queues)
                     Moves.Enqueue("+" + queue.Queue);
                 return ValueTask.CompletedTask;
             },
             Revoking = (queues, _) =>
             {
-                foreach (var queue in queues)
+                foreach (QueueProgress queue in queues)
                     Moves.Enqueue("-" + queue.Queue);
                 return ValueTask.CompletedTask;
             },
@@ -67,7 +67,7 @@ internal sealed class GroupReader : IAsyncDisposable
     {
         try
         {
-            await foreach (var message in Consumer.ReadAllAsync(_stop.Token))
+            await foreach (ReceivedMessage message in Consumer.ReadAllAsync(_stop.Token))
                 Read.Enqueue((message.Queue, message.Offset.Value, BitConverter.ToInt32(message.Body.Span)));
         }
         catch (OperationCanceledException)

@@ -10,8 +10,8 @@ public sealed class HelloVersionTests
     [Fact]
     public async Task GivenAPreRelease_WhenClientAndBrokerGreet_ThenEachTellsItsWholeVersion()
     {
-        await using var broker = await TestBroker.StartAsync();
-        var hello = await broker.Client.Admin.HelloAsync(TestContext.Current.CancellationToken);
+        await using TestBroker broker = await TestBroker.StartAsync();
+        HelloResponse hello = await broker.Client.Admin.HelloAsync(TestContext.Current.CancellationToken);
         Assert.Equal("EQueue.Broker/" + WholeVersion(typeof(EQueueBroker)), hello.BrokerVersion);
         Assert.Equal(WholeVersion(typeof(EQueueClient)), SoftwareVersion.Of(typeof(EQueueClient).Assembly));
     }

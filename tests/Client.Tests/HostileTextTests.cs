@@ -1,4 +1,5 @@
 using System.Reflection;
+using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;
 using Microsoft.Extensions.Logging;
@@ -16,7 +17,7 @@ public sealed class HostileTextTests
     public async Task GivenABrokerWhoseVersionIsALineOfTheLog_WhenTheClientConnects_ThenItsLogHasOneLineWithoutControls()
     {
         var log = new CollectedLog();
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         broker.Version = Forged;
         await using (var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log }))
@@ -36,8 +37,9 @@ public sealed class HostileTextTests
             .Where(method => method.GetCustomAttribute<LoggerMessageAttribute>() is not null)];
         Assert.NotEmpty(events);
         var log = new CollectedLog();
-        var logger = new PrintableLoggerFactory(log, TimeProvider.System).CreateLogger("any");
-        foreach (var one in events) LogEvent.Write(one, logger, Forged);
+        ILogger logger = new PrintableLoggerFactory(log, TimeProvider.System).CreateLogger("any");
+        foreach (MethodInfo one in events)
+            LogEvent.Write(one, logger, Forged);
         Assert.True(log.Lines.Count >= events.Length);
         Assert.All(log.Texts, text => Assert.True(PrintableText.Is(text), text));
     }
@@ -47,13 +49,13 @@ public sealed class HostileTextTests
     {
         Assert.Throws<ArgumentException>(() => new EQueueClient(new ClientOptions { ClientName = Forged }));
         Assert.Throws<ArgumentException>(() => new Protocol.RecordProperties().Add(Forged, "value"));
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
         Assert.Throws<ArgumentException>(
             () => client.CreateConsumer("g", ["t"], new ConsumerOptions { Tags = [Forged] }));
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         byte[] body = [1, 2, 3, 4];
-        var refused = await Assert.ThrowsAsync<Protocol.EQueueException>(
+        EQueueException refused = await Assert.ThrowsAsync<Protocol.EQueueException>(
             async () => await producer.SendAsync("t", body, tag: Forged, cancellationToken: Token));
         Assert.Equal(Protocol.ErrorCode.InvalidArgument, refused.Code);
         refused = await Assert.ThrowsAsync<Protocol.EQueueException>(

@@ -14,7 +14,7 @@ public sealed class LaneGateTests
         long count = 0;
         Task[] counting = [.. Enumerable.Range(0, Threads).Select(_ => OwnThread.Run(() =>
         {
-            for (var i = 0; i < Counts; i++)
+            for (int i = 0; i < Counts; i++)
             {
                 using (gate.Enter())
                     count++;
@@ -30,8 +30,8 @@ public sealed class LaneGateTests
         var gate = new LaneGate();
         using var isHeldStill = new ManualResetEventSlim();
         using var mayLetGo = new ManualResetEventSlim();
-        var isLetGo = false;
-        var holder = OwnThread.Run(() =>
+        bool isLetGo = false;
+        Task holder = OwnThread.Run(() =>
         {
             using (gate.Enter())
             {

@@ -27,15 +27,17 @@ public sealed class LoginTests : IAsyncLifetime
     [Fact]
     public async Task GivenAUserWithAPasswordAndAToken_WhenLoggedIn_ThenTheBrokerTakesTheClientForThatUser()
     {
-        var token = await Owner.CreateTokenAsync("alice", TimeSpan.FromHours(1), "test", Token);
-        foreach (var credentials in new[] { Credentials.Password("alice", Password), Credentials.Token(token.Token) })
+        CreateTokenResponse token = await Owner.CreateTokenAsync("alice", TimeSpan.FromHours(1), "test", Token);
+        foreach (Credentials? credentials
+            in new[] { Credentials.Password("alice", Password), Credentials.Token(token.Token) })
         {
-            await using var client = NewClient(credentials);
-            var who = await client.Admin.TestAccessAsync("", Permission.Write, ResourceKind.Topic, "open", Token);
+            await using EQueueClient client = NewClient(credentials);
+            TestRuleResponse who =
+                await client.Admin.TestAccessAsync("", Permission.Write, ResourceKind.Topic, "open", Token);
             Assert.Equal(("user:alice", true), (who.Principal, who.IsAllowed));
         }
 
-        var user = await Owner.ListUsersAsync(Token).SingleAsync(Token);
+        UserListing user = await Owner.ListUsersAsync(Token).SingleAsync(Token);
         Assert.Equal(("alice", true, false), (user.Name, user.HasPassword, user.IsDisabled));
         Assert.Equal(["web"], user.Groups);
         Assert.Equal(token.Id, (await Owner.ListTokensAsync(Token).SingleAsync(Token)).Id);
@@ -45,12 +47,12 @@ public sealed class LoginTests : IAsyncLifetime
     public async Task GivenRulesForOneTopic_WhenAProducerSendsToAnother_ThenThatFailsAtOnceAndTheFirstGoesOn()
     {
         await Owner.AddRuleAsync(RuleOf(Permission.Write, ResourceKind.Topic, "open"), Token);
-        await using var client = NewClient(Credentials.Password("alice", Password));
-        await using var producer = client.CreateProducer();
+        await using EQueueClient client = NewClient(Credentials.Password("alice", Password));
+        await using Producer producer = client.CreateProducer();
         await producer.SendAsync("open", BitConverter.GetBytes(1), cancellationToken: Token);
-        foreach (var topic in new[] { "secret", "new" })
+        foreach (string topic in new[] { "secret", "new" })
         {
-            var refused = await Assert.ThrowsAsync<EQueueException>(
+            EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
                 () => producer.SendAsync(topic, BitConverter.GetBytes(2), cancellationToken: Token).AsTask());
             Assert.Equal(ErrorCode.NotAuthorized, refused.Code);
             Assert.Contains(topic, refused.Message, StringComparison.Ordinal);
@@ -61,10 +63,10 @@ public sealed class LoginTests : IAsyncLifetime
         // The rule goes while the producer has its routes.
         await Owner.AddRuleAsync(
             RuleOf(Permission.Write, ResourceKind.Topic, "open") with { Effect = RuleEffect.Deny }, Token);
-        var over = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException over = await Assert.ThrowsAsync<EQueueException>(
             () => producer.SendAsync("open", BitConverter.GetBytes(4), cancellationToken: Token).AsTask());
         Assert.Equal(ErrorCode.NotAuthorized, over.Code);
-        var description = await Owner.DescribeTopicAsync("open", Token);
+        TopicDescription description = await Owner.DescribeTopicAsync("open", Token);
         Assert.Equal(2, description.Queues.Sum(static queue => queue.End.Value - queue.Start.Value));
     }
 
@@ -73,16 +75,17 @@ public sealed class LoginTests : IAsyncLifetime
     {
         await Owner.AddRuleAsync(RuleOf(Permission.Read, ResourceKind.Topic, "open"), Token);
         await Owner.AddRuleAsync(RuleOf(Permission.Read, ResourceKind.Group, "g"), Token);
-        await using var client = NewClient(Credentials.Password("alice", Password));
-        await using var consumer = client.CreateConsumer("g", ["open"]);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        await using var producer = _broker.Client.CreateProducer();
+        await using EQueueClient client = NewClient(Credentials.Password("alice", Password));
+        await using Consumer consumer = client.CreateConsumer("g", ["open"]);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await using Producer producer = _broker.Client.CreateProducer();
         await producer.SendAsync("open", BitConverter.GetBytes(1), cancellationToken: Token);
         Assert.True(await messages.MoveNextAsync());
 
-        var next = messages.MoveNextAsync().AsTask();
+        Task<bool> next = messages.MoveNextAsync().AsTask();
         await Owner.RemoveRuleAsync(RuleOf(Permission.Read, ResourceKind.Topic, "open"), Token);
-        var ended = await Assert.ThrowsAsync<EQueueException>(() => next.WaitAsync(TimeSpan.FromMinutes(1), Token));
+        EQueueException ended =
+            await Assert.ThrowsAsync<EQueueException>(() => next.WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Equal(ErrorCode.NotAuthorized, ended.Code);
         Assert.Contains("open/0", ended.Message, StringComparison.Ordinal);
     }
@@ -91,9 +94,9 @@ public sealed class LoginTests : IAsyncLifetime
     public async Task GivenATokenThatIsRevoked_WhenItsFileIsRenewed_ThenTheClientThatWasPutOutServesOn()
     {
         using var directory = new TempDirectory();
-        var old = await Owner.CreateTokenAsync("alice", note: "old", cancellationToken: Token);
+        CreateTokenResponse old = await Owner.CreateTokenAsync("alice", note: "old", cancellationToken: Token);
         await File.WriteAllTextAsync(directory["token"], old.Token, Token);
-        await using var client = NewClient(Credentials.TokenFile(directory["token"]));
+        await using EQueueClient client = NewClient(Credentials.TokenFile(directory["token"]));
         await client.Admin.StatsAsync(Token);
         await Owner.RevokeTokenAsync(old.Token, Token);
         EQueueException? refused = null;
@@ -112,7 +115,7 @@ public sealed class LoginTests : IAsyncLifetime
         });
         Assert.False(refused!.IsRetriable);
 
-        var renewed = await Owner.CreateTokenAsync("alice", note: "new", cancellationToken: Token);
+        CreateTokenResponse renewed = await Owner.CreateTokenAsync("alice", note: "new", cancellationToken: Token);
         await File.WriteAllTextAsync(directory["token"], renewed.Token, Token);
         Assert.NotNull(await client.Admin.StatsAsync(Token));
     }

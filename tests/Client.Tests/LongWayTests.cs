@@ -18,18 +18,18 @@ public sealed class LongWayTests
     public async Task GivenALongWay_WhenARequestIsUnderWay_ThenTheNextMessageDoesNotWaitForItsAnswer()
     {
         const int InFlight = 3;
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Options with { MaxInFlight = InFlight });
+        await using Producer producer = client.CreateProducer(Options with { MaxInFlight = InFlight });
         List<Task> sends = [await SendOverAsync(fake, producer, Way)];
-        for (var number = 2; number <= InFlight; number++)
+        for (int number = 2; number <= InFlight; number++)
         {
             sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
             await Eventually.TrueAsync(() => fake.ProduceCount == 1 + number, $"{number} are under way");
         }
 
         // There is no room in flight for these: they gather.
-        for (var i = 0; i < 10; i++)
+        for (int i = 0; i < 10; i++)
         {
             sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
             await Eventually.PassedAsync(Way / 10);
@@ -46,19 +46,19 @@ public sealed class LongWayTests
     {
         const int InFlight = 8;
         const int Messages = InFlight - 1;
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Options with { MaxInFlight = InFlight });
+        await using Producer producer = client.CreateProducer(Options with { MaxInFlight = InFlight });
         List<Task> sends = [await SendOverAsync(fake, producer, 4 * Way)];
-        var began = Stopwatch.GetTimestamp();
-        for (var i = 0; i < Messages; i++)
+        long began = Stopwatch.GetTimestamp();
+        for (int i = 0; i < Messages; i++)
         {
             sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
             await Eventually.PassedAsync(Way / 10);
         }
 
         await Eventually.TrueAsync(() => fake.ProduceCount > 2, "some have left");
-        var left = fake.ProduceCount - 2;
+        int left = fake.ProduceCount - 2;
         Assert.InRange(left, 1, 1 + (Stopwatch.GetElapsedTime(began) / (4 * Way / InFlight)));
         fake.Release();
         await Task.WhenAll(sends);
@@ -69,18 +69,18 @@ public sealed class LongWayTests
     public async Task GivenALongWay_WhenManySendInTurnWithTheirReceipts_ThenOneRequestHoldsThemAll()
     {
         const int Senders = 50;
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Options with { MaxInFlight = 1 });
-        var first = await SendOverAsync(fake, producer, Way);
+        await using Producer producer = client.CreateProducer(Options with { MaxInFlight = 1 });
+        Task first = await SendOverAsync(fake, producer, Way);
         using var isOver = new CancellationTokenSource();
         Task[] senders = [.. Enumerable.Range(0, Senders / 2).Select(_ => SendInTurnAsync())];
         await AnswerAsync();
 
         // Half of them are under way and the other half in the open batch: it must not stay like that.
         senders = [.. senders, .. Enumerable.Range(0, Senders / 2).Select(_ => SendInTurnAsync())];
-        var most = 0;
-        for (var round = 0; round < 5; round++)
+        int most = 0;
+        for (int round = 0; round < 5; round++)
         {
             await AnswerAsync();
             most = Math.Max(most, fake.Requests[^1].Records);
@@ -94,7 +94,7 @@ public sealed class LongWayTests
 
         async Task AnswerAsync()
         {
-            var before = fake.ProduceCount;
+            int before = fake.ProduceCount;
             await Eventually.PassedAsync(Way / 4);
             Assert.True(fake.TryReleaseOldest(1));
             await Eventually.TrueAsync(() => fake.ProduceCount == before + 1, "the next is under way");
@@ -112,18 +112,18 @@ public sealed class LongWayTests
     [InlineData(true)]
     public async Task GivenNoLongWay_WhenAnAnswerTakesLong_ThenMessagesGatherBehindIt(bool isBounded)
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         if (isBounded)
             fake.Settings["t"] = new TopicSettings { MaxBacklogMessages = 1000 };
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Options);
+        await using Producer producer = client.CreateProducer(Options);
 
         // An answer that waits for room in the backlog says nothing of the way; of others one is quick enough.
-        for (var i = 0; !isBounded && i < 20; i++)
+        for (int i = 0; !isBounded && i < 20; i++)
             await producer.SendAsync("t", "quick"u8.ToArray(), cancellationToken: Token);
         List<Task> sends = [await SendOverAsync(fake, producer, Way)];
-        var before = fake.ProduceCount;
-        for (var i = 0; i < 10; i++)
+        int before = fake.ProduceCount;
+        for (int i = 0; i < 10; i++)
         {
             sends.Add(producer.SendAsync("t", "message"u8.ToArray(), cancellationToken: Token).AsTask());
             await Eventually.PassedAsync(Way / 10);
@@ -138,8 +138,8 @@ public sealed class LongWayTests
     private static async Task<Task> SendOverAsync(FakeBroker fake, Producer producer, TimeSpan way)
     {
         fake.Judge = static _ => Verdict.Hold;
-        var before = fake.ProduceCount;
-        var first = producer.SendAsync("t", "first"u8.ToArray(), cancellationToken: Token).AsTask();
+        int before = fake.ProduceCount;
+        Task<SendReceipt> first = producer.SendAsync("t", "first"u8.ToArray(), cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount == before + 1, "the first is there");
         await Eventually.PassedAsync(way);
         Assert.True(fake.TryReleaseOldest(1));

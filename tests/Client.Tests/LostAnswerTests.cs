@@ -56,7 +56,8 @@ public sealed class LostAnswerTests
             new ClientOptions { Addresses = cutter.Address, RequestTimeout = TimeSpan.FromSeconds(1) });
         await client.Admin.HelloAsync(Token);
         cutter.ToCut = int.MaxValue;
-        var fault = await Assert.ThrowsAsync<EQueueException>(async () => await client.Admin.StatsAsync(Token));
+        EQueueException fault =
+            await Assert.ThrowsAsync<EQueueException>(async () => await client.Admin.StatsAsync(Token));
         Assert.True(fault.Code is ErrorCode.ConnectionLost or ErrorCode.Unreachable or ErrorCode.Timeout, fault.Message);
     }
 
@@ -68,7 +69,7 @@ public sealed class LostAnswerTests
         await using var client = new EQueueClient(cutter.Address);
         await client.Admin.HelloAsync(Token);
         cutter.ToCut = 1;
-        var fault = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException fault = await Assert.ThrowsAsync<EQueueException>(
             async () => await client.Admin.CreateTopicAsync("other", TopicSettings.None, Token));
         Assert.Equal(ErrorCode.ConnectionLost, fault.Code);
     }
@@ -80,7 +81,8 @@ public sealed class LostAnswerTests
         await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("t", "one"u8, key: "key");
         await using Consumer consumer = broker.Client.CreateConsumer("g", ["t"]);
-        await foreach (ReceivedMessage _ in consumer.ReadAllAsync(Token)) break;
+        await foreach (ReceivedMessage _ in consumer.ReadAllAsync(Token))
+            break;
         return broker;
     }
 

@@ -14,21 +14,21 @@ public sealed class ManyQueuesTests
     [InlineData(true)]
     public async Task GivenThousandsOfQueues_WhenAllAreAssigned_ThenAFewRequestsDoAndEveryMessageIsRead(bool stopsAtEnd)
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await broker.Client.Admin.CreateTopicAsync("wide", new TopicSettings { QueueCount = Queues }, Token);
-        await using var producer = broker.Client.CreateProducer();
-        var receipts = await Task.WhenAll(Enumerable.Range(0, 500)
+        await using Producer producer = broker.Client.CreateProducer();
+        SendReceipt[] receipts = await Task.WhenAll(Enumerable.Range(0, 500)
             .Select(i => producer.SendAsync("wide", "x"u8.ToArray(), $"key-{i}", cancellationToken: Token).AsTask()));
-        var before = await RequestsAsync(broker);
+        long before = await RequestsAsync(broker);
 
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = stopsAtEnd });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = stopsAtEnd });
         await reader.AssignAllAsync("wide", StartPosition.Begin, Token);
         await reader.AssignAllAsync("wide", StartPosition.Begin, Token);
 
         Assert.Equal(Enumerable.Range(0, Queues), reader.GetProgress().Select(static queue => queue.Queue).Order());
         Assert.InRange(await RequestsAsync(broker) - before, 1, 40);
         HashSet<(int, long)> read = [];
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             Assert.True(read.Add((message.Queue, message.Offset.Value)));
             if (read.Count == receipts.Length && !stopsAtEnd)

@@ -13,12 +13,12 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenTwoBrokers_WhenAMemberReads_ThenItJoinsCommitsAndLeavesAtEach()
     {
-        await using var plant = await TwoCoordinators.StartAsync();
-        var (one, other) = (plant.One, plant.Other);
-        await using (var consumer = plant.Client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true }))
+        await using TwoCoordinators plant = await TwoCoordinators.StartAsync();
+        (FakeCoordinator one, FakeCoordinator other) = (plant.One, plant.Other);
+        await using (Consumer consumer = plant.Client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true }))
         {
             List<(int, long)> read = [];
-            await foreach (var message in consumer.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
                 read.Add((message.Queue, message.Offset.Value));
             Assert.Equal(Enumerable.Range(0, 20).Select(static i => (i / 10, (long)(i % 10))), read.Order());
         }
@@ -30,12 +30,12 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenBrokerThatRefusesForNow_WhenAMemberReads_ThenTheOtherIsReadAndTheFirstFollows()
     {
-        await using var plant = await TwoCoordinators.StartAsync();
-        var (one, other) = (plant.One, plant.Other);
+        await using TwoCoordinators plant = await TwoCoordinators.StartAsync();
+        (FakeCoordinator one, FakeCoordinator other) = (plant.One, plant.Other);
         other.MeetBeat = static _ => ErrorCode.ShuttingDown;
-        await using var consumer = plant.Client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 10; i++)
+        await using Consumer consumer = plant.Client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 10; i++)
         {
             Assert.True(await messages.MoveNextAsync());
             Assert.Equal((0, i), (messages.Current.Queue, messages.Current.Offset.Value));
@@ -49,17 +49,17 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenABrokerThatRefusesForGood_WhenTheReasonIsGoneAndItJoinsAgain_ThenItReadsBothAndCommits()
     {
-        await using var plant = await TwoCoordinators.StartAsync();
-        var (one, other) = (plant.One, plant.Other);
+        await using TwoCoordinators plant = await TwoCoordinators.StartAsync();
+        (FakeCoordinator one, FakeCoordinator other) = (plant.One, plant.Other);
         other.MeetBeat = static _ => ErrorCode.TagsDiffer;
-        var options = NoTimer with { AutoCommitInterval = TimeSpan.FromMilliseconds(20) };
-        await using var consumer = plant.Client.CreateConsumer("g", ["t"], options);
-        var refused = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
+        ConsumerOptions options = NoTimer with { AutoCommitInterval = TimeSpan.FromMilliseconds(20) };
+        await using Consumer consumer = plant.Client.CreateConsumer("g", ["t"], options);
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
         Assert.Equal(ErrorCode.TagsDiffer, refused.Code);
 
         other.MeetBeat = static _ => ErrorCode.None;
         HashSet<(int, long)> read = [];
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             read.Add((message.Queue, message.Offset.Value));
             if (read.Count == 20)
@@ -72,10 +72,10 @@ public sealed class MemberBrokersTests
     [Fact]
     public async Task GivenRoutesThatChange_WhenTheyAreAskedForAgain_ThenNewBrokersAreJoinedAndOthersLeft()
     {
-        await using var plant = await TwoCoordinators.StartAsync();
-        var (one, other) = (plant.One, plant.Other);
+        await using TwoCoordinators plant = await TwoCoordinators.StartAsync();
+        (FakeCoordinator one, FakeCoordinator other) = (plant.One, plant.Other);
         one.Brokers = [one];
-        await using var consumer = plant.Client.CreateConsumer(
+        await using Consumer consumer = plant.Client.CreateConsumer(
             "g", ["t"], NoTimer with { RouteRefreshInterval = TimeSpan.FromMilliseconds(10) });
         await consumer.JoinAsync(Token);
         Assert.Equal(0, Assert.Single(consumer.GetProgress()).Queue);
@@ -88,7 +88,7 @@ public sealed class MemberBrokersTests
         // What is left asks for routes.
         await Eventually.TrueAsync(() => one.ConnectionCount == 1);
         await Eventually.TrueAsync(() => consumer.GetProgress() is [{ Queue: 1 }]);
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             Assert.Equal(1, message.Queue);
             break;

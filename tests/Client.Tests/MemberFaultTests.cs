@@ -17,7 +17,7 @@ public sealed class MemberFaultTests
     [InlineData(ErrorCode.InvalidArgument)]
     public async Task GivenGroupThatRefuses_WhenJoined_ThenTheCallerIsTold(ErrorCode error)
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1));
         fake.MeetBeat = _ => error;
 
@@ -27,9 +27,10 @@ public sealed class MemberFaultTests
             Addresses = fake.Address,
             RequestTimeout = TimeSpan.FromSeconds(2),
         });
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.JoinAsync(Token));
+        EQueueException refusal =
+            await Assert.ThrowsAsync<EQueueException>(async () => await consumer.JoinAsync(Token));
         Assert.Equal(error, refusal.Code);
 
         fake.MeetBeat = static _ => ErrorCode.None;
@@ -40,12 +41,12 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenSessionThatEnded_WhenAMessageIsInHand_ThenTheMemberJoinsAnewAfterItAndCommitsNothingOfIt()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
         await Eventually.TrueAsync(() => fake.IsParked);
         fake.SetCommitted(0, 2);
@@ -55,7 +56,7 @@ public sealed class MemberFaultTests
         fake.Refuse(ErrorCode.UnknownMember);
         await Eventually.TrueAsync(() => consumer.GetProgress().Count == 0);
         Assert.Equal(4, messages.Current.Offset.Value);
-        var refusal = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(
             async () => await consumer.CommitAsync(messages.Current, Token));
         Assert.Equal(ErrorCode.QueueNotOwned, refusal.Code);
         Assert.Equal(1, CountOf(fake, "join"));
@@ -71,18 +72,19 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenInstanceThatWasTakenOver_WhenTheMemberIsTold_ThenItsLoopEndsAndItStaysAway()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using (var consumer = client.CreateConsumer("g", ["t"], NoTimer with { InstanceId = "station-1" }))
+        await using (Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer with { InstanceId = "station-1" }))
         {
-            await using var batches = consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
+            await using IAsyncEnumerator<ReceivedBatch> batches =
+                consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
             Assert.True(await batches.MoveNextAsync());
-            var step = batches.MoveNextAsync();
+            ValueTask<bool> step = batches.MoveNextAsync();
             await Eventually.TrueAsync(() => fake.IsParked);
             fake.Refuse(ErrorCode.MemberReplaced);
 
-            var end = await Assert.ThrowsAsync<EQueueException>(async () => await step);
+            EQueueException end = await Assert.ThrowsAsync<EQueueException>(async () => await step);
             Assert.Equal(ErrorCode.MemberReplaced, end.Code);
         }
 
@@ -92,17 +94,17 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenConnectionsCutWithAnswersUnderWay_WhenTheMemberBeatsAgain_ThenItSaysAllAndNothingMoves()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 2, batches: 3);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 2, batches: 3);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
         await Eventually.TrueAsync(() => fake.IsParked);
 
         // The answer with the second queue is lost, and so is the next one.
-        var losses = 1;
+        int losses = 1;
         fake.MeetBeat = _ => losses-- > 0 ? ErrorCode.ConnectionLost : ErrorCode.None;
         fake.CloseAll();
         fake.SetNext((0, 1), (1, 2));
@@ -125,10 +127,10 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenOlderCallThatIsFenced_WhenTheMemberBeatsAgain_ThenItGoesOn()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 2);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 2);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
         await consumer.JoinAsync(Token);
         await Eventually.TrueAsync(() => fake.IsParked);
 
@@ -146,12 +148,12 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenRestartedBroker_WhenClaimsHold_ThenReadingGoesOnAndCommitsNameTheNewGrants()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 2);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 2);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
         await Eventually.TrueAsync(() => fake.IsParked);
 
@@ -163,7 +165,7 @@ public sealed class MemberFaultTests
 
         Assert.Equal("commit 0@700=4", fake.Journal[^1]);
         Assert.Contains("commit 0@1=4", fake.Journal);
-        for (var i = 5; i < 20; i++)
+        for (int i = 5; i < 20; i++)
         {
             Assert.True(await messages.MoveNextAsync());
             Assert.Equal(i, messages.Current.Offset.Value);
@@ -175,14 +177,14 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenRestartedBroker_WhenAClaimDoesNotHold_ThenItsQueueIsDroppedUncommitted()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 2);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 2);
         fake.Tell((0, 1), (1, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
-        var kept = 1 - messages.Current.Queue;
+        int kept = 1 - messages.Current.Queue;
         await Eventually.TrueAsync(() => fake.IsParked);
 
         fake.Epoch = 2;
@@ -202,16 +204,17 @@ public sealed class MemberFaultTests
     [InlineData(ErrorCode.FencedGeneration)]
     public async Task GivenQueueThatWasLost_WhenACommitFindsOut_ThenItIsDroppedAndTheBrokerIsAsked(ErrorCode error)
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
         fake.Tell((0, 1));
         fake.MeetOffset = offset => (uint)offset.Grant.Value == 1 ? error : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(Token));
+        EQueueException refusal =
+            await Assert.ThrowsAsync<EQueueException>(async () => await consumer.CommitAsync(Token));
         Assert.Equal(error, refusal.Code);
         Assert.Empty(consumer.GetProgress());
         await Eventually.TrueAsync(() => fake.Journal.Contains("own"));
@@ -228,13 +231,13 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenGroupThatCommittedFurther_WhenTheMemberCommits_ThenThatCountsAsDone()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         fake.MeetOffset = static _ => ErrorCode.OffsetBehind;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
 
         await consumer.CommitAsync(Token);
@@ -246,12 +249,12 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenSeekBack_WhenTheMemberCommits_ThenNothingIsSentUntilThePlaceIsPassed()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
         await consumer.CommitAsync(Token);
 
@@ -270,7 +273,7 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenProcessThatWasStopped_WhenItsSessionMayBeOver_ThenNothingIsHandedOutUntilABeatIsAnswered()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
         fake.Tell((0, 1));
         var time = new JumpingTime();
         await using var client = new EQueueClient(new ClientOptions
@@ -280,21 +283,21 @@ public sealed class MemberFaultTests
             RequestTimeout = TimeSpan.FromHours(1),
             KeepAliveInterval = TimeSpan.FromHours(1),
         });
-        await using var consumer = client.CreateConsumer(
+        await using Consumer consumer = client.CreateConsumer(
             "g", ["t"], NoTimer with { MaxFetchWait = TimeSpan.FromHours(1) });
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 5; i++)
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 5; i++)
             Assert.True(await messages.MoveNextAsync());
         await Eventually.TrueAsync(() => fake.IsParked && fake.IsDrained);
 
         time.Jump(TimeSpan.FromSeconds(35));
-        for (var i = 5; i < 10; i++)
+        for (int i = 5; i < 10; i++)
             Assert.True(await messages.MoveNextAsync());
-        var step = messages.MoveNextAsync();
+        ValueTask<bool> step = messages.MoveNextAsync();
         Assert.False(step.IsCompleted);
 
         fake.Tell((0, 1));
-        for (var i = 10; i < 30; i++)
+        for (int i = 10; i < 30; i++)
         {
             Assert.True(await step);
             Assert.Equal(i, messages.Current.Offset.Value);
@@ -305,16 +308,17 @@ public sealed class MemberFaultTests
     [Fact]
     public async Task GivenAnotherStoreAtTheAddress_WhenTheMemberMeetsIt_ThenTheLoopEndsAndTheNextOneJoinsAnew()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using (var batches = consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token))
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using (IAsyncEnumerator<ReceivedBatch> batches =
+            consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token))
         {
             Assert.True(await batches.MoveNextAsync());
             fake.StoreId = Guid.NewGuid();
             fake.CloseAll();
-            var end = await Assert.ThrowsAsync<EQueueException>(async () =>
+            EQueueException end = await Assert.ThrowsAsync<EQueueException>(async () =>
             {
                 while (await batches.MoveNextAsync())
                 {
@@ -324,7 +328,7 @@ public sealed class MemberFaultTests
             Assert.Equal(ErrorCode.UnknownQueue, end.Code);
         }
 
-        await foreach (var batch in consumer.ReadBatchesAsync(Token))
+        await foreach (ReceivedBatch batch in consumer.ReadBatchesAsync(Token))
         {
             Assert.Equal(0, batch.FirstOffset.Value);
             break;

@@ -11,22 +11,22 @@ public sealed class MemberLogTests
     [Fact]
     public async Task GivenTwoMembers_WhenOneLeaves_ThenTheOtherLogsTheQueuesThatItGained()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 4);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 4);
         await broker.Client.Admin.CreateTopicAsync("t", cancellationToken: Token);
         var log = new CollectedLog();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log });
-        await using var one = client.CreateConsumer("g", ["t"]);
-        await using var other = broker.Client.CreateConsumer("g", ["t"]);
+        await using Consumer one = client.CreateConsumer("g", ["t"]);
+        await using Consumer other = broker.Client.CreateConsumer("g", ["t"]);
         await one.JoinAsync(Token);
         await other.JoinAsync(Token);
         await Eventually.TrueAsync(() => one.GetProgress().Count == 2 && other.GetProgress().Count == 2);
-        var given = Assert.Single(log.Lines, static line => line.Id == 5108);
+        LogLine given = Assert.Single(log.Lines, static line => line.Id == 5108);
         Assert.Contains("gave up 2 queues", given.Text, StringComparison.Ordinal);
 
         await other.LeaveAsync(Token);
         await Eventually.TrueAsync(() => log.CountOf(5107) == 2);
-        var gained = log.Lines.Last(static line => line.Id == 5107);
+        LogLine gained = log.Lines.Last(static line => line.Id == 5107);
         Assert.Equal(LogLevel.Information, gained.Level);
         Assert.Contains("reads 2 more queues", gained.Text, StringComparison.Ordinal);
         Assert.Contains("t/", gained.Text, StringComparison.Ordinal);
@@ -35,7 +35,7 @@ public sealed class MemberLogTests
     [Fact]
     public async Task GivenAProcessThatDoesNotRun_WhenItsHeartbeatIsLate_ThenThatIsLoggedWithTheThreadPool()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         var log = new CollectedLog();
         var time = new StoppedTime();
         await using var client = new EQueueClient(new ClientOptions
@@ -44,17 +44,17 @@ public sealed class MemberLogTests
             LoggerFactory = log,
             TimeProvider = time,
         });
-        await using var consumer = client.CreateConsumer(
+        await using Consumer consumer = client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { SessionTimeout = TimeSpan.FromSeconds(3) });
         await consumer.JoinAsync(Token);
         // By more than a quarter of the session's time, and by less than would end the session.
-        for (var i = 0; i < 15 && log.CountOf(5109) == 0; i++)
+        for (int i = 0; i < 15 && log.CountOf(5109) == 0; i++)
         {
             time.Skip(TimeSpan.FromSeconds(1.5));
             await Eventually.PassedAsync(TimeSpan.FromSeconds(2));
         }
 
-        var line = log.Lines.First(static line => line.Id == 5109);
+        LogLine line = log.Lines.First(static line => line.Id == 5109);
         Assert.Equal(LogLevel.Warning, line.Level);
         Assert.Contains("thread pool", line.Text, StringComparison.Ordinal);
     }

@@ -15,14 +15,14 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenMessageInHand_WhenItsQueueIsAskedBack_ThenItIsReleasedAfterTheStepAndTheCommit()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1), (1, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 3; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 3; i++)
             Assert.True(await messages.MoveNextAsync());
-        var (gone, kept) = (messages.Current.Queue, 1 - messages.Current.Queue);
+        (int gone, int kept) = (messages.Current.Queue, 1 - messages.Current.Queue);
 
         fake.Tell((kept, 1));
         await WaitUntilSeenAsync(fake);
@@ -43,13 +43,14 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenBatchInHand_WhenItsQueueIsAskedBack_ThenTheWholeBatchIsCommittedBeforeTheRelease()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1), (1, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var batches = consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedBatch> batches =
+            consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
         Assert.True(await batches.MoveNextAsync());
-        var (gone, kept) = (batches.Current.Queue, 1 - batches.Current.Queue);
+        (int gone, int kept) = (batches.Current.Queue, 1 - batches.Current.Queue);
 
         fake.Tell((kept, 1));
         await WaitUntilSeenAsync(fake);
@@ -64,11 +65,11 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenLoopThatEndedInABatch_WhenItsQueueIsAskedBack_ThenTheLastMessageIsNotCommitted()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             if (message.Offset.Value == 4)
                 break;
@@ -79,7 +80,7 @@ public sealed class MemberReleaseTests
         Assert.True(IndexOf(fake, "commit 0@1=4") < IndexOf(fake, "own"));
 
         fake.Tell((0, 300));
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             Assert.Equal(4, message.Offset.Value);
             break;
@@ -89,18 +90,18 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenLoopInTheMiddleOfABatch_WhenTheQueueGoesAndComesBack_ThenNothingIsSkipped()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        for (var i = 0; i < 15; i++)
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        for (int i = 0; i < 15; i++)
             Assert.True(await messages.MoveNextAsync());
         Assert.Equal(14, messages.Current.Offset.Value);
 
         fake.Tell();
         await WaitUntilSeenAsync(fake);
-        var step = messages.MoveNextAsync();
+        ValueTask<bool> step = messages.MoveNextAsync();
         await Eventually.TrueAsync(() => fake.Journal.Contains("own"));
         Assert.False(step.IsCompleted);
         fake.Tell((0, 300));
@@ -112,10 +113,10 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenNoLoop_WhenAQueueIsAskedBack_ThenItIsReleasedAtOnce()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1), (1, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
         await consumer.JoinAsync(Token);
         Assert.Equal(2, consumer.GetProgress().Count);
 
@@ -127,15 +128,16 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenCommitThatIsRefusedForNow_WhenAQueueIsReleased_ThenItGoesAgainFirst()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1), (1, 1));
-        var refusals = 2;
+        int refusals = 2;
         fake.MeetOffset = _ => refusals-- > 0 ? ErrorCode.StorageFull : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var batches = consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedBatch> batches =
+            consumer.ReadBatchesAsync(Token).GetAsyncEnumerator(Token);
         Assert.True(await batches.MoveNextAsync());
-        var (gone, kept) = (batches.Current.Queue, 1 - batches.Current.Queue);
+        (int gone, int kept) = (batches.Current.Queue, 1 - batches.Current.Queue);
         Assert.True(await batches.MoveNextAsync());
 
         fake.Tell((kept, 1));
@@ -148,7 +150,7 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenCallbacks_WhenQueuesComeAndGo_ThenTheyAreToldInTimeToSeekAndToCommit()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1));
         Consumer consumer = null!;
         await using var client = new EQueueClient(fake.Address);
@@ -160,7 +162,8 @@ public sealed class MemberReleaseTests
             Revoking = async (_, token) => await consumer.CommitAsync(token),
         }))
         {
-            await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+            await using IAsyncEnumerator<ReceivedMessage> messages =
+                consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
             Assert.True(await messages.MoveNextAsync());
             Assert.Equal(5, messages.Current.Offset.Value);
             Assert.True(await messages.MoveNextAsync());
@@ -180,13 +183,13 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenMessageInHand_WhenItIsCommittedDuringTheRevocation_ThenItCounts()
     {
-        await using var fake = await FakeCoordinator.StartAsync();
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync();
         fake.Tell((0, 1), (1, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         Assert.True(await messages.MoveNextAsync());
-        var (gone, kept) = (messages.Current.Queue, 1 - messages.Current.Queue);
+        (int gone, int kept) = (messages.Current.Queue, 1 - messages.Current.Queue);
         fake.Tell((kept, 1));
         await WaitUntilSeenAsync(fake);
 
@@ -203,12 +206,12 @@ public sealed class MemberReleaseTests
     public async Task GivenProcessedMessages_WhenDisposed_ThenTheyAreCommittedAndTheGroupIsLeft(
         string? instance, string farewell)
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using (var consumer = client.CreateConsumer("g", ["t"], NoTimer with { InstanceId = instance }))
+        await using (Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer with { InstanceId = instance }))
         {
-            await foreach (var message in consumer.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             {
                 if (message.Offset.Value == 7)
                     break;
@@ -221,10 +224,10 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenStaticMember_WhenItLeavesForGood_ThenTheBrokerIsToldSo()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Tell((0, 1));
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer with { InstanceId = "station-1" });
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer with { InstanceId = "station-1" });
         await consumer.JoinAsync(Token);
         await consumer.LeaveAsync(Token);
         Assert.Equal("leave", fake.Journal[^1]);
@@ -236,13 +239,13 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenMemberWithoutAQueue_WhenItReadsToTheEnd_ThenItWaitsForWhatIsOnItsWay()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.Pending = 1;
         fake.Tell();
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true });
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        var step = messages.MoveNextAsync().AsTask();
+        await using Consumer consumer = client.CreateConsumer("g", ["t"], NoTimer with { StopAtEnd = true });
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        Task<bool> step = messages.MoveNextAsync().AsTask();
         await WaitUntilSeenAsync(fake);
         Assert.False(step.IsCompleted);
 
@@ -255,7 +258,7 @@ public sealed class MemberReleaseTests
     [Fact]
     public async Task GivenPausedQueue_WhenItIsResumed_ThenItsMessagesCome()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1, batches: 3);
         Consumer consumer = null!;
         var paused = new TaskCompletionSource();
         await using var client = new EQueueClient(fake.Address);
@@ -270,8 +273,9 @@ public sealed class MemberReleaseTests
             },
         }))
         {
-            await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-            var step = messages.MoveNextAsync();
+            await using IAsyncEnumerator<ReceivedMessage> messages =
+                consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+            ValueTask<bool> step = messages.MoveNextAsync();
             await paused.Task.WaitAsync(Token);
             Assert.False(step.IsCompleted);
             consumer.Resume("t", 0);

@@ -22,19 +22,19 @@ public sealed class MemberStormTests
     {
         seed = seed == 0 ? Environment.TickCount : seed;
         TestContext.Current.TestOutputHelper?.WriteLine($"seed {seed}");
-        await using var fake = await FakeCoordinator.StartAsync(Queues, Batches);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(Queues, Batches);
         var grants = new ConcurrentDictionary<int, int>();
         var wrong = new ConcurrentQueue<OffsetCommit>();
         fake.MeetOffset = offset =>
         {
             // A commit must come from the present owner: between a grant and the list without the queue.
-            if (grants.TryGetValue((int)offset.Queue.Id.Value - 1, out var grant) && grant == (uint)offset.Grant.Value)
+            if (grants.TryGetValue((int)offset.Queue.Id.Value - 1, out int grant) && grant == (uint)offset.Grant.Value)
                 return ErrorCode.None;
             wrong.Enqueue(offset);
             return ErrorCode.QueueNotOwned;
         };
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer(
+        await using Consumer consumer = client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { AutoCommitInterval = TimeSpan.FromMilliseconds(10) });
         var read = new ConcurrentQueue<(int Queue, long Offset)>();
         using var permits = new SemaphoreSlim(0);
@@ -42,7 +42,7 @@ public sealed class MemberStormTests
         var reading = Task.Run(() => ReadAsync(consumer, inBatches, read, permits, end.Token), Token);
 
         var random = new Random(seed);
-        for (var round = 1; round <= 150; round++)
+        for (int round = 1; round <= 150; round++)
         {
             Change(fake, grants, round, mayGo: () => random.Next(3) == 0, mayCome: () => random.Next(2) == 0);
             permits.Release(random.Next(1, 20));
@@ -50,7 +50,7 @@ public sealed class MemberStormTests
         }
 
         permits.Release(100_000);
-        for (var round = 151; grants.Count < Queues; round++)
+        for (int round = 151; grants.Count < Queues; round++)
         {
             Change(fake, grants, round, mayGo: static () => false, mayCome: static () => true);
             await Eventually.TrueAsync(() => fake.IsSeen);
@@ -59,7 +59,7 @@ public sealed class MemberStormTests
         await Eventually.TrueAsync(() => read.Count >= Queues * Batches * FakeQueue.MessagesPerBatch);
         await end.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => reading);
-        for (var queue = 0; queue < Queues; queue++)
+        for (int queue = 0; queue < Queues; queue++)
         {
             Assert.Equal(
                 Enumerable.Range(0, Batches * FakeQueue.MessagesPerBatch).Select(static i => (long)i),
@@ -73,11 +73,11 @@ public sealed class MemberStormTests
     private static void Change(
         FakeCoordinator fake, ConcurrentDictionary<int, int> grants, int round, Func<bool> mayGo, Func<bool> mayCome)
     {
-        var owned = fake.Owned;
+        IReadOnlyList<int> owned = fake.Owned;
         List<(int, int)> list = [];
-        for (var queue = 0; queue < Queues; queue++)
+        for (int queue = 0; queue < Queues; queue++)
         {
-            if (grants.TryGetValue(queue, out var grant) && fake.IsTold(queue))
+            if (grants.TryGetValue(queue, out int grant) && fake.IsTold(queue))
             {
                 if (!mayGo())
                     list.Add((queue, grant));
@@ -102,16 +102,16 @@ public sealed class MemberStormTests
     {
         if (!inBatches)
         {
-            await foreach (var message in consumer.ReadAllAsync(cancellationToken))
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))
             {
                 read.Enqueue((message.Queue, message.Offset.Value));
                 await permits.WaitAsync(cancellationToken);
             }
         }
 
-        await foreach (var batch in consumer.ReadBatchesAsync(cancellationToken))
+        await foreach (ReceivedBatch batch in consumer.ReadBatchesAsync(cancellationToken))
         {
-            for (var offset = batch.FirstOffset.Value; offset < batch.NextOffset.Value; offset++)
+            for (long offset = batch.FirstOffset.Value; offset < batch.NextOffset.Value; offset++)
                 read.Enqueue((batch.Queue, offset));
             await permits.WaitAsync(cancellationToken);
         }

@@ -12,12 +12,12 @@ public sealed class MissingTopicTests
     [Fact]
     public async Task GivenAMisspeltTopic_WhenAGroupSubscribes_ThenItIsNotMadeAndTheNearNameIsLogged()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
         var log = new CollectedLog();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log });
-        await using var consumer = client.CreateConsumer("g", ["ordres"]);
+        await using Consumer consumer = client.CreateConsumer("g", ["ordres"]);
         await consumer.JoinAsync(Token);
         Assert.Equal(["orders"], await TopicsAsync(broker));
         Assert.Contains(log.Texts, static text => text.Contains("ordres", StringComparison.Ordinal)
@@ -29,12 +29,12 @@ public sealed class MissingTopicTests
     [InlineData(true)]
     public async Task GivenASubscribedTopicThatIsDeleted_WhenTheMemberLooksAgain_ThenItDoesNotComeBack(bool mayCreate)
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await broker.Client.Admin.CreateTopicAsync("orders", new TopicSettings { QueueCount = 7 }, Token);
         var log = new CollectedLog();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log });
-        await using var consumer = client.CreateConsumer("g", ["orders"], new ConsumerOptions
+        await using Consumer consumer = client.CreateConsumer("g", ["orders"], new ConsumerOptions
         {
             AutoCreateTopics = mayCreate,
             RouteRefreshInterval = TimeSpan.FromMilliseconds(10),
@@ -44,7 +44,7 @@ public sealed class MissingTopicTests
         await broker.Client.Admin.DeleteTopicAsync("orders", Token);
         await Eventually.TrueAsync(() => consumer.GetProgress().Count == 0);
 
-        for (var i = 0; i < 20; i++)
+        for (int i = 0; i < 20; i++)
         {
             await Assert.ThrowsAsync<EQueueException>(
                 () => broker.Client.Admin.DescribeTopicAsync("orders", Token).AsTask());
@@ -58,24 +58,24 @@ public sealed class MissingTopicTests
     [Fact]
     public async Task GivenATopicThatDoesNotExist_WhenAProducerSends_ThenItIsLoggedThatItWasMade()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         var log = new CollectedLog();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log });
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         await producer.SendAsync("ordres", new byte[1], cancellationToken: Token);
         await producer.SendAsync("ordres", new byte[1], cancellationToken: Token);
-        var line = Assert.Single(log.Lines, static line => line.Id == 5106);
+        LogLine line = Assert.Single(log.Lines, static line => line.Id == 5106);
         Assert.StartsWith("The topic ordres did not exist", line.Text, StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task GivenAMisspeltTopic_WhenItIsAskedFor_ThenTheFailureNamesTheNearOnes()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
-        await using var producer = broker.Client.CreateProducer(new ProducerOptions { AutoCreateTopics = false });
-        await using var reader = broker.Client.CreateReader();
+        await using Producer producer = broker.Client.CreateProducer(new ProducerOptions { AutoCreateTopics = false });
+        await using QueueReader reader = broker.Client.CreateReader();
         Func<Task>[] ways =
         [
             () => broker.Client.Admin.DescribeTopicAsync("order", Token).AsTask(),
@@ -84,9 +84,9 @@ public sealed class MissingTopicTests
             () => reader.AssignAllAsync("oders", StartPosition.Begin, Token).AsTask(),
             () => producer.SendAsync("ordesr", new byte[1], cancellationToken: Token).AsTask(),
         ];
-        foreach (var way in ways)
+        foreach (Func<Task> way in ways)
         {
-            var exception = await Assert.ThrowsAsync<EQueueException>(way);
+            EQueueException exception = await Assert.ThrowsAsync<EQueueException>(way);
             Assert.Equal(ErrorCode.UnknownTopic, exception.Code);
             Assert.EndsWith("Did you mean 'orders'?", exception.Message, StringComparison.Ordinal);
         }
@@ -95,7 +95,7 @@ public sealed class MissingTopicTests
     [Fact]
     public async Task GivenAMisspeltGroup_WhenItIsAskedFor_ThenTheFailureNamesTheNearOnes()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await broker.Client.Admin.CreateTopicAsync("orders", cancellationToken: Token);
         await broker.Client.Admin.ResetGroupOffsetsAsync(
             "billing", ResetPosition.Begin, "orders", cancellationToken: Token);
@@ -106,9 +106,9 @@ public sealed class MissingTopicTests
                 "Billing", ResetPosition.Begin, cancellationToken: Token).AsTask(),
             () => broker.Client.Admin.DeleteGroupAsync("bililng", cancellationToken: Token).AsTask(),
         ];
-        foreach (var way in ways)
+        foreach (Func<Task> way in ways)
         {
-            var exception = await Assert.ThrowsAsync<EQueueException>(way);
+            EQueueException exception = await Assert.ThrowsAsync<EQueueException>(way);
             Assert.Equal(ErrorCode.UnknownGroup, exception.Code);
             Assert.EndsWith("Did you mean 'billing'?", exception.Message, StringComparison.Ordinal);
         }
@@ -126,7 +126,7 @@ public sealed class MissingTopicTests
     private static async Task<List<string>> TopicsAsync(TestBroker broker)
     {
         List<string> topics = [];
-        await foreach (var topic in broker.Client.Admin.ListTopicsAsync(Token))
+        await foreach (TopicListing topic in broker.Client.Admin.ListTopicsAsync(Token))
             topics.Add(topic.Topic);
         return topics;
     }

@@ -10,14 +10,14 @@ public sealed class NotAuthorizedTests
     [Fact]
     public async Task GivenATopicThatMayNotBeWritten_WhenSentTo_ThenTheSendFailsAtOnceAndOthersGoOn()
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         broker.Refusal = ErrorCode.NotAuthorized;
         broker.Script = static number => number is 0 or 1 ? Verdict.RefuseFirst : Verdict.Store;
         await using var client = new EQueueClient(broker.Address);
-        await using var producer = client.CreateProducer();
-        for (var send = 0; send < 2; send++)
+        await using Producer producer = client.CreateProducer();
+        for (int send = 0; send < 2; send++)
         {
-            var refused = await Assert.ThrowsAsync<EQueueException>(
+            EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
                 () => producer.SendAsync("secret", BitConverter.GetBytes(1), cancellationToken: Token).AsTask());
             Assert.Equal(ErrorCode.NotAuthorized, refused.Code);
             Assert.Contains("secret", refused.Message, StringComparison.Ordinal);
@@ -34,15 +34,15 @@ public sealed class NotAuthorizedTests
     [Fact]
     public async Task GivenAQueueThatMayNotBeReadAnyMore_WhenFetched_ThenTheReadersLoopEndsWithThat()
     {
-        await using var fake = await FakeQueue.StartAsync(5);
+        await using FakeQueue fake = await FakeQueue.StartAsync(5);
         fake.QueueError = static offset => offset >= 20 ? ErrorCode.NotAuthorized : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
-        var count = 0;
-        var ended = await Assert.ThrowsAsync<EQueueException>(async () =>
+        int count = 0;
+        EQueueException ended = await Assert.ThrowsAsync<EQueueException>(async () =>
         {
-            await foreach (var message in reader.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
                 count++;
         });
         AssertNamesTheQueue(ended);
@@ -52,14 +52,14 @@ public sealed class NotAuthorizedTests
     [Fact]
     public async Task GivenAQueueThatMayNotBeReadAnyMore_WhenAGroupFetchesIt_ThenTheConsumersLoopEndsWithThat()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.QueueError = static _ => ErrorCode.NotAuthorized;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"]);
+        await using Consumer consumer = client.CreateConsumer("g", ["t"]);
         fake.Tell((0, 1));
-        var ended = await Assert.ThrowsAsync<EQueueException>(async () =>
+        EQueueException ended = await Assert.ThrowsAsync<EQueueException>(async () =>
         {
-            await foreach (var message in consumer.ReadAllAsync(Token))
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
                 Assert.Fail($"{message.Offset} was read.");
         });
         AssertNamesTheQueue(ended);
@@ -68,11 +68,11 @@ public sealed class NotAuthorizedTests
     [Fact]
     public async Task GivenAGroupThatMayNotBeJoined_WhenJoined_ThenTheConsumerEndsWithThat()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.MeetBeat = static _ => ErrorCode.NotAuthorized;
         await using var client = new EQueueClient(fake.Address);
-        await using var consumer = client.CreateConsumer("g", ["t"]);
-        var ended = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
+        await using Consumer consumer = client.CreateConsumer("g", ["t"]);
+        EQueueException ended = await Assert.ThrowsAsync<EQueueException>(() => consumer.JoinAsync(Token).AsTask());
         Assert.Equal(ErrorCode.NotAuthorized, ended.Code);
     }
 

@@ -46,14 +46,14 @@ public sealed class OnewayBatchTests : IAsyncLifetime
         const int Large = 30;
         Send(Large, LargeBytes);
         var began = Stopwatch.StartNew();
-        for (var i = 0; i < Messages; i++)
+        for (int i = 0; i < Messages; i++)
         {
             Send(1, sizeof(int));
             Thread.SpinWait(1000);
         }
 
         // One batch a millisecond at the most.
-        var mostBatches = (int)began.ElapsedMilliseconds + 2;
+        int mostBatches = (int)began.ElapsedMilliseconds + 2;
         Assert.InRange(await ReadOnAsync() - Large, 1, Math.Min(mostBatches, Messages / 2));
     }
 
@@ -67,7 +67,7 @@ public sealed class OnewayBatchTests : IAsyncLifetime
         Send(Messages, MessageBytes);
 
         // Headers take some room, and the last one is not full.
-        var fullBatches = Messages * MessageBytes / new ProducerOptions().BatchBytes;
+        int fullBatches = Messages * MessageBytes / new ProducerOptions().BatchBytes;
         Assert.InRange(await ReadOnAsync() - Large, fullBatches, fullBatches + 4);
     }
 
@@ -86,17 +86,17 @@ public sealed class OnewayBatchTests : IAsyncLifetime
 
         Assert.Equal(Enumerable.Range(0, 2 * Messages), _fake.Bodies("heavy"));
         var batches = _fake.Requests.SelectMany(static request => request.Batches).ToList();
-        var isBehind = batches.SkipWhile(static batch => batch.Topic != "light").Count(batch => batch.Topic == "heavy");
+        int isBehind = batches.SkipWhile(static batch => batch.Topic != "light").Count(batch => batch.Topic == "heavy");
         Assert.InRange(isBehind, Messages * MessageBytes / new ProducerOptions().BatchBytes - 1, batches.Count);
     }
 
     /// <summary>The bodies begin with the number of the message in its topic.</summary>
     private void Send(int count, int bodyBytes, string topic = "t")
     {
-        var first = _sentTo.GetValueOrDefault(topic);
-        for (var i = 0; i < count; i++)
+        int first = _sentTo.GetValueOrDefault(topic);
+        for (int i = 0; i < count; i++)
         {
-            var body = new byte[bodyBytes];
+            byte[] body = new byte[bodyBytes];
             BitConverter.TryWriteBytes(body, first + i);
             _producer.SendOneway(topic, body, cancellationToken: Token);
         }

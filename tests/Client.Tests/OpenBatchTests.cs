@@ -13,9 +13,9 @@ public sealed class OpenBatchTests
     {
         const int InFlight = 2;
         const int MostAnswers = 4 * InFlight;
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             new ProducerOptions { BatchBytes = 1024, MaxInFlight = InFlight });
         await producer.SendAsync("heavy", "first"u8.ToArray(), cancellationToken: Token);
         await producer.SendAsync("light", "first"u8.ToArray(), cancellationToken: Token);
@@ -23,11 +23,11 @@ public sealed class OpenBatchTests
 
         // Each fills a batch.
         List<Task<SendReceipt>> sends = [];
-        for (var i = 0; i < 100; i++)
+        for (int i = 0; i < 100; i++)
             sends.Add(producer.SendAsync("heavy", new byte[900], cancellationToken: Token).AsTask());
         sends.Add(producer.SendAsync("light", "second"u8.ToArray(), cancellationToken: Token).AsTask());
 
-        var answers = 0;
+        int answers = 0;
         while (fake.RequestsFor("light").Count < 2)
         {
             // Something is under way at any time.
@@ -43,9 +43,9 @@ public sealed class OpenBatchTests
     public async Task GivenABatchThatWaitsToBeSentAgain_WhenMessagesFollowOneByOne_ThenTheyGatherBehindIt()
     {
         const int Messages = 100;
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             new ProducerOptions { RetryBackoffMin = TimeSpan.FromMilliseconds(300) });
         await producer.SendAsync("t", "first"u8.ToArray(), cancellationToken: Token);
         fake.Refusal = ErrorCode.StorageFull;
@@ -53,14 +53,14 @@ public sealed class OpenBatchTests
         List<Task<SendReceipt>> sends =
             [producer.SendAsync("t", "refused"u8.ToArray(), cancellationToken: Token).AsTask()];
         await Eventually.TrueAsync(() => fake.ProduceCount == 2, "it was refused");
-        for (var i = 0; i < Messages; i++)
+        for (int i = 0; i < Messages; i++)
         {
             sends.Add(producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token).AsTask());
             await Task.Yield();
         }
 
         await Task.WhenAll(sends);
-        var batches = fake.Requests.Sum(static request => request.Batches.Count);
+        int batches = fake.Requests.Sum(static request => request.Batches.Count);
 
         // The first, the refused twice, those that followed.
         Assert.InRange(batches, 4, 6);

@@ -22,20 +22,20 @@ public sealed partial class OptionDefaultTests
     public void GivenEveryPublicOption_WhenItsDocumentationIsRead_ThenItNamesTheDefaultThatItHas()
     {
         List<string> wrong = [];
-        var count = 0;
-        foreach (var library in Libraries)
+        int count = 0;
+        foreach (Assembly library in Libraries)
         {
             var documents = XDocument.Load(Path.ChangeExtension(library.Location, ".xml")).Descendants("member")
                 .ToDictionary(static member => (string)member.Attribute("name")!, StringComparer.Ordinal);
-            foreach (var type in library.GetExportedTypes().Where(static type =>
+            foreach (Type? type in library.GetExportedTypes().Where(static type =>
                 type is { IsClass: true, IsAbstract: false } && type.Name.EndsWith("Options", StringComparison.Ordinal)))
             {
-                foreach (var option in OptionsOf(type))
+                foreach (PropertyInfo option in OptionsOf(type))
                 {
                     count++;
-                    var text = documents.GetValueOrDefault($"P:{type.FullName}.{option.Name}")?.Value ?? "";
-                    var told = DefaultPattern().Match(text.ReplaceLineEndings(" ")).Groups["value"].Value;
-                    var expected = WordsOf(option, option.GetValue(MakeDefault(type)));
+                    string text = documents.GetValueOrDefault($"P:{type.FullName}.{option.Name}")?.Value ?? "";
+                    string told = DefaultPattern().Match(text.ReplaceLineEndings(" ")).Groups["value"].Value;
+                    string? expected = WordsOf(option, option.GetValue(MakeDefault(type)));
                     if (told.Length == 0 || (expected is not null && told != expected))
                         wrong.Add($"{type.Name}.{option.Name} says '{told}': 'Default: {expected ?? "..."}.' is right");
                 }
@@ -77,14 +77,14 @@ public sealed partial class OptionDefaultTests
             ("d", TimeSpan.TicksPerDay), ("h", TimeSpan.TicksPerHour), ("min", TimeSpan.TicksPerMinute),
             ("s", TimeSpan.TicksPerSecond), ("ms", TimeSpan.TicksPerMillisecond),
         ];
-        var (unit, ticks) = units.First(one => time.Ticks % one.Ticks == 0);
+        (string unit, long ticks) = units.First(one => time.Ticks % one.Ticks == 0);
         return time == TimeSpan.Zero ? "0" : $"{time.Ticks / ticks} {unit}";
     }
 
     private static string SizeOf(long bytes)
     {
         (string Unit, long Bytes)[] units = [("GiB", 1L << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        foreach (var (unit, size) in units)
+        foreach ((string unit, long size) in units)
         {
             if (bytes != 0 && bytes % size == 0)
                 return string.Create(CultureInfo.InvariantCulture, $"{bytes / size:N0} {unit}");

@@ -37,7 +37,7 @@ public sealed class PendingCallTests
         get
         {
             var rows = new TheoryData<string, bool>();
-            foreach (var name in Calls.Keys)
+            foreach (string name in Calls.Keys)
             {
                 rows.Add(name, false);
                 rows.Add(name, true);
@@ -52,11 +52,11 @@ public sealed class PendingCallTests
     public async Task GivenWorkThatWaitsForABroker_WhenTheTokenIsCancelledInTheCall_ThenOperationCanceledCarriesIt(
         string name, bool isHung)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var world = await World.StartAsync(broker.Address);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using World world = await World.StartAsync(broker.Address);
         await world.TakeAwayAsync(isHung);
         using var source = new CancellationTokenSource();
-        var call = Calls[name](world, source.Token).AsTask();
+        Task call = Calls[name](world, source.Token).AsTask();
         await world.Missed.Task.WaitAsync(TimeSpan.FromMinutes(1), Token);
 
         // One that left before the client noticed is told that its connection is lost: the next one waits.
@@ -64,7 +64,7 @@ public sealed class PendingCallTests
             call = Calls[name](world, source.Token).AsTask();
         Assert.False(call.IsCompleted, $"It waits for the broker: {call.Exception}");
         await source.CancelAsync();
-        var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(
+        OperationCanceledException exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(
             () => call.WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Equal(source.Token, exception.CancellationToken);
     }
@@ -74,8 +74,8 @@ public sealed class PendingCallTests
     [InlineData(true)]
     public async Task GivenASendThatWaitsForItsRoute_WhenItsTokenIsCancelled_ThenTheCallbackIsToldSo(bool isHung)
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var world = await World.StartAsync(broker.Address);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using World world = await World.StartAsync(broker.Address);
         await world.TakeAwayAsync(isHung);
         using var source = new CancellationTokenSource();
         var told = new TaskCompletionSource<EQueueException?>(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -84,7 +84,7 @@ public sealed class PendingCallTests
         await world.Missed.Task.WaitAsync(TimeSpan.FromMinutes(1), Token);
         Assert.False(told.Task.IsCompleted);
         await source.CancelAsync();
-        var error = await told.Task.WaitAsync(TimeSpan.FromMinutes(1), Token);
+        EQueueException? error = await told.Task.WaitAsync(TimeSpan.FromMinutes(1), Token);
         Assert.Equal(ErrorCode.Cancelled, error?.Code);
     }
 
@@ -128,9 +128,9 @@ public sealed class PendingCallTests
         public static async Task<World> StartAsync(string address)
         {
             var world = new World(address);
-            for (var i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++)
                 await world.Producer.SendAsync("t", new byte[1], cancellationToken: Token);
-            for (var i = 0; i < 2; i++)
+            for (int i = 0; i < 2; i++)
                 Assert.True(await world.Messages.MoveNextAsync());
             await world.Reader.AssignAllAsync("t", StartPosition.Begin, Token);
             Assert.NotEmpty(await world.Reader.PullAsync(1, TimeSpan.FromMinutes(1), Token));
@@ -154,7 +154,7 @@ public sealed class PendingCallTests
         {
             await Client.DisposeAsync();
             await Messages.DisposeAsync();
-            foreach (var send in _unwatched)
+            foreach (Task send in _unwatched)
                 await send.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             await CloseRelayAsync();
         }

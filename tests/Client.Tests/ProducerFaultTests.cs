@@ -24,12 +24,12 @@ public sealed class ProducerFaultTests
     [InlineData((int)Verdict.RefuseFirst)]
     public async Task GivenEveryThirdRequestGoesWrong_WhenSending_ThenEachMessageIsStoredOnceAndInOrder(int verdict)
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Script = n => n < 60 && n % 3 == 1 ? (Verdict)verdict : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
+        await using Producer producer = client.CreateProducer(SmallBatches);
 
-        var receipts = await SendAsync(producer, 3000);
+        List<SendReceipt> receipts = await SendAsync(producer, 3000);
 
         Assert.Equal(Enumerable.Range(0, 3000), fake.All());
         Assert.Equal(Enumerable.Range(0, 3000).Select(i => (long)i), receipts.Select(r => r.Offset.Value));
@@ -44,21 +44,21 @@ public sealed class ProducerFaultTests
     [InlineData(5)]
     public async Task GivenRandomFaults_WhenManyKeysAreSent_ThenEachKeyKeepsItsOrder(int seed)
     {
-        await using var fake = await FakeBroker.StartAsync(queueCount: 5);
+        await using FakeBroker fake = await FakeBroker.StartAsync(queueCount: 5);
         var random = new Random(seed);
-        var verdicts = Enum.GetValues<Verdict>().Where(v => v != Verdict.Hold).ToArray();
-        var script = Enumerable.Range(0, 100)
+        Verdict[] verdicts = Enum.GetValues<Verdict>().Where(v => v != Verdict.Hold).ToArray();
+        Verdict[] script = Enumerable.Range(0, 100)
             .Select(_ => random.Next(3) == 0 ? verdicts[random.Next(verdicts.Length)] : Verdict.Store).ToArray();
         fake.Script = n => n < script.Length ? script[n] : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
+        await using Producer producer = client.CreateProducer(SmallBatches);
 
         await SendAsync(producer, 5000, keys: 50);
 
         Assert.Equal(Enumerable.Range(0, 5000), fake.All().Order());
-        foreach (var queue in fake.Stored.Values)
+        foreach (List<int> queue in fake.Stored.Values)
         {
-            foreach (var key in queue.GroupBy(value => value % 50))
+            foreach (IGrouping<int, int> key in queue.GroupBy(value => value % 50))
                 Assert.Equal(key.Order(), key);
         }
     }
@@ -66,10 +66,10 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenBatchThatRunsOutOfTime_WhenTheBrokerIsBack_ThenTheEpochRisesAndTheRestArrives()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Script = n => n is >= 1 and < 6 ? Verdict.Ignore : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches with
+        await using Producer producer = client.CreateProducer(SmallBatches with
         {
             RequestTimeout = TimeSpan.FromMilliseconds(100),
             DeliveryTimeout = TimeSpan.FromMilliseconds(400),
@@ -85,11 +85,11 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenAStoreThatFailedBehindTheBytes_WhenTheBatchRunsOutOfTime_ThenTheNextIsNotTakenForIt()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Refusal = ErrorCode.StoreFaulted;
         fake.Script = n => n == 1 ? Verdict.StoreAndFault : n > 1 ? Verdict.RefuseFirst : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches with
+        await using Producer producer = client.CreateProducer(SmallBatches with
         {
             DeliveryTimeout = TimeSpan.FromMilliseconds(400),
         });
@@ -103,11 +103,11 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenCopiesOfTwoBatchesThatComeLate_WhenTheFirstHasRunOutOfTime_ThenNeitherIsStoredTwice()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         HashSet<int> seen = [];
         fake.Judge = request => seen.Add(request.Batches[0].FirstBody) ? Verdict.IgnoreLate : Verdict.Ignore;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches with
+        await using Producer producer = client.CreateProducer(SmallBatches with
         {
             RequestTimeout = TimeSpan.FromMilliseconds(100),
             DeliveryTimeout = TimeSpan.FromSeconds(2),
@@ -115,17 +115,17 @@ public sealed class ProducerFaultTests
         });
 
         // Too large to leave in one request.
-        var first = producer.SendAsync("t", new byte[600], cancellationToken: Token).AsTask();
+        Task<SendReceipt> first = producer.SendAsync("t", new byte[600], cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 4);
         byte[] body = [.. BitConverter.GetBytes(1), .. new byte[600]];
-        var second = producer.SendAsync("t", body, cancellationToken: Token).AsTask();
+        Task<SendReceipt> second = producer.SendAsync("t", body, cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.Requests.Any(static request => request.Batches[0].FirstBody == 1));
-        var expired = await Assert.ThrowsAsync<EQueueException>(() => first);
+        EQueueException expired = await Assert.ThrowsAsync<EQueueException>(() => first);
 
         // The second one is asked for under the old epoch and misses the first; then their copies come, both fit.
         fake.BeforeInit = request => Assert.True(request.Known.Id < 0 || fake.DeliverLate() == ErrorCode.None);
         fake.Judge = static _ => Verdict.Store;
-        var untold = await Assert.ThrowsAsync<EQueueException>(() => second);
+        EQueueException untold = await Assert.ThrowsAsync<EQueueException>(() => second);
         await producer.SendAsync("t", BitConverter.GetBytes(2), cancellationToken: Token);
 
         Assert.Equal((ErrorCode.Timeout, ErrorCode.Timeout), (expired.Code, untold.Code));
@@ -136,12 +136,12 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenLostState_WhenTheBrokerAsksForAnEarlierSequence_ThenSendingGoesOnInANewEpoch()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
+        await using Producer producer = client.CreateProducer(SmallBatches);
         await SendAsync(producer, 100);
         fake.Refusal = ErrorCode.OutOfOrderSequence;
-        var next = fake.ProduceCount;
+        int next = fake.ProduceCount;
         fake.Script = n => n == next ? Verdict.RefuseFirst : Verdict.Store;
 
         await SendAsync(producer, 100);
@@ -155,11 +155,11 @@ public sealed class ProducerFaultTests
     [InlineData(ErrorCode.ProducerFenced)]
     public async Task GivenForgottenProducer_WhenSending_ThenItGoesOnUnderANewId(ErrorCode refusal)
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Refusal = refusal;
         fake.Script = n => n == 3 ? Verdict.RefuseFirst : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
+        await using Producer producer = client.CreateProducer(SmallBatches);
 
         await SendAsync(producer, 1000);
 
@@ -170,14 +170,14 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenBatchRefusedForGood_WhenSending_ThenItFailsAndTheOthersArriveInOrder()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Refusal = ErrorCode.NotAuthorized;
         fake.Script = n => n == 3 ? Verdict.RefuseFirst : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
-        var sends = Start(producer, 1000);
+        await using Producer producer = client.CreateProducer(SmallBatches);
+        ValueTask<SendReceipt>[] sends = Start(producer, 1000);
         List<int> failed = [];
-        for (var i = 0; i < sends.Length; i++)
+        for (int i = 0; i < sends.Length; i++)
         {
             try
             {
@@ -197,29 +197,29 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenFullMemory_WhenSendingGoesOn_ThenItWaitsAndEndsTyped()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(new ProducerOptions
+        await using Producer producer = client.CreateProducer(new ProducerOptions
         {
             BatchBytes = 4096,
             BufferMemoryBytes = 64 * 1024,
             MaxInFlight = 1,
             OnewayWhenFull = OnewayFullPolicy.Throw,
         });
-        var body = new byte[1000];
+        byte[] body = new byte[1000];
         await producer.SendAsync("t", body, cancellationToken: Token);
         fake.Script = static _ => Verdict.Hold;
         List<Task<SendReceipt>> accepted = [];
         while (producer.BufferedBytes < 56 * 1024)
             accepted.Add(producer.SendAsync("t", body, cancellationToken: Token).AsTask());
-        for (var i = 0; i < 20; i++)
+        for (int i = 0; i < 20; i++)
             accepted.Add(producer.SendAsync("t", body, cancellationToken: Token).AsTask());
         Assert.True(producer.BufferedBytes <= 64 * 1024);
 
         using var patience = new CancellationTokenSource(50);
         await Assert.ThrowsAnyAsync<OperationCanceledException>(
             async () => await producer.SendAsync("t", body, cancellationToken: patience.Token));
-        var full = Assert.Throws<EQueueException>(() => FillOneway(producer, body));
+        EQueueException full = Assert.Throws<EQueueException>(() => FillOneway(producer, body));
         fake.Release();
         fake.Script = static _ => Verdict.Store;
         await Task.WhenAll(accepted);
@@ -234,14 +234,14 @@ public sealed class ProducerFaultTests
     {
         const int Batches = 30;
         var requestTimeout = TimeSpan.FromSeconds(1);
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = fake.Address, RequestTimeout = requestTimeout });
-        var producer = client.CreateProducer(
+        Producer producer = client.CreateProducer(
             SmallBatches with { BatchBytes = 1024, DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
         await producer.SendAsync("t", new byte[4], cancellationToken: Token);
         await fake.DisposeAsync();
-        for (var i = 0; i < Batches; i++)
+        for (int i = 0; i < Batches; i++)
             producer.SendOneway("t", new byte[900], cancellationToken: Token);
 
         var began = Stopwatch.StartNew();
@@ -258,10 +258,10 @@ public sealed class ProducerFaultTests
             Addresses = "127.0.0.1:1",
             RequestTimeout = TimeSpan.FromMilliseconds(200),
         });
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             new ProducerOptions { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
 
-        var failure = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException failure = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("t", "x"u8, cancellationToken: Token));
 
         Assert.Equal(ErrorCode.Timeout, failure.Code);
@@ -270,15 +270,15 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenSendsInFlight_WhenDisposed_ThenWhatWasAcceptedIsDelivered()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        var producer = client.CreateProducer(SmallBatches);
+        Producer producer = client.CreateProducer(SmallBatches);
         await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
-        var sends = Start(producer, 5000);
+        ValueTask<SendReceipt>[] sends = Start(producer, 5000);
 
         await producer.DisposeAsync();
 
-        foreach (var send in sends)
+        foreach (ValueTask<SendReceipt> send in sends)
             Assert.True((await send).Offset.Value >= 0);
         Assert.Equal(5001, fake.All().Count);
         await Assert.ThrowsAsync<ObjectDisposedException>(
@@ -290,9 +290,9 @@ public sealed class ProducerFaultTests
     [InlineData(true)]
     public async Task GivenSilentBroker_WhenAborted_ThenEverySendFailsAtOnceAndADisposalThatWaitsEnds(bool isDisposed)
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(new ProducerOptions
+        await using Producer producer = client.CreateProducer(new ProducerOptions
         {
             BatchBytes = 1024,
             BufferMemoryBytes = 4096,
@@ -301,33 +301,34 @@ public sealed class ProducerFaultTests
         });
         await producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token);
         fake.Script = static _ => Verdict.Ignore;
-        var sends = Enumerable.Range(1, 500)
+        Task<SendReceipt>[] sends = Enumerable.Range(1, 500)
             .Select(i => producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token).AsTask())
             .ToArray();
-        var disposal = isDisposed ? producer.DisposeAsync().AsTask() : Task.CompletedTask;
+        Task disposal = isDisposed ? producer.DisposeAsync().AsTask() : Task.CompletedTask;
         Assert.Equal(isDisposed, !disposal.IsCompleted);
 
         await producer.AbortAsync();
 
         await disposal;
-        foreach (var send in sends)
+        foreach (Task<SendReceipt>? send in sends)
             await Assert.ThrowsAsync<ProducerClosedException>(() => send);
     }
 
     [Fact]
     public async Task GivenSilentBroker_WhenDisposed_ThenEverySendEndsTyped()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Script = static _ => Verdict.Ignore;
         await using var client = new EQueueClient(fake.Address);
-        var producer = client.CreateProducer(SmallBatches with { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
-        var sends = Start(producer, 500).Select(send => send.AsTask()).ToArray();
+        Producer producer =
+            client.CreateProducer(SmallBatches with { DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
+        Task<SendReceipt>[] sends = Start(producer, 500).Select(send => send.AsTask()).ToArray();
 
         await producer.DisposeAsync();
 
-        foreach (var send in sends)
+        foreach (Task<SendReceipt>? send in sends)
         {
-            var end = await Assert.ThrowsAsync<EQueueException>(() => send);
+            EQueueException end = await Assert.ThrowsAsync<EQueueException>(() => send);
             Assert.True(end.Code is ErrorCode.Timeout or ErrorCode.Disposed, end.Message);
         }
     }
@@ -335,14 +336,15 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenSendAwaitedTwice_WhenItIsAskedAgain_ThenItThrowsAndNothingElseSuffers()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
+        await using Producer producer = client.CreateProducer(SmallBatches);
         await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
-        for (var round = 0; round < 200; round++)
+        for (int round = 0; round < 200; round++)
         {
-            var first = producer.SendAsync("t", BitConverter.GetBytes(round), cancellationToken: Token);
-            var stale = first;
+            ValueTask<SendReceipt> first =
+                producer.SendAsync("t", BitConverter.GetBytes(round), cancellationToken: Token);
+            ValueTask<SendReceipt> stale = first;
             Assert.Equal(round + 1, (await first).Offset.Value);
             Assert.Throws<InvalidOperationException>(() => stale.GetAwaiter().GetResult());
             await Assert.ThrowsAsync<InvalidOperationException>(async () => await stale);
@@ -356,24 +358,24 @@ public sealed class ProducerFaultTests
     {
         // More messages than the awaitables of one batch object can tell apart: several follow one another.
         const int rounds = 300, window = 5_000;
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         await producer.SendAsync("t", BitConverter.GetBytes(-1), cancellationToken: Token);
         var stale = new List<ValueTask<SendReceipt>>();
         var sends = new ValueTask<SendReceipt>[window];
-        for (var round = 0; round < rounds; round++)
+        for (int round = 0; round < rounds; round++)
         {
-            for (var i = 0; i < window; i++)
+            for (int i = 0; i < window; i++)
             {
-                var body = BitConverter.GetBytes((round * window) + i);
+                byte[] body = BitConverter.GetBytes((round * window) + i);
                 sends[i] = producer.SendAsync("t", body, cancellationToken: Token);
             }
 
             await producer.FlushAsync(Token);
-            foreach (var old in stale)
+            foreach (ValueTask<SendReceipt> old in stale)
                 Assert.Throws<InvalidOperationException>(() => old.GetAwaiter().GetResult());
-            for (var i = 0; i < window; i++)
+            for (int i = 0; i < window; i++)
                 Assert.Equal((round * window) + i + 1, (await sends[i]).Offset.Value);
             stale.Add(sends[round % window]);
         }
@@ -384,10 +386,10 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenSendsThatNobodyAwaits_WhenManyFollow_ThenMemoryIsGivenBack()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
-        for (var i = 0; i < 20_000; i++)
+        await using Producer producer = client.CreateProducer(SmallBatches);
+        for (int i = 0; i < 20_000; i++)
             _ = producer.SendAsync("t", BitConverter.GetBytes(i), cancellationToken: Token);
         await producer.FlushAsync(Token);
 
@@ -398,15 +400,15 @@ public sealed class ProducerFaultTests
     [Fact]
     public async Task GivenAnotherStoreAtTheAddress_WhenSending_ThenItsOwnQueuesAreUsed()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(SmallBatches);
+        await using Producer producer = client.CreateProducer(SmallBatches);
         await SendAsync(producer, 10);
         fake.StoreId = Guid.NewGuid();
         fake.CloseAll();
 
-        var sent = false;
-        for (var tries = 0; tries < 100 && !sent; tries++)
+        bool sent = false;
+        for (int tries = 0; tries < 100 && !sent; tries++)
         {
             try
             {
@@ -426,16 +428,16 @@ public sealed class ProducerFaultTests
 
     private static void FillOneway(Producer producer, byte[] body)
     {
-        for (var i = 0; i < 1_000; i++)
+        for (int i = 0; i < 1_000; i++)
             producer.SendOneway("t", body);
     }
 
     private static ValueTask<SendReceipt>[] Start(Producer producer, int count, int keys = 0)
     {
         var sends = new ValueTask<SendReceipt>[count];
-        for (var i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
         {
-            var key = keys == 0 ? null : "key" + (i % keys);
+            string? key = keys == 0 ? null : "key" + (i % keys);
             sends[i] = producer.SendAsync("t", BitConverter.GetBytes(i), key, cancellationToken: Token);
         }
 
@@ -446,7 +448,7 @@ public sealed class ProducerFaultTests
     private static async Task SendThreeAsync(FakeBroker fake, Producer producer)
     {
         await producer.SendAsync("t", BitConverter.GetBytes(0), cancellationToken: Token);
-        var expiry = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException expiry = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("t", BitConverter.GetBytes(1), cancellationToken: Token));
         Assert.Equal(ErrorCode.Timeout, expiry.Code);
         fake.Script = static _ => Verdict.Store;
@@ -456,7 +458,7 @@ public sealed class ProducerFaultTests
     private static async Task<List<SendReceipt>> SendAsync(Producer producer, int count, int keys = 0)
     {
         List<SendReceipt> receipts = [];
-        foreach (var send in Start(producer, count, keys))
+        foreach (ValueTask<SendReceipt> send in Start(producer, count, keys))
             receipts.Add(await send);
         return receipts;
     }

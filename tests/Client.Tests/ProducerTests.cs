@@ -15,10 +15,10 @@ public class ProducerTests
     [Fact]
     public async Task GivenNewTopic_WhenOneMessageIsSent_ThenItsReceiptSaysWhereItIs()
     {
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
 
-        var receipt = await producer.SendAsync("orders", "hello"u8, cancellationToken: Token);
+        SendReceipt receipt = await producer.SendAsync("orders", "hello"u8, cancellationToken: Token);
 
         Assert.Equal("orders", receipt.Topic);
         Assert.Equal(0, receipt.Offset.Value);
@@ -30,8 +30,8 @@ public class ProducerTests
     [Fact]
     public async Task GivenATokenThatIsCancelled_WhenSentInAnyWay_ThenTheCallSaysSoAndNothingIsSent()
     {
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("orders", "first"u8, key: "k", cancellationToken: Token);
         var over = new CancellationToken(canceled: true);
         Func<Task>[] ways =
@@ -43,7 +43,7 @@ public class ProducerTests
                 () => producer.Send("orders", new Message { Key = "k" }, static (_, _, _) => { }, null, over), Token),
             () => Task.Run(() => producer.SendOneway("orders", "late"u8, key: "k", cancellationToken: over), Token),
         ];
-        foreach (var way in ways)
+        foreach (Func<Task> way in ways)
             Assert.Equal(over, (await Assert.ThrowsAnyAsync<OperationCanceledException>(way)).CancellationToken);
 
         Assert.Equal(1, (await producer.SendAsync("orders", "second"u8, key: "k", cancellationToken: Token)).Offset.Value);
@@ -52,31 +52,31 @@ public class ProducerTests
     [Fact]
     public async Task GivenManyMessages_WhenSentWithoutWaiting_ThenEachIsStoredOnceAndInOrder()
     {
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         const int Count = 50_000;
         var pending = new ValueTask<SendReceipt>[Count];
-        for (var i = 0; i < Count; i++)
+        for (int i = 0; i < Count; i++)
         {
             pending[i] = producer.SendAsync(
                 "many", BitConverter.GetBytes(i), key: "k" + (i % 10), cancellationToken: Token);
         }
 
         var places = new HashSet<(int, long)>();
-        foreach (var one in pending)
+        foreach (ValueTask<SendReceipt> one in pending)
         {
-            var receipt = await one;
+            SendReceipt receipt = await one;
             Assert.True(places.Add((receipt.Queue, receipt.Offset.Value)));
         }
 
-        await using var consumer = broker.Client.CreateConsumer(
+        await using Consumer consumer = broker.Client.CreateConsumer(
             "g", ["many"], new ConsumerOptions { StopAtEnd = true });
         var last = new Dictionary<string, int>();
-        var seen = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        int seen = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
-            var value = BitConverter.ToInt32(message.Body.Span);
-            var key = message.KeyText!;
+            int value = BitConverter.ToInt32(message.Body.Span);
+            string key = message.KeyText!;
             Assert.True(value > last.GetValueOrDefault(key, -1));
             last[key] = value;
             seen++;
@@ -91,25 +91,25 @@ public class ProducerTests
     [InlineData(4 * 1024 * 1024)]
     public async Task GivenBodyOfSize_WhenSent_ThenItComesBackUnchanged(int size)
     {
-        await using var broker = await StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
-        var body = new byte[size];
+        await using TestBroker broker = await StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
+        byte[] body = new byte[size];
         new Random(size).NextBytes(body);
 
         await producer.SendAsync("sized", body, cancellationToken: Token);
 
-        var read = Assert.Single(await ReadAllAsync(broker, "sized"));
+        DetachedMessage read = Assert.Single(await ReadAllAsync(broker, "sized"));
         Assert.Equal(body, read.Body);
     }
 
     [Fact]
     public async Task GivenOneByteTooMany_WhenSent_ThenItIsRefusedBeforeAnythingLeaves()
     {
-        await using var broker = await StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("sized", "first"u8, cancellationToken: Token);
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("sized", new byte[(4 * 1024 * 1024) + 1], cancellationToken: Token));
 
         Assert.Equal(ErrorCode.MessageTooLarge, refusal.Code);
@@ -119,17 +119,17 @@ public class ProducerTests
     [Fact]
     public async Task GivenNullBodyAndManyProperties_WhenSent_ThenTheyComeBackAsTheyWere()
     {
-        await using var broker = await StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         var properties = new RecordProperties();
-        for (var i = 0; i < 200; i++)
+        for (int i = 0; i < 200; i++)
             properties.Add("name" + i, i % 3 == 0 ? null : "wert-ä-" + i);
         properties.Add("name0", "again");
 
         await producer.SendAsync("props", new Message(null, null, "täg", properties), Token);
         await producer.SendAsync("props", new Message(ReadOnlyMemory<byte>.Empty, "", ""), Token);
 
-        var read = await ReadAllAsync(broker, "props");
+        List<DetachedMessage> read = await ReadAllAsync(broker, "props");
         Assert.Null(read[0].Body);
         Assert.Null(read[0].Key);
         Assert.Equal("täg", read[0].Tag);
@@ -151,10 +151,10 @@ public class ProducerTests
     [InlineData(5_000, 300)]
     public async Task GivenKeyAndTagOfAnyLength_WhenSentInEveryWay_ThenTheyComeBackAsTheyWere(int keyLength, int tagLength)
     {
-        await using var broker = await StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
-        var key = new string('ü', keyLength);
-        var tag = new string('€', tagLength);
+        await using TestBroker broker = await StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
+        string key = new string('ü', keyLength);
+        string tag = new string('€', tagLength);
         var message = new Message("body"u8.ToArray(), key, tag);
         var called = new TaskCompletionSource<ErrorCode>();
 
@@ -183,15 +183,15 @@ public class ProducerTests
     [Fact]
     public async Task GivenOnewaySends_WhenFlushed_ThenTheyArrive()
     {
-        await using var broker = await StartAsync(queues: 2);
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < 10_000; i++)
+        await using TestBroker broker = await StartAsync(queues: 2);
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < 10_000; i++)
             producer.SendOneway("oneway", BitConverter.GetBytes(i), key: "k" + (i % 4), cancellationToken: Token);
         await producer.FlushAsync(Token);
 
-        await using var consumer = broker.Client.CreateConsumer("g", ["oneway"]);
-        var seen = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["oneway"]);
+        int seen = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             if (++seen == 10_000)
                 break;
@@ -203,18 +203,18 @@ public class ProducerTests
     [Fact]
     public async Task GivenBatchOfMessages_WhenSent_ThenEachHasItsReceipt()
     {
-        await using var broker = await StartAsync(queues: 4);
-        await using var producer = broker.Client.CreateProducer();
-        var messages = Enumerable.Range(0, 20_000)
+        await using TestBroker broker = await StartAsync(queues: 4);
+        await using Producer producer = broker.Client.CreateProducer();
+        Message[] messages = Enumerable.Range(0, 20_000)
             .Select(i => new Message(BitConverter.GetBytes(i), i % 7 == 0 ? "key" + i : null)).ToArray();
 
-        var receipts = await producer.SendBatchAsync("batch", messages, Token);
+        BatchReceipt receipts = await producer.SendBatchAsync("batch", messages, Token);
 
         Assert.Equal(messages.Length, receipts.Count);
         var byPlace = (await ReadAllAsync(broker, "batch")).ToDictionary(m => (m.Queue, m.Offset.Value));
-        for (var i = 0; i < messages.Length; i++)
+        for (int i = 0; i < messages.Length; i++)
         {
-            var receipt = receipts[i];
+            SendReceipt receipt = receipts[i];
             Assert.Equal(i, BitConverter.ToInt32(byPlace[(receipt.Queue, receipt.Offset.Value)].Body!));
         }
     }
@@ -222,31 +222,31 @@ public class ProducerTests
     [Fact]
     public async Task GivenBlockingSends_WhenManyThreadsSend_ThenAllAreStored()
     {
-        await using var broker = await StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
-        var threads = Enumerable.Range(0, 8).Select(n => new Thread(() =>
+        await using TestBroker broker = await StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
+        Thread[] threads = Enumerable.Range(0, 8).Select(n => new Thread(() =>
         {
-            for (var i = 0; i < 200; i++)
+            for (int i = 0; i < 200; i++)
                 producer.Send("blocking", BitConverter.GetBytes((n * 1000) + i));
         })).ToArray();
-        foreach (var thread in threads)
+        foreach (Thread? thread in threads)
             thread.Start();
-        foreach (var thread in threads)
+        foreach (Thread? thread in threads)
             thread.Join();
 
-        var bodies = (await ReadAllAsync(broker, "blocking")).Select(m => BitConverter.ToInt32(m.Body!));
+        IEnumerable<int> bodies = (await ReadAllAsync(broker, "blocking")).Select(m => BitConverter.ToInt32(m.Body!));
         Assert.Equal(1600, bodies.Distinct().Count());
     }
 
     [Fact]
     public async Task GivenCallbacks_WhenSent_ThenEachIsToldOnce()
     {
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
-        var told = new int[10_000];
-        var left = told.Length;
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        int[] told = new int[10_000];
+        int left = told.Length;
         var done = new TaskCompletionSource();
-        for (var i = 0; i < told.Length; i++)
+        for (int i = 0; i < told.Length; i++)
         {
             producer.Send(
                 "callbacks",
@@ -268,10 +268,10 @@ public class ProducerTests
 
     internal static async Task<List<DetachedMessage>> ReadAllAsync(TestBroker broker, string topic)
     {
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync(topic, StartPosition.Begin, Token);
         List<DetachedMessage> messages = [];
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
             messages.Add(message.Detach());
         return messages;
     }

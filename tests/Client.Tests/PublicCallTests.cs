@@ -154,7 +154,7 @@ public sealed class PublicCallTests
     public void GivenEveryPublicMethod_WhenListed_ThenEachHasACallHere()
     {
         Type[] types = [typeof(EQueueClient), typeof(EQueueAdmin), typeof(Producer), typeof(Consumer), typeof(QueueReader)];
-        var methods = types
+        string[] methods = types
             .SelectMany(static type => type.GetMethods(
                 BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly))
             .Where(static method => !method.IsSpecialName)
@@ -168,12 +168,13 @@ public sealed class PublicCallTests
     [Fact]
     public async Task GivenATokenThatIsCancelledBefore_WhenAnythingIsCalled_ThenOperationCanceledCarriesIt()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await using var world = new World(broker.Address);
         var over = new CancellationToken(canceled: true);
-        foreach (var (method, call) in Calls.Where(static one => one.Value.HasToken))
+        foreach ((string method, Call call) in Calls.Where(static one => one.Value.HasToken))
         {
-            var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call.Run(world, over));
+            OperationCanceledException exception =
+                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call.Run(world, over));
             Assert.True(over == exception.CancellationToken, method);
         }
     }
@@ -186,12 +187,12 @@ public sealed class PublicCallTests
             return;
         await using var world = new World($"127.0.0.1:{UnusedPort()}");
         using var source = new CancellationTokenSource();
-        var call = Calls[method].Run(world, source.Token);
+        Task call = Calls[method].Run(world, source.Token);
         if (!Calls[method].AsksNone)
             await world.Away.Task.WaitAsync(TimeSpan.FromMinutes(1), Token);
         Assert.False(call.IsCompleted, "It waits for the broker.");
         await source.CancelAsync();
-        var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(
+        OperationCanceledException exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(
             () => call.WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Equal(source.Token, exception.CancellationToken);
     }
@@ -199,12 +200,12 @@ public sealed class PublicCallTests
     [Fact]
     public async Task GivenADisposedClient_WhenAnythingIsCalled_ThenItSaysObjectDisposed()
     {
-        await using var broker = await TestBroker.StartAsync();
-        foreach (var isAway in new[] { false, true })
+        await using TestBroker broker = await TestBroker.StartAsync();
+        foreach (bool isAway in new[] { false, true })
         {
             var world = new World(isAway ? $"127.0.0.1:{UnusedPort()}" : broker.Address);
             await world.DisposeAsync();
-            foreach (var (method, call) in Calls)
+            foreach ((string method, Call call) in Calls)
             {
                 try
                 {
@@ -254,7 +255,7 @@ public sealed class PublicCallTests
         public static Call Each<T>(Func<World, CancellationToken, IAsyncEnumerable<T>> call) => new(
             async (world, token) =>
             {
-                await foreach (var one in call(world, token))
+                await foreach (T? one in call(world, token))
                     _ = one;
             },
             HasToken: true);

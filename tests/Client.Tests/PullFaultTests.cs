@@ -13,15 +13,15 @@ public sealed class PullFaultTests
     [Fact]
     public async Task GivenMessagesInHand_WhenAnotherQueueIsDamaged_ThenTheyAreGivenAndTheNextPullThrows()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 2);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 2);
         fake.QueueError = static queue => queue == 1 ? ErrorCode.DamagedData : ErrorCode.None;
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.Begin, Token);
 
-        var pulled = await reader.PullAsync(100, Patience, Token);
+        IReadOnlyList<DetachedMessage> pulled = await reader.PullAsync(100, Patience, Token);
         Assert.Equal(Enumerable.Range(0, 10), OffsetsOf(pulled));
-        var damage = await Assert.ThrowsAsync<DamagedDataException>(
+        DamagedDataException damage = await Assert.ThrowsAsync<DamagedDataException>(
             async () => await reader.PullAsync(100, Patience, Token));
 
         Assert.Equal((1, 0L), (damage.Queue, damage.Offset.Value));
@@ -31,19 +31,19 @@ public sealed class PullFaultTests
     [Fact]
     public async Task GivenMessagesInHand_WhenTheNextBatchCannotBeDecoded_ThenTheyAreGivenAndTheNextPullsThrow()
     {
-        await using var fake = await FakeQueue.StartAsync(3);
+        await using FakeQueue fake = await FakeQueue.StartAsync(3);
         fake.Tamper = static (fetch, entry) =>
             FakeQueue.ClaimCodec(entry, fetch == 1 ? (RecordCodec)7 : RecordCodec.None);
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
         await Eventually.TrueAsync(() => fake.FetchCount == 4); // three answers are at hand
 
-        var pulled = await reader.PullAsync(100, Patience, Token);
+        IReadOnlyList<DetachedMessage> pulled = await reader.PullAsync(100, Patience, Token);
         Assert.Equal(Enumerable.Range(0, 10), OffsetsOf(pulled));
-        for (var pull = 0; pull < 2; pull++)
+        for (int pull = 0; pull < 2; pull++)
         {
-            var refusal = await Assert.ThrowsAsync<DamagedDataException>(
+            DamagedDataException refusal = await Assert.ThrowsAsync<DamagedDataException>(
                 async () => await reader.PullAsync(100, Patience, Token));
             Assert.Equal(ErrorCode.UnsupportedCodec, refusal.Reason);
         }
@@ -54,7 +54,7 @@ public sealed class PullFaultTests
     [Fact]
     public async Task GivenMessagesInHand_WhenReadingHasFailed_ThenTheyAreGivenAndTheNextPullThrowsOnce()
     {
-        await using var fake = await FakeQueue.StartAsync(2);
+        await using FakeQueue fake = await FakeQueue.StartAsync(2);
         await using var directory = new BrokerDirectory(new ClientOptions { Addresses = fake.Address });
         await using var stream = new MessageStream(directory, new ReaderOptions { StopAtEnd = true }, group: null);
         var key = new FetchQueueKey(0, new QueueId(1));
@@ -62,7 +62,7 @@ public sealed class PullFaultTests
             stream.GetSession(ServerAddress.ParseList(fake.Address)[0]),
             new QueueCursor("t", 0, key, new QueueOffset(0)));
         await Eventually.TrueAsync(() => fake.FetchCount == 3);
-        var failures = 0;
+        int failures = 0;
         stream.IsSettled = () =>
         {
             // Asked when nothing is at hand any more.
@@ -72,7 +72,8 @@ public sealed class PullFaultTests
         };
 
         Assert.Equal(Enumerable.Range(0, 20), OffsetsOf(await stream.PullAsync(100, Token)));
-        var fault = await Assert.ThrowsAsync<EQueueException>(async () => await stream.PullAsync(100, Token));
+        EQueueException fault =
+            await Assert.ThrowsAsync<EQueueException>(async () => await stream.PullAsync(100, Token));
         Assert.Equal(ErrorCode.NotAuthorized, fault.Code);
 
         stream.Seek(Assert.Single(stream.Cursors), new QueueOffset(10));
@@ -82,10 +83,10 @@ public sealed class PullFaultTests
     [Fact]
     public async Task GivenPlaceThatIsBeingLookedUp_WhenThePullHasWaitedLongEnough_ThenItEndsWithNothing()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.QueueError = static _ => ErrorCode.OffsetOutOfRange;
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.AtOffset(3), Token);
         fake.IsSilentAboutOffsets = true;
         await Eventually.TrueAsync(() => fake.IsDrained);
@@ -97,15 +98,16 @@ public sealed class PullFaultTests
     [Fact]
     public async Task GivenPlaceThatIsBeingLookedUp_WhenTheTokenIsCancelled_ThenTheLoopEndsAsCancelled()
     {
-        await using var fake = await FakeCoordinator.StartAsync(queueCount: 1);
+        await using FakeCoordinator fake = await FakeCoordinator.StartAsync(queueCount: 1);
         fake.QueueError = static _ => ErrorCode.OffsetOutOfRange;
         fake.IsSilentAboutOffsets = true;
         await using var client = new EQueueClient(fake.Address);
-        await using var reader = client.CreateReader();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync("t", StartPosition.AtOffset(3), Token);
         using var cancellation = new CancellationTokenSource();
-        await using var messages = reader.ReadAllAsync(cancellation.Token).GetAsyncEnumerator(Token);
-        var step = messages.MoveNextAsync();
+        await using IAsyncEnumerator<ReceivedMessage> messages =
+            reader.ReadAllAsync(cancellation.Token).GetAsyncEnumerator(Token);
+        ValueTask<bool> step = messages.MoveNextAsync();
         await Eventually.TrueAsync(() => fake.FindCount == 1);
 
         await cancellation.CancelAsync();

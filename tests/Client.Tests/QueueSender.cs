@@ -30,8 +30,8 @@ internal sealed class QueueSender : IAsyncDisposable
     {
         RouteResponse route = await _link.InvokeAsync(
             new RouteRequest([_topic], AutoCreate: false), TimeSpan.FromSeconds(20), cancellationToken);
-        var batch = Encode(key, body);
-        FrameBuffer frame = FrameBuffer.Rent();
+        byte[] batch = Encode(key, body);
+        var frame = FrameBuffer.Rent();
         new ProduceRequestHeader(Durability.Policy, 0, 0, 1).Write(frame.Reserve(ProduceRequestHeader.Size));
         new ProduceBatchHeader(route.Topics[0].Queues[queue].Id, 0, -1, uint.MaxValue, batch.Length)
             .Write(frame.Reserve(ProduceBatchHeader.Size));
@@ -39,7 +39,7 @@ internal sealed class QueueSender : IAsyncDisposable
         using ResponseFrame answer = await _link.Remoting.InvokeAsync(
             frame, (byte)Opcode.Produce, 0, TimeSpan.FromSeconds(20), cancellationToken);
         Assert.Equal(0, answer.Header.Error);
-        ProduceResult result = ProduceResult.Read(answer.Payload.Span[ProduceResponse.HeaderSize..]);
+        var result = ProduceResult.Read(answer.Payload.Span[ProduceResponse.HeaderSize..]);
         Assert.Equal(ErrorCode.None, result.Error);
         return new SendReceipt(_topic, queue, result.FirstOffset, result.StoredTimeMs, Durability.Policy);
     }
@@ -49,7 +49,7 @@ internal sealed class QueueSender : IAsyncDisposable
     /// <summary>A batch that says that it is compressed, and is not.</summary>
     public static byte[] Claiming(RecordCodec codec, string? key, string body)
     {
-        var batch = Encode(key, body);
+        byte[] batch = Encode(key, body);
         batch[RecordBatchLayout.Attributes + 1] |= (byte)codec;
         BinaryPrimitives.WriteUInt32BigEndian(
             batch.AsSpan(RecordBatchLayout.Crc), Crc32C.Compute(batch.AsSpan(RecordBatchLayout.Attributes)));
@@ -59,7 +59,7 @@ internal sealed class QueueSender : IAsyncDisposable
     private static byte[] Encode(string? key, string body)
     {
         var builder = new RecordBatchBuilder();
-        var buffer = new byte[1_024];
+        byte[] buffer = new byte[1_024];
         builder.Reset(buffer, 1_000);
         var content = new RecordContent
         {

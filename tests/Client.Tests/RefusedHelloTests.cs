@@ -13,10 +13,10 @@ public sealed class RefusedHelloTests
     [InlineData(ErrorCode.LimitReached)]
     public async Task GivenARefusalThatMayPass_WhenItHasPassed_ThenTheClientGoesOnByItself(ErrorCode refusal)
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         broker.MeetHello = attempt => attempt < 3 ? refusal : ErrorCode.None;
         await using var client = new EQueueClient(broker.Address);
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         await producer.SendAsync("t", BitConverter.GetBytes(7).AsSpan(), cancellationToken: Token);
         Assert.Equal([7], broker.All());
     }
@@ -30,12 +30,13 @@ public sealed class RefusedHelloTests
     public async Task GivenARefusalThatNeverPasses_WhenTheClientCalls_ThenItIsToldAtOnceAndNotTriedAgain(
         ErrorCode refusal)
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         broker.MeetHello = _ => refusal;
         await using var client = new EQueueClient(broker.Address);
-        for (var call = 0; call < 2; call++)
+        for (int call = 0; call < 2; call++)
         {
-            var told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
+            EQueueException told =
+                await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
             Assert.Equal((refusal, "As the test says."), (told.Code, told.Message));
         }
 

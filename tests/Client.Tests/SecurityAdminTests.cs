@@ -11,12 +11,12 @@ public sealed class SecurityAdminTests
     [Fact]
     public async Task GivenAPassword_WhenAUserIsSet_ThenASecretTravelsAndThePasswordDoesNot()
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
         await client.Admin.SetUserAsync("alice", "correct horse", groups: ["ops", "web"], cancellationToken: Token);
-        var body = Assert.Single(broker.Administered);
+        byte[] body = Assert.Single(broker.Administered);
         Assert.Equal(-1, body.AsSpan().IndexOf("correct horse"u8));
-        Assert.True(Payload.TryRead<SetUserRequest>(body, out var request));
+        Assert.True(Payload.TryRead<SetUserRequest>(body, out SetUserRequest? request));
         Assert.True(request.Secret!.IsValid);
         Assert.Equal(ScramSecret.DefaultIterations, request.Secret.Iterations);
         Assert.Equal(
@@ -25,9 +25,9 @@ public sealed class SecurityAdminTests
         Assert.Equal(["ops", "web"], request.Groups!);
 
         await client.Admin.SetUserAsync("alice", isDisabled: true, cancellationToken: Token);
-        Assert.True(Payload.TryRead<SetUserRequest>(broker.Administered.Last(), out var change));
+        Assert.True(Payload.TryRead<SetUserRequest>(broker.Administered.Last(), out SetUserRequest? change));
         Assert.Equal((null, true, null), (change.Secret, change.IsDisabled, change.Groups));
-        var taken = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException taken = await Assert.ThrowsAsync<EQueueException>(
             () => client.Admin.SetUserAsync("alice", mustBeNew: true, cancellationToken: Token).AsTask());
         Assert.Equal(ErrorCode.InvalidArgument, taken.Code);
         await Assert.ThrowsAnyAsync<ArgumentException>(
@@ -38,14 +38,14 @@ public sealed class SecurityAdminTests
     [Fact]
     public async Task GivenAUserThatMustExist_WhenItDoesNot_ThenTheBrokerIsToldSoAndRefuses()
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
         await client.Admin.SetUserAsync("alice", cancellationToken: Token);
         await client.Admin.SetUserAsync("alice", isDisabled: true, mustExist: true, cancellationToken: Token);
         await Assert.ThrowsAsync<ArgumentException>(() => client.Admin.SetUserAsync(
             "alice", mustBeNew: true, mustExist: true, cancellationToken: Token).AsTask());
         Assert.Equal(2, broker.Administered.Count);
-        var unknown = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException unknown = await Assert.ThrowsAsync<EQueueException>(
             () => client.Admin.SetUserAsync("bob", mustExist: true, cancellationToken: Token).AsTask());
         Assert.Equal(ErrorCode.InvalidArgument, unknown.Code);
         Assert.Equal(["alice"], broker.UserListings.Keys);
@@ -54,10 +54,10 @@ public sealed class SecurityAdminTests
     [Fact]
     public async Task GivenMoreThanAPage_WhenUsersTokensAndRulesAreListed_ThenAllComeInOrder()
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
         string[] names = ["a", "b", "c", "d", "e"];
-        foreach (var name in names.Reverse())
+        foreach (string name in names.Reverse())
         {
             await client.Admin.SetUserAsync(name, cancellationToken: Token);
             await client.Admin.AddRuleAsync(RuleOf(name), Token);
@@ -66,7 +66,7 @@ public sealed class SecurityAdminTests
 
         Assert.Equal(names, await client.Admin.ListUsersAsync(Token).Select(static one => one.Name).ToListAsync(Token));
         Assert.Equal(names.Select(RuleOf), await client.Admin.ListRulesAsync(Token).ToListAsync(Token));
-        var tokens = await client.Admin.ListTokensAsync(Token).ToListAsync(Token);
+        List<TokenListing> tokens = await client.Admin.ListTokensAsync(Token).ToListAsync(Token);
         Assert.Equal(names.Reverse(), tokens.Select(static one => one.User));
 
         await client.Admin.DeleteUserAsync("c", Token);
@@ -82,12 +82,13 @@ public sealed class SecurityAdminTests
     [Fact]
     public async Task GivenATokenThatWasMade_WhenItIsUsedAndRevokedByTheWholeOfIt_ThenOnlyItsIdTravels()
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
-        var before = DateTimeOffset.UtcNow;
-        var made = await client.Admin.CreateTokenAsync("alice", TimeSpan.FromDays(30), "for the build", Token);
+        DateTimeOffset before = DateTimeOffset.UtcNow;
+        CreateTokenResponse made =
+            await client.Admin.CreateTokenAsync("alice", TimeSpan.FromDays(30), "for the build", Token);
         Assert.DoesNotContain(made.Token, made.ToString(), StringComparison.Ordinal);
-        var listed = await client.Admin.ListTokensAsync(Token).SingleAsync(Token);
+        TokenListing listed = await client.Admin.ListTokensAsync(Token).SingleAsync(Token);
         Assert.Equal(("alice", "for the build", made.Id), (listed.User, listed.Note, listed.Id));
         var expires = DateTimeOffset.FromUnixTimeMilliseconds(listed.ExpiresMs);
         Assert.InRange(expires, before.AddDays(30).AddSeconds(-1), DateTimeOffset.UtcNow.AddDays(30));
@@ -107,9 +108,9 @@ public sealed class SecurityAdminTests
     [Fact]
     public async Task GivenAccessInQuestion_WhenTested_ThenTheAnswerSaysWhoMayAndWhy()
     {
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
-        var may = await client.Admin.TestAccessAsync(
+        TestRuleResponse may = await client.Admin.TestAccessAsync(
             "user:a", Permission.Read, ResourceKind.Topic, "orders", Token);
         Assert.Equal(new TestRuleResponse("user:a", true, "Topic:orders"), may);
         Assert.False((await client.Admin.TestAccessAsync(
@@ -119,8 +120,8 @@ public sealed class SecurityAdminTests
     [Fact]
     public async Task GivenSeveralBrokers_WhenUsersAndRulesAreSet_ThenEachHasThemAndListsAreOne()
     {
-        await using var first = await FakeBroker.StartAsync();
-        await using var second = await FakeBroker.StartAsync();
+        await using FakeBroker first = await FakeBroker.StartAsync();
+        await using FakeBroker second = await FakeBroker.StartAsync();
         await using var client = new EQueueClient($"{first.Address},{second.Address}");
         await client.Admin.SetUserAsync("alice", "correct horse", cancellationToken: Token);
         await client.Admin.AddRuleAsync(RuleOf("alice"), Token);
@@ -132,7 +133,7 @@ public sealed class SecurityAdminTests
             await client.Admin.ListUsersAsync(Token).Select(static one => one.Name).ToListAsync(Token));
         Assert.Equal([RuleOf("alice")], await client.Admin.ListRulesAsync(Token).ToListAsync(Token));
 
-        var refused = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
             () => client.Admin.CreateTokenAsync("alice", cancellationToken: Token).AsTask());
         Assert.Equal(ErrorCode.InvalidArgument, refused.Code);
         Assert.Contains("one broker", refused.Message, StringComparison.Ordinal);

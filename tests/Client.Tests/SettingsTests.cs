@@ -66,7 +66,7 @@ public sealed class SettingsTests
     [Fact]
     public async Task GivenTheLongestName_WhenConnected_ThenTheBrokerTakesItAndALongerOneIsRefusedBefore()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         var options = new ClientOptions { Addresses = broker.Address, ClientName = new string('n', 249) };
         await using var client = new EQueueClient(options);
         Assert.NotNull(await client.Admin.HelloAsync(TestContext.Current.CancellationToken));
@@ -81,8 +81,9 @@ public sealed class SettingsTests
     public async Task GivenBadTopicName_WhenSentTo_ThenItIsRefusedBeforeAnythingConnects(string topic)
     {
         await using var client = new EQueueClient("127.0.0.1:1");
-        await using var producer = client.CreateProducer();
-        var refusal = await Assert.ThrowsAsync<EQueueException>(async () => await producer.SendAsync(topic, "x"u8));
+        await using Producer producer = client.CreateProducer();
+        EQueueException refusal =
+            await Assert.ThrowsAsync<EQueueException>(async () => await producer.SendAsync(topic, "x"u8));
         Assert.Equal(ErrorCode.InvalidName, refusal.Code);
     }
 
@@ -95,7 +96,7 @@ public sealed class SettingsTests
         };
         var batch = new SendBatch(null!);
         batch.Open(queue, FrameBuffer.Rent(4096), 4096, 0, 0, 0, isTraced: false);
-        for (var i = 0; i < 5; i++)
+        for (int i = 0; i < 5; i++)
             Assert.True(batch.TryAppend(new RecordContent { Body = new OptionalBytes("x"u8) }));
         queue.Add(batch);
 
@@ -112,7 +113,7 @@ public sealed class SettingsTests
         var budget = new SendBudget(100);
         Assert.True(budget.TryReserve(60));
         Assert.False(budget.TryReserve(60));
-        var released = budget.WhenReleased();
+        Task released = budget.WhenReleased();
         Assert.False(released.IsCompleted);
         budget.Release(60);
         Assert.True(released.IsCompleted);

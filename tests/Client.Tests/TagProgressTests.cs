@@ -21,11 +21,11 @@ public sealed class TagProgressTests
     [Fact]
     public async Task GivenATailWithoutTheTag_WhenReadToTheEnd_ThenTheLoopEndsAndTheGroupIsThere()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "tail", Other, 50);
         await SendAsync(broker, "tail", Wanted, 3);
         await SendAsync(broker, "tail", Other, 50);
-        var before = await FetchedBytesAsync(broker);
+        long before = await FetchedBytesAsync(broker);
         var toTheEnd = new ConsumerOptions { Tags = [Wanted], StopAtEnd = true };
         Assert.Equal([50, 51, 52], await ReadGroupAsync(broker, "tail", toTheEnd));
         Assert.Equal(103, await CommittedAsync(broker, "tail"));
@@ -41,21 +41,21 @@ public sealed class TagProgressTests
     [Fact]
     public async Task GivenAWaitingMember_WhenOnlyOtherTagsCome_ThenTheyAreCommittedWithoutAStepOfTheLoop()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 2);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 2);
         await SendAsync(broker, "live", Other, 1);
-        await using var consumer = broker.Client.CreateConsumer("g", ["live"], Live);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-        var first = messages.MoveNextAsync();
-        for (var round = 1; round <= 3; round++)
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["live"], Live);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        ValueTask<bool> first = messages.MoveNextAsync();
+        for (int round = 1; round <= 3; round++)
         {
             await SendAsync(broker, "live", Other, 20);
-            var total = 1 + (20 * round);
+            int total = 1 + (20 * round);
             await Eventually.TrueAsync(async () => await CommittedAsync(broker, "live") == total);
             Assert.Equal(total, consumer.GetProgress().Sum(queue => queue.Next.Value));
             Assert.Equal(total, consumer.GetProgress().Sum(queue => Math.Max(0, queue.End.Value)));
         }
 
-        var group = await broker.Client.Admin.DescribeGroupAsync("g", cancellationToken: Token);
+        GroupDescription group = await broker.Client.Admin.DescribeGroupAsync("g", cancellationToken: Token);
         Assert.All(group.Queues, queue => Assert.Equal(0, queue.Lag));
         Assert.False(first.IsCompleted);
         await SendAsync(broker, "live", Wanted, 1);
@@ -66,17 +66,17 @@ public sealed class TagProgressTests
     [Fact]
     public async Task GivenAMessageInHand_WhenOthersArePassedOverBehindIt_ThenNothingIsCommittedBeforeItsStepEnds()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "hand", Wanted, 1);
-        await using var consumer = broker.Client.CreateConsumer("g", ["hand"], Live);
-        await using var messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["hand"], Live);
+        await using IAsyncEnumerator<ReceivedMessage> messages = consumer.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         Assert.True(await messages.MoveNextAsync());
         await SendAsync(broker, "hand", Other, 30);
         await Eventually.TrueAsync(() => consumer.GetProgress()[0].End.Value == 31);
         await consumer.CommitAsync(Token);
         Assert.Equal(0, consumer.GetProgress()[0].Next.Value);
         Assert.Equal(0, await CommittedAsync(broker, "hand"));
-        var next = messages.MoveNextAsync();
+        ValueTask<bool> next = messages.MoveNextAsync();
         await Eventually.TrueAsync(async () => await CommittedAsync(broker, "hand") == 31);
         Assert.False(next.IsCompleted);
         await SendAsync(broker, "hand", Wanted, 1);
@@ -86,14 +86,14 @@ public sealed class TagProgressTests
     [Fact]
     public async Task GivenAFreeReaderWithTags_WhenItPulls_ThenItsProgressMovesOverTheOthersAndCanBeCommitted()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await SendAsync(broker, "free", Other, 10);
         await SendAsync(broker, "free", Wanted, 2);
         await SendAsync(broker, "free", Other, 10);
-        await using var reader = broker.Client.CreateReader(
+        await using QueueReader reader = broker.Client.CreateReader(
             new ReaderOptions { Tags = [Wanted], MaxFetchWait = Live.MaxFetchWait });
         await reader.AssignAsync("free", 0, StartPosition.Begin, Token);
-        var pulled = await reader.PullAsync(2, TimeSpan.FromSeconds(30), Token);
+        IReadOnlyList<DetachedMessage> pulled = await reader.PullAsync(2, TimeSpan.FromSeconds(30), Token);
         Assert.Equal([10, 11], pulled.Select(message => (int)message.Offset.Value));
         await Eventually.TrueAsync(async () =>
         {
@@ -108,16 +108,16 @@ public sealed class TagProgressTests
     private static async Task SendAsync(TestBroker broker, string topic, string tag, int count)
     {
         Assert.NotEqual(TagBits.Of("paid"u8), TagBits.Of("open"u8));
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < count; i++)
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < count; i++)
             await producer.SendAsync(topic, "x"u8.ToArray(), tag: tag, cancellationToken: Token);
     }
 
     private static async Task<List<int>> ReadGroupAsync(TestBroker broker, string topic, ConsumerOptions options)
     {
         List<int> offsets = [];
-        await using var consumer = broker.Client.CreateConsumer("g", [topic], options);
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await using Consumer consumer = broker.Client.CreateConsumer("g", [topic], options);
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             offsets.Add((int)message.Offset.Value);
         return offsets;
     }

@@ -68,10 +68,10 @@ internal sealed class TestBroker : IAsyncDisposable
     public async Task<IReadOnlyList<long>> StoreBelowAsync(
         string topic, int queue, CancellationToken cancellationToken, params byte[][] batches)
     {
-        var made = await Client.Admin.DescribeTopicAsync(topic, cancellationToken);
-        var id = made.Queues[queue].Id;
+        TopicDescription made = await Client.Admin.DescribeTopicAsync(topic, cancellationToken);
+        QueueId id = made.Queues[queue].Id;
         await StopAsync();
-        var offsets = await BelowTheBroker.AppendAsync(
+        IReadOnlyList<long> offsets = await BelowTheBroker.AppendAsync(
             _options.Store, batches.Select(batch => (id, TagBits.Unknown, batch)), cancellationToken);
         await StartBrokerAsync();
         return offsets;
@@ -92,7 +92,7 @@ internal sealed class TestBroker : IAsyncDisposable
 
     public async Task StartBrokerAsync()
     {
-        var listen = Address.Length == 0 ? _options.Listen : Address;
+        string listen = Address.Length == 0 ? _options.Listen : Address;
         _broker = await Eventually.StartedAsync(() => EQueueBroker.StartAsync(_options with { Listen = listen }));
         Address = _options.InMemory is null ? HostPort.Format(_broker.EndPoint) : "";
     }

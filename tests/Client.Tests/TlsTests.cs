@@ -17,15 +17,15 @@ public sealed class TlsTests : IDisposable
     [Fact]
     public async Task GivenTls_WhenMessagesOfAllSizesAreSentAndRead_ThenTheyComeAsTheyWere()
     {
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         int[] sizes = [0, 1, 1_000, 100_000, 4 << 20];
-        foreach (var size in sizes)
+        foreach (int size in sizes)
             await producer.SendAsync("t", Body(size), key: "one", cancellationToken: Token);
-        await using var consumer = broker.Client.CreateConsumer(
+        await using Consumer consumer = broker.Client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { StopAtEnd = true });
-        var seen = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        int seen = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             Assert.True(message.Body.Span.SequenceEqual(Body(sizes[seen++])));
         Assert.Equal(sizes.Length, seen);
     }
@@ -33,11 +33,11 @@ public sealed class TlsTests : IDisposable
     [Fact]
     public async Task GivenBrokerThatRestartsUnderAProducerOverTls_WhenItIsBack_ThenEachMessageIsStoredOnce()
     {
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         const int Count = 20_000;
         var sends = new Task<SendReceipt>[Count];
-        for (var i = 0; i < Count; i++)
+        for (int i = 0; i < Count; i++)
         {
             sends[i] = producer.SendAsync("t", BitConverter.GetBytes(i), key: $"{i % 8}", cancellationToken: Token)
                 .AsTask();
@@ -47,15 +47,15 @@ public sealed class TlsTests : IDisposable
             await broker.RestartAsync();
         }
 
-        var receipts = await Task.WhenAll(sends);
+        SendReceipt[] receipts = await Task.WhenAll(sends);
         Assert.Equal(Count, receipts.Select(static receipt => (receipt.Queue, receipt.Offset)).Distinct().Count());
-        await using var consumer = broker.Client.CreateConsumer(
+        await using Consumer consumer = broker.Client.CreateConsumer(
             "g", ["t"], new ConsumerOptions { StopAtEnd = true });
         var last = new Dictionary<string, int>();
-        var seen = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        int seen = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
-            var value = BitConverter.ToInt32(message.Body.Span);
+            int value = BitConverter.ToInt32(message.Body.Span);
             Assert.True(value > last.GetValueOrDefault(message.KeyText!, -1));
             last[message.KeyText!] = value;
             seen++;
@@ -67,7 +67,7 @@ public sealed class TlsTests : IDisposable
     [Fact]
     public async Task GivenUntrustedBroker_WhenUsed_ThenEveryCallFailsAtOnceWithTheReasonAndIsNotRetried()
     {
-        await using var broker = await StartAsync();
+        await using TestBroker broker = await StartAsync();
         using var other = TestAuthority.Create("Another root");
         await using var client = new EQueueClient(new ClientOptions
         {
@@ -80,7 +80,7 @@ public sealed class TlsTests : IDisposable
     [Fact]
     public async Task GivenTlsBroker_WhenUsedWithoutTls_ThenEveryCallFailsAtOnceAndSaysSo()
     {
-        await using var broker = await StartAsync();
+        await using TestBroker broker = await StartAsync();
         await using var client = new EQueueClient(broker.Address);
         await AssertRefusedAsync(client, "The peer speaks TLS");
     }
@@ -88,7 +88,7 @@ public sealed class TlsTests : IDisposable
     [Fact]
     public async Task GivenPlainBroker_WhenUsedWithTls_ThenEveryCallFailsAtOnceAndSaysSo()
     {
-        await using var broker = await TestBroker.StartAsync();
+        await using TestBroker broker = await TestBroker.StartAsync();
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address, Tls = Trusting });
         await AssertRefusedAsync(client, "does not speak TLS");
     }
@@ -97,8 +97,8 @@ public sealed class TlsTests : IDisposable
     [EffectOf("Server:Tls:ClientCertificates", "Server:Tls:ClientAuthority")]
     public async Task GivenBrokerThatAsksForCertificates_WhenClientsHaveOneOrNot_ThenTheyAreServedOrTold()
     {
-        using var own = _authority.Sign("client");
-        await using var broker = await StartAsync(tls => tls with
+        using TestCertificate own = _authority.Sign("client");
+        await using TestBroker broker = await StartAsync(tls => tls with
         {
             ClientCertificates = ClientCertificates.Require,
             ClientAuthority = Trusting.AuthorityFile,
@@ -109,25 +109,25 @@ public sealed class TlsTests : IDisposable
             Addresses = broker.Address,
             Tls = Trusting with { CertificateFile = Write("client.pem", own.Pem) },
         });
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         Assert.Equal(0, (await producer.SendAsync("t", "hello"u8, cancellationToken: Token)).Offset.Value);
     }
 
     [Fact]
     public async Task GivenProducerWhoseBrokerComesBackUntrusted_WhenThatIsMended_ThenItSendsOn()
     {
-        var file = Write("server.pem", "");
+        string file = Write("server.pem", "");
         using var other = TestAuthority.Create("Another root");
-        await using var broker = await StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("t", "before"u8, cancellationToken: Token);
-        using (var stranger = other.Sign())
+        using (TestCertificate stranger = other.Sign())
             await File.WriteAllTextAsync(file, stranger.Pem, Token);
         await broker.RestartAsync();
-        var failure = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException failure = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("t", "refused"u8, cancellationToken: Token));
         Assert.Equal(ErrorCode.AuthenticationFailed, failure.Code);
-        using (var renewed = _authority.Sign())
+        using (TestCertificate renewed = _authority.Sign())
             await File.WriteAllTextAsync(file, renewed.Pem, Token);
         await Eventually.TrueAsync(async () =>
         {
@@ -151,15 +151,15 @@ public sealed class TlsTests : IDisposable
 
     private static byte[] Body(int size)
     {
-        var body = new byte[size];
+        byte[] body = new byte[size];
         new Random(size).NextBytes(body);
         return body;
     }
 
     private static async Task AssertRefusedAsync(EQueueClient client, string reason)
     {
-        await using var producer = client.CreateProducer();
-        await using var consumer = client.CreateConsumer("g", ["t"]);
+        await using Producer producer = client.CreateProducer();
+        await using Consumer consumer = client.CreateConsumer("g", ["t"]);
         Func<Task>[] calls =
         [
             () => client.Admin.HelloAsync(Token).AsTask(),
@@ -167,13 +167,14 @@ public sealed class TlsTests : IDisposable
             () => producer.SendAsync("t", "x"u8, cancellationToken: Token).AsTask(),
             async () =>
             {
-                await foreach (var _ in consumer.ReadAllAsync(Token))
+                await foreach (ReceivedMessage _ in consumer.ReadAllAsync(Token))
                     Assert.Fail("Nothing can come.");
             },
         ];
-        foreach (var call in calls)
+        foreach (Func<Task> call in calls)
         {
-            var failure = await Assert.ThrowsAsync<EQueueException>(call).WaitAsync(TimeSpan.FromSeconds(20), Token);
+            EQueueException failure =
+                await Assert.ThrowsAsync<EQueueException>(call).WaitAsync(TimeSpan.FromSeconds(20), Token);
             Assert.Equal(ErrorCode.AuthenticationFailed, failure.Code);
             Assert.False(failure.IsRetriable);
             Assert.Contains(reason, failure.Message, StringComparison.Ordinal);
@@ -182,7 +183,7 @@ public sealed class TlsTests : IDisposable
 
     private async Task<TestBroker> StartAsync(Func<ServerTlsOptions, ServerTlsOptions>? change = null)
     {
-        using var certificate = _authority.Sign();
+        using TestCertificate certificate = _authority.Sign();
         var tls = new ServerTlsOptions { Certificate = Write("server.pem", certificate.Pem) };
         return await TestBroker.StartAsync(tls: change is null ? tls : change(tls), clientTls: Trusting);
     }

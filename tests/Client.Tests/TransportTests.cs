@@ -13,7 +13,7 @@ public sealed class TransportTests
     public async Task GivenIPv6_WhenTheBrokerRestarts_ThenMessagesAreSentAndReadOn()
     {
         Assert.SkipUnless(Socket.OSSupportsIPv6, "This machine has no IPv6.");
-        await using var broker = await TestBroker.StartAsync(listen: "[::1]:0");
+        await using TestBroker broker = await TestBroker.StartAsync(listen: "[::1]:0");
         Assert.StartsWith("[::1]:", broker.Address, StringComparison.Ordinal);
         await AssertServedOverARestartAsync(broker);
     }
@@ -22,23 +22,23 @@ public sealed class TransportTests
     public async Task GivenUnixSocket_WhenTheBrokerRestarts_ThenMessagesAreSentAndReadOn()
     {
         using var directory = new TempDirectory();
-        await using var broker = await TestBroker.StartAsync(listen: $"unix:{directory["equeue.sock"]}");
+        await using TestBroker broker = await TestBroker.StartAsync(listen: $"unix:{directory["equeue.sock"]}");
         await AssertServedOverARestartAsync(broker);
     }
 
     [Fact]
     public async Task GivenInMemory_WhenTheBrokerRestarts_ThenMessagesAreSentAndReadOn()
     {
-        await using var broker = await TestBroker.StartAsync(inMemory: new InMemoryEndPoint());
+        await using TestBroker broker = await TestBroker.StartAsync(inMemory: new InMemoryEndPoint());
         await AssertServedOverARestartAsync(broker);
     }
 
     private static async Task AssertServedOverARestartAsync(TestBroker broker)
     {
-        await using var producer = broker.Client.CreateProducer();
-        await using var consumer = broker.Client.CreateConsumer("g", ["t"]);
+        await using Producer producer = broker.Client.CreateProducer();
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["t"]);
         var sends = new List<Task>();
-        for (var i = 0; i < 4_000; i++)
+        for (int i = 0; i < 4_000; i++)
         {
             sends.Add(
                 producer.SendAsync("t", BitConverter.GetBytes(i), key: "one", cancellationToken: Token).AsTask());
@@ -49,8 +49,8 @@ public sealed class TransportTests
         }
 
         await Task.WhenAll(sends);
-        var next = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        int next = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
             Assert.Equal(next++, BitConverter.ToInt32(message.Body.Span));
             if (next == sends.Count)

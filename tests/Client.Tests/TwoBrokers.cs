@@ -27,7 +27,7 @@ internal sealed class TwoBrokers : IAsyncDisposable
     public static async Task<TwoBrokers> StartAsync()
     {
         var plant = new TwoBrokers(await TestBroker.StartAsync(), await TestBroker.StartAsync());
-        var topic = await plant.Client.Admin.CreateTopicAsync(
+        TopicDescription topic = await plant.Client.Admin.CreateTopicAsync(
             Topic, new TopicSettings { QueueCount = 4 }, Token);
         Assert.Equal(Enumerable.Range(0, 8), topic.Queues.Select(static queue => queue.Number));
         return plant;
@@ -42,10 +42,10 @@ internal sealed class TwoBrokers : IAsyncDisposable
     /// <summary>Every message by its number, where it is; fails when one is stored twice.</summary>
     public static async Task<Dictionary<int, (int Queue, long Offset)>> ReadAllAsync(EQueueClient client)
     {
-        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync(Topic, StartPosition.Begin, Token);
         Dictionary<int, (int, long)> read = [];
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
             read.Add(Number(message), (message.Queue, message.Offset.Value));
         return read;
     }

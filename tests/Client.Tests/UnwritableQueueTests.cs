@@ -25,12 +25,12 @@ public sealed class UnwritableQueueTests
     public async Task GivenMessagesWithoutAKey_WhenQueuesCloseOneByOne_ThenEachIsStoredOnceElsewhereInTheSameEpoch(
         int seed)
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
+        await using Producer producer = client.CreateProducer(Quick);
         var random = new Random(seed);
         List<Task<SendReceipt>> sends = [];
-        for (var i = 0; i < 4000; i++)
+        for (int i = 0; i < 4000; i++)
         {
             if (i % 1000 == 500)
                 fake.Unwritable[(uint)(1 + ((seed + (i / 1000)) % Queues))] = true;
@@ -41,9 +41,9 @@ public sealed class UnwritableQueueTests
                 await sends[^1];
         }
 
-        var receipts = await Task.WhenAll(sends);
+        SendReceipt[] receipts = await Task.WhenAll(sends);
         Assert.Equal(Enumerable.Range(0, 4000), fake.All().Order());
-        for (var i = 0; i < receipts.Length; i++)
+        for (int i = 0; i < receipts.Length; i++)
             Assert.Equal(i, fake.Stored[(uint)receipts[i].Queue + 1][(int)receipts[i].Offset.Value]);
         Assert.Equal((1, 0), (fake.InitCount, (int)fake.HighestEpoch));
     }
@@ -51,11 +51,11 @@ public sealed class UnwritableQueueTests
     [Fact]
     public async Task GivenAQueueThatIsKnownToTakeNone_WhenSentOn_ThenItIsNotAskedAgain()
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         fake.Unwritable[1] = fake.Unwritable[2] = fake.Unwritable[3] = true;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
-        for (var i = 0; i < 100; i++)
+        await using Producer producer = client.CreateProducer(Quick);
+        for (int i = 0; i < 100; i++)
             Assert.Equal(3, (await producer.SendAsync("t", Body(i), cancellationToken: Token)).Queue);
         Assert.All(fake.Requests, static request => Assert.All(
             request.Batches, static batch => Assert.Equal(4u, batch.Queue)));
@@ -64,20 +64,20 @@ public sealed class UnwritableQueueTests
     [Fact]
     public async Task GivenKeys_WhenTheirQueueTakesNone_ThenTheyFailAtOnceAndNoKeyChangesItsQueue()
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
-        var keys = Enumerable.Range(0, 40).Select(static i => $"k{i}").ToArray();
-        foreach (var key in keys)
+        await using Producer producer = client.CreateProducer(Quick);
+        string[] keys = Enumerable.Range(0, 40).Select(static i => $"k{i}").ToArray();
+        foreach (string key in keys)
             await producer.SendAsync("t", Body(0), key, cancellationToken: Token);
         fake.Unwritable[2] = true;
 
         List<int> stored = [];
-        for (var i = 1; i < 400; i++)
+        for (int i = 1; i < 400; i++)
         {
-            var key = keys[i % keys.Length];
-            var queue = Murmur2.QueueOf(Encoding.UTF8.GetBytes(key), Queues);
-            var send = producer.SendAsync("t", Body(i), key, cancellationToken: Token);
+            string key = keys[i % keys.Length];
+            int queue = Murmur2.QueueOf(Encoding.UTF8.GetBytes(key), Queues);
+            ValueTask<SendReceipt> send = producer.SendAsync("t", Body(i), key, cancellationToken: Token);
             if (queue != 1)
             {
                 Assert.Equal(queue, (await send).Queue);
@@ -85,12 +85,12 @@ public sealed class UnwritableQueueTests
                 continue;
             }
 
-            var failure = await Assert.ThrowsAsync<EQueueException>(async () => await send);
+            EQueueException failure = await Assert.ThrowsAsync<EQueueException>(async () => await send);
             Assert.Equal((ErrorCode.QueueNotWritable, true), (failure.Code, failure.IsRetriable));
         }
 
         fake.Unwritable.Clear();
-        foreach (var key in keys)
+        foreach (string key in keys)
             await producer.SendAsync("t", Body(400), key, cancellationToken: Token);
         Assert.Equal(stored, fake.All().Where(static body => body is > 0 and < 400).Order());
         Assert.Equal((1, 0), (fake.InitCount, (int)fake.HighestEpoch));
@@ -99,12 +99,12 @@ public sealed class UnwritableQueueTests
     [Fact]
     public async Task GivenNoQueueThatTakesMessages_WhenOneDoesInTime_ThenAllThatWaitedIsStoredThere()
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
+        await using Producer producer = client.CreateProducer(Quick);
         for (uint queue = 1; queue <= Queues; queue++)
             fake.Unwritable[queue] = true;
-        var sends = Enumerable.Range(0, 500).Select(
+        Task<SendReceipt>[] sends = Enumerable.Range(0, 500).Select(
             i => producer.SendAsync("t", Body(i), cancellationToken: Token).AsTask()).ToArray();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 3);
         fake.Unwritable.TryRemove(3, out _);
@@ -115,15 +115,15 @@ public sealed class UnwritableQueueTests
     [Fact]
     public async Task GivenNoQueueThatTakesMessages_WhenTheDeliveryTimeoutIsOver_ThenTheErrorSaysWhy()
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             Quick with { DeliveryTimeout = TimeSpan.FromMilliseconds(600) });
         for (uint queue = 1; queue <= Queues; queue++)
             fake.Unwritable[queue] = true;
-        var sends = Enumerable.Range(0, 100).Select(
+        Task<SendReceipt>[] sends = Enumerable.Range(0, 100).Select(
             i => producer.SendAsync("t", Body(i), cancellationToken: Token).AsTask()).ToArray();
-        foreach (var send in sends)
+        foreach (Task<SendReceipt>? send in sends)
         {
             Assert.Equal(
                 ErrorCode.QueueNotWritable, (await Assert.ThrowsAsync<EQueueException>(() => send)).Code);
@@ -137,12 +137,12 @@ public sealed class UnwritableQueueTests
     [Fact]
     public async Task GivenALostAnswer_WhenTheQueueTakesNoneThen_ThenTheMessageDoesNotGoElsewhereAndIsThereOnce()
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         fake.Judge = _ => fake.ProduceCount == 1 ? Verdict.CloseLate : Verdict.Store;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
+        await using Producer producer = client.CreateProducer(Quick);
         fake.MeetBatch = static _ => ErrorCode.QueueNotWritable;
-        var lost = producer.SendAsync("t", Body(7), cancellationToken: Token).AsTask();
+        Task<SendReceipt> lost = producer.SendAsync("t", Body(7), cancellationToken: Token).AsTask();
         await Eventually.TrueAsync(() => fake.ProduceCount >= 3);
         Assert.Single(fake.Requests.SelectMany(static one => one.Batches).Select(static one => one.Queue).Distinct());
 
@@ -161,13 +161,13 @@ public sealed class UnwritableQueueTests
     public async Task GivenQueuesThatOpenAndCloseAndConnectionsThatBreak_WhenSent_ThenNothingIsLostOrThereTwice(
         int seed)
     {
-        await using var fake = await FakeBroker.StartAsync(Queues);
+        await using FakeBroker fake = await FakeBroker.StartAsync(Queues);
         var random = new Random(seed);
         fake.Judge = request =>
         {
             lock (random)
             {
-                var queue = (uint)random.Next(1, Queues + 1);
+                uint queue = (uint)random.Next(1, Queues + 1);
                 if (random.Next(4) == 0 && !fake.Unwritable.TryRemove(queue, out _))
                     fake.Unwritable[queue] = true;
                 return random.Next(40) switch
@@ -180,11 +180,11 @@ public sealed class UnwritableQueueTests
             }
         };
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(Quick);
+        await using Producer producer = client.CreateProducer(Quick);
         var sends = new Task<SendReceipt>[3000];
-        for (var i = 0; i < sends.Length; i++)
+        for (int i = 0; i < sends.Length; i++)
         {
-            var key = i % 3 == 0 ? $"k{i % 30}" : null;
+            string? key = i % 3 == 0 ? $"k{i % 30}" : null;
             sends[i] = producer.SendAsync("t", Body(i), key, cancellationToken: Token).AsTask();
             if (i % 100 == 99)
                 await Task.WhenAny(sends[i]);
@@ -192,13 +192,13 @@ public sealed class UnwritableQueueTests
 
         await ((Task)Task.WhenAll(sends)).ConfigureAwait(
             ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
-        var stored = fake.All();
+        IReadOnlyList<int> stored = fake.All();
         Assert.Equal(stored.Count, stored.Distinct().Count());
-        for (var i = 0; i < sends.Length; i++)
+        for (int i = 0; i < sends.Length; i++)
         {
             if (sends[i].IsCompletedSuccessfully)
             {
-                var receipt = await sends[i];
+                SendReceipt receipt = await sends[i];
                 Assert.Equal(i, fake.Stored[(uint)receipt.Queue + 1][(int)receipt.Offset.Value]);
                 continue;
             }

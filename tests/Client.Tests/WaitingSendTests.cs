@@ -21,11 +21,11 @@ public sealed class WaitingSendTests
     [Fact]
     public async Task GivenAFullTopic_WhenManySendersWait_ThenEachCostsLittleAndAllResumeOnceThereIsRoom()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
         await broker.Client.Admin.CreateTopicAsync("full", new TopicSettings { MaxBacklogMessages = 1000 }, Token);
         var clients = new EQueueClient[Connections];
         var producers = new Producer[Connections];
-        for (var i = 0; i < Connections; i++)
+        for (int i = 0; i < Connections; i++)
         {
             clients[i] = new EQueueClient(broker.Address);
             producers[i] = clients[i].CreateProducer(
@@ -33,28 +33,28 @@ public sealed class WaitingSendTests
         }
 
         // The bound is full and so is each producer's memory: whoever comes now waits.
-        var filling = Enumerable.Range(0, 4_000 + (Connections * 1_000))
+        Task[] filling = Enumerable.Range(0, 4_000 + (Connections * 1_000))
             .Select(i => SendOnceAsync(producers[i % Connections], -1)).ToArray();
         await Eventually.TrueAsync(() => filling.Count(send => send.IsCompleted) > 900);
         await Eventually.TrueAsync(
             () => producers.All(producer => producer.BufferedBytes > 0), "every producer holds messages");
         var sends = new Task[Senders];
-        var before = GC.GetTotalMemory(forceFullCollection: true);
-        for (var i = 0; i < Senders; i++)
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+        for (int i = 0; i < Senders; i++)
             sends[i] = SendOnceAsync(producers[i % Connections], i);
-        var perSender = (GC.GetTotalMemory(forceFullCollection: true) - before) / (double)Senders;
+        double perSender = (GC.GetTotalMemory(forceFullCollection: true) - before) / (double)Senders;
         Assert.DoesNotContain(sends, send => send.IsCompleted);
         TestContext.Current.TestOutputHelper?.WriteLine(
             $"{Senders} senders over {Connections} connections wait: {perSender:0} bytes each");
         Assert.InRange(perSender, 1, 500);
 
-        var counts = new int[Senders];
-        await using (var consumer = broker.Client.CreateConsumer("readers", ["full"]))
+        int[] counts = new int[Senders];
+        await using (Consumer consumer = broker.Client.CreateConsumer("readers", ["full"]))
         {
-            var read = 0;
-            await foreach (var message in consumer.ReadAllAsync(Token))
+            int read = 0;
+            await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             {
-                var value = BinaryPrimitives.ReadInt32LittleEndian(message.Body.Span);
+                int value = BinaryPrimitives.ReadInt32LittleEndian(message.Body.Span);
                 if (value >= 0)
                     counts[value]++;
                 if (++read == Senders + filling.Length)
@@ -66,38 +66,39 @@ public sealed class WaitingSendTests
         await Task.WhenAll(filling).WaitAsync(TimeSpan.FromMinutes(1), Token);
         Assert.All(counts, count => Assert.Equal(1, count));
         Assert.Equal(Senders + filling.Length, (await broker.Client.Admin.DescribeTopicAsync("full", Token)).Queues[0].End.Value);
-        foreach (var client in clients)
+        foreach (EQueueClient client in clients)
             await client.DisposeAsync();
     }
 
     [Fact]
     public async Task GivenNoMemory_WhenManyWaitAndSomeGiveUp_ThenTheOthersAreSentInTheOrderOfTheCalls()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Judge = _ => Verdict.Hold;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(LittleMemory);
+        await using Producer producer = client.CreateProducer(LittleMemory);
         using var given = new CancellationTokenSource();
         using var late = new CancellationTokenSource();
         var random = new Random(1);
         var sends = new List<(int Value, bool IsGivenUp, Task Send)>();
-        for (var i = 0; i < 2_000; i++)
+        for (int i = 0; i < 2_000; i++)
         {
-            var isGivenUp = i > 1_000 && random.Next(3) == 0;
-            var token = !isGivenUp ? CancellationToken.None : i % 2 == 0 ? given.Token : late.Token;
+            bool isGivenUp = i > 1_000 && random.Next(3) == 0;
+            CancellationToken token = !isGivenUp ? CancellationToken.None : i % 2 == 0 ? given.Token : late.Token;
             // Large enough that the memory takes none of those who may give up.
-            var body = new byte[100];
+            byte[] body = new byte[100];
             BinaryPrimitives.WriteInt32LittleEndian(body, i);
             sends.Add((i, isGivenUp, producer.SendAsync("t", body, cancellationToken: token).AsTask()));
         }
 
         await given.CancelAsync();
-        foreach (var (value, isGivenUp, send) in sends.Where(one => one.IsGivenUp && one.Value % 2 == 0))
+        foreach ((int value, bool isGivenUp, Task send) in sends.Where(one => one.IsGivenUp && one.Value % 2 == 0))
             Assert.Equal(given.Token, (await Assert.ThrowsAsync<OperationCanceledException>(() => send)).CancellationToken);
         fake.Judge = _ => Verdict.Store;
         fake.Release();
         await late.CancelAsync();
-        var outcomes = await Task.WhenAll(sends.Select(async one =>
+        (int Value, bool IsGivenUp, bool IsCompletedSuccessfully)[] outcomes =
+            await Task.WhenAll(sends.Select(async one =>
         {
             await ((Task)one.Send).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             return (one.Value, one.IsGivenUp, one.Send.IsCompletedSuccessfully);
@@ -110,14 +111,15 @@ public sealed class WaitingSendTests
     [Fact]
     public async Task GivenNoMemory_WhenTheDeadlinePasses_ThenThoseWhoWaitFailInTimeAndLaterOnesAreSent()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Judge = _ => Verdict.Hold;
         await using var client = new EQueueClient(fake.Address);
-        await using var producer = client.CreateProducer(
+        await using Producer producer = client.CreateProducer(
             LittleMemory with { DeliveryTimeout = TimeSpan.FromMilliseconds(400) });
-        var sends = Enumerable.Range(0, 3_000).Select(i => producer.SendAsync("t", new byte[8]).AsTask()).ToArray();
-        var told = 0;
-        for (var i = 0; i < 10; i++)
+        Task<SendReceipt>[] sends =
+            Enumerable.Range(0, 3_000).Select(i => producer.SendAsync("t", new byte[8]).AsTask()).ToArray();
+        int told = 0;
+        for (int i = 0; i < 10; i++)
         {
             producer.Send(
                 "t",
@@ -125,7 +127,7 @@ public sealed class WaitingSendTests
                 (_, _, error) => Interlocked.Add(ref told, error?.Code == ErrorCode.Timeout ? 1 : 1000));
         }
 
-        foreach (var send in sends)
+        foreach (Task<SendReceipt>? send in sends)
             Assert.Equal(ErrorCode.Timeout, (await Assert.ThrowsAsync<EQueueException>(() => send)).Code);
         await Eventually.TrueAsync(() => Volatile.Read(ref told) == 10);
         fake.Judge = _ => Verdict.Store;
@@ -136,14 +138,15 @@ public sealed class WaitingSendTests
     [Fact]
     public async Task GivenSendersThatWait_WhenTheProducerIsAborted_ThenAllAreToldAndNothingIsLeft()
     {
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Judge = _ => Verdict.Hold;
         await using var client = new EQueueClient(fake.Address);
-        var producer = client.CreateProducer(LittleMemory);
-        var sends = Enumerable.Range(0, 3_000).Select(i => producer.SendAsync("t", new byte[8]).AsTask()).ToArray();
+        Producer producer = client.CreateProducer(LittleMemory);
+        Task<SendReceipt>[] sends =
+            Enumerable.Range(0, 3_000).Select(i => producer.SendAsync("t", new byte[8]).AsTask()).ToArray();
         await producer.AbortAsync().AsTask().WaitAsync(TimeSpan.FromSeconds(30), Token);
         var mayBeStored = new List<bool>();
-        foreach (var send in sends)
+        foreach (Task<SendReceipt>? send in sends)
             mayBeStored.Add((await Assert.ThrowsAsync<ProducerClosedException>(() => send)).MayBeStored);
 
         // What the broker holds may be stored: the first ones. What waited for memory was never sent.
@@ -153,7 +156,7 @@ public sealed class WaitingSendTests
 
     private static async Task SendOnceAsync(Producer producer, int value)
     {
-        var body = new byte[16];
+        byte[] body = new byte[16];
         BinaryPrimitives.WriteInt32LittleEndian(body, value);
         await producer.SendAsync("full", body);
     }

@@ -35,7 +35,7 @@ public sealed class ClusterOptionsTests
             _ => Good with { EtcdUser = value },
         };
 
-        var refusal = Assert.Throws<ArgumentException>(options.Validate);
+        ArgumentException refusal = Assert.Throws<ArgumentException>(options.Validate);
 
         Assert.Equal(option, refusal.ParamName);
     }

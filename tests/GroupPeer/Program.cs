@@ -21,7 +21,7 @@ await using Consumer consumer = client.CreateConsumer(args[1], [args[2]], new Co
     Assigned = (queues, _) => Tell('+', queues),
     Revoking = (queues, _) => Tell('-', queues),
 });
-Task watch = Task.Run(async () =>
+var watch = Task.Run(async () =>
 {
     await Console.In.ReadToEndAsync();
     await stop.CancelAsync();

@@ -15,22 +15,22 @@ public sealed class AdminTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "admin", "--topics", "3", "--queues", "2", "--seconds", "0.5", "--warmup", "0.3", "--repeat",
             "1", "--rate", "80", "--in-flight", "500");
 
         Assert.Equal(Kinds, rows.Select(row => row.GetProperty("params").GetProperty("kind").GetString()));
-        var counts = rows.Select(row => row.GetProperty("adminMs").GetProperty("count").GetInt32());
+        IEnumerable<int> counts = rows.Select(row => row.GetProperty("adminMs").GetProperty("count").GetInt32());
         Assert.Equal([40, .. Enumerable.Repeat(5, 8)], counts);
-        foreach (var row in rows)
+        foreach (JsonElement row in rows)
         {
-            foreach (var name in new[] { "p50", "p99", "max" })
+            foreach (string name in new[] { "p50", "p99", "max" })
                 Assert.True(row.GetProperty("adminMs").GetProperty(name).GetDouble() > 0, name);
             Assert.True(row.GetProperty("reference").GetProperty("p99").GetDouble() > 0);
         }
 
         Assert.True(rows[0].GetProperty("consumePerSecond").GetDouble() > 0);
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged", "unstored" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged", "unstored" })
             Assert.Equal(0, rows[0].GetProperty(name).GetInt64());
         Assert.Equal(JsonValueKind.Null, rows[1].GetProperty("consumePerSecond").ValueKind);
     }
@@ -40,11 +40,11 @@ public sealed class AdminTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "admin", "--plant", "missing", "--topics", "2", "--seconds", "0.2", "--warmup", "0.1",
             "--repeat", "1", "--in-flight", "500");
 
-        var row = Assert.Single(rows);
+        JsonElement row = Assert.Single(rows);
         Assert.Equal(1, row.GetProperty("missing").GetInt64());
         Assert.Equal(JsonValueKind.Null, row.GetProperty("adminMs").GetProperty("p99").ValueKind);
     }

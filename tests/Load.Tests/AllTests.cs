@@ -1,3 +1,4 @@
+using System.Text.Json;
 using EQueue.Load.Scenarios;
 
 namespace EQueue.Load.Tests;
@@ -9,19 +10,19 @@ public sealed class AllTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "all", "--quick", "--part", "limit,topics", "--limit-total", "5", "--json", "all.json", "--report",
             "all.md");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var report = program.ReadJson("all.json");
+        JsonElement report = program.ReadJson("all.json");
         Assert.Equal("all", report.GetProperty("scenario").GetString());
         Assert.Equal(
             ["limit", "topics"],
             report.GetProperty("rows").EnumerateArray()
                 .Select(row => row.GetProperty("params").GetProperty("scenario").GetString()));
         Assert.False(report.TryGetProperty("failures", out _));
-        var page = await File.ReadAllTextAsync(program.PathOf("all.md"), TestContext.Current.CancellationToken);
+        string page = await File.ReadAllTextAsync(program.PathOf("all.md"), TestContext.Current.CancellationToken);
         Assert.StartsWith("# all --quick", page, StringComparison.Ordinal);
         Assert.Contains("## topics", page, StringComparison.Ordinal);
         Assert.Contains("limit MB/s", outcome.Output, StringComparison.Ordinal);
@@ -33,16 +34,16 @@ public sealed class AllTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "all", "--quick", "--part", "limit,remoting,topics", "--plant", "missing", "--limit-total", "5",
             "--json", "all.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
-        var report = program.ReadJson("all.json");
+        JsonElement report = program.ReadJson("all.json");
         Assert.Equal(
             ["remoting", "topics"],
             report.GetProperty("failures").EnumerateArray().Select(each => each.GetString()!.Split(':')[0]));
-        var rows = report.GetProperty("rows").EnumerateArray().ToArray();
+        JsonElement[] rows = report.GetProperty("rows").EnumerateArray().ToArray();
         Assert.True(rows[0].GetProperty("limitMBps").GetDouble() > 0);
         Assert.Equal(1, rows[^1].GetProperty("missing").GetInt64());
     }
@@ -50,7 +51,8 @@ public sealed class AllTests
     [Fact]
     public void GivenTheList_WhenAllIsLookedThrough_ThenNoScenarioIsLeftOut()
     {
-        var names = ScenarioList.All.Select(scenario => scenario.Name).Where(name => name != "all").Order().ToArray();
+        string[] names =
+            ScenarioList.All.Select(scenario => scenario.Name).Where(name => name != "all").Order().ToArray();
 
         Assert.Equal(names, AllSteps.Full.Select(step => step.Scenario).Distinct().Order());
         Assert.Equal(names, AllSteps.Quick.Select(step => step.Scenario).Distinct().Order());

@@ -15,10 +15,10 @@ public sealed class BodyPoolTests
     {
         var sender = new BodyPool(3, 1, size, 5);
         var reader = new BodyComparer(3, size, 5);
-        for (var sequence = 0; sequence < 12; sequence++)
+        for (int sequence = 0; sequence < 12; sequence++)
         {
             var stamp = new BodyStamp(sequence, 1, 9);
-            var body = sender.Next(stamp, 123_456).Span;
+            ReadOnlySpan<byte> body = sender.Next(stamp, 123_456).Span;
             Assert.Equal(stamp, BodyStamp.Read(body));
             Assert.Equal(size >= BodyStamp.SizeWithTimestamp ? 123_456 : 0, BodyStamp.ReadTimestamp(body));
             Assert.True(reader.Matches(stamp, body));
@@ -28,7 +28,7 @@ public sealed class BodyPoolTests
     [Fact]
     public void GivenAnotherSeedOrProducer_WhenBodiesAreCompared_ThenTheyDiffer()
     {
-        var body = new BodyPool(3, 1, 64, 5).Next(new BodyStamp(0, 1, 9), 0).Span;
+        ReadOnlySpan<byte> body = new BodyPool(3, 1, 64, 5).Next(new BodyStamp(0, 1, 9), 0).Span;
 
         Assert.True(new BodyComparer(3, 64, 5).Matches(new BodyStamp(0, 1, 9), body));
         Assert.False(new BodyComparer(4, 64, 5).Matches(new BodyStamp(0, 1, 9), body));

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text.Json;
 using EQueue.Support;
 
@@ -10,7 +11,7 @@ public sealed class ClusterTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "cluster-bench", "--part", "produce,through", "--brokers", "2", "--topics", "2", "--queues",
             "3", "--producers", "3", "--consumers", "2", "--messages", "9001", "--warmup", "0", "--repeat", "1");
 
@@ -21,10 +22,10 @@ public sealed class ClusterTests
             Assert.Equal(2, Param(row, "brokers").GetInt32());
             Assert.Equal(4, Param(row, "queues").GetInt32());
             Assert.Equal(9001, row.GetProperty("messages").GetInt64());
-            var rate = row.GetProperty("sendPerSecond").GetDouble();
+            double rate = row.GetProperty("sendPerSecond").GetDouble();
             Assert.Equal(1e6 / rate, row.GetProperty("sendUsPerOperation").GetDouble(), tolerance: 0.001);
             Assert.True(row.GetProperty("bytesWritten").GetInt64() > 9001 * 100);
-            foreach (var name in new[] { "missing", "duplicated", "unstored" })
+            foreach (string name in new[] { "missing", "duplicated", "unstored" })
                 Assert.Equal(0, row.GetProperty(name).GetInt64());
         });
         Assert.Equal(JsonValueKind.Null, rows[0].GetProperty("consumeUsPerOperation").ValueKind);
@@ -36,13 +37,13 @@ public sealed class ClusterTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "cluster-bench", "--part", "single", "--pairs", "1", "--messages", "5000", "--warmup", "0",
             "--repeat", "1");
 
-        var row = Assert.Single(rows);
+        JsonElement row = Assert.Single(rows);
         Assert.Equal(200, Param(row, "size").GetInt32());
-        var reference = row.GetProperty("reference");
+        JsonElement reference = row.GetProperty("reference");
         Assert.Equal(166_000, reference.GetProperty("value").GetDouble());
         Assert.Equal(432_000, reference.GetProperty("sendPerSecond").GetDouble());
         Assert.Equal(
@@ -58,34 +59,34 @@ public sealed class ClusterTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "cluster-bench", "--part", part, "--brokers", "2", "--topics", "1", "--queues", "2",
             "--producers", "2", "--consumers", "1", "--messages", "3000", "--warmup", "0", "--repeat", "1", "--plant",
             plant);
 
-        var row = rows[0];
+        JsonElement row = rows[0];
         Assert.True(row.GetProperty(fault).GetInt64() > 0);
-        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "sendUsPerOperation" })
+        foreach (string name in new[] { "sendPerSecond", "consumePerSecond", "sendUsPerOperation" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
     }
 
     [Fact]
     public async Task GivenRunningBrokers_WhenInterrupted_ThenAllThatWasStartedStopsAndOnlyItsDirectoriesGo()
     {
-        var cancellationToken = TestContext.Current.CancellationToken;
+        CancellationToken cancellationToken = TestContext.Current.CancellationToken;
         using var program = new LoadProgram();
-        var data = Directory.CreateDirectory(program.PathOf("data"));
+        DirectoryInfo data = Directory.CreateDirectory(program.PathOf("data"));
         await File.WriteAllTextAsync(Path.Combine(data.FullName, "mine"), "x", cancellationToken);
-        using var process = program.Start(
+        using Process process = program.Start(
             "cluster-bench", "--part", "through", "--brokers", "2", "--topics", "1", "--queues", "2", "--consumers",
             "1", "--messages", "100", "--warmup", "0", "--repeat", "1000", "--data", "data");
-        var started = Array.Empty<string>();
+        string[] started = Array.Empty<string>();
         await Eventually.TrueAsync(() => (started = ChildrenOf(process.Id)).Length == 4);
         Assert.Equal(2, data.GetFileSystemInfos().Length);
 
         using var kill = System.Diagnostics.Process.Start("kill", ["-INT", $"{process.Id}"]);
         await kill.WaitForExitAsync(cancellationToken);
-        var outcome = await LoadProgram.FinishAsync(process);
+        LoadProgram.Outcome outcome = await LoadProgram.FinishAsync(process);
 
         Assert.True(outcome.ExitCode == LoadExit.Failed, outcome.ToString());
         Assert.Contains("interrupted", outcome.Errors, StringComparison.Ordinal);

@@ -9,20 +9,24 @@ public sealed class ColdReadTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "coldread", "--gb", "0.07", "--queues", "8", "--rate", "1000", "--seconds", "0.5", "--warmup",
             "0.2", "--repeat", "2");
 
-        var row = Assert.Single(rows);
+        JsonElement row = Assert.Single(rows);
         Assert.Equal(3, row.GetProperty("params").GetProperty("consumers").GetInt32());
         Assert.Equal(2, row.GetProperty("runs").GetArrayLength());
         Assert.Equal(500, row.GetProperty("messages").GetInt64());
-        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "consumeMBps", "limitMBps", "ratioToLimit" })
+        foreach (string name
+            in new[] { "sendPerSecond", "consumePerSecond", "consumeMBps", "limitMBps", "ratioToLimit" })
+        {
             Assert.True(row.GetProperty(name).GetDouble() > 0, name);
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+        }
+
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
         Assert.True(row.GetProperty("latencyUs").GetProperty("ack").GetProperty("p99").GetDouble() > 0);
-        foreach (var name in new[] { "value", "p99", "ratio" })
+        foreach (string name in new[] { "value", "p99", "ratio" })
             Assert.True(row.GetProperty("reference").GetProperty(name).GetDouble() > 0, name);
     }
 
@@ -31,16 +35,17 @@ public sealed class ColdReadTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "coldread", "--plant", "missing,duplicate,reorder", "--gb", "0.07", "--queues", "4", "--consumers", "1", "--rate", "1000",
             "--seconds", "0.2", "--warmup", "0", "--repeat", "1", "--json", "cold.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
         Assert.Contains("wrong data", outcome.Errors, StringComparison.Ordinal);
-        var row = program.ReadJson("cold.json").GetProperty("rows")[0];
-        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "consumeMBps", "ratioToLimit" })
+        JsonElement row = program.ReadJson("cold.json").GetProperty("rows")[0];
+        foreach (string name in new[] { "sendPerSecond", "consumePerSecond", "consumeMBps", "ratioToLimit" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
-        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        IEnumerable<long> wrong =
+            new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
         Assert.Equal([1, 1, 1], wrong);
     }
 

@@ -29,7 +29,7 @@ public sealed class CommandLineTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(arguments.Split(' '));
+        LoadProgram.Outcome outcome = await program.RunAsync(arguments.Split(' '));
 
         Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
         Assert.Contains(why, outcome.Errors, StringComparison.Ordinal);
@@ -41,11 +41,11 @@ public sealed class CommandLineTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync("list");
+        LoadProgram.Outcome outcome = await program.RunAsync("list");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var lines = outcome.Output.Split('\n', StringSplitOptions.RemoveEmptyEntries);
-        var names = lines.Select(line => line.Split(' ')[0]);
+        string[] lines = outcome.Output.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        IEnumerable<string> names = lines.Select(line => line.Split(' ')[0]);
         Assert.Equal(Scenarios.ScenarioList.All.Select(scenario => scenario.Name), names);
         Assert.Contains("limit", names);
     }
@@ -55,7 +55,7 @@ public sealed class CommandLineTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync("limit", "--warm-memory", "4096");
+        LoadProgram.Outcome outcome = await program.RunAsync("limit", "--warm-memory", "4096");
 
         Assert.True(outcome.ExitCode == LoadExit.MachineLimit, outcome.ToString());
         Assert.Contains("memory", outcome.Errors, StringComparison.Ordinal);

@@ -16,22 +16,22 @@ public sealed class ConnectionsTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "connections", "--connections", "600", "--producers", "4", "--messages", "20000", "--warmup",
             "0", "--repeat", "1");
 
-        var row = Assert.Single(rows);
+        JsonElement row = Assert.Single(rows);
         Assert.Equal("--connections 600", row.GetProperty("params").GetProperty("endedBy").GetString());
         Assert.Equal(600, row.GetProperty("idleConnections").GetInt32());
         Assert.Equal(JsonValueKind.Number, row.GetProperty("bytesPerConnection").ValueKind);
         Assert.True(row.GetProperty("connectionsPerSecond").GetDouble() > 0);
         Assert.Equal(20_000, row.GetProperty("messages").GetInt64());
-        var reference = row.GetProperty("reference");
+        JsonElement reference = row.GetProperty("reference");
         Assert.Equal(
             row.GetProperty("sendPerSecond").GetDouble() / reference.GetProperty("value").GetDouble(),
             reference.GetProperty("ratio").GetDouble(),
             tolerance: 0.001);
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
     }
 
@@ -40,11 +40,11 @@ public sealed class ConnectionsTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "connections", "--connections", "120", "--producers", "2", "--messages", "5000",
             "--warmup", "0", "--repeat", "1", "--plant", "missing");
 
-        var row = rows[0];
+        JsonElement row = rows[0];
         Assert.Equal(2, row.GetProperty("missing").GetInt64());
         Assert.Equal(JsonValueKind.Null, row.GetProperty("consumePerSecond").ValueKind);
         Assert.Equal(JsonValueKind.Null, row.GetProperty("reference").GetProperty("ratio").ValueKind);
@@ -53,7 +53,7 @@ public sealed class ConnectionsTests
     [Fact]
     public async Task GivenAServerThatAsksForSignsOfLife_WhenAConnectionIsIdle_ThenItAnswersAndStays()
     {
-        var cancellationToken = TestContext.Current.CancellationToken;
+        CancellationToken cancellationToken = TestContext.Current.CancellationToken;
         var handler = new HelloAnswerer();
         await using var server = new RemotingServer(
             new RemotingServerOptions { IdleTimeout = TimeSpan.FromSeconds(1) }, handler,
@@ -61,7 +61,7 @@ public sealed class ConnectionsTests
         await server.StartAsync(cancellationToken);
         var counts = new IdleCounts();
 
-        await using var connection = await IdleConnection.OpenAsync(
+        await using IdleConnection connection = await IdleConnection.OpenAsync(
             (IPEndPoint)server.LocalEndPoint, IPAddress.Loopback, counts, cancellationToken);
         await Eventually.TrueAsync(() => Interlocked.Read(ref counts.Answered) >= 4);
 

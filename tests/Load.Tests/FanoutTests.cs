@@ -14,30 +14,31 @@ public sealed class FanoutTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "fanout", "--part", part, "--consumers", $"{subscribers}", "--size", "1000", "--messages", "3000",
             "--repeat", "1", "--json", "fanout.json", "--curves", "curves");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var row = Assert.Single(program.ReadJson("fanout.json").GetProperty("rows").EnumerateArray());
+        JsonElement row = Assert.Single(program.ReadJson("fanout.json").GetProperty("rows").EnumerateArray());
         Assert.Equal(subscribers, row.GetProperty("params").GetProperty("subscribers").GetInt32());
         Assert.Equal(3000, row.GetProperty("messages").GetInt64());
-        var rates = row.GetProperty("subscriberPerSecond").EnumerateArray().Select(rate => rate.GetDouble()).ToArray();
+        double[] rates =
+            row.GetProperty("subscriberPerSecond").EnumerateArray().Select(rate => rate.GetDouble()).ToArray();
         Assert.Equal(subscribers, rates.Length);
         Assert.Equal(rates.Sum(), row.GetProperty("subscribersPerSecond").GetDouble(), tolerance: 1);
         Assert.Equal(rates.Min(), row.GetProperty("consumePerSecond").GetDouble(), tolerance: 1);
-        foreach (var way in new[] { "send", "receive" })
+        foreach (string way in new[] { "send", "receive" })
         {
-            var windowed = row.GetProperty($"{way}WindowPerSecond").GetDouble();
+            double windowed = row.GetProperty($"{way}WindowPerSecond").GetDouble();
             Assert.True(windowed > 0);
             Assert.Equal(
                 windowed * 8000 / 1e6, row.GetProperty($"{way}MegabitsPerSecond").GetDouble(), tolerance: 0.01);
         }
 
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
         Assert.Equal(["curves", "fanout.json"], program.Leftovers);
-        var each = await File.ReadAllLinesAsync(
+        string[] each = await File.ReadAllLinesAsync(
             program.PathOf($"curves/fanout-{part}-each.dat"), TestContext.Current.CancellationToken);
         Assert.Equal(1 + subscribers, each.Length);
         Assert.Contains($"fanout-{part}.gnuplot", Names(program.PathOf("curves")));
@@ -49,13 +50,13 @@ public sealed class FanoutTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1",
             "--plant", "duplicate");
 
-        var row = rows[0];
+        JsonElement row = rows[0];
         Assert.Equal(1, row.GetProperty("duplicated").GetInt64());
-        foreach (var name in new[] { "consumePerSecond", "sendWindowPerSecond", "subscriberPerSecond" })
+        foreach (string name in new[] { "consumePerSecond", "sendWindowPerSecond", "subscriberPerSecond" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
     }
 
@@ -72,7 +73,7 @@ public sealed class FanoutTests
     public void GivenMoreMessagesThanAWindow_WhenTheMedianIsTaken_ThenItIsTheLowerOfTwo()
     {
         var rates = new WindowRates();
-        for (var n = 0; n < WindowRates.Window; n++)
+        for (int n = 0; n < WindowRates.Window; n++)
             rates.Record(n);
         Assert.Null(rates.MedianPerSecond());
 
@@ -89,7 +90,7 @@ public sealed class FanoutTests
         var curve = new Curve("name", "title", "x", "y", ["a", "b"], [[1, 2.5, null], [2, 3, 4]]);
 
         Assert.Equal("# x\ta\tb\n1\t2.5\tNaN\n2\t3\t4\n", curve.ToTable());
-        var script = curve.ToScript();
+        string script = curve.ToScript();
         Assert.Contains("plot 'name.dat' using 1:2 with linespoints title 'a'", script, StringComparison.Ordinal);
         Assert.Contains("'name.dat' using 1:3 with linespoints title 'b'", script, StringComparison.Ordinal);
     }

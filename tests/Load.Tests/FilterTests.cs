@@ -13,7 +13,7 @@ public sealed class FilterTests
     public void GivenATagPlan_WhenCounted_ThenTheWantedTagHasItsShare(int runLength, long messages)
     {
         var plan = new TagPlan(runLength);
-        var named = Enumerable.Range(0, (int)messages).Count(sequence => plan.NameOf(sequence) == plan.Wanted);
+        int named = Enumerable.Range(0, (int)messages).Count(sequence => plan.NameOf(sequence) == plan.Wanted);
         Assert.Equal(named, plan.CountWanted(messages));
         Assert.InRange(named, messages / 1_000 - runLength, messages / 1_000 + runLength);
         Assert.Equal(1_000, Enumerable.Range(0, 1_000).Select(run => plan.TagOf((long)run * runLength)).Distinct().Count());
@@ -24,24 +24,24 @@ public sealed class FilterTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "filter", "--messages", "400000", "--warmup", "0", "--repeat", "1");
 
         Assert.Equal([400, 1], rows.Select(row => row.GetProperty("params").GetProperty("tagRun").GetInt32()));
         Assert.All(rows, row =>
         {
             Assert.Equal(400, row.GetProperty("messages").GetInt64());
-            foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
                 Assert.Equal(0, row.GetProperty(name).GetInt64());
             string[] measured =
                 ["sendPerSecond", "consumePerSecond", "fetchedBytes", "readSeconds", "readSecondsOfAll", "fetchedRatio"];
-            foreach (var name in measured)
+            foreach (string name in measured)
                 Assert.True(row.GetProperty(name).GetDouble() > 0, name);
             Assert.True(row.GetProperty("fetchedBytesOfAll").GetInt64() > 400_000 * 128);
-            foreach (var name in new[] { "value", "ratio" })
+            foreach (string name in new[] { "value", "ratio" })
                 Assert.True(row.GetProperty("reference").GetProperty(name).GetDouble() > 0, name);
         });
-        var ratios = rows.Select(row => row.GetProperty("fetchedRatio").GetDouble()).ToArray();
+        double[] ratios = rows.Select(row => row.GetProperty("fetchedRatio").GetDouble()).ToArray();
         Assert.True(ratios[0] > 3, $"tags in runs: all is only {ratios[0]} times what one tag needs");
         Assert.Equal(1.0, ratios[1], tolerance: 0.1);
     }
@@ -51,14 +51,15 @@ public sealed class FilterTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "filter", "--plant", "missing,duplicate,reorder", "--messages", "100000", "--warmup",
             "0", "--repeat", "1");
 
-        var row = rows[0];
-        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "readSeconds", "fetchedRatio" })
+        JsonElement row = rows[0];
+        foreach (string name in new[] { "sendPerSecond", "consumePerSecond", "readSeconds", "fetchedRatio" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
-        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        IEnumerable<long> wrong =
+            new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
         Assert.Equal([1, 1, 1], wrong);
     }
 

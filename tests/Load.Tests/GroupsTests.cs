@@ -15,23 +15,23 @@ public sealed class GroupsTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(LoadExit.Ok, [.. Short, "--changes", "8"]);
+        JsonElement[] rows = await program.MeasureAsync(LoadExit.Ok, [.. Short, "--changes", "8"]);
 
-        var row = Assert.Single(rows);
-        var parameters = row.GetProperty("params");
+        JsonElement row = Assert.Single(rows);
+        JsonElement parameters = row.GetProperty("params");
         Assert.Equal(3, parameters.GetProperty("members").GetInt32());
         Assert.Equal(30_000, parameters.GetProperty("sessionTimeoutMs").GetInt32());
         Assert.Equal(1_000, parameters.GetProperty("reconnectGraceMs").GetInt32());
-        var manual = row.GetProperty("reference").GetProperty("value").GetDouble();
-        var ratio = row.GetProperty("groupToManual").GetDouble();
+        double manual = row.GetProperty("reference").GetProperty("value").GetDouble();
+        double ratio = row.GetProperty("groupToManual").GetDouble();
         Assert.Equal(row.GetProperty("consumePerSecond").GetDouble() / manual, ratio, tolerance: 0.001);
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
         Assert.True(row.GetProperty("repeated").GetInt64() >= 0);
-        var rebalance = row.GetProperty("rebalanceMs");
-        foreach (var (change, count) in new[] { ("join", 4), ("leave", 2), ("kill", 2) })
+        JsonElement rebalance = row.GetProperty("rebalanceMs");
+        foreach ((string change, int count) in new[] { ("join", 4), ("leave", 2), ("kill", 2) })
         {
-            var measured = rebalance.GetProperty(change);
+            JsonElement measured = rebalance.GetProperty(change);
             Assert.Equal(count, measured.GetProperty("count").GetInt32());
             Assert.InRange(measured.GetProperty("p50").GetDouble(), 0.001, measured.GetProperty("p99").GetDouble());
             Assert.InRange(
@@ -49,11 +49,11 @@ public sealed class GroupsTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, [.. Short, "--changes", "4", "--plant", "missing,duplicate,reorder"]);
 
-        var row = Assert.Single(rows);
-        foreach (var name in new[] { "consumePerSecond", "groupToManual" })
+        JsonElement row = Assert.Single(rows);
+        foreach (string name in new[] { "consumePerSecond", "groupToManual" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
         Assert.Equal(
             JsonValueKind.Null, row.GetProperty("rebalanceMs").GetProperty("join").GetProperty("p50").ValueKind);

@@ -9,7 +9,7 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "jellyfish", "--part", "enqueue,through", "--producers", "3", "--messages", "9001", "--warmup",
             "0", "--repeat", "1");
 
@@ -20,7 +20,7 @@ public sealed class JellyfishTests
         {
             Assert.Equal(10, row.GetProperty("params").GetProperty("size").GetInt32());
             Assert.Equal(9001, row.GetProperty("messages").GetInt64());
-            var rate = row.GetProperty(Text(row, "part") == "enqueue" ? "sendPerSecond" : "consumePerSecond");
+            JsonElement rate = row.GetProperty(Text(row, "part") == "enqueue" ? "sendPerSecond" : "consumePerSecond");
             Assert.Equal(rate.GetDouble() / Reference(row, "value"), Reference(row, "ratio"), tolerance: 0.001);
             Assert.Equal(0, row.GetProperty("missing").GetInt64());
             Assert.Equal(0, row.GetProperty("duplicated").GetInt64());
@@ -34,15 +34,15 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "jellyfish", "--part", "blocked", "--producers", "20", "--repeat", "1");
 
-        var row = Assert.Single(rows);
+        JsonElement row = Assert.Single(rows);
         Assert.InRange(row.GetProperty("maxDepth").GetInt64(), 1, 128);
         Assert.True(row.GetProperty("blockedBatches").GetInt64() >= 20);
         Assert.True(row.GetProperty("resumeSeconds").GetDouble() > 0);
         Assert.Equal(20 * 200, row.GetProperty("messages").GetInt64());
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
     }
 
@@ -51,14 +51,14 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "jellyfish", "--part", "depth,many", "--connections", "60", "--seconds", "0.5", "--warmup",
             "0.1", "--repeat", "1");
 
         Assert.Equal(["depth", "depth", "many"], rows.Select(row => Text(row, "part")));
         Assert.All(rows[..2], row => Assert.InRange(row.GetProperty("maxDepth").GetInt64(), 0, 128));
         Assert.Equal([10.0, 20.0], rows[..2].Select(row => Reference(row, "value")));
-        var endToEnd = rows[1].GetProperty("latencyUs").GetProperty("endToEnd").GetProperty("p50").GetDouble();
+        double endToEnd = rows[1].GetProperty("latencyUs").GetProperty("endToEnd").GetProperty("p50").GetDouble();
         Assert.Equal(endToEnd / 20, Reference(rows[1], "ratio"), tolerance: 0.001);
         Assert.Equal(30, rows[2].GetProperty("params").GetProperty("producers").GetInt32());
         Assert.Equal("--connections 60", Text(rows[2], "endedBy"));
@@ -73,13 +73,13 @@ public sealed class JellyfishTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "jellyfish", "--part", part, "--producers", "15", "--messages", "9000", "--warmup", "0",
             "--repeat", "1", "--plant", "missing");
 
-        var row = rows[0];
+        JsonElement row = rows[0];
         Assert.Equal(1, row.GetProperty("missing").GetInt64());
-        foreach (var name in new[] { "consumePerSecond", "resumeSeconds" })
+        foreach (string name in new[] { "consumePerSecond", "resumeSeconds" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
     }
 

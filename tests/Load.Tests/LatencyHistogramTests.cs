@@ -13,18 +13,18 @@ public sealed class LatencyHistogramTests
     {
         var random = new Random(seed);
         var histogram = new LatencyHistogram();
-        var values = new long[random.Next(1, 20_000)];
-        foreach (ref var value in values.AsSpan())
+        long[] values = new long[random.Next(1, 20_000)];
+        foreach (ref long value in values.AsSpan())
         {
             value = (long)Math.Exp(random.NextDouble() * Math.Log(1e12));
             histogram.Record(value);
         }
 
         Array.Sort(values);
-        foreach (var percent in new[] { 0.1, 1, 25, 50, 90, 99, 99.9, 99.99, 100 })
+        foreach (double percent in new[] { 0.1, 1, 25, 50, 90, 99, 99.9, 99.99, 100 })
         {
-            var trueValue = values[(int)Math.Max(1, Math.Ceiling(values.Length * percent / 100)) - 1];
-            var found = histogram.PercentileNs(percent);
+            long trueValue = values[(int)Math.Max(1, Math.Ceiling(values.Length * percent / 100)) - 1];
+            long found = histogram.PercentileNs(percent);
             Assert.True(
                 found >= trueValue && found <= (trueValue * 1.01) + 1,
                 $"seed {seed}, p{percent}: true {trueValue}, found {found}");
@@ -39,10 +39,10 @@ public sealed class LatencyHistogramTests
     {
         var random = new Random(5);
         var all = new LatencyHistogram();
-        var halves = new[] { new LatencyHistogram(), new LatencyHistogram() };
-        for (var i = 0; i < 10_000; i++)
+        LatencyHistogram[] halves = new[] { new LatencyHistogram(), new LatencyHistogram() };
+        for (int i = 0; i < 10_000; i++)
         {
-            var value = random.NextInt64(1, 1_000_000_000);
+            long value = random.NextInt64(1, 1_000_000_000);
             all.Record(value);
             halves[i % 2].Record(value);
         }
@@ -72,7 +72,7 @@ public sealed class LatencyHistogramTests
         var histogram = new LatencyHistogram();
         Parallel.For(0, 4, thread =>
         {
-            for (var i = 1; i <= 50_000; i++)
+            for (int i = 1; i <= 50_000; i++)
                 histogram.Record((i * 4) + thread);
         });
 

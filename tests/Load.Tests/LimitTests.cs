@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using System.Text.Json;
+
 namespace EQueue.Load.Tests;
 
 public sealed class LimitTests
@@ -7,11 +10,11 @@ public sealed class LimitTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "limit", "--limit-total", "20", "--repeat", "2", "--json", "limit.json", "--report", "limit.md");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var row = program.ReadJson("limit.json").GetProperty("rows")[0];
+        JsonElement row = program.ReadJson("limit.json").GetProperty("rows")[0];
         Assert.True(row.GetProperty("limitMBps").GetDouble() > 0);
         Assert.Equal(2, row.GetProperty("runs").GetArrayLength());
         Assert.Contains("limit MB/s", await File.ReadAllTextAsync(
@@ -23,10 +26,11 @@ public sealed class LimitTests
     public async Task GivenADataDirectoryWithFiles_WhenTheLimitRunsInIt_ThenTheFilesStay()
     {
         using var program = new LoadProgram();
-        var data = Directory.CreateDirectory(program.PathOf("data"));
+        DirectoryInfo data = Directory.CreateDirectory(program.PathOf("data"));
         await File.WriteAllTextAsync(Path.Combine(data.FullName, "mine"), "x", TestContext.Current.CancellationToken);
 
-        var outcome = await program.RunAsync("limit", "--limit-total", "1", "--repeat", "1", "--data", "data");
+        LoadProgram.Outcome outcome =
+            await program.RunAsync("limit", "--limit-total", "1", "--repeat", "1", "--data", "data");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
         Assert.Equal(["mine"], data.GetFileSystemInfos().Select(each => each.Name));
@@ -36,13 +40,13 @@ public sealed class LimitTests
     public async Task GivenARunningLimit_WhenTerminated_ThenItStopsItsProcessesAndRemovesItsDirectory()
     {
         using var program = new LoadProgram();
-        using var process = program.Start("limit", "--limit-total", "1", "--repeat", "1000");
-        var first = await process.StandardError.ReadLineAsync(TestContext.Current.CancellationToken);
+        using Process process = program.Start("limit", "--limit-total", "1", "--repeat", "1000");
+        string? first = await process.StandardError.ReadLineAsync(TestContext.Current.CancellationToken);
         Assert.StartsWith("limit run 1", first, StringComparison.Ordinal);
 
         using var kill = System.Diagnostics.Process.Start("kill", ["-TERM", process.Id.ToString()]);
         await kill.WaitForExitAsync(TestContext.Current.CancellationToken);
-        var outcome = await LoadProgram.FinishAsync(process);
+        LoadProgram.Outcome outcome = await LoadProgram.FinishAsync(process);
 
         Assert.True(outcome.ExitCode == LoadExit.Failed, outcome.ToString());
         Assert.Contains("interrupted", outcome.Errors, StringComparison.Ordinal);

@@ -22,8 +22,8 @@ internal sealed class LoadProgram : IDisposable
 
     public Process Start(params string[] arguments)
     {
-        var program = Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll");
-        var start = DotnetStart.Of([program, .. arguments]);
+        string program = Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll");
+        ProcessStartInfo start = DotnetStart.Of([program, .. arguments]);
         start.WorkingDirectory = WorkingDirectory;
 
         // Processes that run for a second are mostly busy compiling.
@@ -34,7 +34,7 @@ internal sealed class LoadProgram : IDisposable
 
     public async Task<Outcome> RunAsync(params string[] arguments)
     {
-        using var process = Start(arguments);
+        using Process process = Start(arguments);
         return await FinishAsync(process);
     }
 
@@ -44,7 +44,7 @@ internal sealed class LoadProgram : IDisposable
     {
         const string file = "report.json";
         string?[] expected = [.. Leftovers.Append(file).Order()];
-        var outcome = await RunAsync([.. arguments, "--json", file]);
+        Outcome outcome = await RunAsync([.. arguments, "--json", file]);
         Assert.True(outcome.ExitCode == exitCode, outcome.ToString());
         Assert.Equal(expected, Leftovers);
         return [.. ReadJson(file).GetProperty("rows").EnumerateArray()];
@@ -64,8 +64,8 @@ internal sealed class LoadProgram : IDisposable
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(TestContext.Current.CancellationToken);
         timeout.CancelAfter(Deadline);
-        var output = process.StandardOutput.ReadToEndAsync(CancellationToken.None);
-        var errors = process.StandardError.ReadToEndAsync(CancellationToken.None);
+        Task<string> output = process.StandardOutput.ReadToEndAsync(CancellationToken.None);
+        Task<string> errors = process.StandardError.ReadToEndAsync(CancellationToken.None);
         try
         {
             await process.WaitForExitAsync(timeout.Token);

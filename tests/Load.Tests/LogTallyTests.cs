@@ -17,7 +17,7 @@ public sealed class LogTallyTests : IDisposable
     [Fact]
     public void GivenEntriesOfMessagesAndOfState_WhenCounted_ThenOnlyMessagesDoUpToTheFirstThatIsNotWhole()
     {
-        var segment = new byte[FileHeaderBytes + (5 * EntryBytes)];
+        byte[] segment = new byte[FileHeaderBytes + (5 * EntryBytes)];
         WriteEntry(segment, number: 0, kind: 1, records: 3);
         WriteEntry(segment, number: 1, kind: 2, records: 50);
         WriteEntry(segment, number: 2, kind: 1, records: 4);
@@ -31,7 +31,7 @@ public sealed class LogTallyTests : IDisposable
     [Fact]
     public void GivenWhatAnEarlierFileHeld_WhenItStandsBehindTheLog_ThenItDoesNotCount()
     {
-        var segment = new byte[FileHeaderBytes + (2 * EntryBytes)];
+        byte[] segment = new byte[FileHeaderBytes + (2 * EntryBytes)];
         WriteEntry(segment, number: 0, kind: 1, records: 3);
         WriteEntry(segment, number: 1, kind: 1, records: 4);
         BinaryPrimitives.WriteInt64LittleEndian(segment.AsSpan(FileHeaderBytes + EntryBytes + 8), 1 << 20);
@@ -51,9 +51,9 @@ public sealed class LogTallyTests : IDisposable
     [Fact]
     public void GivenSegments_WhenShortened_ThenTheLastBatchIsMissed()
     {
-        var first = new byte[FileHeaderBytes + EntryBytes];
+        byte[] first = new byte[FileHeaderBytes + EntryBytes];
         WriteEntry(first, number: 0, kind: 1, records: 3);
-        var second = new byte[FileHeaderBytes + EntryBytes];
+        byte[] second = new byte[FileHeaderBytes + EntryBytes];
         WriteEntry(second, number: 0, kind: 1, records: 4, basePosition: EntryBytes);
         Write(0, first);
         Write(EntryBytes, second);
@@ -70,7 +70,7 @@ public sealed class LogTallyTests : IDisposable
 
     private static void WriteEntry(byte[] segment, int number, byte kind, int records, long basePosition = 0)
     {
-        var entry = segment.AsSpan(FileHeaderBytes + (number * EntryBytes), EntryBytes);
+        Span<byte> entry = segment.AsSpan(FileHeaderBytes + (number * EntryBytes), EntryBytes);
         BinaryPrimitives.WriteInt32LittleEndian(entry, EntryBytes);
         BinaryPrimitives.WriteInt64LittleEndian(entry[8..], basePosition + (number * EntryBytes));
         entry[32] = kind;

@@ -9,7 +9,7 @@ public sealed class PackingTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "packing", "--messages", "100000", "--rate", "50000", "--warmup", "0", "--repeat", "1");
 
         Assert.Equal(
@@ -19,14 +19,14 @@ public sealed class PackingTests
         {
             string[] measured =
                 ["sendPerSecond", "logBytes", "replayBytes", "liveBytes", "logToLive", "settledToLive"];
-            foreach (var name in measured)
+            foreach (string name in measured)
                 Assert.True(row.GetProperty(name).GetDouble() > 0, name);
-            foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged", "segmentsRemoved" })
+            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged", "segmentsRemoved" })
                 Assert.Equal(0, row.GetProperty(name).GetInt64());
             // How many it is in so short a run, the machine decides.
             Assert.Equal(JsonValueKind.Number, row.GetProperty("segmentsPacked").ValueKind);
             Assert.True(row.GetProperty("logToLive").GetDouble() > row.GetProperty("settledToLive").GetDouble());
-            foreach (var name in new[] { "value", "p99", "ratio" })
+            foreach (string name in new[] { "value", "p99", "ratio" })
                 Assert.True(row.GetProperty("reference").GetProperty(name).GetDouble() > 0, name);
         });
     }
@@ -36,15 +36,16 @@ public sealed class PackingTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "packing", "--plant", "missing,duplicate,reorder", "--messages", "50000", "--warmup",
             "0");
 
-        var row = rows[0];
-        foreach (var name in new[] { "sendPerSecond", "sendMBps" })
+        JsonElement row = rows[0];
+        foreach (string name in new[] { "sendPerSecond", "sendMBps" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
-        var batch = row.GetProperty("params").GetProperty("batchMessages").GetInt64();
-        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        long batch = row.GetProperty("params").GetProperty("batchMessages").GetInt64();
+        IEnumerable<long> wrong =
+            new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
         Assert.Equal([batch, batch, batch], wrong);
     }
 

@@ -9,7 +9,7 @@ public sealed class RecoveryTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "recovery", "--gb", "0.02", "--queues", "50", "--messages", "5000", "--repeat", "1");
 
         Assert.Equal(["log", "log", "queues", "queues"], rows.Select(row => Parameter(row, "case").GetString()));
@@ -33,13 +33,13 @@ public sealed class RecoveryTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "recovery", "--plant", plant, "--gb", "0.01", "--queues", "10", "--messages", "100",
             "--json", "recovery.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
         Assert.Contains("wrong data", outcome.Errors, StringComparison.Ordinal);
-        var row = program.ReadJson("recovery.json").GetProperty("rows")[0];
+        JsonElement row = program.ReadJson("recovery.json").GetProperty("rows")[0];
         Assert.Equal(JsonValueKind.Null, row.GetProperty("readySeconds").ValueKind);
         Assert.True(row.GetProperty(fault).GetInt64() > 0);
     }

@@ -9,7 +9,7 @@ public sealed class RemotingTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "remoting", "--size", "128", "--producers", "2", "--seconds", "0.3", "--warmup", "0.1",
             "--repeat", "2");
 
@@ -25,7 +25,7 @@ public sealed class RemotingTests
             Assert.True(row.GetProperty("bareStreamMBps").GetDouble() > 0);
             Assert.True(row.GetProperty("barePingPongPerSecond").GetDouble() > 0);
             Assert.True(CoreDistance(row) is null or (> 1 and < 100_000));
-            foreach (var role in new[] { "broker", "producer" })
+            foreach (string role in new[] { "broker", "producer" })
                 Assert.True(row.GetProperty(role).GetProperty("cpuPercent").GetDouble() > 0, role);
         });
         Assert.True(rows[0].GetProperty("onewayToStream").GetDouble() > 0);
@@ -41,7 +41,7 @@ public sealed class RemotingTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "remoting", "--size", "1024", "--producers", "1", "--messages", "3001", "--seconds", "0.2",
             "--warmup", "0", "--repeat", "1");
 

@@ -12,20 +12,20 @@ public sealed class ReplicationTests
         Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "failover", "--queues", "10", "--changes", "4", "--warmup", "0.5");
 
         Assert.Equal(
             ["kill", "pause", "stop"], rows.Select(row => row.GetProperty("params").GetProperty("fault").GetString()));
         Assert.All(rows, row =>
         {
-            var times = row.GetProperty("failoverMs");
+            JsonElement times = row.GetProperty("failoverMs");
             Assert.Equal(4, times.GetProperty("count").GetInt32());
             Assert.InRange(times.GetProperty("p50").GetDouble(), 1, times.GetProperty("max").GetDouble());
             Assert.True(row.GetProperty("epochs").GetInt32() >= 4);
             Assert.InRange(row.GetProperty("singleEpochs").GetInt32(), 0, 4);
             Assert.True(row.GetProperty("messages").GetInt64() > 0);
-            foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
                 Assert.Equal(0, row.GetProperty(name).GetInt64());
         });
     }
@@ -36,20 +36,20 @@ public sealed class ReplicationTests
         Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "cluster", "--part", "async", "--size", "128", "--seconds", "0.5", "--warmup", "0.5", "--repeat",
             "1");
 
         Assert.Equal(
             [1, 3, 1, 3], rows.Select(row => row.GetProperty("params").GetProperty("replicas").GetInt32()));
-        foreach (var (one, three) in new[] { (rows[0], rows[1]), (rows[2], rows[3]) })
+        foreach ((JsonElement one, JsonElement three) in new[] { (rows[0], rows[1]), (rows[2], rows[3]) })
         {
             Assert.Equal(JsonValueKind.Null, one.GetProperty("followerCpuSecondsPerGB").ValueKind);
             Assert.True(one.GetProperty("brokerCpuSecondsPerGB").GetDouble() > 0);
             Assert.True(three.GetProperty("followerCpuSecondsPerGB").GetDouble() > 0);
             Assert.True(three.GetProperty("ratioToFirst").GetDouble() > 0);
             Assert.True(three.GetProperty("latencyUs").GetProperty("ack").GetProperty("p99").GetDouble() > 0);
-            foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged", "unstored" })
+            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged", "unstored" })
                 Assert.Equal(0, three.GetProperty(name).GetInt64());
         }
     }
@@ -66,9 +66,9 @@ public sealed class ReplicationTests
             ? ["--part", "kill", "--queues", "10", "--changes", "4", "--warmup", "0"]
             : ["--part", "async", "--size", "128", "--seconds", "0.3", "--warmup", "0", "--repeat", "1"];
 
-        var rows = await program.MeasureAsync(LoadExit.WrongData, [scenario, .. flags, "--plant", plant]);
+        JsonElement[] rows = await program.MeasureAsync(LoadExit.WrongData, [scenario, .. flags, "--plant", plant]);
 
-        var name = scenario == "failover" ? "failoverMs" : "latencyUs";
+        string name = scenario == "failover" ? "failoverMs" : "latencyUs";
         Assert.DoesNotContain(rows, row => row.GetProperty("missing").GetInt64() == 0
             && row.GetProperty("unstored") is { ValueKind: JsonValueKind.Number } unstored && unstored.GetInt64() == 0);
         Assert.All(rows, row => Assert.NotEqual(JsonValueKind.Number, ValueOf(row, name).ValueKind));

@@ -17,15 +17,15 @@ public sealed class ReportTests
     [Fact]
     public void GivenFewFigures_WhenWrittenAsJson_ThenEveryKeyIsThereAndEveryNullHasANote()
     {
-        var json = WriteJson(Run(100), Run(300), Run(200));
+        JsonElement json = WriteJson(Run(100), Run(300), Run(200));
 
-        foreach (var path in ContractPaths)
+        foreach (string path in ContractPaths)
             Assert.True(Find(json, path) is not null, $"{path} is missing");
         Assert.Equal(200, Find(json, "rows.0.consumePerSecond")!.Value.GetDouble());
         Assert.Equal(1, Find(json, "rows.0.spread")!.Value.GetDouble());
-        var row = Find(json, "rows.0")!.Value;
-        var notes = row.GetProperty("notes");
-        foreach (var name in FigureNames.All)
+        JsonElement row = Find(json, "rows.0")!.Value;
+        JsonElement notes = row.GetProperty("notes");
+        foreach (string name in FigureNames.All)
         {
             if (Find(row, name)!.Value.ValueKind == JsonValueKind.Null)
                 Assert.False(string.IsNullOrEmpty(notes.GetProperty(name).GetString()), name);
@@ -38,10 +38,10 @@ public sealed class ReportTests
     [Fact]
     public void GivenWrongData_WhenDiscredited_ThenNoRateIsWrittenAnywhere()
     {
-        var run = Run(987_654);
+        Figures run = Run(987_654);
         run.SetCheck(new CheckResult(1, 0, 0, 0));
         run.Discredit();
-        var report = Report(run);
+        LoadReport report = Report(run);
 
         // Not three digits alone: the hash of the commit may have them.
         const string rate = "\\b987,?654";
@@ -58,9 +58,9 @@ public sealed class ReportTests
         all.AddSection(ThroughputSection("throughput", size: 128, "message", ratioToLimit: 0.7));
         all.AddSection(ThroughputSection("throughput, span", size: 128, "span", ratioToLimit: 0.9));
         all.AddSection(ThroughputSection("throughput, more", size: 512, "message", ratioToLimit: 0.4));
-        var pictures = new[] { "pictures/bars.svg" }.ToLookup(_ => all.Sections[1]);
+        ILookup<LoadReport, string> pictures = new[] { "pictures/bars.svg" }.ToLookup(_ => all.Sections[1]);
 
-        var page = MarkdownReport.Write(all, pictures);
+        string page = MarkdownReport.Write(all, pictures);
 
         string[] expected =
         [
@@ -71,7 +71,7 @@ public sealed class ReportTests
             "- [throughput, span](#table-2): 1 row",
         ];
         Assert.All(expected, text => Assert.Contains(text, page, StringComparison.Ordinal));
-        var tables = page.Split("<a id=\"table-");
+        string[] tables = page.Split("<a id=\"table-");
         Assert.Equal(4, tables.Length);
         Assert.Contains("![bars](pictures/bars.svg)", tables[2], StringComparison.Ordinal);
         Assert.DoesNotContain("## Targets", MarkdownReport.Write(all.Sections[0], pictures), StringComparison.Ordinal);
@@ -84,7 +84,7 @@ public sealed class ReportTests
         report.Add(Timed(rate: 10, [.. Enumerable.Range(1, 10).Select(us => us * 1000L)]));
         report.Add(Timed(rate: 100, [.. Enumerable.Range(1, 100).Select(us => us * 1000L)]));
 
-        var curve = Assert.Single(Pictures.Of(report));
+        Curve curve = Assert.Single(Pictures.Of(report));
 
         Assert.Equal(["10/s, async, 128 B", "100/s, async, 128 B"], curve.Lines);
         Assert.Equal(20, curve.Points.Count);
@@ -98,13 +98,13 @@ public sealed class ReportTests
     [Fact]
     public void GivenACurveOfEachStyle_WhenWritten_ThenGnuplotDrawsItWhereItIs()
     {
-        var folder = Directory.CreateTempSubdirectory("equeue-curves-");
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("equeue-curves-");
         try
         {
             Curve[] curves = [.. Enum.GetValues<CurveStyle>().Select(style => new Curve(
                 $"{style}", "it's a title", "x", "y", ["one", "two's"], [[1, 2, null], [2, 3, 4]]) { Style = style })];
 
-            var drawn = Curve.Write(folder.FullName, curves);
+            IReadOnlyList<Curve> drawn = Curve.Write(folder.FullName, curves);
 
             Assert.Equal(ToolRun.IsInstalled("gnuplot") ? curves : [], drawn);
             Assert.All(curves, curve => Assert.True(File.Exists(Path.Combine(folder.FullName, $"{curve.Name}.gnuplot"))));
@@ -120,14 +120,14 @@ public sealed class ReportTests
     public void GivenPairsAndSizes_WhenTheirBarsAreDrawn_ThenEachSizeIsAGroupAndWhatIsMissingIsLeftOut()
     {
         var report = new LoadReport("throughput") { Title = "throughput, 1,000 queues" };
-        foreach (var (pair, size) in new[] { (1, 128), (1, 512), (2, 128) })
+        foreach ((int pair, int size) in new[] { (1, 128), (1, 512), (2, 128) })
         {
             var run = new Figures { [FigureNames.ConsumePerSecond] = pair * size };
             report.Add(new ReportRow(
                 [("size", size), ("producers", pair), ("consumers", pair)], [run], "not part of it"));
         }
 
-        var curves = Pictures.Of(report);
+        IReadOnlyList<Curve> curves = Pictures.Of(report);
 
         Assert.Equal(
             ["throughput-1000-queues-messages", "throughput-1000-queues-megabytes"], curves.Select(each => each.Name));
@@ -223,7 +223,7 @@ public sealed class ReportTests
 
     private static JsonElement? Find(JsonElement element, string path)
     {
-        foreach (var part in path.Split('.'))
+        foreach (string part in path.Split('.'))
         {
             if (element.ValueKind == JsonValueKind.Array)
                 element = element[int.Parse(part)];

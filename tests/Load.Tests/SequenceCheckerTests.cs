@@ -13,8 +13,8 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenEveryMessageOnceAndInOrder_WhenJudged_ThenNothingIsWrong()
     {
-        var checker = Checker();
-        foreach (var (queue, body) in Messages(5000))
+        SequenceChecker checker = Checker();
+        foreach ((int queue, byte[] body) in Messages(5000))
             checker.Observe(queue, body);
 
         Assert.True(SequenceChecker.Judge([checker], [5000, 5000]).IsRight);
@@ -23,8 +23,8 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenALostMessage_WhenJudged_ThenOneIsMissing()
     {
-        var checker = Checker();
-        foreach (var (queue, body) in Messages(5000).Where((_, i) => i != 1234))
+        SequenceChecker checker = Checker();
+        foreach ((int queue, byte[] body) in Messages(5000).Where((_, i) => i != 1234))
             checker.Observe(queue, body);
 
         Assert.Equal(new CheckResult(1, 0, 0, 0), SequenceChecker.Judge([checker], [5000, 5000]));
@@ -33,8 +33,8 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenAMessageTwice_WhenJudged_ThenOneIsDuplicated()
     {
-        var checker = Checker();
-        foreach (var (queue, body) in Messages(5000))
+        SequenceChecker checker = Checker();
+        foreach ((int queue, byte[] body) in Messages(5000))
         {
             checker.Observe(queue, body);
             if (BodyStamp.Read(body) == new BodyStamp(99, 1, Run))
@@ -47,9 +47,9 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenAStretchOfAQueueTwice_WhenJudged_ThenAllOfItIsDuplicatedAndNothingIsReordered()
     {
-        var checker = Checker();
+        SequenceChecker checker = Checker();
         var messages = Messages(5000).ToList();
-        foreach (var (queue, body) in messages.Take(6000).Concat(messages.Skip(5600)))
+        foreach ((int queue, byte[] body) in messages.Take(6000).Concat(messages.Skip(5600)))
             checker.Observe(queue, body);
 
         Assert.Equal(new CheckResult(0, 400, 0, 0), SequenceChecker.Judge([checker], [5000, 5000]));
@@ -58,8 +58,8 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenAMessageInTwoQueues_WhenJudged_ThenItIsDuplicated()
     {
-        var checker = Checker();
-        foreach (var (queue, body) in Messages(5000))
+        SequenceChecker checker = Checker();
+        foreach ((int queue, byte[] body) in Messages(5000))
         {
             checker.Observe(queue, body);
             if (BodyStamp.Read(body) == new BodyStamp(4999, 1, Run))
@@ -72,10 +72,10 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenTwoMessagesOfAQueueSwapped_WhenJudged_ThenOneIsReordered()
     {
-        var checker = Checker();
+        SequenceChecker checker = Checker();
         var messages = Messages(5000).Where(message => message.Queue == 0).ToList();
         (messages[10], messages[12]) = (messages[12], messages[10]);
-        foreach (var (queue, body) in messages)
+        foreach ((int queue, byte[] body) in messages)
             checker.Observe(queue, body);
 
         Assert.Equal(1, checker.Reordered);
@@ -85,10 +85,10 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenAMessageToTwoConsumers_WhenJudged_ThenItIsDuplicatedAndNoneIsMissing()
     {
-        var first = Checker();
-        var second = Checker();
-        var index = 0;
-        foreach (var (queue, body) in Messages(5000))
+        SequenceChecker first = Checker();
+        SequenceChecker second = Checker();
+        int index = 0;
+        foreach ((int queue, byte[] body) in Messages(5000))
         {
             if (index % 2 == 0 || index == 77)
                 first.Observe(queue, body);
@@ -103,8 +103,8 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenForeignBodies_WhenObserved_ThenTheyAreDamaged()
     {
-        var checker = Checker();
-        var good = Messages(1).First().Body;
+        SequenceChecker checker = Checker();
+        byte[] good = Messages(1).First().Body;
 
         checker.Observe(0, good.AsSpan(1));
         checker.Observe(0, Changed(good, 12));
@@ -118,8 +118,8 @@ public sealed class SequenceCheckerTests
     [Fact]
     public void GivenAMessageThatNobodySent_WhenJudged_ThenItIsDamaged()
     {
-        var checker = Checker();
-        foreach (var (queue, body) in Messages(100))
+        SequenceChecker checker = Checker();
+        foreach ((int queue, byte[] body) in Messages(100))
             checker.Observe(queue, body);
 
         Assert.Equal(new CheckResult(0, 0, 0, 1), SequenceChecker.Judge([checker], [100, 99]));
@@ -127,7 +127,7 @@ public sealed class SequenceCheckerTests
 
     private static byte[] Changed(byte[] body, int index)
     {
-        var changed = body.ToArray();
+        byte[] changed = body.ToArray();
         changed[index] ^= 0x40;
         return changed;
     }
@@ -137,9 +137,9 @@ public sealed class SequenceCheckerTests
     /// <summary>What two producers send over two queues, interleaved.</summary>
     private IEnumerable<(int Queue, byte[] Body)> Messages(int countPerProducer)
     {
-        for (var sequence = 0; sequence < countPerProducer; sequence++)
+        for (int sequence = 0; sequence < countPerProducer; sequence++)
         {
-            for (var producer = 0; producer < 2; producer++)
+            for (int producer = 0; producer < 2; producer++)
                 yield return (sequence / 100 % Queues, _sent[producer].Next(new(sequence, producer, Run), 5).ToArray());
         }
     }

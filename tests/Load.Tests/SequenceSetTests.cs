@@ -14,9 +14,9 @@ public sealed class SequenceSetTests
         var expected = new HashSet<long>();
         var set = new SequenceSet();
         const int end = 3 << 20;
-        for (var i = 0; i < 200_000; i++)
+        for (int i = 0; i < 200_000; i++)
         {
-            var sequence = random.NextInt64(end);
+            long sequence = random.NextInt64(end);
             Assert.Equal(expected.Add(sequence), set.Add(sequence));
         }
 
@@ -38,10 +38,10 @@ public sealed class SequenceSetTests
         var set = new SequenceSet();
         long doubles = 0;
         const int end = 2 << 20;
-        for (var i = 0; i < 2000; i++)
+        for (int i = 0; i < 2000; i++)
         {
             long start = random.Next(end);
-            for (var sequence = start; sequence < Math.Min(end, start + random.Next(1, 700)); sequence++)
+            for (long sequence = start; sequence < Math.Min(end, start + random.Next(1, 700)); sequence++)
             {
                 set.Follow(sequence);
                 if (!expected.Add(sequence))
@@ -50,7 +50,7 @@ public sealed class SequenceSetTests
 
             if (i % 10 != 0)
                 continue;
-            var single = random.NextInt64(end);
+            long single = random.NextInt64(end);
             Assert.Equal(expected.Add(single), set.Add(single));
         }
 
@@ -81,9 +81,9 @@ public sealed class SequenceSetTests
     {
         var left = new SequenceSet();
         var right = new SequenceSet();
-        for (var sequence = 0; sequence < 1000; sequence++)
+        for (int sequence = 0; sequence < 1000; sequence++)
             Assert.True(left.Add(sequence));
-        for (var sequence = 990; sequence < 2_000_000; sequence += 2)
+        for (int sequence = 990; sequence < 2_000_000; sequence += 2)
             Assert.True(right.Add(sequence));
 
         Assert.Equal(5, left.Add(right));

@@ -1,5 +1,7 @@
+using System.Text.Json;
 using EQueue.Broker;
 using EQueue.Client;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Tests;
 
@@ -10,18 +12,18 @@ public sealed class ServerTests
     {
         using var program = new LoadProgram();
         var options = new BrokerOptions { Listen = "127.0.0.1:0", DataDirectory = program.PathOf("server") };
-        await using var broker = await EQueueBroker.StartAsync(
+        await using EQueueBroker broker = await EQueueBroker.StartAsync(
             options, cancellationToken: TestContext.Current.CancellationToken);
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "throughput", "--server", $"{broker.EndPoint}", "--size", "128", "--messages", "5000",
             "--warmup", "0", "--repeat", "1", "--topics", "2", "--no-limit");
 
-        var row = rows[0];
+        JsonElement row = rows[0];
         Assert.Equal("the server's", row.GetProperty("params").GetProperty("flush").GetString());
         Assert.True(row.GetProperty("broker").GetProperty("rssBytes").GetDouble() > 0);
         await using var client = new EQueueClient($"{broker.EndPoint}");
-        await foreach (var topic in client.Admin.ListTopicsAsync(TestContext.Current.CancellationToken))
+        await foreach (TopicListing topic in client.Admin.ListTopicsAsync(TestContext.Current.CancellationToken))
             Assert.Fail($"a topic is left: {topic}");
     }
 }

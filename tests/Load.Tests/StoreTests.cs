@@ -9,7 +9,7 @@ public sealed class StoreTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "store", "--size", "1024", "--producers", "2", "--messages", "1000", "--warmup", "0",
             "--repeat", "2");
 
@@ -20,9 +20,9 @@ public sealed class StoreTests
             Assert.Equal(2, row.GetProperty("runs").GetArrayLength());
             string[] measured =
                 ["sendPerSecond", "sendMBps", "diskWriteMBps", "bytesWritten", "limitMBps", "ratioToLimit"];
-            foreach (var name in measured)
+            foreach (string name in measured)
                 Assert.True(row.GetProperty(name).GetDouble() > 0, name);
-            foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
                 Assert.Equal(0, row.GetProperty(name).GetInt64());
             Assert.True(row.GetProperty("messages").GetInt64() >= 1000);
             Assert.True(row.GetProperty("latencyUs").GetProperty("ack").GetProperty("p50").GetDouble() > 0);
@@ -40,7 +40,7 @@ public sealed class StoreTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "store", "--size", $"{size}", "--flush", "async", "--queues", "3", "--messages", "1000",
             "--warmup", "0", "--repeat", "1");
 
@@ -52,18 +52,19 @@ public sealed class StoreTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "store", "--plant", "missing,duplicate,reorder", "--size", "1024", "--flush", "async", "--messages", "8000", "--warmup", "0",
             "--json", "store.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
         Assert.Contains("wrong data", outcome.Errors, StringComparison.Ordinal);
         Assert.DoesNotContain("/s", outcome.Output + outcome.Errors, StringComparison.Ordinal);
-        var row = program.ReadJson("store.json").GetProperty("rows")[0];
-        foreach (var name in new[] { "sendPerSecond", "sendMBps", "ratioToLimit" })
+        JsonElement row = program.ReadJson("store.json").GetProperty("rows")[0];
+        foreach (string name in new[] { "sendPerSecond", "sendMBps", "ratioToLimit" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
-        var batch = Parameter(row, "batchMessages").GetInt64();
-        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        long batch = Parameter(row, "batchMessages").GetInt64();
+        IEnumerable<long> wrong =
+            new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
         Assert.Equal([batch, batch, batch], wrong);
     }
 

@@ -10,22 +10,22 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "throughput", "--size", "128", "--seconds", "1", "--warmup", "0.5", "--repeat", "1", "--limit-total", "20",
             "--json", "out.json", "--report", "out.md");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var row = program.ReadJson("out.json").GetProperty("rows")[0];
+        JsonElement row = program.ReadJson("out.json").GetProperty("rows")[0];
         string[] measured =
         [
             "sendPerSecond", "consumePerSecond", "diskWriteMBps", "limitMBps", "ratioToLimit", "fdatasyncs",
             "processDiskMBps",
         ];
-        foreach (var name in measured)
+        foreach (string name in measured)
             Assert.True(row.GetProperty(name).GetDouble() > 0, name);
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged", "unstored" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged", "unstored" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
-        foreach (var role in new[] { "broker", "producer", "consumer" })
+        foreach (string role in new[] { "broker", "producer", "consumer" })
         {
             Assert.All(
                 row.GetProperty(role).EnumerateObject(),
@@ -34,10 +34,10 @@ public sealed class ThroughputTests
 
         Assert.InRange(Ratio(row, "sendNetworkMBps", "sendMBps"), 1, 2);
         Assert.InRange(Ratio(row, "consumeNetworkMBps", "consumeMBps"), 1, 2);
-        var reference = row.GetProperty("reference");
+        JsonElement reference = row.GetProperty("reference");
         Assert.Equal(56_400, reference.GetProperty("value").GetDouble());
         Assert.Equal(Ratio(row, "consumePerSecond") / 56_400, Ratio(reference, "ratio"), tolerance: 0.001);
-        foreach (var latency in new[] { "ack", "endToEnd" })
+        foreach (string latency in new[] { "ack", "endToEnd" })
             Assert.True(row.GetProperty("latencyUs").GetProperty(latency).GetProperty("p50").GetDouble() > 0, latency);
         Assert.Contains("consume/s", outcome.Output, StringComparison.Ordinal);
         Assert.Equal(["out.json", "out.md"], program.Leftovers);
@@ -50,14 +50,14 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "throughput", "--size", "128", "--in-flight", "1", "--seconds", "2", "--warmup", "2",
             "--repeat", "1", "--no-limit");
 
-        var row = Assert.Single(rows);
+        JsonElement row = Assert.Single(rows);
         const int bytesPerSecond = 200_000;
-        var most = 40 + (bytesPerSecond / Ratio(row, "consumePerSecond"));
-        foreach (var role in new[] { "producer", "consumer", "broker" })
+        double most = 40 + (bytesPerSecond / Ratio(row, "consumePerSecond"));
+        foreach (string role in new[] { "producer", "consumer", "broker" })
             Assert.InRange(Ratio(row.GetProperty(role), "allocatedBytesPerMessage"), 0, most);
     }
 
@@ -75,12 +75,12 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "throughput", "--api", api, "--producers", $"{producers}", "--consumers", $"{consumers}",
             "--topics", $"{topics}", "--size", $"{size}", "--messages", "20001", "--warmup", "0", "--repeat", "1",
             "--no-limit");
 
-        var row = rows[0];
+        JsonElement row = rows[0];
         Assert.Equal(20_001, row.GetProperty("messages").GetInt64());
         Assert.True(row.GetProperty("consumePerSecond").GetDouble() > 0);
         Assert.Equal(JsonValueKind.Null, row.GetProperty("limitMBps").ValueKind);
@@ -94,17 +94,21 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "throughput", "--plant", plant, "--size", "128", "--messages", "5000", "--warmup", "0.2", "--repeat", "2",
             "--limit-total", "5", "--json", "out.json", "--report", "out.md");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
         Assert.Contains("wrong data", outcome.Errors, StringComparison.Ordinal);
         Assert.DoesNotContain("/s", outcome.Output + outcome.Errors, StringComparison.Ordinal);
-        var row = program.ReadJson("out.json").GetProperty("rows")[0];
-        foreach (var name in new[] { "sendPerSecond", "consumePerSecond", "sendMBps", "consumeMBps", "ratioToLimit" })
+        JsonElement row = program.ReadJson("out.json").GetProperty("rows")[0];
+        foreach (string name
+            in new[] { "sendPerSecond", "consumePerSecond", "sendMBps", "consumeMBps", "ratioToLimit" })
+        {
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
-        foreach (var name in new[] { "missing", "duplicated", "reordered" })
+        }
+
+        foreach (string name in new[] { "missing", "duplicated", "reordered" })
             Assert.Equal(wrong, row.GetProperty(name).GetInt64());
         Assert.Equal(plant == "short", row.GetProperty("unstored").GetInt64() > 0);
         Assert.Equal(["out.json", "out.md"], program.Leftovers);
@@ -127,7 +131,7 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync("throughput", "--server", "127.0.0.1:1", "--no-limit");
+        LoadProgram.Outcome outcome = await program.RunAsync("throughput", "--server", "127.0.0.1:1", "--no-limit");
 
         Assert.True(outcome.ExitCode == LoadExit.Failed, outcome.ToString());
         Assert.NotEmpty(outcome.Errors);
@@ -138,7 +142,7 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "sync", "--in-flight", "1,100", "--seconds", "0.5", "--warmup", "0.2", "--repeat", "1");
 
         Assert.Equal([1, 100], rows.Select(row => row.GetProperty("params").GetProperty("inFlight").GetInt32()));
@@ -158,7 +162,7 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "latency", "--rate", "1000", "--seconds", "0.5", "--warmup", "0.2", "--repeat", "1");
 
         Assert.Equal(["async", "sync"], rows.Select(row => row.GetProperty("params").GetProperty("flush").GetString()));
@@ -166,9 +170,9 @@ public sealed class ThroughputTests
         {
             Assert.Equal(1000, row.GetProperty("params").GetProperty("rate").GetInt32());
             Assert.Equal(500, row.GetProperty("messages").GetInt64());
-            foreach (var latency in new[] { "ack", "endToEnd" })
+            foreach (string latency in new[] { "ack", "endToEnd" })
             {
-                var percentiles = row.GetProperty("latencyUs").GetProperty(latency);
+                JsonElement percentiles = row.GetProperty("latencyUs").GetProperty(latency);
                 Assert.True(percentiles.GetProperty("p99").GetDouble() > 0, latency);
             }
 
@@ -181,7 +185,7 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "throughput", "--pairs", "1,2", "--size", "512,600", "--messages", "5000", "--warmup", "0",
             "--repeat", "1", "--no-limit");
 
@@ -189,9 +193,9 @@ public sealed class ThroughputTests
         Assert.Equal([1, 2, 1, 2], rows.Select(row => row.GetProperty("params").GetProperty("consumers").GetInt32()));
         Assert.Equal([41_000, 40_000, null, null], rows.Select(Reference));
         Assert.Equal([false, true, false, true], rows.Select(IsCompared));
-        for (var i = 1; i < rows.Length; i += 2)
+        for (int i = 1; i < rows.Length; i += 2)
         {
-            var expected = Ratio(rows[i], "consumePerSecond") / Ratio(rows[i - 1], "consumePerSecond");
+            double expected = Ratio(rows[i], "consumePerSecond") / Ratio(rows[i - 1], "consumePerSecond");
             Assert.Equal(expected, Ratio(rows[i], "ratioToFirst"), tolerance: 0.001);
         }
     }
@@ -201,12 +205,13 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var outcome = await program.RunAsync(
+        LoadProgram.Outcome outcome = await program.RunAsync(
             "throughput", "--pairs", "1,2", "--size", "100", "--messages", "1000", "--warmup", "0", "--repeat", "3",
             "--no-limit");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
-        var places = new[] { "1 + 1, ", "2 + 2, ", "2 + 2, ", "1 + 1, ", "1 + 1, ", "2 + 2, " }.Select((pair, i) =>
+        IEnumerable<int> places =
+            new[] { "1 + 1, ", "2 + 2, ", "2 + 2, ", "1 + 1, ", "1 + 1, ", "2 + 2, " }.Select((pair, i) =>
             outcome.Errors.IndexOf(
                 $"100 B, {pair}async flush, 10000 in flight, run {1 + (i / 2)}", StringComparison.Ordinal));
         Assert.DoesNotContain(-1, places);
@@ -218,7 +223,7 @@ public sealed class ThroughputTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "throughput", "--pairs", "1,1", "--size", "100", "--messages", "1000", "--warmup", "0",
             "--repeat", "1", "--no-limit");
 
@@ -230,7 +235,7 @@ public sealed class ThroughputTests
 
     private static double? Reference(JsonElement row)
     {
-        var value = row.GetProperty("reference").GetProperty("value");
+        JsonElement value = row.GetProperty("reference").GetProperty("value");
         return value.ValueKind == JsonValueKind.Null ? null : value.GetDouble();
     }
 

@@ -10,12 +10,12 @@ public sealed class TopicsTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.Ok, "topics", "--topics", "50", "--queues", "3", "--seconds", "0.5", "--warmup", "0.1", "--repeat",
             "1");
 
-        var row = Assert.Single(rows);
-        var parameters = row.GetProperty("params");
+        JsonElement row = Assert.Single(rows);
+        JsonElement parameters = row.GetProperty("params");
         Assert.Equal(50, parameters.GetProperty("topics").GetInt32());
         Assert.Equal(3, parameters.GetProperty("queues").GetInt32());
         string[] measured =
@@ -26,7 +26,7 @@ public sealed class TopicsTests
         Assert.True(row.GetProperty("broker").GetProperty("rssBytes").GetInt64() > 0);
         Assert.InRange(row.GetProperty("broker").GetProperty("cpuPercent").GetDouble(), 0, 1_000);
         Assert.InRange(row.GetProperty("watchCpuPercent").GetDouble(), 0, 1_000);
-        foreach (var name in new[] { "missing", "duplicated", "reordered", "damaged" })
+        foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
             Assert.Equal(0, row.GetProperty(name).GetInt64());
     }
 
@@ -35,14 +35,15 @@ public sealed class TopicsTests
     {
         using var program = new LoadProgram();
 
-        var rows = await program.MeasureAsync(
+        JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "topics", "--plant", "missing,duplicate,reorder", "--topics", "20", "--queues", "1",
             "--seconds", "0.1", "--warmup", "0", "--repeat", "1");
 
-        var row = rows[0];
-        foreach (var name in new[] { "createSeconds", "listSeconds", "describeSeconds", "readySeconds" })
+        JsonElement row = rows[0];
+        foreach (string name in new[] { "createSeconds", "listSeconds", "describeSeconds", "readySeconds" })
             Assert.Equal(JsonValueKind.Null, row.GetProperty(name).ValueKind);
-        var wrong = new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
+        IEnumerable<long> wrong =
+            new[] { "missing", "duplicated", "reordered" }.Select(name => row.GetProperty(name).GetInt64());
         Assert.Equal([1, 1, 1], wrong);
     }
 

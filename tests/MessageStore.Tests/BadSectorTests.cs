@@ -34,14 +34,10 @@ public sealed class BadSectorTests : StoreTest
         string index = Files(LogFiles.IndexSuffix)[0];
         long sector = isInDirectory ? new FileInfo(index).Length - 10 : 0;
         if (!isOpen)
-        {
             Break(index, sector);
-        }
         await using QueueStore store = await OpenAsync(SmallSegments);
         if (isOpen)
-        {
             Break(index, sector);
-        }
         await CheckWholeAsync(store, queue);
     }
 

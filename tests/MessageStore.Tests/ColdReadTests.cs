@@ -63,9 +63,7 @@ public sealed class ColdReadTests : StoreTest
         Disk.OnOpen = path =>
         {
             if (path.EndsWith(".log", StringComparison.Ordinal) && Interlocked.Decrement(ref missing) >= 0)
-            {
                 throw new DiskException(DiskFault.NotFound, path, "open", "taken away");
-            }
         };
         (ReadResult read, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, 0);
         Assert.True(missing < 0);
@@ -82,7 +80,7 @@ public sealed class ColdReadTests : StoreTest
     public async Task GivenABudgetOfColdReads_WhenMessagesAreAppended_ThenReadersKeepToItAndElseDoNot()
     {
         const int LogMiB = 4;
-        TimeSpan leastWithBudget = TimeSpan.FromSeconds(LogMiB - 2);
+        var leastWithBudget = TimeSpan.FromSeconds(LogMiB - 2);
         StoreOptions options = Small with
         {
             SegmentSizeBytes = 1 << 20,
@@ -93,9 +91,7 @@ public sealed class ColdReadTests : StoreTest
         await using QueueStore store = await OpenAsync(options);
         QueueId queue = await OpenQueueAsync(store);
         for (int i = 0; i < LogMiB * 16; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(64 << 10, i), Durability.Policy, Cancel);
-        }
 
         TimeSpan beside = await TimeReadsAsync(
             store,
@@ -118,17 +114,13 @@ public sealed class ColdReadTests : StoreTest
             Small with { PageCacheBytes = pageCacheBytes, ReaderThreads = 1 });
         QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, 2, [], Cancel);
         for (int i = 0; i < 40; i++)
-        {
             await store.AppendAsync(queues[i % 2], TestBatch.OfSize(BatchBytes, i), Durability.Policy, Cancel);
-        }
 
         var ahead = new ConcurrentQueue<(long FileOffset, long Bytes)>();
         Disk.OnAdvise = (fileOffset, bytes, advice) =>
         {
             if (advice == DiskAdvice.WillNeed)
-            {
                 ahead.Enqueue((fileOffset, bytes));
-            }
         };
         (ReadResult read, List<TestBatch.Entry> first) = await ReadAsync(store, queues[0], 0, 3 * BatchBytes);
         Assert.Equal(2, first.Count);
@@ -183,9 +175,7 @@ public sealed class ColdReadTests : StoreTest
         await using QueueStore store = await OpenAsync(options);
         QueueId queue = await OpenQueueAsync(store);
         for (int i = 0; i < 1_500; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(10, i), Durability.Policy, Cancel);
-        }
         string logs = Path.Combine(Folder, "logs", "0");
         await Eventually(() => Directory.GetFiles(logs, "*.index").Length >= 2);
         string index = Directory.GetFiles(logs, "*.index").Order().First();
@@ -227,12 +217,10 @@ public sealed class ColdReadTests : StoreTest
         await using QueueStore store = await OpenAsync(options);
         QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, 4, [], Cancel);
         const int Batches = 3_000;
-        Task producing = Task.Run(async () =>
+        var producing = Task.Run(async () =>
         {
             for (int i = 0; i < Batches; i++)
-            {
                 await store.AppendAsync(queues[i % 4], TestBatch.OfSize((i * 37) % 1500, i), Durability.Policy, Cancel);
-            }
         }, Cancel);
 
         await Task.WhenAll(queues.Select((queue, which) => Task.Run(async () =>
@@ -253,9 +241,7 @@ public sealed class ColdReadTests : StoreTest
                 {
                     var signal = new TestSignal();
                     if (store.Watch(queue, new QueueOffset(seen), signal))
-                    {
                         await signal.Task.WaitAsync(TimeSpan.FromSeconds(30), Cancel);
-                    }
                 }
             }
         }, Cancel)));
@@ -269,9 +255,7 @@ public sealed class ColdReadTests : StoreTest
     {
         QueueId queue = await OpenQueueAsync(store);
         for (int i = 0; i < 60; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
         return queue;
     }
 

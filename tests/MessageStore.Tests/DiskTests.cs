@@ -105,9 +105,7 @@ public sealed class DiskTests : IDisposable
         IDisk disk = Make(isLinux);
         string path = Path.Combine(_folder, "lock");
         using (disk.Lock(path))
-        {
             Assert.Equal(DiskFault.Locked, Assert.Throws<DiskException>(() => disk.Lock(path)).Fault);
-        }
         disk.Lock(path).Dispose();
     }
 
@@ -139,7 +137,8 @@ public sealed class DiskTests : IDisposable
         {
             int size = (int)Math.Min(buffer.Length, Length - fileOffset);
             buffer[..size].Clear();
-            if (DataAt >= fileOffset && DataAt < fileOffset + size) buffer[(int)(DataAt - fileOffset)] = 1;
+            if (DataAt >= fileOffset && DataAt < fileOffset + size)
+                buffer[(int)(DataAt - fileOffset)] = 1;
             ReadBytes += size;
             return size;
         }

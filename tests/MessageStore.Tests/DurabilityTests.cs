@@ -59,9 +59,7 @@ public sealed class DurabilityTests : StoreTest
         appends.Add(store.AppendAsync(queue, TestBatch.Of("first"), Durability.Policy, Cancel).AsTask());
         await gate.Reached.WaitAsync(Cancel);
         for (int i = 0; i < 100; i++)
-        {
             appends.Add(store.AppendAsync(queue, TestBatch.Of($"{i}"), Durability.Policy, Cancel).AsTask());
-        }
         long before = store.Figures.Syncs;
 
         gate.Open();
@@ -185,8 +183,6 @@ public sealed class DurabilityTests : StoreTest
     private static void PassLog(Gate gate, string path)
     {
         if (path.EndsWith(".log", StringComparison.Ordinal) || path.EndsWith(".next", StringComparison.Ordinal))
-        {
             gate.Pass();
-        }
     }
 }

@@ -80,7 +80,8 @@ public sealed class FaultTests : StoreTest
         var met = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         void Refuse(string path)
         {
-            if (!Volatile.Read(ref isShort)) return;
+            if (!Volatile.Read(ref isShort))
+                return;
             met.TrySetResult();
             throw isOutOfMemory
                 ? new OutOfMemoryException()
@@ -129,9 +130,7 @@ public sealed class FaultTests : StoreTest
         Disk.OnSync = _ =>
         {
             if (Interlocked.Increment(ref syncs) == 1)
-            {
                 throw fault;
-            }
         };
 
         // So much that the flusher syncs it, and then so little that the writer would.
@@ -185,9 +184,7 @@ public sealed class FaultTests : StoreTest
         Disk.OnSyncDirectory = path =>
         {
             if (Thread.CurrentThread.Name == "EQueue log keeper" && Interlocked.Exchange(ref keeper, 1) == 0)
-            {
                 throw new DiskException(DiskFault.Io, path, "fsync", "the device is gone");
-            }
         };
         await store.AppendStateAsync([MemoryState.Entry("a", "b")], Cancel);
 
@@ -286,9 +283,7 @@ public sealed class FaultTests : StoreTest
         Disk.OnPreallocate = null;
         await Eventually(() => !store.Figures.IsReadOnly);
         for (int i = 0; i < 200; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(10_000, i), Durability.Policy, Cancel);
-        }
         Assert.True(store.Figures.Segments > 1);
     }
 
@@ -306,14 +301,10 @@ public sealed class FaultTests : StoreTest
         Disk.OnWrite = (path, _) =>
         {
             if (!path.Contains(".log", StringComparison.Ordinal) && !path.Contains(".next", StringComparison.Ordinal))
-            {
                 throw new DiskException(DiskFault.Io, path, "pwrite", "broken");
-            }
         };
         for (int i = 0; i < 60; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(10_000, i), Durability.Policy, Cancel);
-        }
         Assert.Equal(60, (await ReadAllAsync(store, queue)).Count);
         Assert.Empty(Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.index"));
 

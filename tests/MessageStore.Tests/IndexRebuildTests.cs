@@ -21,9 +21,7 @@ public sealed class IndexRebuildTests : StoreTest
             QueueId other = await OpenQueueAsync(store);
             await AppendAsync(store, quiet, "only");
             for (int i = 0; i < 120; i++)
-            {
                 await store.AppendAsync(other, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-            }
 
             // Which index a reader looks at first depends on how many there are.
             await Eventually(() => Indexes().Length == Segments().Length - 1);
@@ -31,15 +29,11 @@ public sealed class IndexRebuildTests : StoreTest
 
         State = new MemoryState();
         if (!isOpen)
-        {
             DamageIndexes();
-        }
         await using (QueueStore store = await OpenAsync(Options))
         {
             if (isOpen)
-            {
                 DamageIndexes();
-            }
             Assert.Equal("only", Assert.Single(await ReadAllAsync(store, quiet)).Bodies[0]);
         }
         Assert.Empty(LogVerifier.Verify(Disk, Folder, Cancel).BadRanges);
@@ -65,9 +59,7 @@ public sealed class IndexRebuildTests : StoreTest
         QueueId other = await OpenQueueAsync(store);
         await AppendAsync(store, quiet, "first");
         for (int i = 0; !begun.Task.IsCompleted; i++)
-        {
             await store.AppendAsync(other, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
 
         File.WriteAllBytes(Assert.Single(Indexes()), new byte[4_096]);
         await AppendAsync(store, quiet, "last");

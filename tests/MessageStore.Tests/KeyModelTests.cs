@@ -35,7 +35,7 @@ public sealed class KeyModelTests : KeyStoreTest
             PackBytesPerSecond = 1L << 40,
         };
         var model = new List<string?>[] { [], [], [] };
-        var starts = new long[model.Length];
+        long[] starts = new long[model.Length];
         QueueId[] queues;
         State = new MemoryState();
         QueueStore store = await OpenAsync(options);

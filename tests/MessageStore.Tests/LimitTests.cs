@@ -56,9 +56,7 @@ public sealed class LimitTests : StoreTest
         QueueId queue = await OpenQueueAsync(store);
         byte[] largest = TestBatch.OfSize(4 << 20, 5);
         for (int i = 0; i < 12; i++)
-        {
             await store.AppendAsync(queue, largest, Durability.Policy, Cancel);
-        }
 
         List<TestBatch.Entry> entries = await ReadAllAsync(store, queue, maxBytes: 1);
 
@@ -84,9 +82,7 @@ public sealed class LimitTests : StoreTest
             items[0] = new AppendItem { Queue = queue, Batch = batch };
             var waiter = new TestWaiter();
             if (store.Append(items, Durability.Policy, waiter) == AppendStatus.NoRoom)
-            {
                 break;
-            }
             waiters.Add(waiter);
         }
         Assert.InRange(waiters.Count, 5, 12);

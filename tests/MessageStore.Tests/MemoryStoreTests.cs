@@ -96,9 +96,7 @@ public sealed class MemoryStoreTests : StoreTest
         Assert.InRange((long)stored * BodySize, Memory.LimitBytes * 3 / 4, Memory.LimitBytes);
         await FailsAsync(ErrorCode.StorageFull, AppendAsync(store, queue, "refused"));
         for (int i = 0; i < 100; i++)
-        {
             await store.AppendStateAsync([MemoryState.Entry("commit", $"{i}")], Cancel);
-        }
 
         Assert.Equal(stored, (await ReadAllAsync(store, queue)).Count);
         Assert.InRange(Memory.UsedBytes, 0, Memory.LimitBytes);
@@ -181,7 +179,7 @@ public sealed class MemoryStoreTests : StoreTest
         await using QueueStore store = await OpenAsync(InMemory with { MemoryFull = MemoryFull.Block });
         QueueId queue = await OpenQueueAsync(store);
         int stored = 0;
-        Task appending = Task.Run(
+        var appending = Task.Run(
             async () =>
             {
                 for (; stored < Count; stored++)

@@ -105,7 +105,7 @@ public sealed class OwnWriteTests : StoreTest
         const int Batches = 2_000;
         await using (QueueStore store = await OpenAsync(AsyncFlush))
         {
-            QueueId[] queues = new QueueId[Appenders];
+            var queues = new QueueId[Appenders];
             for (int i = 0; i < Appenders; i++)
                 queues[i] = await OpenQueueAsync(store);
             await Task.WhenAll(queues.Select(queue => Task.Run(() => AppendInTurnAsync(store, queue, Batches))));

@@ -141,18 +141,14 @@ public sealed class ScrubTests : StoreTest
         Disk.OnRead = (path, offset, _) =>
         {
             if (path == first && offset == 0)
-            {
                 gate.Pass();
-            }
         };
         gate.Shut();
         await NextPassAsync(store);
         await gate.Reached.WaitAsync(TimeSpan.FromSeconds(30), Cancel);
         int segments = store.Figures.Segments;
         for (int i = 0; i < BatchCount; i++)
-        {
             await store.AppendAsync(QueueOf(store), TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
 
         Assert.True(store.Figures.Segments > segments);
         Assert.Equal(2 * BatchCount, (await ReadAllAsync(store, QueueOf(store))).Count);
@@ -191,9 +187,7 @@ public sealed class ScrubTests : StoreTest
         Disk.OnRead = (path, offset, _) =>
         {
             if (path == first && offset == 0)
-            {
                 gate.Pass();
-            }
         };
         gate.Shut();
         await NextPassAsync(store);
@@ -217,9 +211,7 @@ public sealed class ScrubTests : StoreTest
         Disk.OnRead = (path, offset, length) =>
         {
             if (path == first && offset < BadPage + 4096 && offset + length > BadPage)
-            {
                 throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
-            }
         };
         await RunPassAsync(store);
         Assert.Equal(1, store.Figures.ScrubBadRanges);
@@ -295,9 +287,7 @@ public sealed class ScrubTests : StoreTest
         await Eventually(() => options.ScrubBytesPerSecond == 0 || store.Figures.ScrubPasses == 1);
         QueueId queue = await OpenQueueAsync(store);
         for (int i = 0; i < BatchCount; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
 
         await Eventually(() => Indexes().Length == store.Figures.Segments - 1);
         _entries = await ReadAllAsync(store, queue);
@@ -316,9 +306,7 @@ public sealed class ScrubTests : StoreTest
     {
         long passes = store.Figures.ScrubPasses;
         while (store.Figures.ScrubPasses == passes)
-        {
             await StepAsync(store, passes);
-        }
     }
 
     /// <summary>Moves the clock to the end of the scrub's next wait, if it waits before its pass ends.</summary>
@@ -326,8 +314,6 @@ public sealed class ScrubTests : StoreTest
     {
         await Eventually(() => _time.NextDue is not null || store.Figures.ScrubPasses != passes);
         if (store.Figures.ScrubPasses == passes && _time.NextDue is { } due)
-        {
             _time.MoveTo(due);
-        }
     }
 }

@@ -29,9 +29,7 @@ public sealed class SequenceTests : StoreTest
         QueueId queue = await OpenQueueAsync(store);
         ProducerSession producer = await store.InitProducerAsync(ProducerSession.None, Cancel);
         for (int i = 0; i < 17; i++)
-        {
             await SendAsync(store, queue, producer, i, "a");
-        }
 
         await FailsAsync(ErrorCode.OutOfOrderSequence, SendAsync(store, queue, producer, 0, "a"));
         Assert.Equal(1, (await SendAsync(store, queue, producer, 1, "a")).FirstOffset.Value);
@@ -147,9 +145,7 @@ public sealed class SequenceTests : StoreTest
             producer = await store.InitProducerAsync(ProducerSession.None, Cancel);
             last = await SendAsync(store, queue, producer, 0, new string('x', 8000));
             for (int i = 1; i < 20; i++)
-            {
                 last = await SendAsync(store, queue, producer, i, new string('x', 8000));
-            }
         }
 
         State = new MemoryState();

@@ -57,9 +57,7 @@ public abstract class StoreTest : IDisposable
         Disk.OnRead = (path, offset, size) =>
         {
             if (isBad && path == bad && offset <= sector && offset + size > sector)
-            {
                 throw new DiskException(DiskFault.Io, path, "pread", "bad sector");
-            }
         };
     }
 
@@ -71,9 +69,7 @@ public abstract class StoreTest : IDisposable
         Disk.OnWrite = (path, _) =>
         {
             if (Volatile.Read(ref isFull))
-            {
                 throw new DiskException(DiskFault.Full, path, "pwrite", "no space left");
-            }
         };
         return () => Volatile.Write(ref isFull, false);
     }
@@ -120,9 +116,7 @@ public abstract class StoreTest : IDisposable
             (ReadResult result, List<TestBatch.Entry> entries) = await ReadAsync(store, queue, from, maxBytes);
             Assert.Equal(ErrorCode.None, result.Error);
             if (entries.Count == 0)
-            {
                 return all;
-            }
             Assert.True(entries[0].FirstOffset <= from);
             Assert.True(result.NextOffset.Value > from, $"a read from {from} goes on at {result.NextOffset}");
             all.AddRange(entries);
@@ -142,9 +136,7 @@ internal sealed class MemoryState : IStateMachine
         get
         {
             lock (_lock)
-            {
                 return _values.GetValueOrDefault(key);
-            }
         }
     }
 
@@ -180,8 +172,6 @@ internal sealed class MemoryState : IStateMachine
     public IEnumerable<StateEntry> Capture()
     {
         lock (_lock)
-        {
             return _values.Select(pair => Entry(pair.Key, pair.Value)).ToList();
-        }
     }
 }

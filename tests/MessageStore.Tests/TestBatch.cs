@@ -53,9 +53,7 @@ internal static class TestBatch
                 var bodies = new List<string>();
                 var reader = new RecordReader(Batch);
                 while (reader.TryRead(out RecordView record))
-                {
                     bodies.Add(Encoding.UTF8.GetString(record.Body));
-                }
                 Assert.Equal(ErrorCode.None, reader.Error);
                 return [.. bodies];
             }
@@ -68,7 +66,7 @@ internal static class TestBatch
         var entries = new List<Entry>();
         while (!bytes.IsEmpty)
         {
-            EntryHeader header = EntryHeader.Read(bytes);
+            var header = EntryHeader.Read(bytes);
             Assert.Equal(queue, header.Queue);
             byte[] batch = bytes[header.HeaderLength..header.Size].ToArray();
             Assert.Equal(ErrorCode.None, RecordBatch.Check(batch, out RecordBatchHeader batchHeader));
@@ -86,9 +84,7 @@ internal static class TestBatch
         byte[] buffer = new byte[RecordBatchLayout.HeaderSize + bodies.Sum(body => body.Length + 64)];
         builder.Reset(buffer, 1_700_000_000_000);
         foreach (byte[] body in bodies)
-        {
             Assert.True(builder.TryAppend(body, 1_700_000_000_000));
-        }
         return buffer[..builder.Complete(producer, baseSequence)];
     }
 }

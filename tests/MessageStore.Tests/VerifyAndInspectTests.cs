@@ -13,7 +13,7 @@ public sealed class VerifyAndInspectTests : StoreTest
         QueueId queue = await OpenQueueAsync(store);
         using var stop = CancellationTokenSource.CreateLinkedTokenSource(Cancel);
         long appended = 0;
-        Task appending = Task.Run(
+        var appending = Task.Run(
             async () =>
             {
                 while (!stop.IsCancellationRequested)
@@ -47,9 +47,7 @@ public sealed class VerifyAndInspectTests : StoreTest
             await OpenAsync(Small with { SegmentSizeBytes = 64 << 10, MaxBatchBytes = 16 << 10 });
         QueueId queue = await OpenQueueAsync(store);
         for (int i = 0; i < 60; i++)
-        {
             await store.AppendAsync(queue, TestBatch.OfSize(4_000, i), Durability.Policy, Cancel);
-        }
         string gone = Directory.GetFiles(Path.Combine(Folder, "logs", "0"), "*.log").Order().ElementAt(1);
         int missing = 1;
         var disk = new GatedDisk
@@ -57,16 +55,14 @@ public sealed class VerifyAndInspectTests : StoreTest
             OnOpen = path =>
             {
                 if (path == gone && missing-- > 0)
-                {
                     throw new DiskException(DiskFault.NotFound, path, "open", "taken away");
-                }
             },
         };
         LogVerification found = LogVerifier.Verify(disk, Folder, Cancel);
         Assert.Empty(found.BadRanges);
         Assert.Equal(60, found.Messages);
 
-        LogInspector inspector = LogInspector.Open(disk, Folder);
+        var inspector = LogInspector.Open(disk, Folder);
         missing = 1;
         var entries = new List<EntrySummary>();
         inspector.ReadEntries(default, Keep, Cancel);
@@ -93,7 +89,7 @@ public sealed class VerifyAndInspectTests : StoreTest
                 await store.AppendAsync(queue, TestBatch.OfSize(8_000, i), Durability.Policy, Cancel);
         }
 
-        LogInspector inspector = LogInspector.Open(Folder);
+        var inspector = LogInspector.Open(Folder);
         Assert.Equal(id, inspector.StoreId);
         SegmentSummary[] segments = [.. inspector.Segments];
         Assert.True(segments.Length >= 3);
@@ -131,7 +127,7 @@ public sealed class VerifyAndInspectTests : StoreTest
     public void GivenAFolderWithoutAStore_WhenLookedAt_ThenItSaysSo()
     {
         Directory.CreateDirectory(Folder);
-        var exception = Assert.Throws<StoreFormatException>(() => LogVerifier.Verify(Folder, Cancel));
+        StoreFormatException exception = Assert.Throws<StoreFormatException>(() => LogVerifier.Verify(Folder, Cancel));
         Assert.Contains("no store", exception.Message, StringComparison.Ordinal);
         Assert.Throws<StoreFormatException>(() => LogInspector.Open(Folder));
         Assert.Empty(Directory.GetFileSystemEntries(Folder));

@@ -113,9 +113,7 @@ public sealed class WatchAndTimeTests : StoreTest
                 (0, 0), (1_000_000, 0), (1_000_001, 2), (1_002_500, 50), (1_004_900, 98), (1_004_901, 100),
             };
             foreach ((long ms, long offset) in expected)
-            {
                 Assert.Equal(offset, (await store.FindOffsetAsync(queue, ms, Cancel)).Value);
-            }
             Assert.Equal(0, (await store.FindOffsetAsync(empty, 5, Cancel)).Value);
             await FailsAsync(ErrorCode.UnknownQueue, Task.Run(async () =>
                 await store.FindOffsetAsync(new QueueId(99), 5, Cancel)));

@@ -32,7 +32,8 @@ public sealed class PackageTests(PackedFeed feed)
         IReadOnlyDictionary<string, byte[]> entries = feed.Read(id, ".nupkg");
         Assert.Contains(folder + id + ".dll", entries.Keys);
         Assert.Contains("LICENSE", entries.Keys);
-        if (id != "EQueue.Cli") Assert.Contains("<summary>", Text(entries[$"{folder}{id}.xml"]), StringComparison.Ordinal);
+        if (id != "EQueue.Cli")
+            Assert.Contains("<summary>", Text(entries[$"{folder}{id}.xml"]), StringComparison.Ordinal);
         string readme = Text(entries["README.md"]);
         Assert.StartsWith($"# {id}\n", readme, StringComparison.Ordinal);
         Assert.DoesNotContain("](", readme, StringComparison.Ordinal); // A link would lead nowhere from a package.

@@ -14,7 +14,7 @@ public sealed class SampleTests
     {
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
-        await using ProgramRun producer = ProgramRun.Start("Producer", [server.Address, "orders"]);
+        await using var producer = ProgramRun.Start("Producer", [server.Address, "orders"]);
         ProgramResult sent = await producer.FinishAsync(
             Encoding.UTF8.GetBytes("customer-7: two teas\ncustomer-7: the bill\n"));
         Assert.Equal(0, sent.ExitCode);
@@ -23,7 +23,7 @@ public sealed class SampleTests
         Assert.EndsWith("offset 0 Durable", receipts[0], StringComparison.Ordinal);
         Assert.EndsWith("offset 1 Durable", receipts[1], StringComparison.Ordinal);
 
-        await using ProgramRun consumer = ProgramRun.Start("Consumer", [server.Address, "orders", "kitchen"]);
+        await using var consumer = ProgramRun.Start("Consumer", [server.Address, "orders", "kitchen"]);
         Assert.Equal("customer-7\ttwo teas", await consumer.OutputReader.ReadLineAsync());
         Assert.Equal("customer-7\tthe bill", await consumer.OutputReader.ReadLineAsync());
         consumer.Signal(PosixSignal.SIGTERM);
@@ -35,7 +35,7 @@ public sealed class SampleTests
     {
         using var listener = new TcpListener(IPAddress.Loopback, 0);
         listener.Start();
-        await using ProgramRun consumer = ProgramRun.Start("Consumer", [$"{listener.LocalEndpoint}", "orders", "kitchen"]);
+        await using var consumer = ProgramRun.Start("Consumer", [$"{listener.LocalEndpoint}", "orders", "kitchen"]);
         using Socket connection = await listener.AcceptSocketAsync(TestContext.Current.CancellationToken);
         consumer.Signal(PosixSignal.SIGTERM);
         Assert.Equal((0, ""), (await consumer.WaitForExitAsync(), consumer.Error));
@@ -65,10 +65,10 @@ public sealed class SampleTests
     {
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
-        await using ProgramRun producer = ProgramRun.Start("Producer", [server.Address, "orders"]);
+        await using var producer = ProgramRun.Start("Producer", [server.Address, "orders"]);
         await producer.FinishAsync("c: two teas\nc: fail always\nc: the bill\n"u8.ToArray());
 
-        await using ProgramRun worker = ProgramRun.Start("Worker", [server.Address, "orders", "kitchen"]);
+        await using var worker = ProgramRun.Start("Worker", [server.Address, "orders", "kitchen"]);
         foreach (string order in (string[])["two teas", "the bill"])
         {
             string? line;
@@ -80,7 +80,7 @@ public sealed class SampleTests
             Assert.Equal($"handled {order}", line);
         }
 
-        await using ProgramRun reader = ProgramRun.Start("Consumer", [server.Address, "orders.dead", "inspection"]);
+        await using var reader = ProgramRun.Start("Consumer", [server.Address, "orders.dead", "inspection"]);
         Assert.Equal("c\tfail always", await reader.OutputReader.ReadLineAsync());
         worker.Signal(PosixSignal.SIGTERM);
         Task<byte[]> rest = worker.CollectOutput();

@@ -125,7 +125,8 @@ public sealed class AddressTests
 
         public void Dispose()
         {
-            foreach (Socket socket in _waiting) socket.Dispose();
+            foreach (Socket socket in _waiting)
+                socket.Dispose();
             _listener.Dispose();
         }
 

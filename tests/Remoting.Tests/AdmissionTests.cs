@@ -24,7 +24,7 @@ public sealed class AdmissionTests
         try
         {
             using var pace = new PeriodicTimer(TimeSpan.FromMilliseconds(50));
-            Task pings = Task.Run(async () =>
+            var pings = Task.Run(async () =>
             {
                 while (await pace.WaitForNextTickAsync(Token))
                     await Task.WhenAll(silent.Select(peer => peer.SendAsync(Ping.AsMemory()).AsTask()));
@@ -34,7 +34,8 @@ public sealed class AdmissionTests
         }
         finally
         {
-            foreach (Socket peer in silent) peer.Dispose();
+            foreach (Socket peer in silent)
+                peer.Dispose();
         }
 
         Assert.True(server.Log.CountOf(1100) > 0);
@@ -103,7 +104,8 @@ public sealed class AdmissionTests
             Assert.Equal(FrameHeader.Size, await stranger.ReceiveAsync(new byte[100]));
         }
 
-        foreach (Socket stranger in strangers) stranger.Dispose();
+        foreach (Socket stranger in strangers)
+            stranger.Dispose();
     }
 
     [Fact]
@@ -112,7 +114,8 @@ public sealed class AdmissionTests
         await using TestServer server = await TestServer.StartAsync(
             options: new RemotingServerOptions { MaxConnectionsPerAddress = 3 });
         var first = new List<Socket>();
-        for (int i = 0; i < 3; i++) first.Add(await ConnectFromAsync(server, "127.0.0.1"));
+        for (int i = 0; i < 3; i++)
+            first.Add(await ConnectFromAsync(server, "127.0.0.1"));
         await Eventually.TrueAsync(() => server.Server.ConnectionCount == 3);
         using Socket refused = await ConnectFromAsync(server, "127.0.0.1");
         Assert.Empty(await refused.ReadToEndAsync());
@@ -126,7 +129,8 @@ public sealed class AdmissionTests
         using Socket again = await ConnectFromAsync(server, "127.0.0.1");
         await again.SendAsync(Ping);
         Assert.Equal(FrameHeader.Size, await again.ReceiveAsync(new byte[100]));
-        foreach (Socket socket in first) socket.Dispose();
+        foreach (Socket socket in first)
+            socket.Dispose();
     }
 
     [Fact]
@@ -138,7 +142,8 @@ public sealed class AdmissionTests
         Assert.InRange(TakeAll(places, "203.0.113.8"), 150, 250);
 
         // However many addresses it has, this machine's peers find places.
-        for (int i = 0; i < 200; i++) TakeAll(places, $"198.51.100.{i}");
+        for (int i = 0; i < 200; i++)
+            TakeAll(places, $"198.51.100.{i}");
         Assert.Equal(ConnectionPlaces.Refusal.Full, places.TryTake(At("203.0.113.9"), out _));
         Assert.Equal(64, TakeAll(places, "127.0.0.1"));
         Assert.Equal(ConnectionPlaces.Refusal.Full, places.TryTake(At("127.0.0.1"), out _));
@@ -169,7 +174,8 @@ public sealed class AdmissionTests
             while (places.TryTake(At("203.0.113.7"), out PeerShare? share) == ConnectionPlaces.Refusal.None)
                 taken.Add(share!);
             Assert.Equal(5, taken.Count);
-            foreach (PeerShare share in taken) places.Give(share);
+            foreach (PeerShare share in taken)
+                places.Give(share);
         }
     }
 
@@ -178,7 +184,8 @@ public sealed class AdmissionTests
     private static int TakeAll(ConnectionPlaces places, string address)
     {
         int count = 0;
-        while (places.TryTake(At(address), out _) == ConnectionPlaces.Refusal.None) count++;
+        while (places.TryTake(At(address), out _) == ConnectionPlaces.Refusal.None)
+            count++;
         return count;
     }
 

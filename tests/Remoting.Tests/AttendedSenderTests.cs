@@ -36,7 +36,8 @@ public sealed class AttendedSenderTests : IDisposable
     public async Task GivenMoreThanAPiece_WhenTheAttendantHasSentOne_ThenTheSenderIsNotIdleBeforeTheRestIsSent()
     {
         Sender.Attend();
-        for (int i = 0; i < 10; i++) Enqueue(i, 30_000);
+        for (int i = 0; i < 10; i++)
+            Enqueue(i, 30_000);
         Task idle = Sender.WhenIdle();
         Assert.True(Sender.TrySendAttended());
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
@@ -72,7 +73,8 @@ public sealed class AttendedSenderTests : IDisposable
     {
         Sender.Attend();
         int queued = 0;
-        while (queued < 30) Enqueue(queued++, 30_000);
+        while (queued < 30)
+            Enqueue(queued++, 30_000);
         FillWire();
         Enqueue(queued++);
         Assert.False(Sender.TrySendAttended());
@@ -87,7 +89,8 @@ public sealed class AttendedSenderTests : IDisposable
     {
         Sender.Attend();
         int queued = 0;
-        while (queued < 30) Enqueue(queued++, 30_000);
+        while (queued < 30)
+            Enqueue(queued++, 30_000);
         FillWire();
         int last = queued;
         Enqueue(last, 1000);
@@ -152,7 +155,8 @@ public sealed class AttendedSenderTests : IDisposable
         const int LargeBytes = 100_000;
         Sender.Attend();
         Task<int> reading = _pair.ReadAsync(30);
-        for (int i = 0; i < 30; i++) Enqueue(i, LargeBytes);
+        for (int i = 0; i < 30; i++)
+            Enqueue(i, LargeBytes);
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(20));
         Assert.Equal(30L * (FrameHeader.Size + LargeBytes), Sender.QueuedBytes);
         Assert.False(reading.IsCompleted);
@@ -188,9 +192,11 @@ public sealed class AttendedSenderTests : IDisposable
                 FrameSender.Queued queued;
                 lock (queueing)
                 {
-                    if (next == Count) return;
+                    if (next == Count)
+                        return;
                     SenderPair.Number(payload, next++);
-                    using (pair.Gate.Enter()) queued = sender.Queue(SenderPair.Header(payload), payload, inline: false);
+                    using (pair.Gate.Enter())
+                        queued = sender.Queue(SenderPair.Header(payload), payload, inline: false);
                 }
 
                 sender.Follow(queued);
@@ -205,7 +211,7 @@ public sealed class AttendedSenderTests : IDisposable
     {
         const int Count = 60_000;
         using var isOver = new CancellationTokenSource();
-        Task attending = Task.Run(() => ComeAndGo(seed, isOver.Token));
+        var attending = Task.Run(() => ComeAndGo(seed, isOver.Token));
         Task<int> reading = _pair.ReadAsync(Count);
         var random = new Random(seed);
         for (int i = 0; i < Count; i++)
@@ -241,8 +247,10 @@ public sealed class AttendedSenderTests : IDisposable
         {
             sender.Attend();
             await Eventually.PassedAsync(TimeSpan.FromMilliseconds(random.Next(3)));
-            for (int looks = random.Next(3); looks > 0; looks--) sender.TrySendAttended();
-            if (random.Next(4) == 0) sender.Leave();
+            for (int looks = random.Next(3); looks > 0; looks--)
+                sender.TrySendAttended();
+            if (random.Next(4) == 0)
+                sender.Leave();
         }
 
         sender.Leave();
@@ -253,7 +261,8 @@ public sealed class AttendedSenderTests : IDisposable
     private int QueueMuch(int first)
     {
         const int Count = (MuchBytes / FrameBytes) - 1;
-        for (int i = 0; i < Count; i++) EnqueueFrame(first + i);
+        for (int i = 0; i < Count; i++)
+            EnqueueFrame(first + i);
         return Count;
     }
 
@@ -265,9 +274,11 @@ public sealed class AttendedSenderTests : IDisposable
         while (!isOver.IsCancellationRequested)
         {
             Sender.Attend();
-            for (int looks = random.Next(20); looks > 0; looks--) Sender.TrySendAttended();
+            for (int looks = random.Next(20); looks > 0; looks--)
+                Sender.TrySendAttended();
             Sender.Leave();
-            if (random.Next(3) == 0) Thread.Yield();
+            if (random.Next(3) == 0)
+                Thread.Yield();
         }
     }
 

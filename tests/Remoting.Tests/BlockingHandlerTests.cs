@@ -41,8 +41,10 @@ public sealed class BlockingHandlerTests
             open.Set();
         }
 
-        for (int i = 0; i < blocked.Count; i++) Assert.Equal([(byte)i], await blocked[i].WaitAsync(Calls.Timeout));
-        foreach (RemotingClient client in clients) await client.DisposeAsync();
+        for (int i = 0; i < blocked.Count; i++)
+            Assert.Equal([(byte)i], await blocked[i].WaitAsync(Calls.Timeout));
+        foreach (RemotingClient client in clients)
+            await client.DisposeAsync();
     }
 
     [Fact]
@@ -89,12 +91,14 @@ public sealed class BlockingHandlerTests
             streams.Add(Task.Run(async () =>
             {
                 using Socket socket = await server.ConnectRawAsync();
-                while (!stop.IsCancellationRequested) await socket.SendAsync(frames);
+                while (!stop.IsCancellationRequested)
+                    await socket.SendAsync(frames);
             }));
         }
 
         await using RemotingClient client = server.NewClient();
-        for (int i = 0; i < 20; i++) Assert.Equal([7], await client.EchoAsync([7]).WaitAsync(Calls.Timeout));
+        for (int i = 0; i < 20; i++)
+            Assert.Equal([7], await client.EchoAsync([7]).WaitAsync(Calls.Timeout));
         await stop.CancelAsync();
         await Task.WhenAll(streams).WaitAsync(Calls.Timeout);
     }

@@ -14,7 +14,8 @@ public sealed class BlockingTurnTests
         Task<int> caller = OwnThread.Run(() =>
         {
             int count = 0;
-            for (; !stop.IsCancellationRequested; count++) Echo(client, Calls.Content(count, 1 + (count % 5000)));
+            for (; !stop.IsCancellationRequested; count++)
+                Echo(client, Calls.Content(count, 1 + (count % 5000)));
             return count;
         });
         Task<int> second = OwnThread.Run(() =>
@@ -32,7 +33,8 @@ public sealed class BlockingTurnTests
         {
             byte[] content = Calls.Content(i, 1 + (i * 50));
             Assert.Equal(content, await client.EchoAsync(content).WaitAsync(Calls.Timeout));
-            if (i % 100 == 0) await Task.Yield();
+            if (i % 100 == 0)
+                await Task.Yield();
         }
 
         await stop.CancelAsync();
@@ -48,7 +50,8 @@ public sealed class BlockingTurnTests
         await using RemotingClient client = server.NewClient();
         await OwnThread.Run(() =>
         {
-            for (int i = 0; i < 60; i++) Echo(client, Calls.Content(i, i % 3 == 0 ? 3_000_000 : 1 + i));
+            for (int i = 0; i < 60; i++)
+                Echo(client, Calls.Content(i, i % 3 == 0 ? 3_000_000 : 1 + i));
             return 0;
         });
     }
@@ -67,7 +70,8 @@ public sealed class BlockingTurnTests
                 () => client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, TimeSpan.FromMinutes(5)));
             server.Handler.Release();
             Assert.True(SpinWait.SpinUntil(() => client.InFlight == 0, Calls.Timeout));
-            for (int i = 0; i < 100; i++) Echo(client, Calls.Content(i, 10));
+            for (int i = 0; i < 100; i++)
+                Echo(client, Calls.Content(i, 10));
             return client.InFlight;
         });
         await Eventually.TrueAsync(() => server.Handler.HeldCount == 1);
@@ -92,7 +96,8 @@ public sealed class BlockingTurnTests
         {
             for (int i = 0; i < 5; i++)
             {
-                for (int j = 0; j < 20; j++) Echo(client, [1, 2, 3]);
+                for (int j = 0; j < 20; j++)
+                    Echo(client, [1, 2, 3]);
                 RemotingException lost = Assert.Throws<RemotingException>(() =>
                     client.Invoke(Calls.Buffer([1]), ScriptedHandler.Custom, 1, TimeSpan.FromMinutes(5)));
                 Assert.Equal(RemotingError.ConnectionLost, lost.Error);
@@ -111,7 +116,8 @@ public sealed class BlockingTurnTests
         Task<byte[]>? held = null;
         await OwnThread.Run(() =>
         {
-            for (int i = 0; i < 20; i++) Echo(client, [1]);
+            for (int i = 0; i < 20; i++)
+                Echo(client, [1]);
             RemotingException late = Assert.Throws<RemotingException>(() =>
                 client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, TimeSpan.FromMilliseconds(200)));
             Assert.Equal(RemotingError.Timeout, late.Error);
@@ -131,7 +137,8 @@ public sealed class BlockingTurnTests
         await using RemotingClient client = server.NewClient();
         await OwnThread.Run(() =>
         {
-            for (int i = 0; i < 20; i++) Echo(client, [1]);
+            for (int i = 0; i < 20; i++)
+                Echo(client, [1]);
             return 0;
         });
         Assert.True(server.Handler.Connected.TryDequeue(out ServerConnection? connection));
@@ -146,7 +153,8 @@ public sealed class BlockingTurnTests
         RemotingClient client = server.NewClient();
         Task<RemotingError> caller = OwnThread.Run(() =>
         {
-            for (int i = 0; i < 20; i++) Echo(client, [1]);
+            for (int i = 0; i < 20; i++)
+                Echo(client, [1]);
             return Assert.Throws<RemotingException>(() =>
                 client.Invoke(Calls.Buffer([1]), ScriptedHandler.Hold, 1, TimeSpan.FromMinutes(5))).Error;
         });

@@ -43,11 +43,14 @@ public sealed class CallTests
                 byte[] content = Calls.Content((t * 1000) + i, 1 + i);
                 using ResponseFrame response =
                     client.Invoke(Calls.Buffer(content), ScriptedHandler.Echo, 1, Calls.Timeout);
-                if (!response.Payload.Span.SequenceEqual(content)) wrong.Enqueue(i);
+                if (!response.Payload.Span.SequenceEqual(content))
+                    wrong.Enqueue(i);
             }
         }))];
-        foreach (Thread thread in threads) thread.Start();
-        foreach (Thread thread in threads) thread.Join();
+        foreach (Thread thread in threads)
+            thread.Start();
+        foreach (Thread thread in threads)
+            thread.Join();
         Assert.Empty(wrong);
     }
 
@@ -189,8 +192,10 @@ public sealed class CallTests
         for (int i = 0; i < 500; i++)
         {
             client.Invoke(Calls.Buffer([1]), 1, 1, Calls.Timeout, sink, i, inlineAllowed: true);
-            if (peer.Available == frame.Length) arrived++;
-            for (int at = 0; at < frame.Length;) at += await peer.ReceiveAsync(frame.AsMemory(at));
+            if (peer.Available == frame.Length)
+                arrived++;
+            for (int at = 0; at < frame.Length;)
+                at += await peer.ReceiveAsync(frame.AsMemory(at));
         }
 
         // The system itself may take a moment, now and then.
@@ -282,7 +287,8 @@ public sealed class CallTests
         ValueTask<ResponseFrame> again = call;
         (await call).Dispose();
         await Assert.ThrowsAsync<InvalidOperationException>(async () => (await again).Dispose());
-        for (int i = 0; i < 600; i++) Assert.Equal([(byte)i], await client.EchoAsync([(byte)i]));
+        for (int i = 0; i < 600; i++)
+            Assert.Equal([(byte)i], await client.EchoAsync([(byte)i]));
     }
 
     [Fact]

@@ -16,7 +16,7 @@ internal static class Calls
 
     public static FrameBuffer Buffer(ReadOnlySpan<byte> payload)
     {
-        FrameBuffer buffer = FrameBuffer.Rent(payload.Length);
+        var buffer = FrameBuffer.Rent(payload.Length);
         payload.CopyTo(buffer.Reserve(payload.Length));
         return buffer;
     }

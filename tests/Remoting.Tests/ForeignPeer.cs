@@ -50,7 +50,8 @@ internal sealed class ForeignPeer : IDisposable
 
     public void Dispose()
     {
-        if (!_process.HasExited) _process.Kill();
+        if (!_process.HasExited)
+            _process.Kill();
         _process.Dispose();
     }
 }

@@ -7,7 +7,7 @@ public sealed class FrameBufferTests
     [Fact]
     public void GivenManySmallWrites_WhenTheBufferGrows_ThenEveryByteIsKept()
     {
-        using FrameBuffer buffer = FrameBuffer.Rent(10);
+        using var buffer = FrameBuffer.Rent(10);
         byte[] expected = Calls.Content(1, 100_000);
         foreach (byte[] piece in expected.Chunk(37))
         {
@@ -23,7 +23,7 @@ public sealed class FrameBufferTests
     [Fact]
     public void GivenReservedCount_WhenFilledInAfterGrowth_ThenItStandsAtItsIndex()
     {
-        using FrameBuffer buffer = FrameBuffer.Rent();
+        using var buffer = FrameBuffer.Rent();
         buffer.Reserve(3).Fill(7);
         int at = buffer.WrittenCount;
         buffer.Reserve(sizeof(int));
@@ -37,7 +37,7 @@ public sealed class FrameBufferTests
     [Fact]
     public void GivenTruncatedBuffer_WhenWrittenAgain_ThenOnlyTheFrontAndTheNewRemain()
     {
-        using FrameBuffer buffer = FrameBuffer.Rent();
+        using var buffer = FrameBuffer.Rent();
         new byte[] { 1, 2, 3, 4 }.CopyTo(buffer.Reserve(4));
         buffer.Truncate(2);
         buffer.Reserve(1)[0] = 9;
@@ -47,7 +47,7 @@ public sealed class FrameBufferTests
     [Fact]
     public void GivenIndexesOutsideTheWritten_WhenAsked_ThenTheyAreRefused()
     {
-        using FrameBuffer buffer = FrameBuffer.Rent();
+        using var buffer = FrameBuffer.Rent();
         buffer.Reserve(4);
         Assert.Throws<ArgumentOutOfRangeException>(() => buffer.Slice(1, 4).Length);
         Assert.Throws<ArgumentOutOfRangeException>(() => buffer.Slice(-1, 1).Length);
@@ -59,11 +59,11 @@ public sealed class FrameBufferTests
     [Fact]
     public void GivenBufferDisposedTwice_WhenTwoAreRented_ThenTheyAreNotTheSame()
     {
-        FrameBuffer buffer = FrameBuffer.Rent(1_000_000);
+        var buffer = FrameBuffer.Rent(1_000_000);
         buffer.Dispose();
         buffer.Dispose();
-        using FrameBuffer first = FrameBuffer.Rent(1_000_000);
-        using FrameBuffer second = FrameBuffer.Rent(1_000_000);
+        using var first = FrameBuffer.Rent(1_000_000);
+        using var second = FrameBuffer.Rent(1_000_000);
         Assert.NotSame(first, second);
     }
 
@@ -72,7 +72,8 @@ public sealed class FrameBufferTests
     {
         const int Kib = 1024;
         var pool = new SizeClassPool<object>(_ => new object(), 32 * Kib, 64 * Kib, 150 * Kib);
-        for (int i = 0; i < 100; i++) pool.Return(new object(), 64 * Kib);
+        for (int i = 0; i < 100; i++)
+            pool.Return(new object(), 64 * Kib);
         Assert.Equal(128 * Kib, pool.KeptBytes);
         object kept = pool.Rent(40 * Kib);
         Assert.Equal(64 * Kib, pool.KeptBytes);

@@ -34,9 +34,10 @@ public sealed class FrameReaderTests
     {
         var pipe = new Pipe(new PipeOptions(minimumSegmentSize: 16, pauseWriterThreshold: 0));
         byte[][] payloads = [.. Payloads(7).Where(payload => payload.Length < 5000)];
-        Task writing = Task.Run(async () =>
+        var writing = Task.Run(async () =>
         {
-            foreach (byte[] piece in payloads.SelectMany(Framed).Chunk(pieceBytes)) await pipe.Writer.WriteAsync(piece);
+            foreach (byte[] piece in payloads.SelectMany(Framed).Chunk(pieceBytes))
+                await pipe.Writer.WriteAsync(piece);
             await pipe.Writer.CompleteAsync();
         });
         using var reader = new FrameReader(pipe.Reader, MaxFrameBytes);
@@ -63,8 +64,10 @@ public sealed class FrameReaderTests
 
             await sending;
             Assert.Equal(payloads.Length, leases.Count);
-            for (int i = 0; i < payloads.Length; i++) Assert.Equal(payloads[i], leases[i].Payload.ToArray());
-            foreach (ResponseFrame lease in leases) lease.Dispose();
+            for (int i = 0; i < payloads.Length; i++)
+                Assert.Equal(payloads[i], leases[i].Payload.ToArray());
+            foreach (ResponseFrame lease in leases)
+                lease.Dispose();
         }
     }
 
@@ -82,7 +85,8 @@ public sealed class FrameReaderTests
         using var reader = new FrameReader(pipe.Reader, MaxFrameBytes);
         RemotingException exception = await Assert.ThrowsAsync<RemotingException>(async () =>
         {
-            while (await reader.FillAsync()) Assert.False(reader.TryRead(out _, out _));
+            while (await reader.FillAsync())
+                Assert.False(reader.TryRead(out _, out _));
         });
         Assert.Equal(RemotingError.ProtocolViolation, exception.Error);
     }

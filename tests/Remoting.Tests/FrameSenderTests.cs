@@ -17,10 +17,13 @@ public sealed class FrameSenderTests
         var random = new Random(seed);
         for (int i = 0; i < Count; i++)
         {
-            if (!sender.IsWritable) sender.Uncork();
+            if (!sender.IsWritable)
+                sender.Uncork();
             await sender.WhenWritable().AsTask().WaitAsync(Calls.Timeout);
-            if (random.Next(100) == 0) sender.Cork();
-            if (random.Next(50) == 0) sender.Uncork();
+            if (random.Next(100) == 0)
+                sender.Cork();
+            if (random.Next(50) == 0)
+                sender.Uncork();
             Enqueue(sender, content, i, random);
         }
 
@@ -37,7 +40,8 @@ public sealed class FrameSenderTests
         {
             using var pair = new SenderPair(mayFail: true);
             FrameSender sender = pair.Sender;
-            for (int i = 0; i < 3; i++) sender.Enqueue(Header(1024), new byte[1024], inline: false);
+            for (int i = 0; i < 3; i++)
+                sender.Enqueue(Header(1024), new byte[1024], inline: false);
             sender.Close();
             pair.Far.Abort();
             await sender.WhenIdle().WaitAsync(Calls.Timeout);
@@ -52,7 +56,8 @@ public sealed class FrameSenderTests
         FrameSender sender = pair.Sender;
         sender.Cork();
         Assert.True(sender.IsWritable);
-        for (int i = 0; i < 3; i++) sender.Hold(Header(1024), new byte[1024]);
+        for (int i = 0; i < 3; i++)
+            sender.Hold(Header(1024), new byte[1024]);
         Assert.Equal(3 * (1024 + FrameHeader.Size), sender.QueuedBytes);
         Assert.False(sender.IsWritable);
         using var peer = new Wire(pair.Far);

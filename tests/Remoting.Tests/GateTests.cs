@@ -14,7 +14,8 @@ public sealed class GateTests
         {
             for (int i = 0; i < Counts; i++)
             {
-                using (gate.Enter()) count++;
+                using (gate.Enter())
+                    count++;
             }
         }))];
         await Task.WhenAll(counting).WaitAsync(Calls.Timeout);
@@ -34,8 +35,10 @@ public sealed class GateTests
             {
                 Interlocked.Increment(ref arrived);
                 var spin = default(SpinWait);
-                while (Volatile.Read(ref arrived) < 2 * round) spin.SpinOnce(sleep1Threshold: -1);
-                using (gate.Enter()) count++;
+                while (Volatile.Read(ref arrived) < 2 * round)
+                    spin.SpinOnce(sleep1Threshold: -1);
+                using (gate.Enter())
+                    count++;
             }
         }))];
         await Task.WhenAll(counting).WaitAsync(Calls.Timeout);
@@ -61,7 +64,8 @@ public sealed class GateTests
         Assert.True(isHeld.Wait(Calls.Timeout));
         Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OwnThread.Run(() =>
         {
-            using (gate.Enter()) inside++;
+            using (gate.Enter())
+                inside++;
         }))];
         await Eventually.PassedAsync(TimeSpan.FromMilliseconds(50));
         mayLetGo.Set();

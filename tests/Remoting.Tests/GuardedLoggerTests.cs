@@ -23,7 +23,8 @@ public sealed class GuardedLoggerTests
             var log = new ValuesLog();
             using var guarded = new GuardedLogger(log, TimeProvider.System);
             LogEvent.Write(one, guarded, Forged);
-            foreach (string text in log.Texts) Assert.True(PrintableText.Is(text), $"{one.Name}: {text}");
+            foreach (string text in log.Texts)
+                Assert.True(PrintableText.Is(text), $"{one.Name}: {text}");
         }
     }
 
@@ -33,10 +34,12 @@ public sealed class GuardedLoggerTests
         foreach (MethodInfo one in Events)
         {
             LoggerMessageAttribute attribute = one.GetCustomAttribute<LoggerMessageAttribute>()!;
-            if (attribute.Level is LogLevel.Debug or LogLevel.None) continue;
+            if (attribute.Level is LogLevel.Debug or LogLevel.None)
+                continue;
             var log = new CollectedLog();
             var guarded = new GuardedLogger(log, TimeProvider.System);
-            for (int i = 0; i < 1_000; i++) LogEvent.Write(one, guarded, "text");
+            for (int i = 0; i < 1_000; i++)
+                LogEvent.Write(one, guarded, "text");
             guarded.Dispose();
             int most = attribute.Level == LogLevel.Information
                 ? GuardedLogger.MostOthersOfAnEvent
@@ -53,7 +56,8 @@ public sealed class GuardedLoggerTests
     {
         var log = new CollectedLog();
         var guarded = new GuardedLogger(log, TimeProvider.System);
-        for (int i = 0; i < 1_000; i++) guarded.Log(LogLevel.Warning, new EventId(i % 100), "event {Number}", i);
+        for (int i = 0; i < 1_000; i++)
+            guarded.Log(LogLevel.Warning, new EventId(i % 100), "event {Number}", i);
         Assert.Equal(GuardedLogger.MostWarnings, log.Lines.Count);
         guarded.Dispose();
         Assert.Equal(950, log.Lines.Skip(GuardedLogger.MostWarnings).Sum(line => CountIn(line.Text)));
@@ -137,7 +141,8 @@ public sealed class GuardedLoggerTests
             Func<TState, Exception?, string> formatter)
         {
             Texts.Add(formatter(state, exception));
-            if (exception is not null) Texts.Add(exception.Message);
+            if (exception is not null)
+                Texts.Add(exception.Message);
             foreach (KeyValuePair<string, object?> value in (IEnumerable<KeyValuePair<string, object?>>)state!)
                 Texts.Add(value.Value?.ToString() ?? "");
         }

@@ -41,14 +41,15 @@ public sealed class HalfFrameTests
         }
         finally
         {
-            foreach (Socket peer in hostile) peer.Dispose();
+            foreach (Socket peer in hostile)
+                peer.Dispose();
         }
     }
 
     [Fact]
     public async Task GivenHonestSendersInLineForMemory_WhenTheySendOn_ThenAllAreHandledAndNoneIsClosed()
     {
-        var options = Options with { ReceiveMemoryBytes = MiB };
+        RemotingServerOptions options = Options with { ReceiveMemoryBytes = MiB };
         await using TestServer server = await TestServer.StartAsync(options: options);
         byte[] frame = Calls.Frame(ScriptedHandler.Echo, FrameFlags.Oneway, 1, new byte[LargeBytes]);
         await Task.WhenAll(Enumerable.Range(0, 20).Select(async _ =>

@@ -88,9 +88,11 @@ public sealed class HostileBytesTests
             using Socket peer = await server.ConnectRawAsync();
             byte[] bytes = new byte[random.Next(1, 500)];
             random.NextBytes(bytes);
-            if (i % 2 == 0 && bytes.Length > 4) (bytes[2], bytes[3]) = (0, 0);
+            if (i % 2 == 0 && bytes.Length > 4)
+                (bytes[2], bytes[3]) = (0, 0);
             await peer.SendAsync(bytes);
-            if (i % 3 == 0) peer.Shutdown(SocketShutdown.Send);
+            if (i % 3 == 0)
+                peer.Shutdown(SocketShutdown.Send);
             Assert.Equal([(byte)i], await client.EchoAsync([(byte)i]));
         }
 
@@ -114,7 +116,8 @@ public sealed class HostileBytesTests
         };
         await using TestServer server = await TestServer.StartAsync(handler);
         await using RemotingClient client = server.NewClient();
-        for (int i = 0; i < 20; i++) Assert.Equal([(byte)i], await client.EchoAsync([(byte)i], ScriptedHandler.Custom));
+        for (int i = 0; i < 20; i++)
+            Assert.Equal([(byte)i], await client.EchoAsync([(byte)i], ScriptedHandler.Custom));
         Assert.Equal(1, client.ConnectionGeneration);
     }
 }

@@ -11,7 +11,8 @@ public sealed class InFlightRingTests
         var burst = new AnswerBurst(ring);
         uint[] ids = TakeMany(ring, sink, Slots);
         Assert.False(ring.TryTake(sink, 0, this, long.MaxValue, CancellationToken.None, out _, out _));
-        foreach (uint id in ids[..3]) End(ring, burst, id);
+        foreach (uint id in ids[..3])
+            End(ring, burst, id);
         Assert.Empty(sink.InFlightAtAnswer);
         Assert.Equal(Slots, ring.InFlight);
         burst.Deliver();
@@ -28,7 +29,8 @@ public sealed class InFlightRingTests
         var sink = new Sink(ring);
         var burst = new AnswerBurst(ring);
         uint[] ids = TakeMany(ring, sink, Slots);
-        foreach (uint id in ids) End(ring, burst, id);
+        foreach (uint id in ids)
+            End(ring, burst, id);
         burst.Deliver();
         burst.Deliver();
         Assert.Equal(Enumerable.Range(0, Slots).Select(token => (long)token), sink.Tokens);
@@ -43,7 +45,8 @@ public sealed class InFlightRingTests
         var sink = new Sink(ring) { FailingToken = 1 };
         var burst = new AnswerBurst(ring);
         uint[] ids = TakeMany(ring, sink, 3);
-        foreach (uint id in ids) End(ring, burst, id);
+        foreach (uint id in ids)
+            End(ring, burst, id);
         burst.Deliver();
         Assert.Equal([0L, 2L], sink.Tokens);
         Assert.IsType<InvalidOperationException>(Assert.Single(failures));
@@ -175,7 +178,8 @@ public sealed class InFlightRingTests
 
         public void OnResponse(long token, ResponseFrame response)
         {
-            if (token == FailingToken) throw new InvalidOperationException("Planted.");
+            if (token == FailingToken)
+                throw new InvalidOperationException("Planted.");
             Tokens.Add(token);
             InFlightAtAnswer.Add(ring.InFlight);
         }

@@ -27,7 +27,8 @@ public sealed class InMemoryTests : IAsyncDisposable
 
         Task<byte[]>[] many = [.. Enumerable.Range(0, 5_000).Select(i => client.EchoAsync(Calls.Content(i, i % 700)))];
         byte[][] answers = await Task.WhenAll(many);
-        for (int i = 0; i < answers.Length; i++) Assert.Equal(Calls.Content(i, i % 700), answers[i]);
+        for (int i = 0; i < answers.Length; i++)
+            Assert.Equal(Calls.Content(i, i % 700), answers[i]);
         Assert.Same(_endPoint, _server!.LocalEndPoint);
         Assert.DoesNotContain(_log.Lines, line => line.Level >= LogLevel.Warning);
     }
@@ -101,7 +102,8 @@ public sealed class InMemoryTests : IAsyncDisposable
         byte[] request = Calls.Frame(ScriptedHandler.Echo, FrameFlags.None, 1, new byte[64 * 1024]);
         IOException cut = await Assert.ThrowsAsync<IOException>(async () =>
         {
-            for (int i = 0; i < 1_000; i++) await slow.WriteAsync(request);
+            for (int i = 0; i < 1_000; i++)
+                await slow.WriteAsync(request);
         }).WaitAsync(Calls.Timeout, Token);
         Assert.IsType<SocketException>(cut.InnerException);
         await Eventually.TrueAsync(() => !handler.Disconnected.IsEmpty);
@@ -188,7 +190,7 @@ public sealed class InMemoryTests : IAsyncDisposable
         byte[] content = Calls.Content(Seed, Total);
         (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();
         long written = 0, seen = 0;
-        Task writing = Task.Run(async () =>
+        var writing = Task.Run(async () =>
         {
             var random = new Random(Seed);
             for (int at = 0; at < Total;)
@@ -217,7 +219,8 @@ public sealed class InMemoryTests : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        if (_server is not null) await _server.DisposeAsync();
+        if (_server is not null)
+            await _server.DisposeAsync();
     }
 
     private RemotingServerOptions Options => new() { Listen = [], InMemory = _endPoint };

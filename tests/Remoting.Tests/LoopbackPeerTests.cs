@@ -21,7 +21,7 @@ public sealed class LoopbackPeerTests : IDisposable
         foreach (string address in (string[])["127.0.0.1", "::1", "::ffff:127.0.0.1"])
         {
             using SocketPairOf pair = await SocketPairOf.ConnectAsync(IPAddress.Parse(address));
-            ConnectionEnds ends = ConnectionEnds.Of(pair.Near, pair.Far);
+            var ends = ConnectionEnds.Of(pair.Near, pair.Far);
             Assert.Equal(UserIds.Own, table.FindUser(ends));
             Assert.Null(table.FindUser(ends with { FarPort = 1 }));
             Assert.Null(table.FindUser(ends with { NearPort = 1 }));
@@ -51,7 +51,8 @@ public sealed class LoopbackPeerTests : IDisposable
         using SocketPairOf pair = await SocketPairOf.ConnectAsync(IPAddress.Loopback);
         Assert.NotNull(LoopbackPeer.FindUser(pair.Near, pair.Far));
         long started = Stopwatch.GetTimestamp();
-        for (int i = 0; i < 1_000; i++) Assert.NotNull(LoopbackPeer.FindUser(pair.Near, pair.Far));
+        for (int i = 0; i < 1_000; i++)
+            Assert.NotNull(LoopbackPeer.FindUser(pair.Near, pair.Far));
         TimeSpan took = Stopwatch.GetElapsedTime(started);
         TestContext.Current.SendDiagnosticMessage("{0} us each", took.TotalMicroseconds / 1_000);
         Assert.True(took < TimeSpan.FromSeconds(1), $"{took}");
@@ -121,11 +122,13 @@ public sealed class LoopbackPeerTests : IDisposable
         {
             bool isV6 = address.AddressFamily == AddressFamily.InterNetworkV6;
             using var listener = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-            if (isV6) listener.DualMode = true;
+            if (isV6)
+                listener.DualMode = true;
             listener.Bind(new IPEndPoint(address, 0));
             listener.Listen();
             var far = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-            if (isV6) far.DualMode = true;
+            if (isV6)
+                far.DualMode = true;
             await far.ConnectAsync(listener.LocalEndPoint!);
             return new SocketPairOf(far, await listener.AcceptAsync());
         }

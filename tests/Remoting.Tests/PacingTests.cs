@@ -62,14 +62,15 @@ public sealed class PacingTests
 
     private static Socket? SocketOf(string path)
     {
-        if (File.ResolveLinkTarget(path, false)?.Name.StartsWith("socket:", StringComparison.Ordinal) != true) return null;
+        if (File.ResolveLinkTarget(path, false)?.Name.StartsWith("socket:", StringComparison.Ordinal) != true)
+            return null;
         int descriptor = int.Parse(Path.GetFileName(path), CultureInfo.InvariantCulture);
         return new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
     }
 
     private static string ControlOf(Socket socket)
     {
-        var name = new byte[16];
+        byte[] name = new byte[16];
         int length = socket.GetRawSocketOption(TcpLevel, CongestionControl, name);
         return Encoding.ASCII.GetString(name, 0, length).TrimEnd('\0');
     }

@@ -60,7 +60,8 @@ internal sealed class PeerProcess : IDisposable
 
     public void Dispose()
     {
-        if (!_process.HasExited) _process.Kill();
+        if (!_process.HasExited)
+            _process.Kill();
         _process.Dispose();
     }
 }

@@ -41,7 +41,8 @@ public sealed class PeerTests : IDisposable
         await using TestServer server = await TestServer.StartAsync(options: new() { Listen = [listen] });
         var target = IPAddress.Parse(address);
         using var socket = new Socket(target.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-        if (target.AddressFamily == AddressFamily.InterNetworkV6) socket.DualMode = true;
+        if (target.AddressFamily == AddressFamily.InterNetworkV6)
+            socket.DualMode = true;
         await socket.ConnectAsync(new IPEndPoint(target, server.EndPoint.Port));
         ServerConnection connection = await ConnectedAsync(server);
         Assert.Equal(PeerPlace.Loopback, connection.Place);
@@ -170,7 +171,8 @@ public sealed class PeerTests : IDisposable
         using var plant = new TlsPlant();
         RemotingServerOptions options = plant.MutualServer;
         ServerTlsOptions tls = options.Tls! with { ClientCertificates = asked };
-        if (asked == ClientCertificates.None) tls = tls with { ClientAuthority = null };
+        if (asked == ClientCertificates.None)
+            tls = tls with { ClientAuthority = null };
         await using TestServer server = await TestServer.StartAsync(options: options with { Tls = tls });
         RemotingClientOptions shown = asked == ClientCertificates.None ? plant.MutualClient : plant.Client;
         await using RemotingClient client = server.NewClient(shown);

@@ -140,7 +140,8 @@ public sealed class PolledSocketTests
 
             // The reset of a close that was sooner may have come.
             Exception? refusal = await Record.ExceptionAsync(() => far.SendAsync(new byte[] { 1 }).AsTask());
-            if (refusal is not null) Assert.IsType<SocketException>(refusal);
+            if (refusal is not null)
+                Assert.IsType<SocketException>(refusal);
             await Record.ExceptionAsync(() => receiving.WaitAsync(Calls.Timeout));
             Assert.True(receiving.IsCompleted);
             await closing;
@@ -200,9 +201,11 @@ public sealed class PolledSocketTests
         }
 
         Assert.Contains(connecting, one => !one.IsCompleted);
-        for (int i = 0; i < 8; i++) (await listener.AcceptAsync().WaitAsync(Calls.Timeout)).Dispose();
+        for (int i = 0; i < 8; i++)
+            (await listener.AcceptAsync().WaitAsync(Calls.Timeout)).Dispose();
         await Task.WhenAll(connecting).WaitAsync(Calls.Timeout);
-        foreach (PolledSocket socket in sockets) socket.Dispose();
+        foreach (PolledSocket socket in sockets)
+            socket.Dispose();
     }
 
     [Fact]
@@ -224,7 +227,8 @@ public sealed class PolledSocketTests
 
         await cancel.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => last.WaitAsync(Calls.Timeout));
-        foreach (PolledSocket socket in sockets) socket.Dispose();
+        foreach (PolledSocket socket in sockets)
+            socket.Dispose();
     }
 
     private static PolledSocket New(AddressFamily family) => new(
@@ -233,7 +237,8 @@ public sealed class PolledSocketTests
 
     private static async Task SendAsync(PolledSocket socket, ReadOnlyMemory<byte> bytes)
     {
-        while (!bytes.IsEmpty) bytes = bytes[await socket.SendAsync(bytes)..];
+        while (!bytes.IsEmpty)
+            bytes = bytes[await socket.SendAsync(bytes)..];
     }
 
     private static async Task<byte[]> ReadAsync(PolledSocket socket, int count)
@@ -241,7 +246,8 @@ public sealed class PolledSocketTests
         byte[] all = new byte[count];
         for (int at = 0; at < count;)
         {
-            if (at % 3 == 0) await socket.ReceiveAsync(default);
+            if (at % 3 == 0)
+                await socket.ReceiveAsync(default);
             int received = await socket.ReceiveAsync(all.AsMemory(at));
             Assert.True(received > 0, "The stream ended early.");
             at += received;
@@ -252,6 +258,7 @@ public sealed class PolledSocketTests
 
     private static void SendUntilRefused(PolledSocket socket)
     {
-        while (true) socket.SendAsync(new byte[] { 1 }).AsTask().GetAwaiter().GetResult();
+        while (true)
+            socket.SendAsync(new byte[] { 1 }).AsTask().GetAwaiter().GetResult();
     }
 }

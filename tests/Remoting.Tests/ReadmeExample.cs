@@ -12,7 +12,7 @@ internal static class ReadmeExample
         await using var server = new RemotingServer(new RemotingServerOptions(), new Shouter(), NullLoggerFactory.Instance);
         await server.StartAsync(CancellationToken.None);
         await using var client = new RemotingClient(server.LocalEndPoint, new RemotingClientOptions(), NullLoggerFactory.Instance);
-        FrameBuffer request = FrameBuffer.Rent();
+        var request = FrameBuffer.Rent();
         request.Advance(Encoding.UTF8.GetBytes("hello", request.GetSpan(5)));
         using ResponseFrame answer = await client.InvokeAsync(request, opcode: 1, version: 1, TimeSpan.FromSeconds(5), CancellationToken.None);
         return Encoding.UTF8.GetString(answer.PayloadSpan); // HELLO
@@ -26,7 +26,7 @@ internal static class ReadmeExample
         public void OnDisconnected(ServerConnection connection, Exception? cause) { }
         public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
         {
-            FrameBuffer answer = FrameBuffer.Rent(payload.Length);
+            var answer = FrameBuffer.Rent(payload.Length);
             answer.Advance(Encoding.ASCII.GetBytes(Encoding.ASCII.GetString(payload.Span).ToUpperInvariant(), answer.GetSpan(payload.Length)));
             connection.Send(answer, header.Opcode, 1, FrameFlags.Response, header.CorrelationId, error: 0, inlineAllowed: true);
             return ValueTask.CompletedTask;

@@ -5,7 +5,7 @@ public sealed class ReceiveBlockTests
     [Fact]
     public void GivenLeaseDisposedTwice_WhenAnotherIsOut_ThenTheBlockIsStillHeld()
     {
-        ReceiveBlock block = ReceiveBlock.Rent(8000);
+        var block = ReceiveBlock.Rent(8000);
         ResponseFrame first = LeaseAt(block, 0, 1);
         ResponseFrame second = LeaseAt(block, 17, 16);
         ResponseFrame copy = first;
@@ -21,7 +21,7 @@ public sealed class ReceiveBlockTests
     [Fact]
     public void GivenStaleLease_WhenTheBlockServesAnotherReader_ThenDisposingItTakesNothingAway()
     {
-        ReceiveBlock block = ReceiveBlock.Rent(8000);
+        var block = ReceiveBlock.Rent(8000);
         ResponseFrame stale = LeaseAt(block, 0, 16);
         stale.Dispose();
         block.Restart();
@@ -39,7 +39,7 @@ public sealed class ReceiveBlockTests
     [InlineData(15)]
     public void GivenABlockFullOfTheSmallestFrames_WhenLeased_ThenEachIsItselfAndEndsOnce(int payloadBytes)
     {
-        ReceiveBlock block = ReceiveBlock.Rent(512);
+        var block = ReceiveBlock.Rent(512);
         var leases = new List<ResponseFrame>();
         int frameBytes = FrameHeader.Size + payloadBytes;
         for (int at = 0; at + frameBytes <= block.Array.Length; at += frameBytes)
@@ -51,7 +51,8 @@ public sealed class ReceiveBlockTests
             Assert.All(leases[i].Payload.ToArray(), value => Assert.Equal((byte)(i * frameBytes), value));
         }
 
-        foreach (ResponseFrame lease in leases.SkipLast(1).Concat(leases.SkipLast(1))) lease.Dispose();
+        foreach (ResponseFrame lease in leases.SkipLast(1).Concat(leases.SkipLast(1)))
+            lease.Dispose();
         Assert.False(block.IsUnshared);
         leases[^1].Dispose();
         Assert.True(block.IsUnshared);

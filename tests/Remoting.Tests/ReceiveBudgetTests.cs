@@ -13,7 +13,7 @@ public sealed class ReceiveBudgetTests
     [Fact]
     public async Task GivenAFullBudget_WhenManyWait_ThenOneGoesBeyondAndTheOthersComeInTheirOrder()
     {
-        var budget = NewBudget(100);
+        ReceiveBudget budget = NewBudget(100);
         Assert.True(budget.TryTake(Local, 90, isSmall: true));
         Task<bool> first = Take(budget, 50), second = Take(budget, 60), third = Take(budget, 5);
         Assert.True(await first);
@@ -32,7 +32,7 @@ public sealed class ReceiveBudgetTests
     [Fact]
     public async Task GivenWaiters_WhenTheirConnectionsClose_ThenTheyLeaveTheLineAndOthersGoOn()
     {
-        var budget = NewBudget(100);
+        ReceiveBudget budget = NewBudget(100);
         using var closed = new CancellationTokenSource();
         Assert.True(budget.TryTake(Local, 100, isSmall: true));
         Assert.True(await Take(budget, 10));
@@ -49,7 +49,7 @@ public sealed class ReceiveBudgetTests
     [Fact]
     public async Task GivenManyThreads_WhenTheyTakeAndGive_ThenTheBoundHoldsAndAllComeToTheEnd()
     {
-        var budget = NewBudget(1_000);
+        ReceiveBudget budget = NewBudget(1_000);
         long most = 0;
         await Task.WhenAll(Enumerable.Range(0, 16).Select(seed => Task.Run(async () =>
         {
@@ -59,7 +59,8 @@ public sealed class ReceiveBudgetTests
                 int bytes = random.Next(1, 700);
                 bool isBeyond = !budget.TryTake(Local, bytes, isSmall: true) && await Take(budget, bytes);
                 InterlockedMax(ref most, budget.UsedBytes);
-                if (random.Next(8) == 0) await Task.Yield();
+                if (random.Next(8) == 0)
+                    await Task.Yield();
                 budget.Give(Local, bytes, isSmall: true, isBeyond);
             }
         }))).WaitAsync(Calls.Timeout, TestContext.Current.CancellationToken);
@@ -100,7 +101,8 @@ public sealed class ReceiveBudgetTests
         }
         finally
         {
-            foreach (Socket peer in sockets) peer.Dispose();
+            foreach (Socket peer in sockets)
+                peer.Dispose();
         }
     }
 
@@ -118,7 +120,8 @@ public sealed class ReceiveBudgetTests
         }
 
         await Eventually.TrueAsync(() => server.Server.ReceiveBytes > MiB / 2);
-        foreach (Socket peer in sockets) peer.Dispose();
+        foreach (Socket peer in sockets)
+            peer.Dispose();
         await Eventually.TrueAsync(() => server.Server.ConnectionCount == 0);
         Assert.Equal(0, server.Server.ReceiveBytes);
     }
@@ -154,7 +157,8 @@ public sealed class ReceiveBudgetTests
         while (value > seen)
         {
             long found = Interlocked.CompareExchange(ref target, value, seen);
-            if (found == seen) return;
+            if (found == seen)
+                return;
             seen = found;
         }
     }

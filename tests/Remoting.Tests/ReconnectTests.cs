@@ -197,7 +197,7 @@ public sealed class ReconnectTests
     {
         await using TestServer server = await TestServer.StartAsync();
         RemotingClient client = server.NewClient(new RemotingClientOptions { MaxInFlight = 2 });
-        var idle = server.NewClient();
+        RemotingClient idle = server.NewClient();
         Task<RemotingError>[] calls = [.. Enumerable.Range(0, 5).Select(_ => client.InvokeAsync(
             Calls.Buffer([1]), ScriptedHandler.Hold, 1, Calls.Timeout, CancellationToken.None).ErrorOfAsync())];
         await Eventually.TrueAsync(() => server.Handler.HeldCount == 2, "two are sent, three wait");

@@ -25,8 +25,8 @@ public sealed class RevocationListTests : IDisposable
     {
         using TestCertificate revoked = _authority.Sign("revoked");
         using TestCertificate other = _authority.Sign("other");
-        using TestAuthority another = TestAuthority.Create("Another");
-        using X509Certificate2 authority = X509Certificate2.CreateFromPem(_authority.Pem);
+        using var another = TestAuthority.Create("Another");
+        using var authority = X509Certificate2.CreateFromPem(_authority.Pem);
         byte[] list = _authority.Revoke(revoked);
         string pem = PemOf(another.Revoke(other)) + "\ntext between them\n" + PemOf(list);
         foreach (RevocationList[] lists in (RevocationList[][])[Read(list), Read(Encoding.ASCII.GetBytes(pem))])
@@ -39,9 +39,9 @@ public sealed class RevocationListTests : IDisposable
     [Fact]
     public void GivenAListThatAnotherSignedInTheAuthoritysName_WhenAsked_ThenItIsNotBelieved()
     {
-        using TestAuthority forger = TestAuthority.Create("The authority");
+        using var forger = TestAuthority.Create("The authority");
         using TestCertificate certificate = _authority.Sign("certificate");
-        using X509Certificate2 authority = X509Certificate2.CreateFromPem(_authority.Pem);
+        using var authority = X509Certificate2.CreateFromPem(_authority.Pem);
         RevocationList forged = Assert.Single(Read(forger.Revoke(certificate)));
         Assert.False(forged.Names(certificate.Certificate, authority));
     }
@@ -52,7 +52,7 @@ public sealed class RevocationListTests : IDisposable
     [InlineData("SHA512")]
     public void GivenAListThatIsSignedWithRsa_WhenRead_ThenItIsBelieved(string hash)
     {
-        using RSA key = RSA.Create(2048);
+        using var key = RSA.Create(2048);
         var name = new HashAlgorithmName(hash);
         var request = new CertificateRequest("CN=RSA", key, name, RSASignaturePadding.Pkcs1);
         request.CertificateExtensions.Add(new X509BasicConstraintsExtension(true, false, 0, true));
@@ -72,7 +72,7 @@ public sealed class RevocationListTests : IDisposable
     {
         using TestCertificate kept = _authority.Sign("kept");
         using TestCertificate revoked = _authority.Sign("revoked");
-        using X509Certificate2 authority = X509Certificate2.CreateFromPem(_authority.Pem);
+        using var authority = X509Certificate2.CreateFromPem(_authority.Pem);
         byte[] list = _authority.Revoke(revoked);
         for (int at = 0; at < list.Length; at++)
         {

@@ -38,7 +38,7 @@ internal sealed class ScriptedHandler : IConnectionHandler
             return;
         }
 
-        FrameBuffer answer = FrameBuffer.Rent(payload.Length);
+        var answer = FrameBuffer.Rent(payload.Length);
         payload.CopyTo(answer.Reserve(payload.Length));
         connection.Send(answer, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0, inline);
     }
@@ -48,10 +48,14 @@ internal sealed class ScriptedHandler : IConnectionHandler
     public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         Interlocked.Increment(ref _frameCount);
-        if (header.IsOneway) Oneways.Enqueue(payload.ToArray());
-        else if (header.Opcode == Echo) Answer(connection, header, payload.Span, inline: true);
-        else if (header.Opcode == Hold) _held.Enqueue(new Held(connection, header, payload.ToArray()));
-        else if (OnCustom is not null) return OnCustom(connection, header, payload);
+        if (header.IsOneway)
+            Oneways.Enqueue(payload.ToArray());
+        else if (header.Opcode == Echo)
+            Answer(connection, header, payload.Span, inline: true);
+        else if (header.Opcode == Hold)
+            _held.Enqueue(new Held(connection, header, payload.ToArray()));
+        else if (OnCustom is not null)
+            return OnCustom(connection, header, payload);
         return ValueTask.CompletedTask;
     }
 
@@ -62,8 +66,10 @@ internal sealed class ScriptedHandler : IConnectionHandler
     public void Release()
     {
         var newestFirst = new Stack<Held>();
-        while (_held.TryDequeue(out Held? held)) newestFirst.Push(held);
-        foreach (Held held in newestFirst) Answer(held.Connection, held.Header, held.Payload, inline: false);
+        while (_held.TryDequeue(out Held? held))
+            newestFirst.Push(held);
+        foreach (Held held in newestFirst)
+            Answer(held.Connection, held.Header, held.Payload, inline: false);
     }
 
     private sealed record Held(ServerConnection Connection, FrameHeader Header, byte[] Payload);

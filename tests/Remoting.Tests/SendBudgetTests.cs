@@ -7,7 +7,7 @@ public sealed class SendBudgetTests
     public void GivenAFrameWithABound_WhenItIsWrittenBeyond_ThenWritingEndsThereAndSaysSo()
     {
         var budget = new SendBudget(1 << 20);
-        using FrameBuffer frame = FrameBuffer.Rent();
+        using var frame = FrameBuffer.Rent();
         frame.Bound(100_000, budget);
         SendMemoryException refusal = Assert.Throws<SendMemoryException>(() => Fill(frame, 200_000));
         Assert.True(refusal.IsTooLong);
@@ -19,18 +19,18 @@ public sealed class SendBudgetTests
     public void GivenABudgetThatIsSpent_WhenAFrameGrows_ThenWritingEndsAndASmallOneIsWrittenAllTheSame()
     {
         var budget = new SendBudget(100_000);
-        using FrameBuffer first = FrameBuffer.Rent();
+        using var first = FrameBuffer.Rent();
         first.Bound(1 << 20, budget);
         Fill(first, 60_000);
         Assert.False(budget.TakePressure());
-        using FrameBuffer second = FrameBuffer.Rent();
+        using var second = FrameBuffer.Rent();
         second.Bound(1 << 20, budget);
         SendMemoryException refusal = Assert.Throws<SendMemoryException>(() => Fill(second, 60_000));
         Assert.False(refusal.IsTooLong);
         Assert.Contains("of 100000 bytes", refusal.Message, StringComparison.Ordinal);
         Assert.True(budget.TakePressure());
         Assert.False(budget.TakePressure());
-        using FrameBuffer small = FrameBuffer.Rent();
+        using var small = FrameBuffer.Rent();
         small.Bound(1 << 20, budget);
         Fill(small, 8_000);
     }
@@ -54,17 +54,17 @@ public sealed class SendBudgetTests
     public void GivenFramesThatTookMemory_WhenTheyAreSealedOrLetGo_ThenItIsBackAndTheNextIsUnbounded()
     {
         var budget = new SendBudget(1 << 20);
-        using FrameBuffer sealedFrame = FrameBuffer.Rent();
+        using var sealedFrame = FrameBuffer.Rent();
         sealedFrame.Bound(1 << 20, budget);
         Fill(sealedFrame, 100_000);
-        FrameBuffer dropped = FrameBuffer.Rent();
+        var dropped = FrameBuffer.Rent();
         dropped.Bound(1 << 20, budget);
         Fill(dropped, 100_000);
         Assert.InRange(budget.UsedBytes, 200_000, 600_000);
         dropped.Dispose();
         sealedFrame.Seal(1, 0, FrameFlags.None, 1, 0);
         Assert.Equal(0, budget.UsedBytes);
-        using FrameBuffer next = FrameBuffer.Rent();
+        using var next = FrameBuffer.Rent();
         Fill(next, 2 << 20);
         Assert.Equal(0, budget.UsedBytes);
     }

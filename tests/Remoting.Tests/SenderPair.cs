@@ -25,7 +25,8 @@ internal sealed class SenderPair : IDisposable
             TimeProvider.System,
             exception =>
             {
-                if (!mayFail) throw exception;
+                if (!mayFail)
+                    throw exception;
             },
             callersHelp,
             Gate);

@@ -47,7 +47,8 @@ public sealed class ServerTests
         Task<byte[]> first = paused.EchoAsync(content, ScriptedHandler.Custom);
         await Eventually.TrueAsync(() => handler.FrameCount == 1, "the first is being handled");
         Task<byte[]> second = paused.EchoAsync([2]);
-        for (int i = 0; i < 50; i++) Assert.Equal([(byte)i], await other.EchoAsync([(byte)i]));
+        for (int i = 0; i < 50; i++)
+            Assert.Equal([(byte)i], await other.EchoAsync([(byte)i]));
         Assert.False(second.IsCompleted);
         gate.SetResult();
         Assert.Equal(content, await first);
@@ -124,7 +125,8 @@ public sealed class ServerTests
     {
         TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
-        for (byte i = 0; i < 10; i++) Assert.Equal([i], await client.EchoAsync([i]));
+        for (byte i = 0; i < 10; i++)
+            Assert.Equal([i], await client.EchoAsync([i]));
         byte[][] contents = [.. Enumerable.Range(0, 50).Select(i => Calls.Content(i, 100_000))];
         Task<byte[]>[] calls = [.. contents.Select(content => client.EchoAsync(content, ScriptedHandler.Hold))];
         await Eventually.TrueAsync(() => server.Handler.HeldCount == 50, "all are held");
@@ -195,11 +197,12 @@ public sealed class ServerTests
         using Socket slow = await server.ConnectRawAsync();
         await using RemotingClient other = server.NewClient();
         byte[] request = Calls.Frame(ScriptedHandler.Echo, FrameFlags.None, 1, new byte[64 * 1024]);
-        Task flooding = Task.Run(async () =>
+        var flooding = Task.Run(async () =>
         {
             try
             {
-                while (true) await slow.SendAsync(request);
+                while (true)
+                    await slow.SendAsync(request);
             }
             catch (SocketException)
             {

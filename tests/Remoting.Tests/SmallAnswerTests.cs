@@ -10,7 +10,8 @@ public sealed class SmallAnswerTests
     {
         var ring = new InFlightRing(8, exception => throw exception);
         var kept = new List<ResponseFrame>();
-        for (byte number = 0; number < 100; number++) kept.Add(await AnswerAsync(ring, number));
+        for (byte number = 0; number < 100; number++)
+            kept.Add(await AnswerAsync(ring, number));
         for (byte number = 0; number < 100; number++)
         {
             Assert.Equal(number, kept[number].Payload.Span[^1]);
@@ -53,13 +54,14 @@ public sealed class SmallAnswerTests
         var ring = new InFlightRing(64, exception => throw exception);
         var armed = Channel.CreateUnbounded<(uint Id, byte Number)>();
         CancellationToken testToken = TestContext.Current.CancellationToken;
-        Task answering = Task.Run(
+        var answering = Task.Run(
             async () =>
             {
                 var burst = new AnswerBurst(ring);
                 while (await armed.Reader.WaitToReadAsync(testToken))
                 {
-                    while (armed.Reader.TryRead(out (uint Id, byte Number) next)) Add(ring, burst, next.Id, next.Number);
+                    while (armed.Reader.TryRead(out (uint Id, byte Number) next))
+                        Add(ring, burst, next.Id, next.Number);
                     burst.Deliver();
                 }
             },
@@ -80,7 +82,8 @@ public sealed class SmallAnswerTests
             ValueTask<ResponseFrame> task = call.Task;
             Assert.True(armed.Writer.TryWrite((id, (byte)i)));
             using ResponseFrame answer = await task;
-            if (answer.Payload.Span[^1] != (byte)i) Assert.Fail($"Call {i} got another's answer.");
+            if (answer.Payload.Span[^1] != (byte)i)
+                Assert.Fail($"Call {i} got another's answer.");
         }
     }
 

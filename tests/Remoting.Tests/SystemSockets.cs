@@ -13,6 +13,7 @@ internal static class SystemSockets
     [SuppressMessage("Usage", "CA2255", Justification = "It must be set before the first socket of the process.")]
     internal static void Choose()
     {
-        if (AreChosen) AppContext.SetSwitch(SocketPoller.Switch, isEnabled: false);
+        if (AreChosen)
+            AppContext.SetSwitch(SocketPoller.Switch, isEnabled: false);
     }
 }

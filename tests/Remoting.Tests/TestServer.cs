@@ -30,7 +30,8 @@ internal sealed class TestServer : IAsyncDisposable
         TimeProvider? time = null)
     {
         options ??= new RemotingServerOptions();
-        if (port != 0) options = options with { Listen = [$"127.0.0.1:{port}"] };
+        if (port != 0)
+            options = options with { Listen = [$"127.0.0.1:{port}"] };
         var server = new TestServer(handler ?? new ScriptedHandler(), options, time);
         await server._server.StartAsync(CancellationToken.None);
         return server;

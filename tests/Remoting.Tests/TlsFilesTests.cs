@@ -118,7 +118,8 @@ public sealed class TlsFilesTests
     {
         using var plant = new TlsPlant();
         ServerTlsOptions tls = Pfx(plant, password);
-        if (password is not null) tls = tls with { PasswordFile = plant.Write("password", password + "\n") };
+        if (password is not null)
+            tls = tls with { PasswordFile = plant.Write("password", password + "\n") };
         await using TestServer server = await TestServer.StartAsync(options: new RemotingServerOptions { Tls = tls });
         await using RemotingClient client = server.NewClient(plant.Client);
         Assert.Equal([1], await client.EchoAsync([1]));
@@ -132,7 +133,7 @@ public sealed class TlsFilesTests
         await using RemotingClient before = server.NewClient(plant.Client);
         await before.EchoAsync([1]);
 
-        using TestAuthority other = TestAuthority.Create("Another root");
+        using var other = TestAuthority.Create("Another root");
         string authority = plant.Write("other.pem", other.Pem);
         using TestCertificate renewed = other.Sign();
         plant.Write("server.pem", renewed.Pem);
@@ -147,7 +148,7 @@ public sealed class TlsFilesTests
     public async Task GivenFilesThatChangeOneAfterTheOther_WhenConnectionsCome_ThenTheFormerCertificateStaysMeanwhile()
     {
         using var plant = new TlsPlant();
-        using TestAuthority other = TestAuthority.Create("Another root");
+        using var other = TestAuthority.Create("Another root");
         using TestCertificate first = plant.Authority.Sign();
         using TestCertificate second = other.Sign();
         string authority = plant.Write("other.pem", other.Pem);
@@ -163,7 +164,8 @@ public sealed class TlsFilesTests
             Assert.True(await IsServedAsync(server, plant.AuthorityFile));
             return server.Log.CountOf(1013) > 0;
         });
-        for (int i = 0; i < 5; i++) Assert.True(await IsServedAsync(server, plant.AuthorityFile));
+        for (int i = 0; i < 5; i++)
+            Assert.True(await IsServedAsync(server, plant.AuthorityFile));
         Assert.Equal(1, server.Log.CountOf(1013));
         Assert.Contains(
             "Tls:Key", server.Log.Lines.Single(line => line.Level == LogLevel.Warning && line.Id == 1013).Text,
@@ -176,7 +178,7 @@ public sealed class TlsFilesTests
     public async Task GivenLinkedFiles_WhenTheLinkLeadsElsewhere_ThenTheNewCertificateIsShown()
     {
         using var plant = new TlsPlant();
-        using TestAuthority other = TestAuthority.Create("Another root");
+        using var other = TestAuthority.Create("Another root");
         using TestCertificate renewed = other.Sign();
         string authority = plant.Write("other.pem", other.Pem);
         string target = plant.Write("renewed.pem", renewed.Pem);

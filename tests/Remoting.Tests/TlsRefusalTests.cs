@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
 using EQueue.Support;
 using Microsoft.Extensions.Logging;
 
@@ -45,11 +46,11 @@ public sealed class TlsRefusalTests
         var listener = new TcpListener(IPAddress.Loopback, 0);
         listener.Start();
         using var stopping = new CancellationTokenSource();
-        Task serving = Task.Run(async () =>
+        var serving = Task.Run(async () =>
         {
             using Socket socket = await listener.AcceptSocketAsync(stopping.Token);
             await using var stream = new SslStream(new NetworkStream(socket));
-            using var certificate = System.Security.Cryptography.X509Certificates.X509CertificateLoader
+            using X509Certificate2 certificate = System.Security.Cryptography.X509Certificates.X509CertificateLoader
                 .LoadPkcs12(expired.Pfx(null), null);
             await Assert.ThrowsAnyAsync<Exception>(async () =>
             {
@@ -215,7 +216,7 @@ public sealed class TlsRefusalTests
         listener.Start();
 
         // A second attempt comes too late for any of them.
-        TimeSpan never = TimeSpan.FromHours(1);
+        var never = TimeSpan.FromHours(1);
         await using var client = new RemotingClient(
             listener.LocalEndpoint,
             plant.Client with { ReconnectDelay = never, MaxReconnectDelay = never },
@@ -270,7 +271,8 @@ public sealed class TlsRefusalTests
         await garbage.SendAsync((byte[])[22, 3, 1, 0, 8, .. Calls.Content(1, 8)]);
         await using RemotingClient client = server.NewClient(plant.Client);
         Assert.Equal([1], await client.EchoAsync([1]));
-        foreach (Socket socket in (Socket[])[silent, half]) Assert.Empty(await socket.ReadToEndAsync());
+        foreach (Socket socket in (Socket[])[silent, half])
+            Assert.Empty(await socket.ReadToEndAsync());
         await garbage.ReadToEndAsync();
         garbage.Dispose();
         await Eventually.TrueAsync(() => server.Server.ConnectionCount == 1);

@@ -26,7 +26,8 @@ public sealed class TlsTests
 
         Task<byte[]>[] many = [.. Enumerable.Range(0, 5_000).Select(i => client.EchoAsync(Calls.Content(i, i % 700)))];
         byte[][] answers = await Task.WhenAll(many);
-        for (int i = 0; i < answers.Length; i++) Assert.Equal(Calls.Content(i, i % 700), answers[i]);
+        for (int i = 0; i < answers.Length; i++)
+            Assert.Equal(Calls.Content(i, i % 700), answers[i]);
         Assert.Equal(1, client.ConnectionGeneration);
         Assert.DoesNotContain(server.Log.Lines, line => line.Level >= LogLevel.Warning);
     }
@@ -62,12 +63,14 @@ public sealed class TlsTests
         try
         {
             byte[][] answers = await Task.WhenAll(clients.Select((client, i) => client.EchoAsync([(byte)i])));
-            for (int i = 0; i < answers.Length; i++) Assert.Equal([(byte)i], answers[i]);
+            for (int i = 0; i < answers.Length; i++)
+                Assert.Equal([(byte)i], answers[i]);
             Assert.Equal(clients.Length, server.Server.ConnectionCount);
         }
         finally
         {
-            foreach (RemotingClient client in clients) await client.DisposeAsync();
+            foreach (RemotingClient client in clients)
+                await client.DisposeAsync();
         }
 
         await Eventually.TrueAsync(() => server.Server.ConnectionCount == 0);
@@ -151,18 +154,20 @@ public sealed class TlsTests
         await using SslStream slow = await SecureAsync(socket, SslProtocols.None);
         await using RemotingClient other = server.NewClient(plant.Client);
         byte[] request = Calls.Frame(ScriptedHandler.Echo, FrameFlags.None, 1, new byte[64 * 1024]);
-        Task flooding = Task.Run(async () =>
+        var flooding = Task.Run(async () =>
         {
             try
             {
-                while (true) await slow.WriteAsync(request);
+                while (true)
+                    await slow.WriteAsync(request);
             }
             catch (IOException)
             {
                 // Cut, as it should be.
             }
         });
-        while (server.Handler.Disconnected.IsEmpty) Assert.Equal([1], await other.EchoAsync([1]));
+        while (server.Handler.Disconnected.IsEmpty)
+            Assert.Equal([1], await other.EchoAsync([1]));
         await flooding.WaitAsync(Calls.Timeout, Token);
         Assert.Equal(1, server.Log.CountOf(1006));
     }
@@ -173,10 +178,13 @@ public sealed class TlsTests
         using var plant = new TlsPlant();
         await using TestServer server = await TestServer.StartAsync(options: plant.Server);
         RemotingClient[] clients = [.. Enumerable.Range(0, 10).Select(_ => server.NewClient(plant.Client))];
-        foreach (RemotingClient client in clients) await client.EchoAsync(new byte[1 << 20]);
+        foreach (RemotingClient client in clients)
+            await client.EchoAsync(new byte[1 << 20]);
         await Eventually.TrueAsync(() => server.Server.ReceiveBytes == 0);
-        foreach (RemotingClient client in clients) await client.EchoAsync([1]);
-        foreach (RemotingClient client in clients) await client.DisposeAsync();
+        foreach (RemotingClient client in clients)
+            await client.EchoAsync([1]);
+        foreach (RemotingClient client in clients)
+            await client.DisposeAsync();
     }
 
     [Fact]
@@ -203,7 +211,8 @@ public sealed class TlsTests
         }
 
         await Eventually.TrueAsync(() => server.Server.ReceiveBytes == 0);
-        foreach (SslStream stream in streams) await stream.DisposeAsync();
+        foreach (SslStream stream in streams)
+            await stream.DisposeAsync();
     }
 
     [Fact]

@@ -83,9 +83,11 @@ public sealed class TwoProcessTests
         int refused = 0;
         for (int life = 0; life < 3; life++)
         {
-            for (int i = 0; i < CallsPerLife; i++) refused += await SendAsync(client, content) ? 0 : 1;
+            for (int i = 0; i < CallsPerLife; i++)
+                refused += await SendAsync(client, content) ? 0 : 1;
             await Eventually.TrueAsync(() => Arrived(client) > 0, "oneways arrive in this life");
-            if (life == 0) Assert.Equal(CallsPerLife, await LastArrivedAsync(client, CallsPerLife));
+            if (life == 0)
+                Assert.Equal(CallsPerLife, await LastArrivedAsync(client, CallsPerLife));
             await peer.KillAsync();
             peer.Dispose();
             peer = await PeerProcess.StartAsync(port);
@@ -104,12 +106,13 @@ public sealed class TwoProcessTests
         await using var client = new RemotingClient(peer.EndPoint, Options, log);
         var tally = new Tally();
         using var stop = new CancellationTokenSource();
-        Task working = Task.Run(() => work(client, tally, stop.Token));
+        var working = Task.Run(() => work(client, tally, stop.Token));
         for (int life = 1; life <= 3; life++)
         {
             int target = tally.Answered + CallsPerLife;
             await Eventually.TrueAsync(() => tally.Answered >= target || working.IsCompleted, $"calls are answered in life {life}");
-            if (life == 3) break;
+            if (life == 3)
+                break;
             await peer.KillAsync();
             peer.Dispose();
             peer = await PeerProcess.StartAsync(port);

@@ -27,7 +27,8 @@ public sealed class UnixSocketTests : IDisposable
 
         Task<byte[]>[] many = [.. Enumerable.Range(0, 2_000).Select(i => client.EchoAsync(Calls.Content(i, i % 700)))];
         byte[][] answers = await Task.WhenAll(many);
-        for (int i = 0; i < answers.Length; i++) Assert.Equal(Calls.Content(i, i % 700), answers[i]);
+        for (int i = 0; i < answers.Length; i++)
+            Assert.Equal(Calls.Content(i, i % 700), answers[i]);
         Assert.Equal($"unix:{SocketPath}", HostPort.Format(server.Server.LocalEndPoint));
         Assert.Equal(SocketPath, server.Handler.Connected.Single().RemoteEndPoint.ToString());
         Assert.DoesNotContain(server.Log.Lines, line => line.Level >= LogLevel.Warning);
@@ -86,8 +87,10 @@ public sealed class UnixSocketTests : IDisposable
     [InlineData(false)]
     public async Task GivenFileThatNoServerMade_WhenAServerListens_ThenItIsRefusedAndTheFileStays(bool isSocket)
     {
-        if (isSocket) PlantDeadSocket();
-        else await File.WriteAllTextAsync(SocketPath, "precious");
+        if (isSocket)
+            PlantDeadSocket();
+        else
+            await File.WriteAllTextAsync(SocketPath, "precious");
         SocketException refused = await Assert.ThrowsAsync<SocketException>(() => StartAsync(Options));
         Assert.Equal(SocketError.AddressAlreadyInUse, refused.SocketErrorCode);
         Assert.True(File.Exists(SocketPath));

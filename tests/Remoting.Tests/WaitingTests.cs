@@ -105,9 +105,12 @@ public sealed class WaitingTests
         for (int i = 0; i < 256 * 65_600; i++)
         {
             Assert.True(ring.TryTake(sink, i, ring, 0, CancellationToken.None, out uint id, out _));
-            if (id == 0 || (i < 100_000 && !seen.Add(id))) Assert.Fail($"The id {id} came twice, or is none.");
-            if (i == 0) first = id;
-            if (i == 256) Assert.False(ring.TryDisarm(first, out _), "An id of the slot's earlier use ended a call.");
+            if (id == 0 || (i < 100_000 && !seen.Add(id)))
+                Assert.Fail($"The id {id} came twice, or is none.");
+            if (i == 0)
+                first = id;
+            if (i == 256)
+                Assert.False(ring.TryDisarm(first, out _), "An id of the slot's earlier use ended a call.");
             Assert.True(ring.TryDisarm(id, out _));
             ring.CountEnded(1);
             ring.Free([id]);
@@ -144,7 +147,7 @@ public sealed class WaitingTests
         byte[] content = new byte[32 * 1024];
         int accepted = await FillAsync(client, content);
         Assert.InRange(client.QueuedBytes, 32 * 1024, 100 * 1024);
-        Task sending = Task.Run(async () =>
+        var sending = Task.Run(async () =>
         {
             for (int i = 0; i < 100; i++)
                 await client.SendOnewayAsync(Calls.Buffer(content), ScriptedHandler.Echo, 1, CancellationToken.None);

@@ -62,7 +62,8 @@ public sealed class WatchTimerTests : IDisposable
         WatchTimer? timer = null;
         timer = NewTimer(now =>
         {
-            if (now == 1_000) timer!.At(1_200);
+            if (now == 1_000)
+                timer!.At(1_200);
             return Never;
         });
         _time.Advance(1_500);

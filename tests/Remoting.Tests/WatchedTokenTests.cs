@@ -17,13 +17,14 @@ public sealed class WatchedTokenTests
         await one.CancelAsync();
         foreach ((_, ValueTask<ResponseFrame> call) in ofOne.Append(late))
         {
-            var failure = await Assert.ThrowsAsync<RemotingException>(async () => await call);
+            RemotingException failure = await Assert.ThrowsAsync<RemotingException>(async () => await call);
             Assert.Equal(RemotingError.Cancelled, failure.Error);
         }
 
         Assert.False(ofOther.IsCompleted || bare.IsCompleted, "Another's call was ended.");
         Assert.Equal(2, _ring.InFlight);
-        foreach (uint id in (uint[])[otherId, bareId]) _ring.Fail(id, Failures.TimedOut("Planted."));
+        foreach (uint id in (uint[])[otherId, bareId])
+            _ring.Fail(id, Failures.TimedOut("Planted."));
         await Assert.ThrowsAsync<RemotingException>(async () => await ofOther);
         await Assert.ThrowsAsync<RemotingException>(async () => await bare);
         Assert.Equal(0, _ring.InFlight);
@@ -42,7 +43,7 @@ public sealed class WatchedTokenTests
 
         (_, ValueTask<ResponseFrame> call) = Take(source);
         await source.CancelAsync();
-        var failure = await Assert.ThrowsAsync<RemotingException>(async () => await call);
+        RemotingException failure = await Assert.ThrowsAsync<RemotingException>(async () => await call);
         Assert.Equal(RemotingError.Cancelled, failure.Error);
     }
 
@@ -59,7 +60,8 @@ public sealed class WatchedTokenTests
         }
 
         burst.Deliver();
-        foreach ((_, ValueTask<ResponseFrame> call) in calls) (await call).Dispose();
+        foreach ((_, ValueTask<ResponseFrame> call) in calls)
+            (await call).Dispose();
         Assert.True(source.TryReset());
         (_, ValueTask<ResponseFrame> next) = Take(source);
         await source.CancelAsync();
@@ -108,10 +110,12 @@ public sealed class WatchedTokenTests
 
                 calls.Add(call.Task);
                 ring.FailIfCancelled(id, source.Token);
-                if (random.Next(2) == 0) ending = Task.Run(() => ring.Fail(id, Failures.TimedOut("Planted.")));
+                if (random.Next(2) == 0)
+                    ending = Task.Run(() => ring.Fail(id, Failures.TimedOut("Planted.")));
             }
 
-            if (random.Next(2) == 0) await ending;
+            if (random.Next(2) == 0)
+                await ending;
             source.Cancel();
             foreach (ValueTask<ResponseFrame> call in calls)
                 await Assert.ThrowsAsync<RemotingException>(async () => await call);

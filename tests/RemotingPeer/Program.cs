@@ -28,7 +28,7 @@ internal sealed class PeerHandler : IConnectionHandler
             return ValueTask.CompletedTask;
         }
 
-        FrameBuffer answer = FrameBuffer.Rent(payload.Length);
+        var answer = FrameBuffer.Rent(payload.Length);
         if (header.Opcode == 3)
             BinaryPrimitives.WriteInt64LittleEndian(answer.Reserve(sizeof(long)), Volatile.Read(ref _onewayCount));
         else

@@ -67,7 +67,8 @@ public sealed class FullDiskTests
         {
             replica.Fetch(B, replica.Log.Tail.End);
             replica.Pass(100);
-            if (replica.Transactions.Any(one => one.Kind == TransactionKind.SetChange)) break;
+            if (replica.Transactions.Any(one => one.Kind == TransactionKind.SetChange))
+                break;
         }
 
         // First the silent one is let out; then two are too few for one of them to go.

@@ -64,7 +64,7 @@ internal sealed class HandActions : IReplicaActions
     /// <summary>etcd as it is read: the state, and the history of the named epochs.</summary>
     public ShardView View(ShardState state, long revision = 10, params (int Epoch, Nonce Nonce)[] history)
     {
-        var lives = ImmutableDictionary<string, Life>.Empty
+        ImmutableDictionary<string, Life> lives = ImmutableDictionary<string, Life>.Empty
             .Add("a", Me.Life).Add("b", B.Life).Add("c", C.Life);
         return new ShardView(revision, state, history.ToDictionary(row => row.Epoch, row => row.Nonce), lives);
     }
@@ -73,7 +73,8 @@ internal sealed class HandActions : IReplicaActions
 
     public void Pass(int milliseconds)
     {
-        for (long end = _now + milliseconds; _now < end; _now += 10) Core.OnTick(_now);
+        for (long end = _now + milliseconds; _now < end; _now += 10)
+            Core.OnTick(_now);
     }
 
     /// <summary>The process does not run for a while.</summary>
@@ -86,7 +87,8 @@ internal sealed class HandActions : IReplicaActions
     {
         Transaction transaction = Transactions[^1];
         (int, Nonce)[] history = transaction.IsNewEpoch ? [(transaction.Next.Epoch, transaction.Next.Nonce)] : [];
-        if (transaction.Acted.Epoch > 0) history = [.. history, (transaction.Acted.Epoch, transaction.Acted.Nonce)];
+        if (transaction.Acted.Epoch > 0)
+            history = [.. history, (transaction.Acted.Epoch, transaction.Acted.Nonce)];
         Core.OnTransaction(
             transaction,
             new TransactionResult(
@@ -140,7 +142,8 @@ internal sealed class HandActions : IReplicaActions
     public void Write(bool durable = true)
     {
         Log.Stage(Core.Record.Epoch, 2, ++_crc);
-        if (durable) Log.TrySync(Log.Tail.End);
+        if (durable)
+            Log.TrySync(Log.Tail.End);
         Core.OnLogMoved(_now);
     }
 
@@ -172,7 +175,8 @@ internal sealed class HandActions : IReplicaActions
 
     void IReplicaActions.Append(object entries)
     {
-        foreach (ModelEntry entry in (ModelEntry[])entries) Log.Add(entry);
+        foreach (ModelEntry entry in (ModelEntry[])entries)
+            Log.Add(entry);
     }
 
     void IReplicaActions.CutTo(LogPosition end)
@@ -183,7 +187,8 @@ internal sealed class HandActions : IReplicaActions
 
     void IReplicaActions.StartEpoch(int epoch, Nonce nonce)
     {
-        if (!OpensSlowly) FinishOpening();
+        if (!OpensSlowly)
+            FinishOpening();
     }
 
     void IReplicaActions.Publish(LogPosition committed, LogPosition durable, bool isOpen)
@@ -194,7 +199,8 @@ internal sealed class HandActions : IReplicaActions
 
     void IReplicaActions.StopLeading()
     {
-        if (!OpensSlowly) Core.OnLogOpened(_now);
+        if (!OpensSlowly)
+            Core.OnLogOpened(_now);
     }
 
     void IReplicaActions.Stop(StopReason reason, string why) => Stopped = reason;

@@ -351,7 +351,8 @@ public sealed class RuleTests
             new ShardState(3, B, [new Seat("a", new Life(9)), B, C], 2, HandActions.First), 10, (3, HandActions.First)));
         replica.Pass(100);
         Assert.Equal(expected, replica.Transactions.Any(one => one.Kind == TransactionKind.TakeOver));
-        if (expected) Assert.Equal([replica.Me, B, C], replica.Transactions[0].Next.Seats);
+        if (expected)
+            Assert.Equal([replica.Me, B, C], replica.Transactions[0].Next.Seats);
     }
 
     [Fact]
@@ -375,13 +376,15 @@ public sealed class RuleTests
         for (int i = 0; i < 20; i++)
         {
             replica.Pass(50);
-            if (replica.Sent.FindLast(sent => sent.Message is StateQuestion).Message is not StateQuestion question) continue;
+            if (replica.Sent.FindLast(sent => sent.Message is StateQuestion).Message is not StateQuestion question)
+                continue;
             var tail = new LogTail(new LogPosition(end), epoch, default, 4);
             replica.Receive("b", new StateReport(B, question.Round, 3, tail, [new Life(72)], default, false));
         }
 
         Assert.Equal(wins, replica.Transactions.Count > 0);
-        if (wins) Assert.Equal([replica.Me], replica.Transactions[0].Next.Seats);
+        if (wins)
+            Assert.Equal([replica.Me], replica.Transactions[0].Next.Seats);
     }
 
     [Theory]
@@ -393,7 +396,12 @@ public sealed class RuleTests
         for (int i = 0; i < 20; i++)
         {
             replica.Pass(50);
-            if (!reports || replica.Sent.FindLast(sent => sent.Message is StateQuestion).Message is not StateQuestion question) continue;
+            if (!reports
+                || replica.Sent.FindLast(sent => sent.Message is StateQuestion).Message is not StateQuestion question)
+            {
+                continue;
+            }
+
             replica.Receive("b", new StateReport(B, question.Round, 3, default, [new Life((UInt128)life)], default, false));
         }
 

@@ -1,3 +1,4 @@
+using EQueue.Protocol;
 using EQueue.Replication.Tests.Simulation;
 
 namespace EQueue.Replication.Tests;
@@ -27,10 +28,12 @@ public sealed class ScenarioTests
         ModelNode[] outside = [.. world.Nodes.Where(node => world.Etcd.Now.State!.SeatOf(node.Name) is null)];
         Assert.Equal(2, outside.Length);
         int epoch = world.Etcd.Now.State!.Epoch;
-        foreach (ModelNode node in world.Nodes.Except(outside)) node.Kill();
+        foreach (ModelNode node in world.Nodes.Except(outside))
+            node.Kill();
         world.RunFor(5000);
         Assert.Equal(epoch, world.Etcd.Now.State!.Epoch);
-        foreach (ModelNode node in world.Nodes.Except(outside)) node.Start();
+        foreach (ModelNode node in world.Nodes.Except(outside))
+            node.Start();
         AssertResumes(world);
     }
 
@@ -68,7 +71,7 @@ public sealed class ScenarioTests
         world.Etcd.IsAway = true;
         world.CutBoth("a", "c");
         world.RunFor(20);
-        var committed = world.Oracle.CommittedEnd;
+        LogPosition committed = world.Oracle.CommittedEnd;
         world.RunFor(2000);
         Assert.Equal(committed, world.Oracle.CommittedEnd);
         world.HealAll();
@@ -81,7 +84,7 @@ public sealed class ScenarioTests
         World world = Begin();
         world.Etcd.IsAway = true;
         world.RunFor(3000);
-        var committed = world.Oracle.CommittedEnd;
+        LogPosition committed = world.Oracle.CommittedEnd;
         world.RunFor(1000);
         Assert.True(world.Oracle.CommittedEnd.Value > committed.Value + 50, world.Describe());
         AssertSound(world);
@@ -119,7 +122,8 @@ public sealed class ScenarioTests
         for (int round = 0; round < 60; round++)
         {
             world[name].IsStalled = true;
-            if (pausesAll) world[name].Pause();
+            if (pausesAll)
+                world[name].Pause();
             Count(1200);
             world[name].IsStalled = false;
             world[name].Resume();
@@ -136,10 +140,11 @@ public sealed class ScenarioTests
         {
             for (int i = 0; i < milliseconds / 50; i++)
             {
-                var before = world.Oracle.CommittedEnd;
+                LogPosition before = world.Oracle.CommittedEnd;
                 world.RunFor(50);
                 steps++;
-                if (world.Oracle.CommittedEnd == before) still++;
+                if (world.Oracle.CommittedEnd == before)
+                    still++;
             }
         }
     }
@@ -176,8 +181,10 @@ public sealed class ScenarioTests
     public void GivenEveryProcessIsKilledAtOnce_WhenTheyStartAgain_ThenTheShardResumesWithoutACommand(bool isSync)
     {
         World world = Begin(isSync: isSync);
-        foreach (ModelNode node in world.Nodes) node.Kill();
-        foreach (ModelNode node in world.Nodes) node.Start();
+        foreach (ModelNode node in world.Nodes)
+            node.Kill();
+        foreach (ModelNode node in world.Nodes)
+            node.Start();
         AssertResumes(world);
     }
 
@@ -187,9 +194,11 @@ public sealed class ScenarioTests
         for (int seed = 1; seed <= 20; seed++)
         {
             World world = Begin(seed: seed);
-            foreach (ModelNode node in world.Nodes) node.LosePower();
+            foreach (ModelNode node in world.Nodes)
+                node.LosePower();
             world.RunFor(200);
-            foreach (ModelNode node in world.Nodes) node.Start();
+            foreach (ModelNode node in world.Nodes)
+                node.Start();
             AssertResumes(world);
         }
     }
@@ -200,10 +209,12 @@ public sealed class ScenarioTests
         for (int seed = 1; seed <= 20; seed++)
         {
             World world = Begin(seed: seed, isSync: false);
-            var durable = world.Nodes.Min(node => node.Log.Durable.Value);
-            foreach (ModelNode node in world.Nodes) node.LosePower();
+            long durable = world.Nodes.Min(node => node.Log.Durable.Value);
+            foreach (ModelNode node in world.Nodes)
+                node.LosePower();
             world.Oracle.ForgivesLoss = true;
-            foreach (ModelNode node in world.Nodes) node.Start();
+            foreach (ModelNode node in world.Nodes)
+                node.Start();
             Assert.True(world.RunUntil(() => world.Leader is not null, 10_000), world.Describe());
             Assert.True(world.Leader!.Core!.Record.Committed.Value >= durable, world.Describe());
             Assert.Null(world.Oracle.Violation);
@@ -231,7 +242,7 @@ public sealed class ScenarioTests
     public void GivenAnOlderImageOfASeatsDisk_WhenItStarts_ThenItIsNotCountedUntilItHasCaughtUp()
     {
         World world = Begin();
-        var image = world["b"].Image();
+        (ModelEntry[] Entries, ReplicaRecord? Record) image = world["b"].Image();
         world.RunFor(300);
         world["b"].Kill();
         world["b"].RestoreImage(image);
@@ -253,7 +264,8 @@ public sealed class ScenarioTests
             StormResult result = Storm.RunWithRestore(seed);
             Assert.True(result.Violation is null, $"seed {seed}: {result.Violation}\n{result.End}");
             Assert.True(result.Commits || result.Told > 0, $"seed {seed} neither commits nor says why: {result.End}");
-            if (result.Commits) resumed++;
+            if (result.Commits)
+                resumed++;
         }
 
         Assert.InRange(resumed, 20, 180);
@@ -268,7 +280,7 @@ public sealed class ScenarioTests
 
     private static void AssertResumes(World world)
     {
-        var committed = world.Oracle.CommittedEnd;
+        LogPosition committed = world.Oracle.CommittedEnd;
         Assert.True(world.RunUntil(() => world.Oracle.CommittedEnd > committed, 10_000), world.Describe());
         AssertSound(world);
     }
@@ -278,8 +290,10 @@ public sealed class ScenarioTests
         world.RunFor(300);
         foreach (ModelNode node in world.Nodes)
         {
-            if (node.Stopped is { } stop) world.Oracle.Fail($"{node.Name} ended: {stop.Reason}, {stop.Why}");
-            if (node.SetAsides > 0) world.Oracle.Fail($"{node.Name} was set aside");
+            if (node.Stopped is { } stop)
+                world.Oracle.Fail($"{node.Name} ended: {stop.Reason}, {stop.Why}");
+            if (node.SetAsides > 0)
+                world.Oracle.Fail($"{node.Name} was set aside");
         }
 
         Assert.True(world.Oracle.Violation is null, $"{world.Oracle.Violation}\n{world.Describe()}");

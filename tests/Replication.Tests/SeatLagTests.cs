@@ -46,7 +46,8 @@ public sealed class SeatLagTests
             replica.Write();
             ends.Enqueue(replica.Log.Tail.End);
             Ack(replica, C, replica.Log.Tail.End);
-            if (ends.Count > 15) Ack(replica, B, ends.Dequeue());
+            if (ends.Count > 15)
+                Ack(replica, B, ends.Dequeue());
             replica.Pass(100);
         }
 
@@ -65,7 +66,8 @@ public sealed class SeatLagTests
             ends.Enqueue(replica.Log.Tail.End);
             Ack(replica, C, replica.Log.Tail.End);
             // The longer it goes on, the further behind.
-            if (i % 3 == 0) Ack(replica, B, ends.Dequeue());
+            if (i % 3 == 0)
+                Ack(replica, B, ends.Dequeue());
             replica.Pass(100);
         }
 
@@ -79,8 +81,10 @@ public sealed class SeatLagTests
         for (int round = 0; round < 4; round++)
         {
             LogPosition still = replica.Log.Tail.End;
-            for (int i = 0; i < 9; i++) Step(replica, still);
-            for (int i = 0; i < 91; i++) Step(replica, null);
+            for (int i = 0; i < 9; i++)
+                Step(replica, still);
+            for (int i = 0; i < 91; i++)
+                Step(replica, null);
         }
 
         AssertNoChange(replica);
@@ -101,7 +105,8 @@ public sealed class SeatLagTests
         }
 
         // In for long: nothing is owed any more.
-        for (int i = 0; i < 6100; i++) Step(replica, null);
+        for (int i = 0; i < 6100; i++)
+            Step(replica, null);
         RunUntilChange(replica, replica.Log.Tail.End, 20_000);
         replica.Succeed();
         Assert.InRange(RunUntilChange(replica, still: null, 700_000), 9800, 10_200);
@@ -227,7 +232,8 @@ public sealed class SeatLagTests
         Assert.Equal(!resigns, replica.Core.IsLeading);
         // Where another disk is as slow, nobody is better off without it.
         AssertNoChange(replica);
-        if (!resigns) return;
+        if (!resigns)
+            return;
         replica.Fetch(B, still);
         Assert.Equal(FetchVerdict.OtherEpoch, replica.LastAnswer("b").Verdict);
     }
@@ -349,7 +355,8 @@ public sealed class SeatLagTests
         for (int passed = 0; passed < milliseconds; passed += 100)
         {
             Step(replica, still);
-            if (replica.Transactions.Distinct().Count() > changes) return passed + 100;
+            if (replica.Transactions.Distinct().Count() > changes)
+                return passed + 100;
         }
 
         throw new InvalidOperationException("the set did not change");

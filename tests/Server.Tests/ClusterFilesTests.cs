@@ -18,7 +18,7 @@ public sealed class ClusterFilesTests : IDisposable
     public void GivenAUserOfEtcdOrAPasswordAlone_WhenRead_ThenItIsRefused_UntilTheOtherIsSet(string given, string missing)
     {
         (string, string)[] settings = [Node, (given, ValueOf(given))];
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(settings));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings(settings));
         Assert.StartsWith($"{given} is '{ValueOf(given)}'", refused.Message, StringComparison.Ordinal);
         Assert.EndsWith($": set {missing}.", refused.Message, StringComparison.Ordinal);
         Assert.True(Given.Settings([.. settings, (missing, ValueOf(missing))]).IsNode);
@@ -40,7 +40,7 @@ public sealed class ClusterFilesTests : IDisposable
             ("Server:AllowUnauthenticatedRemoteAccess", "true"),
             .. needed.Where(one => !missing.Contains(one, StringComparison.Ordinal)).Select(one => (one, ValueOf(one))),
         ];
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(settings));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings(settings));
         Assert.StartsWith("Server:Listen is '0.0.0.0:9490'", refused.Message, StringComparison.Ordinal);
         Assert.EndsWith($": set {missing}, or listen on 127.0.0.1 alone.", refused.Message, StringComparison.Ordinal);
         ServerOptions cured = Given.Settings(
@@ -52,7 +52,8 @@ public sealed class ClusterFilesTests : IDisposable
     [Fact]
     public void GivenANodeThatKeepsNothingOnDisk_WhenRead_ThenItIsRefused()
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(Node, ("Store:Memory", "134217728")));
+        ConfigurationException refused =
+            Assert.Throws<ConfigurationException>(() => Given.Settings(Node, ("Store:Memory", "134217728")));
         Assert.StartsWith("Store:Memory is '134217728'", refused.Message, StringComparison.Ordinal);
     }
 
@@ -76,8 +77,9 @@ public sealed class ClusterFilesTests : IDisposable
         string setting, string? content, string why)
     {
         string path = _directory["file"];
-        if (content is not null) File.WriteAllText(path, content);
-        var refused = Assert.Throws<ConfigurationException>(() => ClusterFiles.Read(Given.Settings(
+        if (content is not null)
+            File.WriteAllText(path, content);
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => ClusterFiles.Read(Given.Settings(
             Node, ("Server:Tls:Certificate", ValueOf("Server:Tls:Certificate")), ("Cluster:EtcdUser", "equeue"),
             ("Cluster:EtcdPasswordFile", ValueOf("Cluster:EtcdPasswordFile")), (setting, path))));
         Assert.StartsWith($"{setting} is '{path}'", refused.Message, StringComparison.Ordinal);
@@ -90,7 +92,8 @@ public sealed class ClusterFilesTests : IDisposable
     {
         Directory.CreateDirectory(Path.Combine(_directory["data"], "shards", "0"));
         (string, string) data = ("Server:DataDirectory", _directory["data"]);
-        var refused = Assert.Throws<ConfigurationException>(() => ClusterFiles.CheckDirectory(Given.Settings(data)));
+        ConfigurationException refused =
+            Assert.Throws<ConfigurationException>(() => ClusterFiles.CheckDirectory(Given.Settings(data)));
         Assert.StartsWith($"Server:DataDirectory is '{_directory["data"]}'", refused.Message, StringComparison.Ordinal);
         ServerOptions node = Given.Settings(data, Node);
         Assert.True(node.IsNode);
@@ -113,13 +116,16 @@ public sealed class ClusterFilesTests : IDisposable
 
     private string ValueOf(string setting)
     {
-        if (setting == "Cluster:EtcdUser") return "equeue";
+        if (setting == "Cluster:EtcdUser")
+            return "equeue";
         string path = _directory[setting.Split(':')[^1]];
-        if (File.Exists(path)) return path;
-        using TestAuthority authority = TestAuthority.Create();
+        if (File.Exists(path))
+            return path;
+        using var authority = TestAuthority.Create();
         using TestCertificate certificate = authority.Sign();
         File.WriteAllText(path, setting.EndsWith("File", StringComparison.Ordinal) ? $"{Text}\r\n" : certificate.Pem);
-        if (!OperatingSystem.IsWindows()) File.SetUnixFileMode(path, UnixFileMode.UserRead);
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(path, UnixFileMode.UserRead);
         return path;
     }
 }

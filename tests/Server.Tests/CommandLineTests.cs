@@ -8,7 +8,7 @@ public sealed class CommandLineTests
     [Fact]
     public void GivenShortAndLongFlags_WhenParsed_ThenEachSetsItsKey()
     {
-        CommandLine parsed = CommandLine.Parse(
+        var parsed = CommandLine.Parse(
             ["--data", "/d", "--listen=h:1", "--admin", "none", "--flush", "async", "--topics:queuecount", "8"]);
         Assert.Equal(CommandMode.Serve, parsed.Mode);
         Assert.Equal("/d", parsed.Values["EQueue:Server:DataDirectory"]);
@@ -33,7 +33,7 @@ public sealed class CommandLineTests
     [InlineData("-x", "1")]
     public void GivenAnUnknownFlag_WhenParsed_ThenItIsRefusedByName(string flag, string value)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => CommandLine.Parse([flag, value]));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => CommandLine.Parse([flag, value]));
         Assert.Contains(flag, refused.Message, StringComparison.Ordinal);
     }
 
@@ -57,10 +57,10 @@ public sealed class CommandLineTests
     public void GivenAFile_WhenParsed_ThenItTakesThePlaceOfTheCurrentDirectorysAndMustBeThere()
     {
         using var directory = new TempDirectory();
-        CommandLine parsed = CommandLine.Parse(["--config", directory["mine.json"]]);
+        var parsed = CommandLine.Parse(["--config", directory["mine.json"]]);
         Assert.Equal(directory["mine.json"], SettingsSource.FilesOf(parsed)[1]);
         Assert.Equal(2, SettingsSource.FilesOf(parsed).Count);
-        var missing = Assert.Throws<ConfigurationException>(() => SettingsSource.Load(parsed));
+        ConfigurationException missing = Assert.Throws<ConfigurationException>(() => SettingsSource.Load(parsed));
         Assert.Contains($"--config is '{directory["mine.json"]}'", missing.Message, StringComparison.Ordinal);
 
         File.WriteAllText(directory["mine.json"], "{ \"EQueue\": { \"Limits\": { \"MaxTopics\": \"9\" } } }");

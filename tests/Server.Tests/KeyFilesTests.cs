@@ -23,7 +23,7 @@ public sealed class KeyFilesTests : IDisposable
     [InlineData("Cluster:EtcdPasswordFile", "620", "its group")]
     public void GivenAKeyThatOthersCanWrite_WhenRead_ThenItIsRefusedByName(string setting, string mode, string who)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Read(setting, mode));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Read(setting, mode));
         Assert.StartsWith($"{setting} is '{_directory.FullPath}", refused.Message, StringComparison.Ordinal);
         Assert.Contains($"which {who} can write ({mode})", refused.Message, StringComparison.Ordinal);
         Do(refused.Message[refused.Message.IndexOf("chmod 600", StringComparison.Ordinal)..]);
@@ -37,7 +37,7 @@ public sealed class KeyFilesTests : IDisposable
     [InlineData("Server:Tls:ClientRevocations", "666", "everybody")]
     public void GivenTrustThatOthersCanWrite_WhenRead_ThenItIsRefusedByName(string setting, string mode, string who)
     {
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         File.WriteAllText(_directory["ca"], authority.Pem);
         File.WriteAllBytes(_directory["list"], authority.Revoke());
         Read("Server:Tls:Key", "600");
@@ -48,7 +48,7 @@ public sealed class KeyFilesTests : IDisposable
         ];
         File.SetUnixFileMode(
             _given.Single(one => one.Setting == setting).Path, (UnixFileMode)Convert.ToInt32(mode, 8));
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(_given));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings(_given));
         Assert.StartsWith($"{setting} is '{_directory.FullPath}", refused.Message, StringComparison.Ordinal);
         Assert.Contains($"which {who} can write ({mode})", refused.Message, StringComparison.Ordinal);
         Do(refused.Message[refused.Message.IndexOf("chmod go-w", StringComparison.Ordinal)..]);
@@ -85,7 +85,7 @@ public sealed class KeyFilesTests : IDisposable
     /// reached through a link.</summary>
     private ServerOptions Read(string setting, string mode)
     {
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         using TestCertificate certificate = authority.Sign();
         bool isPfx = setting != "Server:Tls:Key";
         if (isPfx)
@@ -114,7 +114,7 @@ public sealed class KeyFilesTests : IDisposable
     private static void Do(string command)
     {
         string[] words = command.Split(' ');
-        using Process run = Process.Start(words[0], words[1..]);
+        using var run = Process.Start(words[0], words[1..]);
         run.WaitForExit();
         Assert.Equal(0, run.ExitCode);
     }

@@ -18,7 +18,7 @@ public sealed partial class RemoteAccessTests
     [InlineData("Server:AdminListen", "broker.example:9491")]
     public void GivenAnAddressBeyondThisMachine_WhenRead_ThenItIsRefusedUnlessThatIsSaid(string key, string address)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, address)));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, address)));
         Assert.StartsWith($"{key} is '{address.Split(',')[^1]}'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Server:AllowUnauthenticatedRemoteAccess", refused.Message, StringComparison.Ordinal);
         Match advised = SetIt().Match(refused.Message);
@@ -43,7 +43,7 @@ public sealed partial class RemoteAccessTests
     public void GivenTls_WhenThePortsAreBeyondThisMachine_ThenTheDataPortMayBeAndTheAdminPortNot(string asked)
     {
         using var directory = new TempDirectory();
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         using TestCertificate certificate = authority.Sign();
         File.WriteAllText(directory["s.pem"], certificate.CertificatePem);
         File.WriteAllText(directory["s.key"], certificate.KeyPem);

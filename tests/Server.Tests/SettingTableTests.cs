@@ -122,7 +122,8 @@ public sealed class SettingTableTests
     [InlineData("Serilog:MinimumLevel:Override:EQueue.Broker", "Off")]
     public void GivenALevelThatIsNone_WhenRead_ThenTheMessageNamesThoseThatThereAre(string key, string value)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => SettingsSource.Read(new ConfigurationBuilder()
+        ConfigurationException refused =
+            Assert.Throws<ConfigurationException>(() => SettingsSource.Read(new ConfigurationBuilder()
             .AddInMemoryCollection([new(key, value)]).Build()));
         Assert.Equal(
             $"{key} is '{value}': allowed is Verbose, Debug, Information, Warning, Error, Fatal.", refused.Message);

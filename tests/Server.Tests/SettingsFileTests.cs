@@ -179,7 +179,8 @@ public sealed class SettingsFileTests : IDisposable
     [Fact]
     public void GivenSettingsThatDoNotFitTogether_WhenRead_ThenTheMessageBeginsWithTheSettingsWholeName()
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:MaxLogBytes", "1MiB")));
+        ConfigurationException refused =
+            Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:MaxLogBytes", "1MiB")));
         Assert.StartsWith("Store:MaxLogBytes must be two segments or more", refused.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("Parameter", refused.Message, StringComparison.Ordinal);
     }
@@ -222,7 +223,7 @@ public sealed class SettingsFileTests : IDisposable
     private static async Task<ProgramResult> CheckConfigAsync(string variable)
     {
         var environment = new Dictionary<string, string>(StringComparer.Ordinal) { [variable] = "9" };
-        await using ProgramRun run = ProgramRun.Start("Server", ["--check-config"], environment: environment);
+        await using var run = ProgramRun.Start("Server", ["--check-config"], environment: environment);
         return await run.FinishAsync();
     }
 }

@@ -120,7 +120,7 @@ public sealed class SettingsTests
     [InlineData("Telemetry:GroupInterval", "99ms")]
     public void GivenAValueThatIsNotAllowed_WhenRead_ThenTheMessageNamesSettingValueAndRange(string key, string value)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, value)));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, value)));
         Assert.Contains(key, refused.Message, StringComparison.Ordinal);
         Assert.Contains($"'{value}'", refused.Message, StringComparison.Ordinal);
         Assert.Contains($"allowed is {Settings.Find(key)!.Allowed}", refused.Message, StringComparison.Ordinal);
@@ -132,7 +132,7 @@ public sealed class SettingsTests
     [InlineData("Limits:MaxMessageBytes:Extra")]
     public void GivenAKeyThatDoesNotExist_WhenRead_ThenItIsRefusedByName(string key)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, "1")));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, "1")));
         Assert.Contains($"EQueue:{key}", refused.Message, StringComparison.Ordinal);
     }
 
@@ -140,7 +140,8 @@ public sealed class SettingsTests
     [Follows("allowed is at most {largest - Overhead} while")]
     public void GivenAMessageLimitBeyondTheTailMemory_WhenRead_ThenTheMessageNamesBothSettings()
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:TailMemoryBytes", "1048576")));
+        ConfigurationException refused =
+            Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:TailMemoryBytes", "1048576")));
         Assert.Contains("Limits:MaxMessageBytes is '4194304'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Store:TailMemoryBytes is 1048576", refused.Message, StringComparison.Ordinal);
         ServerOptions smaller = Given.Settings(
@@ -158,7 +159,7 @@ public sealed class SettingsTests
     public void GivenTlsSettings_WhenRead_ThenEachReachesItsOption()
     {
         using var directory = new TempDirectory();
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         using TestCertificate certificate = authority.Sign();
         File.WriteAllText(directory["s.pem"], certificate.CertificatePem);
         File.WriteAllText(directory["s.key"], certificate.KeyPem);
@@ -198,7 +199,7 @@ public sealed class SettingsTests
     [InlineData("Server:Tls:ClientCertificates", "always", "is 'always': allowed is none, allow or require")]
     public void GivenTlsSettingsThatCannotBe_WhenRead_ThenTheMessageNamesThem(string key, string value, string message)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, value)));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => Given.Settings((key, value)));
         Assert.Contains(message, refused.Message, StringComparison.Ordinal);
     }
 
@@ -219,7 +220,7 @@ public sealed class SettingsTests
     public void GivenMemoryTurnedOff_WhenRead_ThenTheDirectoryIsUsedAndBlockingIsRefused(string off)
     {
         Assert.Null(Given.Settings(("Store:Memory", off)).Broker.Store.Disk);
-        var refused = Assert.Throws<ConfigurationException>(
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(
             () => Given.Settings(("Store:Memory", off), ("Store:MemoryFull", "block")));
         Assert.Contains("MemoryFull", refused.Message, StringComparison.Ordinal);
     }
@@ -227,7 +228,8 @@ public sealed class SettingsTests
     [Fact]
     public void GivenAMemoryThatIsSmallForTheMessageLimit_WhenRead_ThenTheMessageNamesBothOrTheLimitFollows()
     {
-        var refused = Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:Memory", "16777216")));
+        ConfigurationException refused =
+            Assert.Throws<ConfigurationException>(() => Given.Settings(("Store:Memory", "16777216")));
         Assert.Contains("Limits:MaxMessageBytes is '4194304'", refused.Message, StringComparison.Ordinal);
         Assert.Contains("Store:Memory is 16777216", refused.Message, StringComparison.Ordinal);
         Given.Settings(("Store:Memory", "16777216"), ("Limits:MaxMessageBytes", "1048576")).Broker.Validate();

@@ -51,7 +51,7 @@ public sealed class StopWhileStartingTests
     private static async Task RunAsync(
         TempDirectory directory, Action<IServiceCollection> add, bool hasOpened, int expected = ExitCode.Clean)
     {
-        CommandLine commandLine = CommandLine.Parse(
+        var commandLine = CommandLine.Parse(
             ["--data", directory["data"], "--listen", "127.0.0.1:0", "--admin", "none"]);
         IConfigurationRoot configuration = SettingsSource.Load(commandLine);
         int exitCode = await ServerHost.RunAsync(

@@ -27,7 +27,7 @@ public sealed class AdminApiTests
         ProgramResult read = await ProgramRun.RunAsync(
             "Cli", "consume", "orders", "--group", "g", "--server", server.Address, "--json");
         Assert.True(read.ExitCode == 0, read.Error);
-        using JsonDocument message = JsonDocument.Parse(read.OutputText);
+        using var message = JsonDocument.Parse(read.OutputText);
         Assert.Equal("customer-7", message.RootElement.GetProperty("key").GetString());
         Assert.Equal("paid", message.RootElement.GetProperty("tag").GetString());
         Assert.Equal("3", message.RootElement.GetProperty("properties").GetProperty("till").GetString());
@@ -46,10 +46,10 @@ public sealed class AdminApiTests
             i => producer.SendAsync("orders", Encoding.UTF8.GetBytes($"body {i}"), key: $"key-{i}").AsTask()));
         for (int i = 0; i < receipts.Length; i += 50)
         {
-            using JsonDocument message = JsonDocument.Parse(await http.GetStringAsync(
+            using var message = JsonDocument.Parse(await http.GetStringAsync(
                 $"/api/v1/topics/orders/queues/{receipts[i].Queue}/messages/{receipts[i].Offset.Value}", Token));
             Assert.Equal($"body {i}", message.RootElement.GetProperty("body").GetString());
-            using JsonDocument found = JsonDocument.Parse(await http.GetStringAsync(
+            using var found = JsonDocument.Parse(await http.GetStringAsync(
                 $"/api/v1/topics/orders/messages/by-key?key=key-{i}", Token));
             JsonElement one = Assert.Single(found.RootElement.GetProperty("messages").EnumerateArray());
             Assert.Equal(receipts[i].Offset.Value, one.GetProperty("offset").GetInt64());

@@ -72,7 +72,9 @@ public sealed partial class AdviceTests
         Assert.True(advised.Success, refused.Error);
 
         if (isEmptied)
+        {
             Directory.Delete(directory["restored"], recursive: true);
+        }
         else
         {
             string[] again = [.. advised.Groups["command"].Value.Split(' ')[1..], .. restore[1..]];
@@ -89,7 +91,8 @@ public sealed partial class AdviceTests
     [Follows("Take the limit away; memory.max of a control group or ")]
     public async Task GivenALimitOfTheAddressSpace_WhenItIsTakenAwayAsTheWarningSays_ThenThereIsNoneToWarnOf()
     {
-        if (!OperatingSystem.IsLinux()) return;
+        if (!OperatingSystem.IsLinux())
+            return;
         using var directory = new TempDirectory();
         const long Limit = 64L << 30;
         await using (ServerProcess limited = await ServerProcess.StartLimitedAsync(

@@ -83,7 +83,8 @@ public sealed class BackPressureTests
         await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             string key = message.KeyText!;
-            if (!byKey.TryGetValue(key, out List<int>? numbers)) byKey[key] = numbers = [];
+            if (!byKey.TryGetValue(key, out List<int>? numbers))
+                byKey[key] = numbers = [];
             numbers.Add(int.Parse(Encoding.UTF8.GetString(message.Body.Span), CultureInfo.InvariantCulture));
         }
 

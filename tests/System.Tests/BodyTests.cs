@@ -63,7 +63,7 @@ public sealed class BodyTests
         await producer.SendAsync("large", RandomBytes(Limit, 2));
         long before = await ProduceRequestsAsync(client);
 
-        var refused = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("large", RandomBytes(Limit + 1, 3)));
 
         Assert.Equal(ErrorCode.MessageTooLarge, refused.Code);
@@ -102,7 +102,8 @@ public sealed class BodyTests
         await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync(topic, StartPosition.Begin);
         var read = new List<DetachedMessage>();
-        await foreach (ReceivedMessage message in reader.ReadAllAsync()) read.Add(message.Detach());
+        await foreach (ReceivedMessage message in reader.ReadAllAsync())
+            read.Add(message.Detach());
         return read;
     }
 
@@ -116,7 +117,8 @@ public sealed class BodyTests
     private static RecordProperties ManyProperties()
     {
         var properties = new RecordProperties();
-        foreach ((string name, string? value) in ExpectedProperties()) properties.Add(name, value);
+        foreach ((string name, string? value) in ExpectedProperties())
+            properties.Add(name, value);
         return properties;
     }
 

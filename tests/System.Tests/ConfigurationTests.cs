@@ -70,7 +70,7 @@ public sealed class ConfigurationTests
         string[] lines = await File.ReadAllLinesAsync(Assert.Single(Directory.GetFiles(directory.FullPath, "json-*.log")), Token);
         Assert.Contains(lines, line =>
         {
-            using JsonDocument entry = JsonDocument.Parse(line);
+            using var entry = JsonDocument.Parse(line);
             return entry.RootElement.GetProperty("MessageTemplate").GetString()!
                 .StartsWith("Stopping", StringComparison.Ordinal);
         });
@@ -83,14 +83,14 @@ public sealed class ConfigurationTests
         Write(directory, new JsonObject { ["Store"] = new JsonObject { ["FlushInterval"] = "2h" } }, "Information");
         foreach (string[] arguments in (string[][])[["--check-config"], ["--data", directory["data"]]])
         {
-            await using ProgramRun run = ProgramRun.Start("Server", arguments, directory.FullPath);
+            await using var run = ProgramRun.Start("Server", arguments, directory.FullPath);
             ProgramResult result = await run.FinishAsync();
             Assert.Equal(2, result.ExitCode);
             Assert.Contains("Store:FlushInterval is '2h': allowed is", result.Error, StringComparison.Ordinal);
         }
 
         Write(directory, new JsonObject { ["Topics"] = new JsonObject { ["QueueCount"] = "9" } }, "Information");
-        await using ProgramRun good = ProgramRun.Start("Server", ["--check-config"], directory.FullPath);
+        await using var good = ProgramRun.Start("Server", ["--check-config"], directory.FullPath);
         ProgramResult shown = await good.FinishAsync();
         Assert.Equal(0, shown.ExitCode);
         Assert.Contains("Topics:QueueCount = 9\n", shown.OutputText, StringComparison.Ordinal);
@@ -99,7 +99,8 @@ public sealed class ConfigurationTests
     private static JsonObject Sink(string path, string? formatter)
     {
         var arguments = new JsonObject { ["path"] = path, ["rollingInterval"] = "Day" };
-        if (formatter is not null) arguments["formatter"] = formatter;
+        if (formatter is not null)
+            arguments["formatter"] = formatter;
         return new JsonObject { ["Name"] = "File", ["Args"] = arguments };
     }
 
@@ -115,7 +116,7 @@ public sealed class ConfigurationTests
 
     private static async Task<(ProgramRun Run, string Address)> StartAsync(TempDirectory directory)
     {
-        ProgramRun run = ProgramRun.Start(
+        var run = ProgramRun.Start(
             "Server", ["--data", directory["data"], "--listen", "127.0.0.1:0", "--admin", "none"], directory.FullPath);
         string line = await run.OutputReader.ReadLineAsync(Token) ?? "";
         Assert.StartsWith("ready data=", line, StringComparison.Ordinal);

@@ -42,7 +42,8 @@ internal sealed record Corpus(string Path, IReadOnlyList<byte[]> Lines)
 
     private static byte[] ReadOrSkip(string path)
     {
-        if (!OperatingSystem.IsLinux()) Assert.Skip($"{path} is part of a Debian package.");
+        if (!OperatingSystem.IsLinux())
+            Assert.Skip($"{path} is part of a Debian package.");
         return File.ReadAllBytes(path);
     }
 
@@ -64,7 +65,8 @@ internal sealed record Corpus(string Path, IReadOnlyList<byte[]> Lines)
         while (start < text.Length)
         {
             int end = Array.IndexOf(text, (byte)'\n', start);
-            if (end < 0) end = text.Length;
+            if (end < 0)
+                end = text.Length;
             yield return text[start..end];
             start = end + 1;
         }

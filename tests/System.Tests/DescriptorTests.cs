@@ -24,7 +24,8 @@ public sealed partial class DescriptorTests
     public async Task GivenAThousandDescriptorsAndManyBareConnections_WhenMessagesAreSent_ThenTheStoreWritesOn(
         int connections)
     {
-        if (!OperatingSystem.IsLinux()) return;
+        if (!OperatingSystem.IsLinux())
+            return;
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartWithDescriptorsAsync(
             directory["data"], 1024, SmallSegments);
@@ -52,7 +53,8 @@ public sealed partial class DescriptorTests
         }
         finally
         {
-            foreach (Socket socket in bare) socket.Dispose();
+            foreach (Socket socket in bare)
+                socket.Dispose();
         }
 
         Assert.Equal(0, await server.StopAsync());
@@ -64,7 +66,8 @@ public sealed partial class DescriptorTests
     [Follows("(ulimit -n, LimitNOFILE of a service)")]
     public async Task GivenConnectionsThatAreLowered_WhenTheLimitIsRaisedAsTheWarningSays_ThenAllAreThere()
     {
-        if (!OperatingSystem.IsLinux()) return;
+        if (!OperatingSystem.IsLinux())
+            return;
         using var directory = new TempDirectory();
         string[] connections = ["--Limits:MaxConnections", "700"];
         int needed;
@@ -89,7 +92,8 @@ public sealed partial class DescriptorTests
     [Fact]
     public async Task GivenNoDescriptorLeft_WhenTheNextSegmentIsNeeded_ThenSendsWaitUntilThereIsOneAndNothingIsLost()
     {
-        if (!OperatingSystem.IsLinux()) return;
+        if (!OperatingSystem.IsLinux())
+            return;
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"], SmallSegments);
         await using var client = new EQueueClient(server.Address);
@@ -123,13 +127,14 @@ public sealed partial class DescriptorTests
     private static async Task SendAsync(Producer producer, int count)
     {
         byte[] body = new byte[50_000];
-        for (int i = 0; i < count; i++) await producer.SendAsync(Topic, body, cancellationToken: Token);
+        for (int i = 0; i < count; i++)
+            await producer.SendAsync(Topic, body, cancellationToken: Token);
     }
 
     /// <summary>Sets how many descriptors the running server may have; those that it has beyond stay.</summary>
     private static void LimitDescriptors(ServerProcess server, int descriptors)
     {
-        using Process limit = Process.Start(
+        using var limit = Process.Start(
             "prlimit", [$"--pid={server.ProcessId}", $"--nofile={descriptors}:"]);
         limit.WaitForExit();
         Assert.Equal(0, limit.ExitCode);

@@ -28,7 +28,7 @@ public sealed class DrainTests
         });
         bool isEnough = false;
         int sent = 0;
-        Task sending = Task.Run(
+        var sending = Task.Run(
             async () =>
             {
                 await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });

@@ -58,7 +58,8 @@ public sealed class ForwardTests
 
             Assert.False(forwarder.HasExited, forwarder.Error);
             await forwarder.DisposeAsync();
-            if (isTargetAway) await target.RestartAsync();
+            if (isTargetAway)
+                await target.RestartAsync();
             forwarder = Start(source, target);
         }
 
@@ -103,13 +104,14 @@ public sealed class ForwardTests
     {
         await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync("to", StartPosition.Begin);
-        var seen = new bool[Count];
+        bool[] seen = new bool[Count];
         int[] last = [.. Enumerable.Repeat(-1, Keys)];
         await foreach (ReceivedMessage message in reader.ReadAllAsync())
         {
             int number = int.Parse(message.Body.Span, NumberStyles.None, CultureInfo.InvariantCulture);
             Assert.Equal($"k{number % Keys}", message.KeyText);
-            if (seen[number]) continue;
+            if (seen[number])
+                continue;
             seen[number] = true;
             Assert.Equal(last[number % Keys], number - Keys < 0 ? -1 : number - Keys);
             last[number % Keys] = number;

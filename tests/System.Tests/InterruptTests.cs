@@ -108,7 +108,7 @@ public sealed class InterruptTests
         await FillAsync(server);
         string file = directory["lines"];
         await File.WriteAllTextAsync(file, "one\ntwo\n", Token);
-        await using ProgramRun sender = ProgramRun.Start(
+        await using var sender = ProgramRun.Start(
             "Cli", ["send", Topic, what, .. what == "--lines" ? [file] : Array.Empty<string>(), "--server", server.Address]);
         await using var client = new EQueueClient(server.Address);
         await Eventually.TrueAsync(async () =>
@@ -172,7 +172,7 @@ public sealed class InterruptTests
     /// <summary>A sender of lines, of which one is acknowledged.</summary>
     private static async Task<ProgramRun> StartSenderAsync(ServerProcess server)
     {
-        ProgramRun sender = ProgramRun.Start(
+        var sender = ProgramRun.Start(
             "Cli", ["send", Topic, "--lines", "-", "--receipts", "--server", server.Address]);
         await sender.Input.WriteAsync("one\n"u8.ToArray(), Token);
         await sender.Input.FlushAsync(Token);
@@ -216,7 +216,7 @@ public sealed class InterruptTests
     private static async Task<ProgramRun> FollowAsync(ServerProcess server, int count)
     {
         await SendAsync(server, count);
-        ProgramRun follower = ProgramRun.Start(
+        var follower = ProgramRun.Start(
             "Cli", ["consume", Topic, "--group", Group, "--follow", "--server", server.Address]);
         for (int i = 0; i < 3; i++)
             await follower.OutputReader.ReadLineAsync(Token);

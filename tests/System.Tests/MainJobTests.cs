@@ -14,7 +14,7 @@ public sealed class MainJobTests
         string flush, int queues)
     {
         using var directory = new TempDirectory();
-        Corpus words = Corpus.WriteKeyedDictionary(directory);
+        var words = Corpus.WriteKeyedDictionary(directory);
         await using ServerProcess server = await StartAsync(directory, flush, queues);
 
         await SendFileThroughKillsAsync(server, "words", words, "--key-separator", "\t");
@@ -36,7 +36,7 @@ public sealed class MainJobTests
     public async Task GivenABook_WhenTheBrokerIsKilledThreeTimes_ThenTheBookComesOutAsItWentIn(string flush, int queues)
     {
         using var directory = new TempDirectory();
-        Corpus book = Corpus.WriteBook(directory);
+        var book = Corpus.WriteBook(directory);
         await using ServerProcess server = await StartAsync(directory, flush, queues);
 
         // One key, or one queue, keeps the order of the whole.
@@ -54,7 +54,7 @@ public sealed class MainJobTests
     public async Task GivenABookWithoutKeys_WhenSentToFourQueuesThroughAKill_ThenEveryLineIsThereAsOftenAsInTheBook()
     {
         using var directory = new TempDirectory();
-        Corpus book = Corpus.WriteBook(directory);
+        var book = Corpus.WriteBook(directory);
         await using ServerProcess server = await StartAsync(directory, "async", 4);
 
         await SendThroughKillsAsync(server, "book", book);
@@ -73,7 +73,7 @@ public sealed class MainJobTests
         ServerProcess server, string topic, Corpus corpus, params string[] arguments)
     {
         long[] killAt = KillMarks(corpus);
-        await using Sender sender = Sender.Start(
+        await using var sender = Sender.Start(
             server.Address, topic, killAt, ["--lines", corpus.Path, "--rate", Rate, .. arguments]);
         await KillAtAsync(killAt, sender, server);
         await AssertAllSentAsync(sender, corpus);
@@ -84,7 +84,7 @@ public sealed class MainJobTests
         ServerProcess server, string topic, Corpus corpus, params string[] arguments)
     {
         long[] killAt = KillMarks(corpus);
-        await using Sender sender = Sender.Start(
+        await using var sender = Sender.Start(
             server.Address, topic, killAt, ["--lines", "-", "--rate", Rate, .. arguments]);
         int heldBack = corpus.Lines.Count / 10;
         Task feeding = sender.FeedAsync(corpus.Lines.SkipLast(heldBack));
@@ -124,7 +124,8 @@ public sealed class MainJobTests
         ILookup<string, string> received = consumed.ToLookup(
             message => message.Key!, message => Convert.ToHexString(message.Body!), StringComparer.Ordinal);
         Assert.Equal(sent.Count, received.Count);
-        foreach (IGrouping<string, string> ofKey in sent) Assert.Equal(ofKey, received[ofKey.Key]);
+        foreach (IGrouping<string, string> ofKey in sent)
+            Assert.Equal(ofKey, received[ofKey.Key]);
     }
 
     private static void AssertNoGap(IReadOnlyList<Consumed> consumed)

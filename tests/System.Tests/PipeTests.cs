@@ -50,7 +50,7 @@ public sealed class PipeTests
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
         await using var client = new EQueueClient(server.Address);
         await SendAsync(client, Count);
-        await using ProgramRun run = ProgramRun.Start(
+        await using var run = ProgramRun.Start(
             "Cli", ["consume", Topic, "--group", Group, "--server", server.Address]);
 
         // Without a reader it stands in a write, with more to print than the pipe holds, and commits nothing.
@@ -99,7 +99,7 @@ public sealed class PipeTests
 
         foreach (string line in lines)
         {
-            await using ProgramRun run = ProgramRun.Start("Cli", [.. line.Split(' '), "--server", server.Address]);
+            await using var run = ProgramRun.Start("Cli", [.. line.Split(' '), "--server", server.Address]);
             run.OutputReader.Close();
             int exitCode = await run.WaitForExitAsync();
             Assert.True(exitCode == 0 && run.Error.Length == 0, $"{line}: {exitCode} {run.Error}");
@@ -113,7 +113,7 @@ public sealed class PipeTests
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
         await using var client = new EQueueClient(server.Address);
         await client.Admin.CreateTopicAsync(Topic, cancellationToken: Token);
-        await using ProgramRun run = ProgramRun.Start(
+        await using var run = ProgramRun.Start(
             "Cli", ["send", Topic, "--lines", "-", "--receipts", "--server", server.Address]);
         run.OutputReader.Close();
         await run.Input.WriteAsync(Encoding.UTF8.GetBytes(string.Concat(Enumerable.Repeat("line\n", 10_000))), Token);

@@ -64,7 +64,8 @@ internal sealed class Sender : IAsyncDisposable
             long count = Interlocked.Increment(ref _acknowledged);
             foreach ((long mark, TaskCompletionSource reached) in _marks)
             {
-                if (mark == count) reached.TrySetResult();
+                if (mark == count)
+                    reached.TrySetResult();
             }
         }
 

@@ -129,7 +129,8 @@ public sealed class ServerProcessTests
     [Fact]
     public async Task GivenADiskThatRefusesWrites_WhenAMessageIsSent_ThenTheServerEndsWithFive()
     {
-        if (!OperatingSystem.IsLinux()) Assert.Skip("prlimit is Linux's own.");
+        if (!OperatingSystem.IsLinux())
+            Assert.Skip("prlimit is Linux's own.");
         using var directory = new TempDirectory();
         // The limit's signal is ignored, so that the write itself fails, as it does on a broken disk.
         await using ServerProcess server = await ServerProcess.StartWithoutFileSizeSignalAsync(directory["data"]);
@@ -146,7 +147,8 @@ public sealed class ServerProcessTests
     [Fact]
     public async Task GivenALimitOfFileSizes_WhenAMessageIsSent_ThenTheServerSaysSoAndEndsWithFive()
     {
-        if (!OperatingSystem.IsLinux()) Assert.Skip("prlimit is Linux's own.");
+        if (!OperatingSystem.IsLinux())
+            Assert.Skip("prlimit is Linux's own.");
         using var directory = new TempDirectory();
         await using ServerProcess server = await ServerProcess.StartAsync(directory["data"]);
         ProgramResult limited = await ToolRun.RunAsync("prlimit", "--pid", $"{server.ProcessId}", "--fsize=4096");
@@ -171,7 +173,7 @@ public sealed class ServerProcessTests
 
         Assert.Equal("live\n", await http.GetStringAsync("/health/live"));
         Assert.Equal("ready\n", await http.GetStringAsync("/health/ready"));
-        using JsonDocument figures = JsonDocument.Parse(await http.GetStringAsync("/stats"));
+        using var figures = JsonDocument.Parse(await http.GetStringAsync("/stats"));
         Assert.Equal(1, figures.RootElement.GetProperty("broker.topics").GetInt64());
         Assert.InRange(figures.RootElement.GetProperty("store.bytesWritten").GetInt64(), 1, long.MaxValue);
         Assert.Equal(HttpStatusCode.NotFound, (await http.GetAsync("/nothing")).StatusCode);

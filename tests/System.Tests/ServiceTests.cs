@@ -33,7 +33,7 @@ public sealed class ServiceTests
 
         int acknowledged = 0;
         await using var client = new EQueueClient(server.Address);
-        Task sending = Task.Run(
+        var sending = Task.Run(
             async () =>
             {
                 await using Producer producer = client.CreateProducer(

@@ -27,7 +27,8 @@ public sealed class StrangerTests
     public async Task GivenEveryFileOfABrokerAndItsOwner_WhenAnotherUserTriesThem_ThenNoneCanBeReadListedOrWritten()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "files have owners' modes on Unix alone");
-        if (OperatingSystem.IsWindows()) return;
+        if (OperatingSystem.IsWindows())
+            return;
         Assert.SkipUnless(Stranger.CanRun, Stranger.Needs);
         using var directory = new TempDirectory();
         File.SetUnixFileMode(directory.FullPath, Everybody);
@@ -50,7 +51,7 @@ public sealed class StrangerTests
 
         async Task RunAsync(params string[] words)
         {
-            await using ProgramRun run = ProgramRun.Start("Cli", words, environment: environment);
+            await using var run = ProgramRun.Start("Cli", words, environment: environment);
             ProgramResult result = await run.FinishAsync();
             Assert.True(result.ExitCode == 0, $"{string.Join(' ', words)}: {result.ExitCode} {result.Error}");
         }
@@ -60,7 +61,8 @@ public sealed class StrangerTests
     public async Task GivenEveryOperation_WhenAnotherUserAsksForItOverEachPort_ThenItIsUnauthenticatedAndCutOff()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "files have owners' modes on Unix alone");
-        if (OperatingSystem.IsWindows()) return;
+        if (OperatingSystem.IsWindows())
+            return;
         Assert.SkipUnless(Stranger.CanRun, Stranger.Needs);
         using var directory = new TempDirectory();
         File.SetUnixFileMode(directory.FullPath, Everybody);

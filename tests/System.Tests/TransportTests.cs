@@ -73,7 +73,7 @@ public sealed class TransportTests
     {
         using var directory = new TempDirectory();
         string unix = $"unix:{directory["equeue.sock"]}";
-        await using ProgramRun run = ProgramRun.Start(
+        await using var run = ProgramRun.Start(
             "Server", ["--data", directory["data"], "--listen", unix, "--admin", "none"]);
         string? line = await run.OutputReader.ReadLineAsync();
         Assert.StartsWith($"ready data={unix} admin=none pid=", line, StringComparison.Ordinal);
@@ -88,7 +88,7 @@ public sealed class TransportTests
 
     private static void Plant(TempDirectory directory, int fromDays, int toDays)
     {
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         using TestCertificate server = authority.Sign("127.0.0.1", fromDays, toDays);
         File.WriteAllText(directory["ca.pem"], authority.Pem);
         File.WriteAllText(directory["server.pem"], server.Pem);

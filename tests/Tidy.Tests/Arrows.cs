@@ -63,8 +63,10 @@ internal static class Arrows
         var parts = new List<string>();
         foreach (string part in path.Split('/'))
         {
-            if (part == "..") parts.RemoveAt(parts.Count - 1);
-            else parts.Add(part);
+            if (part == "..")
+                parts.RemoveAt(parts.Count - 1);
+            else
+                parts.Add(part);
         }
 
         return string.Join('/', parts.SkipLast(1));

@@ -17,7 +17,10 @@ internal static class CodeText
             }
 
             for (; at < end; at++)
-                if (code[at] != '\n') code[at] = ' ';
+            {
+                if (code[at] != '\n')
+                    code[at] = ' ';
+            }
         }
 
         return new string(code);
@@ -26,12 +29,17 @@ internal static class CodeText
     /// <summary>The end of the comment, string or character that begins at <paramref name="at"/>, else that place.</summary>
     private static int EndOfQuiet(string text, int at)
     {
-        if (Starts(text, at, "//")) return EndOf(text, at, "\n", keep: true);
-        if (Starts(text, at, "/*")) return EndOf(text, at + 2, "*/");
-        if (text[at] == '\'') return EndOfEscaped(text, at + 1, '\'');
-        if (text[at] != '"') return at;
+        if (Starts(text, at, "//"))
+            return EndOf(text, at, "\n", keep: true);
+        if (Starts(text, at, "/*"))
+            return EndOf(text, at + 2, "*/");
+        if (text[at] == '\'')
+            return EndOfEscaped(text, at + 1, '\'');
+        if (text[at] != '"')
+            return at;
         int quotes = CountQuotes(text, at);
-        if (quotes >= 3) return EndOf(text, at + quotes, new string('"', quotes));
+        if (quotes >= 3)
+            return EndOf(text, at + quotes, new string('"', quotes));
         return IsVerbatim(text, at) ? EndOfVerbatim(text, at + 1) : EndOfEscaped(text, at + 1, '"');
     }
 
@@ -47,7 +55,8 @@ internal static class CodeText
     private static int CountQuotes(string text, int at)
     {
         int count = 0;
-        while (at + count < text.Length && text[at + count] == '"') count++;
+        while (at + count < text.Length && text[at + count] == '"')
+            count++;
         return count;
     }
 
@@ -58,8 +67,10 @@ internal static class CodeText
     {
         for (; at < text.Length; at++)
         {
-            if (text[at] != '"') continue;
-            if (at + 1 >= text.Length || text[at + 1] != '"') return at + 1;
+            if (text[at] != '"')
+                continue;
+            if (at + 1 >= text.Length || text[at + 1] != '"')
+                return at + 1;
             at++;
         }
 
@@ -71,8 +82,10 @@ internal static class CodeText
     {
         for (; at < text.Length && text[at] != '\n'; at++)
         {
-            if (text[at] == '\\') at++;
-            else if (text[at] == quote) return at + 1;
+            if (text[at] == '\\')
+                at++;
+            else if (text[at] == quote)
+                return at + 1;
         }
 
         return Math.Min(at, text.Length);

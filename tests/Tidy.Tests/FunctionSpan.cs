@@ -31,7 +31,8 @@ internal sealed partial record FunctionSpan(string Name, int FirstLine, int Line
                     break;
                 case '}' when open.Count > 1:
                     (_, string? closed, int first) = open.Pop();
-                    if (closed is not null) yield return new FunctionSpan(closed, first, line - first + 1);
+                    if (closed is not null)
+                        yield return new FunctionSpan(closed, first, line - first + 1);
                     headerStart = i + 1;
                     break;
             }

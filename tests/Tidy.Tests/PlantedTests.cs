@@ -25,6 +25,11 @@ public sealed class PlantedTests
     [InlineData("machine-path", "docs/a.md", "cd /" + "work/main")]
     [InlineData("machine-path", "build.sh", "HOME=/" + "root/x")]
     [InlineData("machine-path", "NuGet.Config", "<configuration/>")]
+    [InlineData("body-on-its-line", "src/Broker/A.cs", "if (Count(a) > 0) return;")]
+    [InlineData("body-on-its-line", "tests/X.Tests/A.cs", "    foreach (int one in all) Sum(one);")]
+    [InlineData("body-on-its-line", "src/Broker/A.cs", "else Sum(one);")]
+    [InlineData("braces", "src/Broker/A.cs", "if (Count(a) > 0)\n{\n    return;\n}\n")]
+    [InlineData("braces", "perf/Load/A.cs", "  lock (_gate)\n  {\n    Sum(one);\n  }\n")]
     public void GivenAPlantedFault_WhenItsRuleLooks_ThenItIsFound(string rule, string path, string text)
         => Assert.Contains(Rules.All[rule](new SourceFile(path, text)), found => found.Rule == rule && found.Line == 1);
 
@@ -38,6 +43,9 @@ public sealed class PlantedTests
     [InlineData("stub", "src/Broker/A.cs", "/* NotImplementedException */")]
     [InlineData("sleep", "tests/Support/Eventually.cs", "await Task.Delay(10);")]
     [InlineData("machine-path", "README.md", "./run.sh --data /var/lib/equeue; src/work/x")]
+    [InlineData("body-on-its-line", "src/Broker/A.cs", "if (a)\n    return;\nelse if (b)\n    while (Next());\n")]
+    [InlineData("braces", "src/Broker/A.cs", "if (a)\n{\n    return;\n}\nelse\n{\n    Sum();\n    Sum();\n}\n")]
+    [InlineData("braces", "src/Broker/A.cs", "if (a)\n{\n    if (b)\n        return;\n}\n")]
     public void GivenWhatOnlyLooksAlike_WhenARuleLooks_ThenItPasses(string rule, string path, string text)
         => Assert.Empty(Rules.All[rule](new SourceFile(path, text)));
 

@@ -39,8 +39,10 @@ internal static class Repository
         foreach (string inner in Directory.EnumerateDirectories(folder))
         {
             string name = Path.GetFileName(inner);
-            if (SkippedFolders.Contains(name) || name is ".git" or ".vs" or ".idea") continue;
-            foreach (SourceFile file in Read(inner)) yield return file;
+            if (SkippedFolders.Contains(name) || name is ".git" or ".vs" or ".idea")
+                continue;
+            foreach (SourceFile file in Read(inner))
+                yield return file;
         }
     }
 }

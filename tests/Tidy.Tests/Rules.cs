@@ -36,25 +36,34 @@ internal static partial class Rules
                 file, "sleep", file.IsCSharp && file.IsUnder("tests") && file.Name != "Eventually.cs", SleepPattern(),
                 "await a signal or Eventually instead"),
             ["machine-path"] = MachinePaths,
+            ["body-on-its-line"] = file => InCode(
+                file, "body-on-its-line", InHouse(file), OneLinePattern(), "the body stands on a line of its own"),
+            ["braces"] = file => InCode(
+                file, "braces", InHouse(file), BracesPattern(), "a body of one line has no braces"),
         };
+
+    private static bool InHouse(SourceFile file) => file.IsCSharp && file.IsUnder("src", "tests", "perf");
 
     private static bool InSource(SourceFile file) => file.IsCSharp && file.IsUnder("src");
 
     private static IEnumerable<Violation> InCode(
         SourceFile file, string rule, bool applies, Regex pattern, string why)
     {
-        if (!applies) yield break;
+        if (!applies)
+            yield break;
         foreach (Match match in pattern.Matches(file.Code))
             yield return new Violation(rule, file.Path, file.LineAt(match.Index), $"{match.Value.Trim()}: {why}");
     }
 
     private static IEnumerable<Violation> BannedWords(SourceFile file)
     {
-        if (!file.IsUnder("src", "tests", "perf")) yield break;
+        if (!file.IsUnder("src", "tests", "perf"))
+            yield break;
         string name = Path.GetFileNameWithoutExtension(file.Name);
         if (FindBannedWord(name) is { } word)
             yield return new Violation("banned-word", file.Path, 1, $"the file's name holds '{word}'");
-        if (!file.IsCSharp) yield break;
+        if (!file.IsCSharp)
+            yield break;
         foreach (Match match in TypePattern().Matches(file.Code))
         {
             if (FindBannedWord(match.Groups["name"].Value) is { } found)
@@ -68,9 +77,11 @@ internal static partial class Rules
 
     private static string? FindBannedWord(string name)
     {
-        if (name.StartsWith("Default", StringComparison.Ordinal)) return "Default";
+        if (name.StartsWith("Default", StringComparison.Ordinal))
+            return "Default";
         string[] words = [.. WordPattern().Matches(name).Select(match => match.Value)];
-        if (words is [.., _, "Data"]) return "Data";
+        if (words is [.., _, "Data"])
+            return "Data";
         return words.FirstOrDefault(word => word is "Partition" or "Partitions" or "Chunk" or "Chunks" or "Manager"
             or "Helper" or "Helpers" or "Util" or "Utils" or "Utility" or "Utilities" or "Info" or "Impl" or "Common");
     }
@@ -84,7 +95,8 @@ internal static partial class Rules
 
     private static IEnumerable<Violation> FunctionLength(SourceFile file)
     {
-        if (!InSource(file)) yield break;
+        if (!InSource(file))
+            yield break;
         foreach (FunctionSpan function in FunctionSpan.FindIn(file.Code))
         {
             if (function.Lines > MostLinesOfAFunction)
@@ -98,7 +110,8 @@ internal static partial class Rules
 
     private static IEnumerable<Violation> LineLength(SourceFile file)
     {
-        if (!InSource(file)) yield break;
+        if (!InSource(file))
+            yield break;
         string[] lines = file.Lines;
         for (int i = 0; i < lines.Length; i++)
         {
@@ -154,6 +167,21 @@ internal static partial class Rules
 
     [GeneratedRegex(@"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")]
     private static partial Regex WordPattern();
+
+    /// <summary>A statement's head, its condition in parentheses that match.</summary>
+    private const string Head = @"^(?<in>[ \t]*)(?:if|foreach|await foreach|while|for|lock|using) "
+        + @"\((?>[^()\n]+|(?<open>\()|(?<-open>\)))*(?(open)(?!))\)";
+
+    [GeneratedRegex(Head + @"[ \t]+[^\s{/;)&|?.:,=][^\n]*;[ \t]*$|^[ \t]*else (?!if\b)[^\s{][^\n]*;[ \t]*$", RegexOptions.Multiline)]
+    private static partial Regex OneLinePattern();
+
+    /// <summary>Not those of a chain with else, nor around a statement that has a body itself or declares
+    /// something.</summary>
+    [GeneratedRegex(
+        Head + @"\n\k<in>\{\n[ \t]*(?!(?:if|for|foreach|while|lock|using|fixed|do|try|switch|await|const|static)\b)(?![\w<>\[\],.?]+ [\w@]+(?: =|;))"
+        + @"[^\s][^\n]*;\n\k<in>\}(?!\s*else\b)",
+        RegexOptions.Multiline)]
+    private static partial Regex BracesPattern();
 
     [GeneratedRegex(@"\b(TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b")]
     private static partial Regex OpenEndPattern();

@@ -1,4 +1,5 @@
 using EQueue.Client;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Asking;
 
@@ -15,7 +16,7 @@ internal sealed class AdminQuestions : IAsyncDisposable
         var handler = new SocketsHttpHandler { MaxConnectionsPerServer = mostConnections };
         _http = new HttpClient(handler) { BaseAddress = new Uri($"http://{order.Admin}"), Timeout = patience };
         _client = new EQueueClient(LoadClient.OptionsFor(order.Server) with { RequestTimeout = patience });
-        var lastTopic = order.Topics[^1];
+        string lastTopic = order.Topics[^1];
         Kinds =
         [
             OverHttp("topics", "/api/v1/topics?limit=1000", lastTopic),
@@ -39,16 +40,16 @@ internal sealed class AdminQuestions : IAsyncDisposable
 
     private AdminQuestion OverHttp(string name, string path, string expected) => new($"http {name}", async token =>
     {
-        using var answer = await _http.GetAsync(new Uri(path, UriKind.Relative), token);
-        var body = await answer.Content.ReadAsStringAsync(token);
+        using HttpResponseMessage answer = await _http.GetAsync(new Uri(path, UriKind.Relative), token);
+        string body = await answer.Content.ReadAsStringAsync(token);
         if (!answer.IsSuccessStatusCode || !body.Contains(expected, StringComparison.Ordinal))
             throw LoadException.Failed($"{path}: {(int)answer.StatusCode}, and no {expected} in {body.Length} characters");
     });
 
     private async Task ListAsync(CancellationToken cancellationToken)
     {
-        var count = 0;
-        await foreach (var _ in _client.Admin.ListTopicsAsync(cancellationToken))
+        int count = 0;
+        await foreach (TopicListing _ in _client.Admin.ListTopicsAsync(cancellationToken))
             count++;
         if (count != _order.Topics.Count)
             throw LoadException.Failed($"{count} topics are listed of {_order.Topics.Count}");
@@ -56,7 +57,7 @@ internal sealed class AdminQuestions : IAsyncDisposable
 
     private async Task DescribeAsync(CancellationToken cancellationToken)
     {
-        var topic = await _client.Admin.DescribeTopicAsync(_order.Topics[0], cancellationToken);
+        TopicDescription topic = await _client.Admin.DescribeTopicAsync(_order.Topics[0], cancellationToken);
         if (topic.Queues.Count == 0)
             throw LoadException.Failed($"{_order.Topics[0]} is described without queues");
     }

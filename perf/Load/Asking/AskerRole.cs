@@ -34,16 +34,16 @@ internal sealed class AskerRole : IRole
 
     private async Task<AskResult> AskAsync(AskOrder order, CancellationToken cancellationToken)
     {
-        var kinds = _questions!.Kinds;
-        var histograms = kinds.Select(_ => new LatencyHistogram()).ToArray();
+        IReadOnlyList<AdminQuestion> kinds = _questions!.Kinds;
+        LatencyHistogram[] histograms = kinds.Select(_ => new LatencyHistogram()).ToArray();
         var asked = new List<Task>();
         await Task.Factory.StartNew(
             () =>
             {
                 var pacer = new Pacer(order.RatePerSecond, order.Seconds);
-                for (var number = 0; pacer.WaitForNext(out var dueNs); number++)
+                for (int number = 0; pacer.WaitForNext(out long dueNs); number++)
                 {
-                    var place = number % kinds.Count;
+                    int place = number % kinds.Count;
                     asked.Add(Task.Run(() => AskOneAsync(place, dueNs), cancellationToken));
                 }
             },

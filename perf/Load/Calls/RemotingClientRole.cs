@@ -31,7 +31,7 @@ internal sealed class RemotingClientRole : IRole
 
     public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
-        var order = RoleJson.Read<CallOrder>(argument);
+        CallOrder order = RoleJson.Read<CallOrder>(argument);
         if (_client is null)
         {
             _body = new byte[order.Size];
@@ -44,9 +44,9 @@ internal sealed class RemotingClientRole : IRole
         }
 
         _latency.Clear();
-        var before = _next;
+        long before = _next;
         var start = ProcessFigures.Take();
-        var firstSentNs = Clock.NowNs;
+        long firstSentNs = Clock.NowNs;
         _deadlineNs = order.Calls is null ? firstSentNs + (long)(order.Seconds * 1e9) : long.MaxValue;
         _end = order.Calls is { } calls ? _next + calls : long.MaxValue;
         await (order.Mode switch
@@ -56,7 +56,7 @@ internal sealed class RemotingClientRole : IRole
                 () => InvokeManyAsync(_client, order.InFlight, cancellationToken), cancellationToken),
             _ => BlockingLoop.RunAsync(() => InvokeInTurn(_client)),
         });
-        var lastDoneNs = Clock.NowNs;
+        long lastDoneNs = Clock.NowNs;
         return new CallResult(
             _next - before, _next, _wrongAnswers, firstSentNs, lastDoneNs, _latency.ToCounts(), start,
             ProcessFigures.Take());
@@ -77,14 +77,14 @@ internal sealed class RemotingClientRole : IRole
     private async Task InvokeManyAsync(RemotingClient client, int inFlight, CancellationToken cancellationToken)
     {
         var calls = new ValueTask<ResponseFrame>[inFlight];
-        var place = 0;
-        var oldest = _next;
+        int place = 0;
+        long oldest = _next;
         while (true)
         {
-            var isSampled = (_next & SampleMask) == 0;
+            bool isSampled = (_next & SampleMask) == 0;
             if (!TryNumberBody())
                 break;
-            var call = client.InvokeAsync(_body, Opcode, Version, Timeout, cancellationToken);
+            ValueTask<ResponseFrame> call = client.InvokeAsync(_body, Opcode, Version, Timeout, cancellationToken);
             calls[place] = isSampled ? new ValueTask<ResponseFrame>(TimeAsync(call, Clock.NowNs)) : call;
             place = After(place);
             if (_next - oldest == inFlight)
@@ -102,8 +102,8 @@ internal sealed class RemotingClientRole : IRole
     {
         while (TryNumberBody())
         {
-            var startNs = Clock.NowNs;
-            var answer = client.Invoke(FrameBuffer.Of(_body), Opcode, Version, Timeout);
+            long startNs = Clock.NowNs;
+            ResponseFrame answer = client.Invoke(FrameBuffer.Of(_body), Opcode, Version, Timeout);
             _latency.Record(Clock.NowNs - startNs);
             Take(answer, _next - 1);
         }
@@ -122,7 +122,7 @@ internal sealed class RemotingClientRole : IRole
     {
         using (answer)
         {
-            var payload = answer.PayloadSpan;
+            ReadOnlySpan<byte> payload = answer.PayloadSpan;
             if (payload.Length != sizeof(long) || BinaryPrimitives.ReadInt64LittleEndian(payload) != number)
                 _wrongAnswers++;
         }
@@ -130,7 +130,7 @@ internal sealed class RemotingClientRole : IRole
 
     private async Task<ResponseFrame> TimeAsync(ValueTask<ResponseFrame> call, long startNs)
     {
-        var answer = await call;
+        ResponseFrame answer = await call;
         _latency.Record(Clock.NowNs - startNs);
         return answer;
     }

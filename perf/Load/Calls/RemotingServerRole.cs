@@ -37,7 +37,7 @@ internal sealed class RemotingServerRole : IRole, IConnectionHandler
 
     public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        var number = BinaryPrimitives.ReadInt64LittleEndian(payload.Span);
+        long number = BinaryPrimitives.ReadInt64LittleEndian(payload.Span);
         var expected = (Expected)connection.State!;
         if (number != expected.Next)
             Interlocked.Increment(ref _misplaced);
@@ -61,10 +61,10 @@ internal sealed class RemotingServerRole : IRole, IConnectionHandler
     private async Task<CountResult> CountAsync(CountOrder order, CancellationToken cancellationToken)
     {
         long received = -1;
-        var lastProgress = TimeProvider.System.GetTimestamp();
+        long lastProgress = TimeProvider.System.GetTimestamp();
         while (received < order.Total && TimeProvider.System.GetElapsedTime(lastProgress) < QuietTime)
         {
-            var now = Interlocked.Read(ref _received);
+            long now = Interlocked.Read(ref _received);
             if (now != received)
             {
                 lastProgress = TimeProvider.System.GetTimestamp();

@@ -72,9 +72,9 @@ internal sealed class AckProbe : IAsyncDisposable
     {
         await _enough.CancelAsync();
         await _sending;
-        var begin = await _client.Admin.FindOffsetAsync(Topic, 0, StartPosition.Begin, cancellationToken);
-        var end = await _client.Admin.FindOffsetAsync(Topic, 0, StartPosition.End, cancellationToken);
-        var stored = end.Value - begin.Value;
+        QueueOffset begin = await _client.Admin.FindOffsetAsync(Topic, 0, StartPosition.Begin, cancellationToken);
+        QueueOffset end = await _client.Admin.FindOffsetAsync(Topic, 0, StartPosition.End, cancellationToken);
+        long stored = end.Value - begin.Value;
         return (Math.Max(0, _acknowledged - stored), Math.Max(0, stored - _acknowledged));
     }
 
@@ -91,7 +91,7 @@ internal sealed class AckProbe : IAsyncDisposable
         byte[] body = new byte[16];
         while (!_enough.IsCancellationRequested)
         {
-            var sentNs = Clock.NowNs;
+            long sentNs = Clock.NowNs;
             await _producer.SendAsync(Topic, (ReadOnlySpan<byte>)body);
             _acknowledged++;
             Tell(sentNs);
@@ -103,7 +103,7 @@ internal sealed class AckProbe : IAsyncDisposable
     {
         lock (_lock)
         {
-            var now = Clock.NowNs;
+            long now = Clock.NowNs;
             _longestNs = Math.Max(_longestNs, now - _acknowledgedNs);
             _acknowledgedNs = now;
             if (sentNs < _waitsFromNs)

@@ -11,7 +11,7 @@ internal sealed record ClusterState(int Epoch, string? Leader, bool IsHealthy)
     public static ClusterState Read(string json)
     {
         using var document = JsonDocument.Parse(json);
-        var root = document.RootElement;
+        JsonElement root = document.RootElement;
         return new ClusterState(
             root.GetProperty("epoch").GetInt32(),
             root.GetProperty("leader").GetString(),

@@ -27,12 +27,12 @@ internal sealed class EtcdRole : IRole
 
     public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
-        var directory = RoleJson.Read<string>(argument);
-        for (var attempt = 1; ; attempt++)
+        string directory = RoleJson.Read<string>(argument);
+        for (int attempt = 1; ; attempt++)
         {
             if (await TryStartAsync(directory, cancellationToken) is { } address)
                 return address;
-            var said = _etcd!.ErrorText();
+            string said = _etcd!.ErrorText();
             await DisposeAsync();
             if (attempt == Attempts)
                 throw LoadException.Failed($"etcd did not become healthy{said}");
@@ -50,8 +50,8 @@ internal sealed class EtcdRole : IRole
     /// <returns>Its address; null when it ended, because another program took its port, or says nothing.</returns>
     private async Task<string?> TryStartAsync(string directory, CancellationToken cancellationToken)
     {
-        var client = $"http://127.0.0.1:{FreePort()}";
-        var peer = $"http://127.0.0.1:{FreePort()}";
+        string client = $"http://127.0.0.1:{FreePort()}";
+        string peer = $"http://127.0.0.1:{FreePort()}";
         string[] arguments =
         [
             "--name", "one", "--data-dir", directory, "--listen-client-urls", client, "--advertise-client-urls", client,
@@ -61,7 +61,7 @@ internal sealed class EtcdRole : IRole
         var start = new ProcessStartInfo("etcd", arguments) { RedirectStandardError = true, UseShellExecute = false };
         _etcd = ChildProcess.Start(start, "etcd (package etcd-server)");
         using var http = new HttpClient(new SocketsHttpHandler { UseProxy = false });
-        var started = TimeProvider.System.GetTimestamp();
+        long started = TimeProvider.System.GetTimestamp();
         while (TimeProvider.System.GetElapsedTime(started) < Patience && !_etcd.Process.HasExited)
         {
             if (await IsHealthyAsync(http, client, cancellationToken))
@@ -76,7 +76,7 @@ internal sealed class EtcdRole : IRole
     {
         try
         {
-            var answer = await http.GetStringAsync(new Uri($"{address}/health"), cancellationToken);
+            string answer = await http.GetStringAsync(new Uri($"{address}/health"), cancellationToken);
             return answer.Contains("true", StringComparison.Ordinal);
         }
         catch (HttpRequestException)
@@ -89,7 +89,7 @@ internal sealed class EtcdRole : IRole
     {
         while (true)
         {
-            var port = Random.Shared.Next(LeastPort, MostPort);
+            int port = Random.Shared.Next(LeastPort, MostPort);
             try
             {
                 using var listener = new TcpListener(IPAddress.Loopback, port);

@@ -27,14 +27,14 @@ internal sealed class RunCluster : IAsyncDisposable
     public static async Task<RunCluster> StartAsync(
         LoadSession session, FlushMode flush, CancellationToken cancellationToken)
     {
-        var directory = session.Workspace.NewPath("cluster");
+        string directory = session.Workspace.NewPath("cluster");
         Directory.CreateDirectory(directory);
-        var etcd = session.Start(RoleList.Etcd);
-        var address = await etcd.CallAsync<string>("start", Path.Combine(directory, "etcd"), cancellationToken);
+        RoleProcess etcd = session.Start(RoleList.Etcd);
+        string address = await etcd.CallAsync<string>("start", Path.Combine(directory, "etcd"), cancellationToken);
         var cluster = new RunCluster(etcd, address, directory, flush);
         await cluster.CommandAsync(
             ["create", "--nodes", string.Join(',', Names), "--flush", NameOf(flush)], cancellationToken);
-        foreach (var name in Names)
+        foreach (string name in Names)
         {
             var node = new Node(name, session.Start(RoleList.Server));
             cluster._nodes.Add(node);
@@ -48,10 +48,10 @@ internal sealed class RunCluster : IAsyncDisposable
     /// <summary>Waits until messages are taken and every node has a seat.</summary>
     public async Task<ClusterState> HealthyAsync(CancellationToken cancellationToken)
     {
-        var started = TimeProvider.System.GetTimestamp();
+        long started = TimeProvider.System.GetTimestamp();
         while (true)
         {
-            var state = await StateAsync(cancellationToken);
+            ClusterState state = await StateAsync(cancellationToken);
             if (state.IsHealthy)
                 return state;
             if (TimeProvider.System.GetElapsedTime(started) > Patience)
@@ -76,7 +76,7 @@ internal sealed class RunCluster : IAsyncDisposable
     /// <returns>Completes when the process has ended; at once for one that is paused.</returns>
     public Task HurtAsync(string name, NodeFault fault, CancellationToken cancellationToken)
     {
-        var node = Find(name);
+        Node node = Find(name);
         if (fault == NodeFault.Pause)
         {
             LinuxCalls.Signal(node.ProcessId, LinuxCalls.SignalStop);
@@ -90,7 +90,7 @@ internal sealed class RunCluster : IAsyncDisposable
     /// <summary>Ends the fault: the node runs again, at the same address.</summary>
     public async Task HealAsync(string name, NodeFault fault, CancellationToken cancellationToken)
     {
-        var node = Find(name);
+        Node node = Find(name);
         if (fault == NodeFault.Pause)
             LinuxCalls.Signal(node.ProcessId, LinuxCalls.SignalContinue);
         else
@@ -99,7 +99,7 @@ internal sealed class RunCluster : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var node in _nodes)
+        foreach (Node node in _nodes)
             await node.Process.DisposeAsync();
         await _etcd.DisposeAsync();
         Workspace.Remove(_directory);
@@ -119,7 +119,7 @@ internal sealed class RunCluster : IAsyncDisposable
             Listen = node.Address,
             More = ["--Cluster:Node", node.Name, "--Cluster:Etcd", _etcdAddress],
         };
-        var started = await node.Process.CallAsync<ServerResult>("start", order, cancellationToken);
+        ServerResult started = await node.Process.CallAsync<ServerResult>("start", order, cancellationToken);
         (node.Address, node.ProcessId) = (started.Server, started.ProcessId);
     }
 
@@ -129,7 +129,7 @@ internal sealed class RunCluster : IAsyncDisposable
     {
         await using var command = ChildProcess.Start(
             BuiltProgram.NewStart("Cli", ["cluster", .. arguments, "--etcd", _etcdAddress]), "equeue");
-        var output = await command.Process.StandardOutput.ReadToEndAsync(cancellationToken);
+        string output = await command.Process.StandardOutput.ReadToEndAsync(cancellationToken);
         await command.Process.WaitForExitAsync(cancellationToken);
         return output.Length > 0
             ? output

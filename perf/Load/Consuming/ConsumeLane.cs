@@ -1,5 +1,6 @@
 using EQueue.Client;
 using EQueue.Load.Measuring;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Consuming;
 
@@ -68,9 +69,9 @@ internal sealed class ConsumeLane : IAsyncDisposable
             return lane;
         }
 
-        for (var index = number; index < order.Topics.Count * order.Queues; index += order.Consumers)
+        for (int index = number; index < order.Topics.Count * order.Queues; index += order.Consumers)
         {
-            var topic = order.Topics[index / order.Queues];
+            string topic = order.Topics[index / order.Queues];
             await lane._reader!.AssignAsync(topic, index % order.Queues, StartPosition.Begin, cancellationToken);
         }
 
@@ -96,15 +97,15 @@ internal sealed class ConsumeLane : IAsyncDisposable
 
     private async Task ReadMessagesAsync(IAsyncEnumerable<ReceivedMessage> source)
     {
-        await using var messages = source.GetAsyncEnumerator(CancellationToken.None);
+        await using IAsyncEnumerator<ReceivedMessage> messages = source.GetAsyncEnumerator(CancellationToken.None);
         while (true)
         {
-            var next = messages.MoveNextAsync();
+            ValueTask<bool> next = messages.MoveNextAsync();
             if (!next.IsCompleted)
                 MarkIdle();
             if (!await next)
                 return;
-            var message = messages.Current;
+            ReceivedMessage message = messages.Current;
             Observe(QueueIndex(message.Topic, message.Queue), message.Body.Span);
             if (_order.Rate is { } rate)
                 await SlowDownAsync(rate);
@@ -113,17 +114,17 @@ internal sealed class ConsumeLane : IAsyncDisposable
 
     private async Task ReadBatchesAsync(IAsyncEnumerable<ReceivedBatch> source)
     {
-        await using var batches = source.GetAsyncEnumerator(CancellationToken.None);
+        await using IAsyncEnumerator<ReceivedBatch> batches = source.GetAsyncEnumerator(CancellationToken.None);
         while (true)
         {
-            var next = batches.MoveNextAsync();
+            ValueTask<bool> next = batches.MoveNextAsync();
             if (!next.IsCompleted)
                 MarkIdle();
             if (!await next)
                 return;
-            var batch = batches.Current;
-            var queue = QueueIndex(batch.Topic, batch.Queue);
-            foreach (var record in batch)
+            ReceivedBatch batch = batches.Current;
+            int queue = QueueIndex(batch.Topic, batch.Queue);
+            foreach (RecordView record in batch)
                 Observe(queue, record.Body);
         }
     }
@@ -133,7 +134,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
     {
         if (_firstNs == 0)
             _firstNs = Clock.NowNs;
-        var early = TimeSpan.FromSeconds(_count / (double)rate) - TimeSpan.FromMicroseconds((Clock.NowNs - _firstNs) / 1e3);
+        TimeSpan early = TimeSpan.FromSeconds(_count / (double)rate) - TimeSpan.FromMicroseconds((Clock.NowNs - _firstNs) / 1e3);
         if (early >= TimeSpan.FromMilliseconds(1))
             await Task.Delay(early);
     }
@@ -142,10 +143,10 @@ internal sealed class ConsumeLane : IAsyncDisposable
 
     private void Observe(int queue, ReadOnlySpan<byte> body)
     {
-        var isSampled = _defect is null ? Checker.Observe(queue, body) : _defect.Observe(queue, body);
+        bool isSampled = _defect is null ? Checker.Observe(queue, body) : _defect.Observe(queue, body);
         if (isSampled || _order.TimeAll)
         {
-            var sentNs = BodyStamp.ReadTimestamp(body);
+            long sentNs = BodyStamp.ReadTimestamp(body);
             if (sentNs != 0)
                 _endToEnd.Record(Clock.NowNs - sentNs);
         }

@@ -23,7 +23,7 @@ internal sealed class PlantedDefect(Plant plant, Observer observe)
     {
         if (_held is not null && queue == _heldQueue)
         {
-            var isSampled = observe(queue, bytes);
+            bool isSampled = observe(queue, bytes);
             observe(_heldQueue, _held);
             _held = null;
             return isSampled;

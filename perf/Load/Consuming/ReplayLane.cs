@@ -1,6 +1,7 @@
 using EQueue.Client;
 using EQueue.Load.Limit;
 using EQueue.Load.Measuring;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Consuming;
 
@@ -36,7 +37,7 @@ internal sealed class ReplayLane : IAsyncDisposable
     public async Task AssignAsync(CancellationToken cancellationToken)
     {
         _reader = _client.CreateReader(new ReaderOptions { StopAtEnd = true });
-        foreach (var topic in _order.Topics)
+        foreach (string topic in _order.Topics)
             await _reader.AssignAllAsync(topic, StartPosition.Begin, cancellationToken);
     }
 
@@ -60,7 +61,7 @@ internal sealed class ReplayLane : IAsyncDisposable
 
     private async Task ReadAgainAsync(CancellationToken stop)
     {
-        var checker = NewChecker();
+        SequenceChecker checker = NewChecker();
         try
         {
             await AssignAsync(stop);
@@ -88,12 +89,12 @@ internal sealed class ReplayLane : IAsyncDisposable
     private async Task ReadAsync(SequenceChecker checker, Plant plant, CancellationToken cancellationToken)
     {
         Observer observe = plant == Plant.None ? checker.Observe : new PlantedDefect(plant, checker.Observe).Observe;
-        await using var reader = _reader!;
-        await foreach (var batch in reader.ReadBatchesAsync(cancellationToken))
+        await using QueueReader reader = _reader!;
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(cancellationToken))
         {
-            var queue = (_topics[batch.Topic] * _order.Queues) + batch.Queue;
-            var count = 0;
-            foreach (var record in batch)
+            int queue = (_topics[batch.Topic] * _order.Queues) + batch.Queue;
+            int count = 0;
+            foreach (RecordView record in batch)
             {
                 observe(queue, record.Body);
                 count++;

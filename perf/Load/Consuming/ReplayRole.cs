@@ -28,11 +28,11 @@ internal sealed class ReplayRole : IRole
             case "stop":
                 return await StopAsync(RoleJson.Read<JudgeOrder>(argument), cancellationToken);
             default:
-                var order = RoleJson.Read<ReplayOrder>(argument);
+                ReplayOrder order = RoleJson.Read<ReplayOrder>(argument);
                 await DisposeAsync();
                 _stop = new CancellationTokenSource();
                 _lanes = [.. Enumerable.Range(0, order.Consumers).Select(number => new ReplayLane(order, number))];
-                foreach (var lane in _lanes)
+                foreach (ReplayLane lane in _lanes)
                     await lane.AssignAsync(cancellationToken);
                 return null;
         }
@@ -40,7 +40,7 @@ internal sealed class ReplayRole : IRole
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var lane in _lanes)
+        foreach (ReplayLane lane in _lanes)
             await lane.DisposeAsync();
         _stop.Dispose();
     }
@@ -48,14 +48,14 @@ internal sealed class ReplayRole : IRole
     private async Task<ReplayResult> StopAsync(JudgeOrder order, CancellationToken cancellationToken)
     {
         // What is still read after this is not read beside producers.
-        var count = _lanes.Sum(lane => lane.Count);
+        long count = _lanes.Sum(lane => lane.Count);
         var end = ProcessFigures.Take();
         await _stop.CancelAsync();
         await _reading.WaitAsync(cancellationToken);
         long missing = 0, duplicated = 0, reordered = 0, damaged = 0;
-        foreach (var lane in _lanes)
+        foreach (ReplayLane lane in _lanes)
         {
-            foreach (var check in new[] { SequenceChecker.Judge([lane.First], order.Sent), lane.Later })
+            foreach (CheckResult? check in new[] { SequenceChecker.Judge([lane.First], order.Sent), lane.Later })
             {
                 missing += check.Missing;
                 duplicated += check.Duplicated;
@@ -64,7 +64,7 @@ internal sealed class ReplayRole : IRole
             }
         }
 
-        var seconds = (end.TakenNs - _start!.TakenNs) / 1e9;
+        double seconds = (end.TakenNs - _start!.TakenNs) / 1e9;
         var verdict = new CheckResult(missing, duplicated, reordered, damaged);
         return new ReplayResult(count, seconds, verdict, _start, end);
     }

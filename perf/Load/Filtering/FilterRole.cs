@@ -5,6 +5,7 @@ using EQueue.Load.Consuming;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Filtering;
 
@@ -26,16 +27,16 @@ internal sealed class FilterRole : IRole
 
     private static async Task<FilterSendResult> SendAsync(FilterOrder order, CancellationToken cancellationToken)
     {
-        await using var client = LoadClient.To(order.Server);
-        await using var producer = client.CreateProducer();
+        await using EQueueClient client = LoadClient.To(order.Server);
+        await using Producer producer = client.CreateProducer();
         var tags = new TagPlan(order.RunLength);
         var bodies = new BodyPool(order.Seed, 0, order.Size, SlotCount(order));
         var receipts = new ReceiptRing(order.InFlight, new LatencyHistogram());
         var start = ProcessFigures.Take();
         for (long sequence = 0; sequence < order.Messages; sequence++)
         {
-            var body = bodies.Next(new BodyStamp(sequence, 0, order.Run), 0);
-            var send = producer.SendAsync(
+            ReadOnlyMemory<byte> body = bodies.Next(new BodyStamp(sequence, 0, order.Run), 0);
+            ValueTask<SendReceipt> send = producer.SendAsync(
                 order.Topic, body, tag: tags.NameOf(sequence), cancellationToken: cancellationToken);
             receipts.Add(send, 0);
             if (receipts.IsFull)
@@ -49,15 +50,15 @@ internal sealed class FilterRole : IRole
 
     private static async Task<FilterReadResult> ReadAsync(FilterReadOrder order, CancellationToken cancellationToken)
     {
-        var stream = order.Stream;
-        await using var client = LoadClient.To(stream.Server);
-        var before = await FetchedBytesAsync(client, cancellationToken);
+        FilterOrder stream = order.Stream;
+        await using EQueueClient client = LoadClient.To(stream.Server);
+        long before = await FetchedBytesAsync(client, cancellationToken);
         var checker = new SequenceChecker(
             new BodyComparer(stream.Seed, stream.Size, SlotCount(stream)), 1, stream.Queues, stream.Size, stream.Run);
         var start = ProcessFigures.Take();
-        var (messages, unwanted) = await ReadAsync(client, order, checker, cancellationToken);
+        (long messages, long unwanted) = await ReadAsync(client, order, checker, cancellationToken);
         var end = ProcessFigures.Take();
-        var fetched = await FetchedBytesAsync(client, cancellationToken) - before;
+        long fetched = await FetchedBytesAsync(client, cancellationToken) - before;
         return new FilterReadResult(
             messages, (end.TakenNs - start.TakenNs) / 1e9, fetched, Judge(order, checker, unwanted), start, end);
     }
@@ -65,17 +66,17 @@ internal sealed class FilterRole : IRole
     private static async Task<(long Messages, long Unwanted)> ReadAsync(
         EQueueClient client, FilterReadOrder order, SequenceChecker checker, CancellationToken cancellationToken)
     {
-        var wanted = new TagPlan(order.Stream.RunLength).Wanted;
-        var wantedTag = Encoding.UTF8.GetBytes(wanted);
+        string wanted = new TagPlan(order.Stream.RunLength).Wanted;
+        byte[] wantedTag = Encoding.UTF8.GetBytes(wanted);
         Observer observe =
             order.Plant == Plant.None ? checker.Observe : new PlantedDefect(order.Plant, checker.Observe).Observe;
-        await using var reader = client.CreateReader(
+        await using QueueReader reader = client.CreateReader(
             new ReaderOptions { Tags = order.OnlyWanted ? [wanted] : [], StopAtEnd = true });
         await reader.AssignAllAsync(order.Stream.Topic, StartPosition.Begin, cancellationToken);
         long messages = 0, unwanted = 0;
-        await foreach (var batch in reader.ReadBatchesAsync(cancellationToken))
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(cancellationToken))
         {
-            foreach (var record in batch)
+            foreach (RecordView record in batch)
             {
                 observe(batch.Queue, record.Body);
                 messages++;
@@ -90,11 +91,11 @@ internal sealed class FilterRole : IRole
     /// <summary>A reader of one tag must have got every message of it; one of another tag counts as damaged.</summary>
     private static CheckResult Judge(FilterReadOrder order, SequenceChecker checker, long unwanted)
     {
-        var stream = order.Stream;
-        var check = SequenceChecker.Judge([checker], [stream.Messages]);
+        FilterOrder stream = order.Stream;
+        CheckResult check = SequenceChecker.Judge([checker], [stream.Messages]);
         if (!order.OnlyWanted)
             return check;
-        var others = stream.Messages - new TagPlan(stream.RunLength).CountWanted(stream.Messages);
+        long others = stream.Messages - new TagPlan(stream.RunLength).CountWanted(stream.Messages);
         return check with
         {
             Missing = Math.Max(0, check.Missing - others + unwanted),

@@ -37,7 +37,7 @@ internal sealed class CutRelay : IAsyncDisposable
         {
             _isCut = true;
             _listener.Dispose();
-            foreach (var socket in _sockets)
+            foreach (Socket socket in _sockets)
                 socket.Close(timeout: 0);
         }
     }
@@ -90,12 +90,12 @@ internal sealed class CutRelay : IAsyncDisposable
 
     private static async Task PumpAsync(Socket from, Socket to)
     {
-        var buffer = new byte[BufferBytes];
+        byte[] buffer = new byte[BufferBytes];
         try
         {
             while (await from.ReceiveAsync(buffer) is > 0 and var size)
             {
-                for (var sent = 0; sent < size;)
+                for (int sent = 0; sent < size;)
                     sent += await to.SendAsync(buffer.AsMemory(sent, size - sent));
             }
 

@@ -112,7 +112,7 @@ internal sealed class GroupLane : IAsyncDisposable
 
     private async Task ReadAsync()
     {
-        await foreach (var message in _member.ReadAllAsync(_stop.Token))
+        await foreach (ReceivedMessage message in _member.ReadAllAsync(_stop.Token))
         {
             if (_defect is null)
                 Checker.Observe(message.Queue, message.Body.Span);
@@ -126,7 +126,7 @@ internal sealed class GroupLane : IAsyncDisposable
 
     private ValueTask NoteGiven(IReadOnlyList<QueueProgress> queues)
     {
-        foreach (var queue in queues)
+        foreach (QueueProgress queue in queues)
         {
             Volatile.Write(ref _consumedNs[queue.Queue], 0);
             Volatile.Write(ref _givenNs[queue.Queue], Clock.NowNs);

@@ -21,7 +21,7 @@ internal sealed class MembersRole : IRole
         {
             case "prepare":
                 _order = RoleJson.Read<MembersOrder>(argument);
-                for (var number = 0; number < _order.Members; number++)
+                for (int number = 0; number < _order.Members; number++)
                     Add();
                 return null;
             case "change":
@@ -47,14 +47,14 @@ internal sealed class MembersRole : IRole
 
     private async Task<MemberChanged> ChangeAsync(MemberChange change)
     {
-        var startNs = Clock.NowNs;
+        long startNs = Clock.NowNs;
         if (change == MemberChange.Join)
         {
             Add();
             return new MemberChanged(startNs);
         }
 
-        var last = _present[^1];
+        GroupLane last = _present[^1];
         _present.Remove(last);
         _gone.Add(last);
         await (change == MemberChange.Leave ? last.LeaveAsync() : last.KillAsync());
@@ -64,7 +64,7 @@ internal sealed class MembersRole : IRole
     /// <summary>The members leave; what all of them processed, the gone ones too, is compared with what was sent.</summary>
     private async Task<CheckResult> JudgeAsync(JudgeOrder order)
     {
-        foreach (var lane in _present)
+        foreach (GroupLane lane in _present)
             await lane.LeaveAsync();
         return SequenceChecker.Judge([.. _present.Concat(_gone).Select(lane => lane.Checker)], order.Sent);
     }

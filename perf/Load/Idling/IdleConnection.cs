@@ -66,16 +66,16 @@ internal sealed class IdleConnection : IAsyncDisposable
             ClientVersion = "EQueue.Load",
             MaxFrameBytes = MaxFrameBytes,
         }.Write(new PayloadWriter(body));
-        var frame = new byte[FrameHeader.Size + body.WrittenCount];
+        byte[] frame = new byte[FrameHeader.Size + body.WrittenCount];
         new FrameHeader((uint)frame.Length, (byte)Opcode.Hello, 0, FrameFlags.None, 1, 0).Write(frame);
         body.WrittenSpan.CopyTo(frame.AsSpan(FrameHeader.Size));
         await socket.SendAsync(frame, cancellationToken);
 
-        var head = new byte[FrameHeader.Size];
+        byte[] head = new byte[FrameHeader.Size];
         await ReceiveAsync(socket, head, cancellationToken);
-        if (!FrameHeader.TryRead(head, MaxFrameBytes, out var header, out var fault))
+        if (!FrameHeader.TryRead(head, MaxFrameBytes, out FrameHeader header, out FrameFault fault))
             throw LoadException.Failed($"the broker answered Hello with no frame: {fault}");
-        var answer = new byte[header.PayloadBytes];
+        byte[] answer = new byte[header.PayloadBytes];
         await ReceiveAsync(socket, answer, cancellationToken);
         if (header is not { Opcode: (byte)Opcode.Hello, Error: 0, IsResponse: true }
             || !Payload.TryRead<HelloResponse>(answer, out _))
@@ -102,11 +102,11 @@ internal sealed class IdleConnection : IAsyncDisposable
     /// <summary>Answers keep-alives until something else comes.</summary>
     private async Task AnswerAsync()
     {
-        var head = new byte[FrameHeader.Size];
+        byte[] head = new byte[FrameHeader.Size];
         while (true)
         {
             await ReceiveAsync(_socket, head, CancellationToken.None);
-            if (!FrameHeader.TryRead(head, FrameHeader.Size, out var header, out _)
+            if (!FrameHeader.TryRead(head, FrameHeader.Size, out FrameHeader header, out _)
                 || header.Opcode != FrameHeader.PingOpcode || header.IsResponse)
             {
                 return;
@@ -122,7 +122,7 @@ internal sealed class IdleConnection : IAsyncDisposable
     {
         while (!wanted.IsEmpty)
         {
-            var received = await socket.ReceiveAsync(wanted, cancellationToken);
+            int received = await socket.ReceiveAsync(wanted, cancellationToken);
             if (received == 0)
                 throw new EndOfStreamException("the broker closed the connection");
             wanted = wanted[received..];

@@ -37,10 +37,10 @@ internal sealed class IdleHolders(LoadSession session) : IAsyncDisposable
     {
         await OpenSomeAsync(server, Math.Min(First, wanted), cancellationToken);
         await Task.Delay(RestTime, cancellationToken);
-        var (before, first) = (OtherProcess.ReadResidentBytes(processId), Count);
-        var startNs = Clock.NowNs;
+        (long? before, int first) = (OtherProcess.ReadResidentBytes(processId), Count);
+        long startNs = Clock.NowNs;
         await OpenSomeAsync(server, wanted - first, cancellationToken);
-        var seconds = (Clock.NowNs - startNs) / 1e9;
+        double seconds = (Clock.NowNs - startNs) / 1e9;
         if (Count == first)
             return;
         PerSecond = (Count - first) / seconds;
@@ -52,9 +52,9 @@ internal sealed class IdleHolders(LoadSession session) : IAsyncDisposable
     /// <exception cref="LoadException">They are not, or did.</exception>
     public async Task CheckAsync(CancellationToken cancellationToken)
     {
-        foreach (var process in _processes)
+        foreach (RoleProcess process in _processes)
         {
-            var state = await process.CallAsync<IdleState>("state", null, cancellationToken);
+            IdleState state = await process.CallAsync<IdleState>("state", null, cancellationToken);
             if (state.Lost > 0 || state.WrongFrames > 0)
                 throw LoadException.Failed($"idle connections were lost, or were sent what nobody asked for: {state}");
         }
@@ -67,12 +67,12 @@ internal sealed class IdleHolders(LoadSession session) : IAsyncDisposable
     {
         while (count > 0 && EndedBy is null)
         {
-            var number = Count / MostOfAProcess;
+            int number = Count / MostOfAProcess;
             if (number == _processes.Count)
                 _processes.Add(session.Start(RoleList.Idle));
-            var part = Math.Min(count, ((number + 1) * MostOfAProcess) - Count);
+            int part = Math.Min(count, ((number + 1) * MostOfAProcess) - Count);
             var order = new IdleOrder(server, $"127.0.0.{number + 2}", part);
-            var opened = await _processes[number].CallAsync<IdleOpened>("open", order, cancellationToken);
+            IdleOpened opened = await _processes[number].CallAsync<IdleOpened>("open", order, cancellationToken);
             Count += opened.Count;
             count -= opened.Count;
             EndedBy = opened.EndedBy;

@@ -34,16 +34,16 @@ internal sealed class IdleRole : IRole
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var connection in _connections)
+        foreach (IdleConnection connection in _connections)
             await connection.DisposeAsync();
     }
 
     private async Task<IdleOpened> OpenAsync(IdleOrder order, CancellationToken cancellationToken)
     {
-        var before = _connections.Count;
+        int before = _connections.Count;
         _wanted = order.Count;
         _endedBy = null;
-        var startNs = Clock.NowNs;
+        long startNs = Clock.NowNs;
         await Task.WhenAll(Enumerable.Range(0, Openers).Select(_ => OpenSomeAsync(order, cancellationToken)));
         return new IdleOpened(_connections.Count - before, (Clock.NowNs - startNs) / 1e9, _endedBy);
     }

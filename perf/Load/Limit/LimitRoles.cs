@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text.Json;
 using EQueue.Load.Roles;
+using Microsoft.Win32.SafeHandles;
 
 namespace EQueue.Load.Limit;
 
@@ -11,7 +12,7 @@ internal sealed class LimitProducerRole : IRole
 {
     public Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
-        var order = RoleJson.Read<LimitOrder>(argument);
+        LimitOrder order = RoleJson.Read<LimitOrder>(argument);
         return Task.Run<object?>(() => Run(order), cancellationToken);
     }
 
@@ -19,8 +20,8 @@ internal sealed class LimitProducerRole : IRole
 
     private static LimitResult Run(LimitOrder order)
     {
-        using var socket = LimitSockets.Connect(order.Port);
-        var block = new byte[order.BlockSize];
+        using Socket socket = LimitSockets.Connect(order.Port);
+        byte[] block = new byte[order.BlockSize];
         var clock = Stopwatch.StartNew();
         for (long sent = 0; sent < order.TotalBytes;)
             sent += socket.Send(block.AsSpan(0, (int)Math.Min(order.BlockSize, order.TotalBytes - sent)));
@@ -42,7 +43,7 @@ internal sealed class LimitBrokerRole : IRole
     {
         if (command == "listen")
             return Task.FromResult<object?>(LimitSockets.PortOf(_listener));
-        var order = RoleJson.Read<LimitOrder>(argument);
+        LimitOrder order = RoleJson.Read<LimitOrder>(argument);
         return Task.Run<object?>(() => Run(order), cancellationToken);
     }
 
@@ -54,9 +55,9 @@ internal sealed class LimitBrokerRole : IRole
 
     private LimitResult Run(LimitOrder order)
     {
-        using var outgoing = LimitSockets.Connect(order.Port);
-        using var incoming = _listener.Accept();
-        using var file = File.OpenHandle(order.File!, FileMode.CreateNew, FileAccess.ReadWrite);
+        using Socket outgoing = LimitSockets.Connect(order.Port);
+        using Socket incoming = _listener.Accept();
+        using SafeFileHandle file = File.OpenHandle(order.File!, FileMode.CreateNew, FileAccess.ReadWrite);
         using var done = new ManualResetEvent(false);
         long flushes = 0;
         var flusher = new Thread(() =>
@@ -69,11 +70,11 @@ internal sealed class LimitBrokerRole : IRole
         });
         flusher.Start();
         var clock = Stopwatch.StartNew();
-        var block = new byte[order.BlockSize];
+        byte[] block = new byte[order.BlockSize];
         long written = 0;
         while (written < order.TotalBytes)
         {
-            var filled = Fill(incoming, block, order.TotalBytes - written);
+            int filled = Fill(incoming, block, order.TotalBytes - written);
             RandomAccess.Write(file, block.AsSpan(0, filled), written);
             LinuxCalls.SendFile(outgoing.SafeHandle, file, ref written, filled);
         }
@@ -86,11 +87,11 @@ internal sealed class LimitBrokerRole : IRole
 
     private static int Fill(Socket socket, byte[] block, long remaining)
     {
-        var wanted = (int)Math.Min(block.Length, remaining);
-        var filled = 0;
+        int wanted = (int)Math.Min(block.Length, remaining);
+        int filled = 0;
         while (filled < wanted)
         {
-            var received = socket.Receive(block.AsSpan(filled, wanted - filled));
+            int received = socket.Receive(block.AsSpan(filled, wanted - filled));
             if (received == 0)
                 throw LoadException.Failed($"the limit's producer closed after {filled} of {wanted} bytes of a block");
             filled += received;
@@ -109,7 +110,7 @@ internal sealed class LimitConsumerRole : IRole
     {
         if (command == "listen")
             return Task.FromResult<object?>(LimitSockets.PortOf(_listener));
-        var order = RoleJson.Read<LimitOrder>(argument);
+        LimitOrder order = RoleJson.Read<LimitOrder>(argument);
         return Task.Run<object?>(() => Run(order), cancellationToken);
     }
 
@@ -121,8 +122,8 @@ internal sealed class LimitConsumerRole : IRole
 
     private LimitResult Run(LimitOrder order)
     {
-        using var socket = _listener.Accept();
-        var block = new byte[order.BlockSize];
+        using Socket socket = _listener.Accept();
+        byte[] block = new byte[order.BlockSize];
         long bytes = 0, start = 0;
         int received;
         while ((received = socket.Receive(block)) > 0)

@@ -1,3 +1,4 @@
+using System.Text.Json;
 using EQueue.Load.Roles;
 
 namespace EQueue.Load.Limit;
@@ -14,22 +15,22 @@ internal static class LimitRun
     /// <returns>Megabytes (10^6) a second from end to end.</returns>
     public static async Task<double> MeasureAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
-        var totalBytes = (long)options.LimitTotalMB << 20;
-        var file = session.Workspace.NewPath("limit");
-        await using var consumer = session.Start(RoleList.LimitConsumer);
-        await using var broker = session.Start(RoleList.LimitBroker);
-        await using var producer = session.Start(RoleList.LimitProducer);
-        var consumerPort = await consumer.CallAsync<ListenResult>("listen", null, cancellationToken);
-        var brokerPort = await broker.CallAsync<ListenResult>("listen", null, cancellationToken);
+        LoadOptions options = session.Options;
+        long totalBytes = (long)options.LimitTotalMB << 20;
+        string file = session.Workspace.NewPath("limit");
+        await using RoleProcess consumer = session.Start(RoleList.LimitConsumer);
+        await using RoleProcess broker = session.Start(RoleList.LimitBroker);
+        await using RoleProcess producer = session.Start(RoleList.LimitProducer);
+        ListenResult consumerPort = await consumer.CallAsync<ListenResult>("listen", null, cancellationToken);
+        ListenResult brokerPort = await broker.CallAsync<ListenResult>("listen", null, cancellationToken);
         var order = new LimitOrder(0, null, options.LimitBlockKB << 10, totalBytes);
-        var consumed = consumer.CallAsync<LimitResult>("run", order, cancellationToken);
-        var brokered = broker.CallAsync("run", order with { Port = consumerPort.Port, File = file }, cancellationToken);
-        var produced = producer.CallAsync("run", order with { Port = brokerPort.Port }, cancellationToken);
-        await foreach (var part in Task.WhenEach(consumed, brokered, produced).WithCancellation(cancellationToken))
+        Task<LimitResult> consumed = consumer.CallAsync<LimitResult>("run", order, cancellationToken);
+        Task<JsonElement> brokered = broker.CallAsync("run", order with { Port = consumerPort.Port, File = file }, cancellationToken);
+        Task<JsonElement> produced = producer.CallAsync("run", order with { Port = brokerPort.Port }, cancellationToken);
+        await foreach (Task? part in Task.WhenEach(consumed, brokered, produced).WithCancellation(cancellationToken))
             await part;
         Workspace.Remove(file);
-        var result = await consumed;
+        LimitResult result = await consumed;
         return result.Bytes / result.Seconds / 1e6;
     }
 }

@@ -33,7 +33,7 @@ internal static partial class LinuxCalls
     /// </summary>
     public static void SendFile(SafeHandle socket, SafeHandle file, ref long offset, long count)
     {
-        var end = offset + count;
+        long end = offset + count;
         while (offset < end)
         {
             if (SendFileOnce(socket, file, ref offset, (nuint)(end - offset)) <= 0)
@@ -93,8 +93,8 @@ internal static partial class LinuxCalls
     public static bool TryReadTcpBytes(int descriptor, out long sent, out long received)
     {
         Span<byte> facts = stackalloc byte[AckedOffset + (2 * sizeof(long))];
-        var size = facts.Length;
-        var isTold = ReadSocketOption(descriptor, TcpLevel, TcpFacts, facts, ref size) == 0 && size == facts.Length;
+        int size = facts.Length;
+        bool isTold = ReadSocketOption(descriptor, TcpLevel, TcpFacts, facts, ref size) == 0 && size == facts.Length;
         sent = isTold ? BinaryPrimitives.ReadInt64LittleEndian(facts[AckedOffset..]) : 0;
         received = isTold ? BinaryPrimitives.ReadInt64LittleEndian(facts[(AckedOffset + sizeof(long))..]) : 0;
         return isTold;
@@ -102,7 +102,7 @@ internal static partial class LinuxCalls
 
     private static void ThrowUnlessInterrupted(string call)
     {
-        var error = Marshal.GetLastPInvokeError();
+        int error = Marshal.GetLastPInvokeError();
         if (error != Interrupted)
             throw new IOException($"{call}: {Marshal.GetPInvokeErrorMessage(error)}", error);
     }

@@ -15,9 +15,9 @@ internal static class PageCache
     /// <summary>Lets it go of all of them; what is dirty is written first.</summary>
     public static void Drop(string directory)
     {
-        foreach (var path in Files(directory))
+        foreach (string path in Files(directory))
         {
-            using var file = TryOpen(path);
+            using SafeFileHandle? file = TryOpen(path);
             if (file is null)
                 continue;
             LinuxCalls.FlushToDisk(file);
@@ -28,9 +28,9 @@ internal static class PageCache
     /// <summary>Lets it go of what is clean, without a word to the disk.</summary>
     public static void LetGo(string directory)
     {
-        foreach (var path in Files(directory))
+        foreach (string path in Files(directory))
         {
-            using var file = TryOpen(path);
+            using SafeFileHandle? file = TryOpen(path);
             if (file is not null)
                 LinuxCalls.DropFromCache(file, 0, 0);
         }
@@ -39,9 +39,9 @@ internal static class PageCache
     /// <summary>Reads the newest files, up to so many bytes of them: those before that no start looks at.</summary>
     public static void Warm(string directory, long maxBytes)
     {
-        var files = Files(directory).Select(path => new FileInfo(path));
-        var newest = files.OrderByDescending(file => file.LastWriteTimeUtc);
-        foreach (var file in newest)
+        IEnumerable<FileInfo> files = Files(directory).Select(path => new FileInfo(path));
+        IOrderedEnumerable<FileInfo> newest = files.OrderByDescending(file => file.LastWriteTimeUtc);
+        foreach (FileInfo? file in newest)
         {
             if (maxBytes <= 0)
                 return;
@@ -57,10 +57,10 @@ internal static class PageCache
     public static long ReadLog(string directory, long endPosition)
     {
         long bytes = 0;
-        var segments = Files(directory).Where(path => path.EndsWith(SegmentSuffix, StringComparison.Ordinal));
-        foreach (var path in segments.Order(StringComparer.Ordinal))
+        IEnumerable<string> segments = Files(directory).Where(path => path.EndsWith(SegmentSuffix, StringComparison.Ordinal));
+        foreach (string path in segments.Order(StringComparer.Ordinal))
         {
-            var begin = long.Parse(Path.GetFileNameWithoutExtension(path), CultureInfo.InvariantCulture);
+            long begin = long.Parse(Path.GetFileNameWithoutExtension(path), CultureInfo.InvariantCulture);
             if (begin < endPosition)
                 bytes += Read(path, endPosition - begin, keepsCached: false);
         }
@@ -86,10 +86,10 @@ internal static class PageCache
 
     private static long Read(string path, long maxBytes, bool keepsCached)
     {
-        using var file = TryOpen(path);
+        using SafeFileHandle? file = TryOpen(path);
         if (file is null)
             return 0;
-        var piece = new byte[PieceBytes];
+        byte[] piece = new byte[PieceBytes];
         long at = 0;
         int count;
         while (at < maxBytes && (count = RandomAccess.Read(file, piece, at)) > 0)

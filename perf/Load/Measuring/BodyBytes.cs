@@ -11,19 +11,19 @@ internal static class BodyBytes
     /// <summary>Writes the bytes of one producer's slot.</summary>
     public static void Fill(Span<byte> body, int seed, int producer, int slot)
     {
-        var state = ((ulong)(uint)seed << 32) | (uint)producer;
+        ulong state = ((ulong)(uint)seed << 32) | (uint)producer;
         state = Next(ref state) ^ (uint)slot;
-        foreach (ref var word in MemoryMarshal.Cast<byte, ulong>(body))
+        foreach (ref ulong word in MemoryMarshal.Cast<byte, ulong>(body))
             word = Next(ref state);
-        var rest = body[(body.Length & ~7)..];
-        var last = Next(ref state);
-        for (var i = 0; i < rest.Length; i++)
+        Span<byte> rest = body[(body.Length & ~7)..];
+        ulong last = Next(ref state);
+        for (int i = 0; i < rest.Length; i++)
             rest[i] = (byte)(last >> (8 * i));
     }
 
     private static ulong Next(ref ulong state)
     {
-        var mixed = state += 0x9E3779B97F4A7C15;
+        ulong mixed = state += 0x9E3779B97F4A7C15;
         mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
         mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
         return mixed ^ (mixed >> 31);

@@ -9,7 +9,7 @@ internal sealed class BodyComparer(int seed, int size, int slotCount)
     /// <summary>True if the bytes behind the stamp are those that the message was sent with.</summary>
     public bool Matches(in BodyStamp stamp, ReadOnlySpan<byte> body)
     {
-        var stampSize = BodyStamp.SizeIn(size);
+        int stampSize = BodyStamp.SizeIn(size);
         BodyBytes.Fill(_expected, seed, stamp.Producer, (int)(stamp.Sequence % slotCount));
         return body[stampSize..].SequenceEqual(_expected.AsSpan(stampSize));
     }

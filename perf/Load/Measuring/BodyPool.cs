@@ -23,14 +23,14 @@ internal sealed class BodyPool
         _size = size;
         _slotCount = slotCount;
         _bytes = GC.AllocateUninitializedArray<byte>(checked(size * slotCount));
-        for (var slot = 0; slot < slotCount; slot++)
+        for (int slot = 0; slot < slotCount; slot++)
             BodyBytes.Fill(_bytes.AsSpan(slot * size, size), seed, producer, slot);
     }
 
     /// <summary>The next body in turn, stamped. Sequences must be handed in from 0 without a gap.</summary>
     public ReadOnlyMemory<byte> Next(in BodyStamp stamp, long timestampNs)
     {
-        var body = _bytes.AsMemory(_nextSlot * _size, _size);
+        Memory<byte> body = _bytes.AsMemory(_nextSlot * _size, _size);
         _nextSlot = _nextSlot + 1 == _slotCount ? 0 : _nextSlot + 1;
         stamp.Write(body.Span, timestampNs);
         return body;

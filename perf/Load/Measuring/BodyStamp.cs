@@ -45,7 +45,7 @@ internal readonly record struct BodyStamp(long Sequence, int Producer, uint Run)
     {
         if (body.Length < Size)
         {
-            var word = BinaryPrimitives.ReadUInt64LittleEndian(body);
+            ulong word = BinaryPrimitives.ReadUInt64LittleEndian(body);
             return new BodyStamp(
                 (long)(word & ((1UL << SequenceBits) - 1)),
                 (int)(word >> SequenceBits),

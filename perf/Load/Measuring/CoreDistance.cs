@@ -24,12 +24,12 @@ internal sealed class CoreDistance
     {
         var partner = new Thread(GiveBack) { IsBackground = true };
         partner.Start();
-        var endNs = Clock.NowNs + LongestNs;
+        long endNs = Clock.NowNs + LongestNs;
         double? shortest = null;
-        for (var burst = 0; burst < Bursts && Clock.NowNs < endNs; burst++)
+        for (int burst = 0; burst < Bursts && Clock.NowNs < endNs; burst++)
         {
-            var startNs = Clock.NowNs;
-            var trips = 0;
+            long startNs = Clock.NowNs;
+            int trips = 0;
             while (trips < TripsPerBurst && ((trips & ClockCheckMask) != 0 || Clock.NowNs < endNs))
                 PassOver((2 * trips++) + 1);
             if (trips == TripsPerBurst)
@@ -55,7 +55,7 @@ internal sealed class CoreDistance
     {
         while (true)
         {
-            var ball = Volatile.Read(ref _ball);
+            long ball = Volatile.Read(ref _ball);
             if (ball == Over)
                 return;
             if (ball % 2 == 1)

@@ -32,7 +32,7 @@ internal sealed class DepthSampler : IAsyncDisposable
     {
         get
         {
-            var third = Math.Max(1, _residentBytes.Count / 3);
+            int third = Math.Max(1, _residentBytes.Count / 3);
             return _residentBytes.Count == 0
                 ? 0
                 : _residentBytes.TakeLast(third).Max() - _residentBytes.Take(third).Max();
@@ -53,8 +53,8 @@ internal sealed class DepthSampler : IAsyncDisposable
         {
             try
             {
-                var stats = await _client.Admin.StatsAsync(_stop.Token);
-                foreach (var topic in _topics)
+                StatsResponse stats = await _client.Admin.StatsAsync(_stop.Token);
+                foreach (string topic in _topics)
                     MaxDepth = Math.Max(MaxDepth, stats.Find($"backlog.messages{{{topic}}}") ?? 0);
                 _residentBytes.Add(stats.Find("process.residentBytes") ?? 0);
                 await Task.Delay(Interval, _stop.Token);

@@ -35,12 +35,12 @@ internal sealed class LatencyHistogram
     /// <summary>Records one duration; a negative one (two clocks read at the same moment) counts as 0.</summary>
     public void Record(long durationNs)
     {
-        var duration = Math.Max(0, durationNs);
+        long duration = Math.Max(0, durationNs);
         Interlocked.Increment(ref _counts[IndexOf(duration)]);
-        var max = Volatile.Read(ref _max);
+        long max = Volatile.Read(ref _max);
         while (duration > max)
         {
-            var seen = Interlocked.CompareExchange(ref _max, duration, max);
+            long seen = Interlocked.CompareExchange(ref _max, duration, max);
             if (seen == max)
                 break;
             max = seen;
@@ -53,9 +53,9 @@ internal sealed class LatencyHistogram
     /// <param name="percent">0 to 100, 0 excluded.</param>
     public long PercentileNs(double percent)
     {
-        var wanted = Math.Max(1, (long)Math.Ceiling(Count * percent / 100));
+        long wanted = Math.Max(1, (long)Math.Ceiling(Count * percent / 100));
         long seen = 0;
-        for (var index = 0; index < _counts.Length; index++)
+        for (int index = 0; index < _counts.Length; index++)
         {
             seen += _counts[index];
             if (seen >= wanted)
@@ -67,7 +67,7 @@ internal sealed class LatencyHistogram
 
     public void Add(LatencyCounts other)
     {
-        for (var i = 0; i < other.Buckets.Count; i++)
+        for (int i = 0; i < other.Buckets.Count; i++)
             _counts[other.Buckets[i]] += other.Counts[i];
         _max = Math.Max(_max, other.MaxNs);
     }
@@ -81,7 +81,7 @@ internal sealed class LatencyHistogram
     /// <summary>The filled buckets, to travel between processes.</summary>
     public LatencyCounts ToCounts()
     {
-        var filled = Enumerable.Range(0, _counts.Length).Where(index => _counts[index] > 0).ToArray();
+        int[] filled = Enumerable.Range(0, _counts.Length).Where(index => _counts[index] > 0).ToArray();
         return new LatencyCounts(filled, Array.ConvertAll(filled, index => _counts[index]), _max);
     }
 
@@ -91,7 +91,7 @@ internal sealed class LatencyHistogram
             return (int)value;
         if (value >= 1L << MaxBits)
             value = (1L << MaxBits) - 1;
-        var shift = BitOperations.Log2((ulong)value) - SubBucketBits;
+        int shift = BitOperations.Log2((ulong)value) - SubBucketBits;
         return ((shift + 1) << SubBucketBits) + (int)(value >> shift) - SubBucketCount;
     }
 
@@ -99,8 +99,8 @@ internal sealed class LatencyHistogram
     {
         if (index < ExactCount)
             return index;
-        var shift = (index >> SubBucketBits) - 1;
-        var mantissa = (long)((index & (SubBucketCount - 1)) + SubBucketCount);
+        int shift = (index >> SubBucketBits) - 1;
+        long mantissa = (long)((index & (SubBucketCount - 1)) + SubBucketCount);
         return ((mantissa + 1) << shift) - 1;
     }
 }

@@ -39,9 +39,9 @@ internal static class OtherProcess
         {
             if (!File.Exists(file))
                 return null;
-            var line = File.ReadLines(file).FirstOrDefault(each => each.StartsWith(name, StringComparison.Ordinal));
-            var word = line?[name.Length..].Split([' ', '\t'], StringSplitOptions.RemoveEmptyEntries).FirstOrDefault();
-            return long.TryParse(word, CultureInfo.InvariantCulture, out var number) ? number : null;
+            string? line = File.ReadLines(file).FirstOrDefault(each => each.StartsWith(name, StringComparison.Ordinal));
+            string? word = line?[name.Length..].Split([' ', '\t'], StringSplitOptions.RemoveEmptyEntries).FirstOrDefault();
+            return long.TryParse(word, CultureInfo.InvariantCulture, out long number) ? number : null;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

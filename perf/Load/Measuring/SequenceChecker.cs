@@ -30,7 +30,7 @@ internal sealed class SequenceChecker
         _bodySize = bodySize;
         _run = BodyStamp.RunIn(bodySize, run);
         _seen = new SequenceSet[producerCount];
-        foreach (ref var set in _seen.AsSpan())
+        foreach (ref SequenceSet set in _seen.AsSpan())
             set = new SequenceSet();
         _lastSequences = new long[producerCount * queueCount];
         Array.Fill(_lastSequences, -1);
@@ -65,7 +65,7 @@ internal sealed class SequenceChecker
             return false;
         }
 
-        ref var last = ref _lastSequences[(stamp.Producer * _queueCount) + queue];
+        ref long last = ref _lastSequences[(stamp.Producer * _queueCount) + queue];
         if (stamp.Sequence == last + 1)
         {
             _seen[stamp.Producer].Follow(stamp.Sequence);
@@ -102,17 +102,17 @@ internal sealed class SequenceChecker
     public static CheckResult Judge(IReadOnlyList<SequenceChecker> checkers, IReadOnlyList<long> sent)
     {
         long missing = 0, unknown = 0, duplicated = checkers.Sum(checker => checker.Duplicated);
-        for (var producer = 0; producer < sent.Count; producer++)
+        for (int producer = 0; producer < sent.Count; producer++)
         {
-            var all = checkers[0]._seen[producer];
-            foreach (var checker in checkers.Skip(1))
+            SequenceSet all = checkers[0]._seen[producer];
+            foreach (SequenceChecker? checker in checkers.Skip(1))
                 duplicated += all.Add(checker._seen[producer]);
-            var absent = all.CountMissing(sent[producer]);
+            long absent = all.CountMissing(sent[producer]);
             missing += absent;
             unknown += all.Count - (sent[producer] - absent);
         }
 
-        var damaged = checkers.Sum(checker => checker.Damaged) + unknown;
+        long damaged = checkers.Sum(checker => checker.Damaged) + unknown;
         return new CheckResult(missing, duplicated, checkers.Sum(checker => checker.Reordered), damaged);
     }
 }

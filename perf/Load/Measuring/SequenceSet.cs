@@ -71,7 +71,7 @@ internal sealed class SequenceSet
     public bool Contains(long sequence)
     {
         CloseRun();
-        var index = (int)(sequence >> PageBits);
+        int index = (int)(sequence >> PageBits);
         if (index >= _pages.Count || _pages[index] is not { } page)
             return false;
         return page == FullPage || (page[(sequence & (PageSize - 1)) >> 6] & (1UL << (int)(sequence & 63))) != 0;
@@ -83,12 +83,12 @@ internal sealed class SequenceSet
     {
         other.CloseRun();
         long doubles = 0;
-        for (var index = 0; index < other._pages.Count; index++)
+        for (int index = 0; index < other._pages.Count; index++)
         {
             if (other._pages[index] is null)
                 continue;
-            var first = (long)index << PageBits;
-            for (var sequence = first; sequence < first + PageSize; sequence++)
+            long first = (long)index << PageBits;
+            for (long sequence = first; sequence < first + PageSize; sequence++)
             {
                 if (other.Contains(sequence) && !Add(sequence))
                     doubles++;
@@ -105,7 +105,7 @@ internal sealed class SequenceSet
         long missing = 0;
         for (long sequence = 0; sequence < end; sequence++)
         {
-            var index = (int)(sequence >> PageBits);
+            int index = (int)(sequence >> PageBits);
             if (index < _pages.Count && _pages[index] == FullPage)
                 sequence |= PageSize - 1;
             else if (!Contains(sequence))
@@ -123,10 +123,10 @@ internal sealed class SequenceSet
 
     private void CloseRun()
     {
-        for (var next = _runStart; next < _runEnd;)
+        for (long next = _runStart; next < _runEnd;)
         {
-            var first = (int)(next & 63);
-            var count = (int)Math.Min(64 - first, _runEnd - next);
+            int first = (int)(next & 63);
+            int count = (int)Math.Min(64 - first, _runEnd - next);
             _doubles += Mark(next, (ulong.MaxValue >> (64 - count)) << first);
             next += count;
         }
@@ -142,11 +142,11 @@ internal sealed class SequenceSet
             GoTo(sequence >> PageBits);
         if (_page == FullPage)
             return BitOperations.PopCount(bits);
-        ref var word = ref _page[(sequence & (PageSize - 1)) >> 6];
-        var added = BitOperations.PopCount(bits & ~word);
+        ref ulong word = ref _page[(sequence & (PageSize - 1)) >> 6];
+        int added = BitOperations.PopCount(bits & ~word);
         word |= bits;
         _count += added;
-        ref var pageCount = ref CollectionsMarshal.AsSpan(_counts)[(int)_pageIndex];
+        ref int pageCount = ref CollectionsMarshal.AsSpan(_counts)[(int)_pageIndex];
         pageCount += added;
         if (pageCount == PageSize)
             _pages[(int)_pageIndex] = _page = FullPage;

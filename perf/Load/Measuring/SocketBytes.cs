@@ -18,10 +18,10 @@ internal readonly record struct SocketBytes(long Sent, long Received)
         if (!OperatingSystem.IsLinux() || !Directory.Exists(folder))
             return null;
         long sent = 0, received = 0;
-        foreach (var entry in Directory.EnumerateFileSystemEntries(folder))
+        foreach (string entry in Directory.EnumerateFileSystemEntries(folder))
         {
-            if (int.TryParse(Path.GetFileName(entry), CultureInfo.InvariantCulture, out var descriptor)
-                && LinuxCalls.TryReadTcpBytes(descriptor, out var sentHere, out var receivedHere))
+            if (int.TryParse(Path.GetFileName(entry), CultureInfo.InvariantCulture, out int descriptor)
+                && LinuxCalls.TryReadTcpBytes(descriptor, out long sentHere, out long receivedHere))
             {
                 sent += sentHere;
                 received += receivedHere;

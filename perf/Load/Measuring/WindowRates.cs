@@ -22,8 +22,8 @@ internal sealed class WindowRates
     {
         if (_timesNs.Count <= Window)
             return null;
-        var spansNs = new long[_timesNs.Count - Window];
-        for (var i = 0; i < spansNs.Length; i++)
+        long[] spansNs = new long[_timesNs.Count - Window];
+        for (int i = 0; i < spansNs.Length; i++)
             spansNs[i] = Math.Max(1, _timesNs[i + Window] - _timesNs[i]);
         Array.Sort(spansNs);
 

@@ -21,7 +21,7 @@ internal sealed class FillRole : IRole
 
     public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
-        var order = RoleJson.Read<FillOrder>(argument);
+        FillOrder order = RoleJson.Read<FillOrder>(argument);
         var options = new StoreOptions
         {
             DataDirectory = order.Directory,
@@ -29,24 +29,24 @@ internal sealed class FillRole : IRole
         };
         _store ??= await QueueStore.OpenAsync(
             options, new RawState(), NullLoggerFactory.Instance, TimeProvider.System, cancellationToken);
-        var queues = _store.Queues.Where(queue => queue.Id != QueueId.State).Select(queue => queue.Id).ToArray();
-        var batch = Encode(order);
-        var entryBytes = batch.Length + StoreReadBack.EntryHeaderBytes;
-        var batchCount = Math.Clamp(_store.MaxRequestBytes / entryBytes, 1, RequestBatches);
-        var requests = Enumerable.Range(0, RequestsUnderWay)
+        QueueId[] queues = _store.Queues.Where(queue => queue.Id != QueueId.State).Select(queue => queue.Id).ToArray();
+        byte[] batch = Encode(order);
+        int entryBytes = batch.Length + StoreReadBack.EntryHeaderBytes;
+        int batchCount = Math.Clamp(_store.MaxRequestBytes / entryBytes, 1, RequestBatches);
+        AppendRequest[] requests = Enumerable.Range(0, RequestsUnderWay)
             .Select(_ => new AppendRequest(batchCount, new LatencyHistogram())).ToArray();
         long count = 0;
-        for (var round = 0; round < order.Rounds; round++)
+        for (int round = 0; round < order.Rounds; round++)
         {
-            foreach (var part in queues.Chunk(batchCount))
+            foreach (QueueId[] part in queues.Chunk(batchCount))
             {
-                var request = requests[count++ % requests.Length];
+                AppendRequest request = requests[count++ % requests.Length];
                 await request.WaitAsync();
                 await AppendAsync(request, part, batch, cancellationToken);
             }
         }
 
-        foreach (var request in requests)
+        foreach (AppendRequest? request in requests)
             await request.WaitAsync();
         return new FillResult((long)order.Rounds * queues.Length * order.BatchMessages);
     }
@@ -59,13 +59,13 @@ internal sealed class FillRole : IRole
 
     private static byte[] Encode(FillOrder order)
     {
-        var body = new byte[order.Size];
+        byte[] body = new byte[order.Size];
         BodyBytes.Fill(body, order.Seed, 0, 0);
-        var recordBytes = RecordBatchBuilder.SizeOf(new RecordContent { Body = body }, order.BatchMessages, 0);
-        var buffer = new byte[RecordBatchLayout.HeaderSize + (recordBytes * order.BatchMessages)];
+        long recordBytes = RecordBatchBuilder.SizeOf(new RecordContent { Body = body }, order.BatchMessages, 0);
+        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + (recordBytes * order.BatchMessages)];
         var builder = new RecordBatchBuilder();
         builder.Reset(buffer, 0);
-        for (var i = 0; i < order.BatchMessages; i++)
+        for (int i = 0; i < order.BatchMessages; i++)
             builder.TryAppend(body, 0);
         return buffer[..builder.Complete(ProducerSession.None, -1)];
     }
@@ -73,7 +73,7 @@ internal sealed class FillRole : IRole
     private async ValueTask AppendAsync(
         AppendRequest request, QueueId[] queues, byte[] batch, CancellationToken cancellationToken)
     {
-        for (var i = 0; i < queues.Length; i++)
+        for (int i = 0; i < queues.Length; i++)
             request.Items[i] = new AppendItem { Queue = queues[i], Batch = batch, TagBits = uint.MaxValue };
         request.Begin(Clock.NowNs);
         AppendStatus status;
@@ -83,7 +83,7 @@ internal sealed class FillRole : IRole
             await _store.WaitForRoomAsync(cancellationToken);
         }
 
-        var error = request.Items.Take(queues.Length).FirstOrDefault(item => item.Error != ErrorCode.None).Error;
+        ErrorCode error = request.Items.Take(queues.Length).FirstOrDefault(item => item.Error != ErrorCode.None).Error;
         if (error == ErrorCode.StorageFull)
             throw LoadException.MachineLimit("disk", "the store takes no more");
         if (status == AppendStatus.Nothing || error != ErrorCode.None)

@@ -28,12 +28,12 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
     /// <summary>Makes the topics and writes what every start finds.</summary>
     public async Task PrepareAsync(CancellationToken cancellationToken)
     {
-        var server = await StartAsync(_directory, cancellationToken);
-        await using (var client = NewClient(server))
+        ServerResult server = await StartAsync(_directory, cancellationToken);
+        await using (EQueueClient client = NewClient(server))
         {
-            for (var left = plan.Queues; left > 0; left -= MaxQueuesOfTopic)
+            for (int left = plan.Queues; left > 0; left -= MaxQueuesOfTopic)
             {
-                var topic = $"load-{_run:x8}-{_topics.Count}";
+                string topic = $"load-{_run:x8}-{_topics.Count}";
                 var settings = new TopicSettings { QueueCount = Math.Min(left, MaxQueuesOfTopic) };
                 await client.Admin.CreateTopicAsync(topic, settings, cancellationToken);
                 _topics.Add(topic);
@@ -47,8 +47,8 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
     /// <summary>One measured start, out of what a kill left behind.</summary>
     public async Task<Figures> MeasureAsync(bool isWarm, CancellationToken cancellationToken)
     {
-        var empty = session.Workspace.NewPath("empty");
-        var reference = await StartAsync(empty, cancellationToken);
+        string empty = session.Workspace.NewPath("empty");
+        ServerResult reference = await StartAsync(empty, cancellationToken);
         await _server.CallAsync("kill", null, cancellationToken);
         Workspace.Remove(empty);
 
@@ -58,10 +58,10 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
         PageCache.Drop(_directory);
         if (isWarm)
             PageCache.Warm(_directory, WarmBytes);
-        var server = await StartAsync(_directory, cancellationToken);
-        await using var client = NewClient(server);
-        var stored = await CountAsync(client, cancellationToken) - Planted();
-        var stats = await client.Admin.StatsAsync(cancellationToken);
+        ServerResult server = await StartAsync(_directory, cancellationToken);
+        await using EQueueClient client = NewClient(server);
+        long stored = await CountAsync(client, cancellationToken) - Planted();
+        StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
         await _server.CallAsync("kill", null, cancellationToken);
         var figures = new Figures
         {
@@ -96,15 +96,15 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
     /// <summary>A producer sends to the server, which is killed behind the last receipt.</summary>
     private async Task SendAsync(long messages, CancellationToken cancellationToken)
     {
-        var server = await StartAsync(_directory, cancellationToken);
-        await using var producer = session.Start(RoleList.Producer);
+        ServerResult server = await StartAsync(_directory, cancellationToken);
+        await using RoleProcess producer = session.Start(RoleList.Producer);
         var load = RunPlan.From(session.Options with { InFlight = null }, plan.Size);
         var order = new ProducerOrder(
             server.Server, 1, _topics, plan.Size, session.Options.Seed, _run, load.SlotCount, SendApi.Message,
             load.InFlight, load.BatchCount, load.SampleMask);
         await producer.CallAsync("prepare", order, cancellationToken);
         var stretch = new SendOrder(0, [messages], null);
-        var sent = await producer.CallAsync<SendResult>("send", stretch, cancellationToken);
+        SendResult sent = await producer.CallAsync<SendResult>("send", stretch, cancellationToken);
         await _server.CallAsync("kill", null, cancellationToken);
         _messages += sent.Messages;
     }
@@ -112,7 +112,7 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
     /// <summary>A process fills the queues by the store itself; it is killed behind the last acknowledgement.</summary>
     private async Task FillAsync(int rounds, CancellationToken cancellationToken)
     {
-        await using var fill = session.Start(RoleList.Fill);
+        await using RoleProcess fill = session.Start(RoleList.Fill);
         var order = new FillOrder(
             _directory, plan.Flush, plan.Size, plan.BatchMessages, rounds, session.Options.Seed);
         _messages += (await fill.CallAsync<FillResult>("fill", order, cancellationToken)).Messages;
@@ -122,9 +122,9 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
     private async Task<long> CountAsync(EQueueClient client, CancellationToken cancellationToken)
     {
         long stored = 0;
-        foreach (var topic in _topics)
+        foreach (string topic in _topics)
         {
-            var description = await client.Admin.DescribeTopicAsync(topic, cancellationToken);
+            TopicDescription description = await client.Admin.DescribeTopicAsync(topic, cancellationToken);
             stored += description.Queues.Sum(queue => queue.End.Value - queue.Start.Value);
         }
 

@@ -32,14 +32,14 @@ internal sealed class ServerRole : IRole
     /// <summary>From the moment before the process is made to its line on standard output.</summary>
     private async Task<ServerResult> StartAsync(ServerOrder order, CancellationToken cancellationToken)
     {
-        var startNs = Clock.NowNs;
+        long startNs = Clock.NowNs;
         _server = ChildProcess.Start(NewStart(order), "the server");
-        var answer = await _server.Process.StandardOutput.ReadLineAsync(cancellationToken);
-        var seconds = (Clock.NowNs - startNs) / 1e9;
+        string? answer = await _server.Process.StandardOutput.ReadLineAsync(cancellationToken);
+        double seconds = (Clock.NowNs - startNs) / 1e9;
         if (answer?.StartsWith(Ready, StringComparison.Ordinal) is not true)
             throw LoadException.Failed($"the server did not become ready: {answer}{_server.ErrorText()}");
         _server.Process.Refresh();
-        var cpuPercent = _server.Process.TotalProcessorTime.TotalSeconds / seconds * 100;
+        double cpuPercent = _server.Process.TotalProcessorTime.TotalSeconds / seconds * 100;
         return new ServerResult(ValueOf(answer, ListenKey), seconds, _server.Process.WorkingSet64, cpuPercent)
         {
             Admin = order.HasAdmin ? ValueOf(answer, AdminKey) : null,

@@ -45,7 +45,7 @@ internal sealed record Curve(
         try
         {
             Directory.CreateDirectory(directory);
-            foreach (var curve in curves)
+            foreach (Curve curve in curves)
             {
                 File.WriteAllText(Path.Combine(directory, $"{curve.Name}.dat"), curve.ToTable());
                 File.WriteAllText(Path.Combine(directory, $"{curve.Name}.gnuplot"), curve.ToScript());
@@ -72,9 +72,9 @@ internal sealed record Curve(
     {
         var text = new StringBuilder();
         text.Append("# ").Append(XLabel).Append('\t').AppendJoin('\t', Lines).Append('\n');
-        foreach (var point in Points)
+        foreach (IReadOnlyList<double?> point in Points)
         {
-            var words = point.Select(value => (value ?? double.NaN).ToString("0.###", CultureInfo.InvariantCulture));
+            IEnumerable<string> words = point.Select(value => (value ?? double.NaN).ToString("0.###", CultureInfo.InvariantCulture));
             text.AppendJoin('\t', words).Append('\n');
         }
 
@@ -83,14 +83,14 @@ internal sealed record Curve(
 
     public string ToScript()
     {
-        var how = Style switch
+        string how = Style switch
         {
             CurveStyle.Points => "with points ",
             CurveStyle.Bars => string.Empty,
             CurveStyle.Percentiles => "with lines ",
             _ => "with linespoints ",
         };
-        var lines = Lines.Select((line, i) =>
+        IEnumerable<string> lines = Lines.Select((line, i) =>
             $"'{Name}.dat' using {Columns(i)} {how}title '{Quoted(line)}'");
         return $"""
             set terminal svg size 900,540 noenhanced
@@ -128,10 +128,10 @@ internal sealed record Curve(
             RedirectStandardError = true,
             UseShellExecute = false,
         };
-        using var gnuplot = Process.Start(start)!;
+        using Process gnuplot = Process.Start(start)!;
 
         // It warns of what is no fault, such as a line of one point.
-        var errors = gnuplot.StandardError.ReadToEndAsync();
+        Task<string> errors = gnuplot.StandardError.ReadToEndAsync();
         if (!gnuplot.WaitForExit(DrawTimeoutMs))
         {
             gnuplot.Kill();

@@ -26,7 +26,7 @@ internal sealed class Figures
     /// <summary>One of <see cref="FigureNames.All"/>; null = not measured.</summary>
     public double? this[string name]
     {
-        get => _values.TryGetValue(name, out var value) ? value : null;
+        get => _values.TryGetValue(name, out double value) ? value : null;
         set
         {
             if (!FigureNames.All.Contains(name))
@@ -57,7 +57,7 @@ internal sealed class Figures
     /// <param name="change">One of <see cref="FigureNames.Changes"/>.</param>
     public void SetRebalance(string change, LatencyHistogram histogram)
     {
-        var group = FigureNames.Of(FigureNames.Rebalance, change);
+        string group = FigureNames.Of(FigureNames.Rebalance, change);
         this[FigureNames.Of(group, FigureNames.Count)] = histogram.Count;
         SetPercentiles(group, histogram, nsOfUnit: 1e6);
     }
@@ -105,7 +105,7 @@ internal sealed class Figures
     /// <summary>Adds what was wrong in another part of the same run.</summary>
     public void AddCheck(Figures other)
     {
-        foreach (var name in FigureNames.Faults)
+        foreach (string name in FigureNames.Faults)
             this[name] += other[name] ?? 0;
     }
 
@@ -113,7 +113,7 @@ internal sealed class Figures
     public void Discredit()
     {
         const string note = "wrong data: no rate is given";
-        foreach (var name in FigureNames.All)
+        foreach (string name in FigureNames.All)
         {
             if (FigureNames.Rates.Contains(name) || name.StartsWith("latencyUs", StringComparison.Ordinal))
                 this[name] = null;
@@ -121,7 +121,7 @@ internal sealed class Figures
 
         SubscriberPerSecond = null;
         _histograms.Clear();
-        foreach (var name in FigureNames.Rates.Append(FigureNames.SubscriberPerSecond))
+        foreach (string name in FigureNames.Rates.Append(FigureNames.SubscriberPerSecond))
             Note(name, note);
         Note("latencyUs", note);
     }
@@ -130,18 +130,18 @@ internal sealed class Figures
     public static Figures Over(IReadOnlyList<Figures> runs)
     {
         var row = new Figures { ReferenceSystem = runs[0].ReferenceSystem };
-        foreach (var name in FigureNames.All)
+        foreach (string name in FigureNames.All)
         {
-            var values = runs.Select(run => run[name]).OfType<double>().ToArray();
+            double[] values = runs.Select(run => run[name]).OfType<double>().ToArray();
             if (values.Length == 0)
                 continue;
-            var isCount = name == FigureNames.Repeated || FigureNames.Faults.Contains(name);
+            bool isCount = name == FigureNames.Repeated || FigureNames.Faults.Contains(name);
             row[name] = isCount ? values.Sum() : Statistics.Median(values);
         }
 
-        foreach (var (group, histogram) in runs.SelectMany(run => run.Histograms))
+        foreach ((string group, LatencyHistogram histogram) in runs.SelectMany(run => run.Histograms))
         {
-            if (!row._histograms.TryGetValue(group, out var all))
+            if (!row._histograms.TryGetValue(group, out LatencyHistogram? all))
                 row._histograms[group] = all = new LatencyHistogram();
             all.Add(histogram.ToCounts());
         }
@@ -157,16 +157,16 @@ internal sealed class Figures
             FigureNames.ConsumePerSecond, FigureNames.SendPerSecond, FigureNames.ConsumeMBps, FigureNames.ReadySeconds,
             FigureNames.ResumeSeconds,
         ];
-        foreach (var name in rates)
+        foreach (string name in rates)
         {
-            var values = runs.Select(run => run[name]).OfType<double>().ToArray();
+            double[] values = runs.Select(run => run[name]).OfType<double>().ToArray();
             if (values.Length == 0)
                 continue;
             row[FigureNames.Spread] = Statistics.Spread(values);
             break;
         }
 
-        foreach (var note in runs.SelectMany(run => run.Notes))
+        foreach (KeyValuePair<string, string> note in runs.SelectMany(run => run.Notes))
             row.Note(note.Key, note.Value);
         return row;
     }
@@ -175,9 +175,9 @@ internal sealed class Figures
     {
         if (histogram.Count == 0)
             return;
-        foreach (var (name, percent) in FigureNames.Percentiles)
+        foreach ((string name, double percent) in FigureNames.Percentiles)
         {
-            var durationNs = name == "max" ? histogram.MaxNs : histogram.PercentileNs(percent);
+            long durationNs = name == "max" ? histogram.MaxNs : histogram.PercentileNs(percent);
             this[FigureNames.Of(group, name)] = durationNs / nsOfUnit;
         }
     }

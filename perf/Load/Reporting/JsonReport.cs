@@ -41,14 +41,14 @@ internal static class JsonReport
         var parameters = new JsonObject();
         if (scenario is not null)
             parameters["scenario"] = scenario;
-        foreach (var (name, value) in row.Parameters)
+        foreach ((string name, object? value) in row.Parameters)
             parameters[name] = JsonSerializer.SerializeToNode(value);
         var json = new JsonObject
         {
             ["params"] = parameters,
             ["runs"] = new JsonArray([.. row.Runs.Select(run => Measured(run, row.RestNote))]),
         };
-        foreach (var (name, value) in Measured(row.Medians, row.RestNote).ToArray())
+        foreach ((string name, JsonNode? value) in Measured(row.Medians, row.RestNote).ToArray())
             json[name] = value?.DeepClone();
         return json;
     }
@@ -57,11 +57,11 @@ internal static class JsonReport
     {
         var json = new JsonObject();
         var notes = new JsonObject();
-        foreach (var name in FigureNames.All)
+        foreach (string name in FigureNames.All)
         {
-            var path = name.Split('.');
-            var place = json;
-            foreach (var group in path[..^1])
+            string[] path = name.Split('.');
+            JsonObject place = json;
+            foreach (string group in path[..^1])
                 place = (JsonObject)(place[group] ??= new JsonObject());
             if (name == FigureNames.ReferenceValue)
                 place["system"] = figures.ReferenceSystem;
@@ -82,9 +82,9 @@ internal static class JsonReport
     /// <summary>The note of the figure itself, else of the nearest group that has one.</summary>
     private static string? NoteOf(Figures figures, string name)
     {
-        for (var path = name; ; path = path[..path.LastIndexOf('.')])
+        for (string path = name; ; path = path[..path.LastIndexOf('.')])
         {
-            if (figures.Notes.TryGetValue(path, out var note))
+            if (figures.Notes.TryGetValue(path, out string? note))
                 return note;
             if (!path.Contains('.'))
                 return null;

@@ -44,9 +44,9 @@ internal sealed class LoadReport(string scenario)
         const string file = "/proc/meminfo";
         if (!File.Exists(file))
             return GC.GetGCMemoryInfo().TotalAvailableMemoryBytes;
-        var line = File.ReadLines(file).FirstOrDefault(each => each.StartsWith("MemTotal:", StringComparison.Ordinal));
-        var words = line?.Split(' ', StringSplitOptions.RemoveEmptyEntries);
-        return words is { Length: >= 2 } && long.TryParse(words[1], CultureInfo.InvariantCulture, out var kilobytes)
+        string? line = File.ReadLines(file).FirstOrDefault(each => each.StartsWith("MemTotal:", StringComparison.Ordinal));
+        string[]? words = line?.Split(' ', StringSplitOptions.RemoveEmptyEntries);
+        return words is { Length: >= 2 } && long.TryParse(words[1], CultureInfo.InvariantCulture, out long kilobytes)
             ? kilobytes * 1024
             : null;
     }
@@ -68,8 +68,8 @@ internal sealed class LoadReport(string scenario)
         };
         try
         {
-            using var git = Process.Start(start)!;
-            var commit = git.StandardOutput.ReadToEnd().Trim();
+            using Process git = Process.Start(start)!;
+            string commit = git.StandardOutput.ReadToEnd().Trim();
             git.WaitForExit();
             return git.ExitCode == 0 && commit.Length > 0 ? commit : null;
         }

@@ -16,13 +16,13 @@ internal static class MarkdownReport
         page.AppendLine("Medians over the runs; MB = 10^6 bytes of bodies; cpu 100 = one core.").AppendLine();
         page.Append(new ReportTable(report, inFull: true).ToMarkdown());
         AppendPictures(page, pictures[report]);
-        foreach (var failure in report.Failures)
+        foreach (string failure in report.Failures)
             page.Append("Failed: ").AppendLine(failure).AppendLine();
         if (report.Sections.Count == 0)
             return page.ToString();
         AppendTargets(page, report);
         AppendContents(page, report);
-        foreach (var (number, section) in report.Sections.Index())
+        foreach ((int number, LoadReport section) in report.Sections.Index())
         {
             page.AppendLine().AppendLine($"<a id=\"{AnchorOf(number)}\"></a>").AppendLine();
             page.Append("## ").AppendLine(section.Title).AppendLine();
@@ -42,7 +42,7 @@ internal static class MarkdownReport
         page.AppendLine("## Targets").AppendLine();
         page.AppendLine("| what | must | aim | measured | must reached | aim reached |");
         page.AppendLine("|---|---:|---:|---:|---|---|");
-        foreach (var target in TargetList.All)
+        foreach (Target target in TargetList.All)
             page.Append("| ").AppendJoin(" | ", target.Judge(rows)).AppendLine(" |");
         page.AppendLine();
     }
@@ -50,16 +50,16 @@ internal static class MarkdownReport
     private static void AppendContents(StringBuilder page, LoadReport report)
     {
         page.AppendLine("## Tables").AppendLine();
-        foreach (var (number, section) in report.Sections.Index())
+        foreach ((int number, LoadReport section) in report.Sections.Index())
         {
-            var count = section.Rows.Count;
+            int count = section.Rows.Count;
             page.AppendLine($"- [{section.Title}](#{AnchorOf(number)}): {count} row{(count == 1 ? "" : "s")}");
         }
     }
 
     private static void AppendPictures(StringBuilder page, IEnumerable<string> paths)
     {
-        foreach (var path in paths)
+        foreach (string path in paths)
             page.AppendLine().AppendLine($"![{Path.GetFileNameWithoutExtension(path)}]({path})");
     }
 }

@@ -11,7 +11,7 @@ internal sealed class MeasuredRows
     /// <param name="json">What <see cref="JsonReport"/> wrote.</param>
     public MeasuredRows(string json)
     {
-        var report = JsonNode.Parse(json)!.AsObject();
+        JsonObject report = JsonNode.Parse(json)!.AsObject();
         _scenario = (string?)report["scenario"];
         _rows = [.. report["rows"]!.AsArray().Select(row => row!.AsObject())];
     }
@@ -21,14 +21,14 @@ internal sealed class MeasuredRows
     /// <param name="parameters">What the row's parameters must be.</param>
     public double? Find(string scenario, string figure, params (string Name, object Value)[] parameters)
     {
-        foreach (var row in _rows)
+        foreach (JsonObject row in _rows)
         {
-            var found = row["params"]!.AsObject();
+            JsonObject found = row["params"]!.AsObject();
             if ((string?)(found["scenario"] ?? _scenario) == scenario
                 && Array.TrueForAll(parameters, each => found[each.Name]?.ToString() == each.Value.ToString()))
             {
                 JsonNode? value = row;
-                foreach (var part in figure.Split('.'))
+                foreach (string part in figure.Split('.'))
                     value = value?[part];
                 return value is null ? null : (double)value;
             }

@@ -112,29 +112,29 @@ internal sealed class ReportTable
     /// <param name="inFull">With the figures that a first look does not need.</param>
     public ReportTable(LoadReport report, bool inFull)
     {
-        var rows = report.Rows;
+        IReadOnlyList<ReportRow> rows = report.Rows;
         if (rows.Count == 0)
             return;
-        var parameters = rows.SelectMany(row => row.Parameters.Select(each => each.Name)).Distinct().ToArray();
-        var varying = parameters.Where(name => rows.Select(row => ValueOf(row, name)).Distinct().Count() > 1).ToArray();
-        var shown = Columns
+        string[] parameters = rows.SelectMany(row => row.Parameters.Select(each => each.Name)).Distinct().ToArray();
+        string[] varying = parameters.Where(name => rows.Select(row => ValueOf(row, name)).Distinct().Count() > 1).ToArray();
+        Column[] shown = Columns
             .Where(column => inFull || !column.InFull)
             .Where(column => rows.Any(row => row.Medians[column.Name] is not null))
             .ToArray();
         _headers.AddRange(varying);
         _headers.AddRange(shown.Select(column => column.Header));
-        foreach (var row in rows)
+        foreach (ReportRow row in rows)
         {
-            var cells = varying.Select(name => ValueOf(row, name))
+            IEnumerable<string> cells = varying.Select(name => ValueOf(row, name))
                 .Concat(shown.Select(each => row.Medians[each.Name] is { } value ? each.Format(value) : "-"));
             _rows.Add([.. cells]);
         }
 
-        var fixedOnes = parameters.Except(varying)
+        IEnumerable<string> fixedOnes = parameters.Except(varying)
             .Where(name => ValueOf(rows[0], name) != Absent)
             .Select(name => $"{name} {ValueOf(rows[0], name)}");
         _remarks.Add($"{report.Scenario}: {string.Join(", ", fixedOnes)}");
-        var references = rows.Select(row => row.Medians.ReferenceSystem).OfType<string>().Distinct();
+        IEnumerable<string> references = rows.Select(row => row.Medians.ReferenceSystem).OfType<string>().Distinct();
         _remarks.AddRange(references.Select(reference => $"reference: {reference}"));
     }
 
@@ -149,23 +149,23 @@ internal sealed class ReportTable
             return;
         }
 
-        var table = new Table().RoundedBorder();
-        foreach (var header in _headers)
+        Table table = new Table().RoundedBorder();
+        foreach (string header in _headers)
             table.AddColumn(new TableColumn(Markup.Escape(header)).RightAligned());
-        foreach (var row in _rows)
+        foreach (string[] row in _rows)
             table.AddRow([.. row.Select(Markup.Escape)]);
         AnsiConsole.Write(table);
-        foreach (var remark in _remarks)
+        foreach (string remark in _remarks)
             AnsiConsole.WriteLine(remark);
     }
 
     public string ToPlainText()
     {
         var text = new StringBuilder();
-        var widths = Widths();
-        foreach (var row in _rows.Prepend([.. _headers]))
+        int[] widths = Widths();
+        foreach (string[]? row in _rows.Prepend([.. _headers]))
             text.AppendLine(string.Join("  ", row.Select((cell, i) => cell.PadLeft(widths[i]))));
-        foreach (var remark in _remarks)
+        foreach (string remark in _remarks)
             text.AppendLine(remark);
         return text.ToString();
     }
@@ -173,20 +173,20 @@ internal sealed class ReportTable
     public string ToMarkdown()
     {
         var text = new StringBuilder();
-        foreach (var remark in _remarks)
+        foreach (string remark in _remarks)
             text.AppendLine(remark).AppendLine();
         if (_rows.Count == 0)
             return text.ToString();
         text.Append("| ").AppendJoin(" | ", _headers).AppendLine(" |");
         text.Append('|').Insert(text.Length, "---:|", _headers.Count).AppendLine();
-        foreach (var row in _rows)
+        foreach (string[] row in _rows)
             text.Append("| ").AppendJoin(" | ", row).AppendLine(" |");
         return text.ToString();
     }
 
     private static Column[] OfChange(string change)
     {
-        var group = FigureNames.Of(FigureNames.Rebalance, change);
+        string group = FigureNames.Of(FigureNames.Rebalance, change);
         return
         [
             new($"{change}s", FigureNames.Of(group, FigureNames.Count), Whole, InFull: true),

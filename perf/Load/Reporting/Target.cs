@@ -15,7 +15,7 @@ internal sealed record Target(string What, double? Must, double? Aim, Func<Measu
     /// <summary>The cells of its line in a report: what, must, aim, measured, whether each is reached.</summary>
     public IReadOnlyList<string> Judge(MeasuredRows rows)
     {
-        var measured = Measure(rows);
+        double? measured = Measure(rows);
         return [What, Bound(Must), Bound(Aim), Text(measured), Reached(measured, Must), Reached(measured, Aim)];
     }
 

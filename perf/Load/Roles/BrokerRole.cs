@@ -11,10 +11,10 @@ internal sealed class BrokerRole : IRole
 
     public async Task<object?> HandleAsync(string command, JsonElement argument, CancellationToken cancellationToken)
     {
-        var order = RoleJson.Read<BrokerOrder>(argument);
+        BrokerOrder order = RoleJson.Read<BrokerOrder>(argument);
         var standard = new BrokerOptions();
-        var policy = order.Flush == FlushMode.Sync ? FlushPolicy.Sync : FlushPolicy.Async;
-        var options = standard with
+        FlushPolicy policy = order.Flush == FlushMode.Sync ? FlushPolicy.Sync : FlushPolicy.Async;
+        BrokerOptions options = standard with
         {
             Listen = "127.0.0.1:0",
             DataDirectory = order.DataDirectory,

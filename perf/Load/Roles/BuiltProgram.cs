@@ -12,13 +12,13 @@ internal static class BuiltProgram
     public static ProcessStartInfo NewStart(string project, IEnumerable<string> arguments)
     {
         var own = new DirectoryInfo(AppContext.BaseDirectory);
-        var folder = Path.GetFullPath(Path.Combine(own.FullName, "..", "..", project, own.Name));
-        var library = Path.Combine(folder, $"EQueue.{project}.dll");
+        string folder = Path.GetFullPath(Path.Combine(own.FullName, "..", "..", project, own.Name));
+        string library = Path.Combine(folder, $"EQueue.{project}.dll");
         if (!File.Exists(library))
             throw LoadException.Failed($"the program is not at {library}: build it, or the load program anew");
-        var program = Environment.ProcessPath!;
-        var name = Path.GetFileNameWithoutExtension(program);
-        var isHost = string.Equals(name, "dotnet", StringComparison.OrdinalIgnoreCase);
+        string program = Environment.ProcessPath!;
+        string name = Path.GetFileNameWithoutExtension(program);
+        bool isHost = string.Equals(name, "dotnet", StringComparison.OrdinalIgnoreCase);
         var start = new ProcessStartInfo(isHost ? program : Path.ChangeExtension(library, null))
         {
             RedirectStandardOutput = true,
@@ -27,7 +27,7 @@ internal static class BuiltProgram
         };
         if (isHost)
             start.ArgumentList.Add(library);
-        foreach (var argument in arguments)
+        foreach (string argument in arguments)
             start.ArgumentList.Add(argument);
         return start;
     }

@@ -40,9 +40,7 @@ internal sealed class ChildProcess : IAsyncDisposable
     public string ErrorText()
     {
         lock (_errorLines)
-        {
             return _errorLines.Count == 0 ? string.Empty : "\n  " + string.Join("\n  ", _errorLines);
-        }
     }
 
     /// <summary>Ends it at once, without any warning to it.</summary>

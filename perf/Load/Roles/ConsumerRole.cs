@@ -44,14 +44,14 @@ internal sealed class ConsumerRole : IRole
     public async ValueTask DisposeAsync()
     {
         await StopAsync();
-        foreach (var lane in _lanes)
+        foreach (ConsumeLane lane in _lanes)
             await lane.DisposeAsync();
         _stop.Dispose();
     }
 
     private async Task PrepareAsync(ConsumerOrder order, CancellationToken cancellationToken)
     {
-        for (var number = 0; number < order.Consumers; number++)
+        for (int number = 0; number < order.Consumers; number++)
             _lanes.Add(await ConsumeLane.StartAsync(order, number, _endToEnd, cancellationToken));
         await WaitUntilSharedAsync(order, cancellationToken);
         _loops.AddRange(_lanes.Select(lane => Task.Run(() => lane.RunAsync(_stop.Token), CancellationToken.None)));
@@ -60,9 +60,9 @@ internal sealed class ConsumerRole : IRole
     /// <summary>Waits until every queue has its reader and each reader its share.</summary>
     private async Task WaitUntilSharedAsync(ConsumerOrder order, CancellationToken cancellationToken)
     {
-        var queues = order.Topics.Count * order.Queues;
-        var least = order.InGroup ? LeastShare(order) : 0;
-        var started = TimeProvider.System.GetTimestamp();
+        int queues = order.Topics.Count * order.Queues;
+        int least = order.InGroup ? LeastShare(order) : 0;
+        long started = TimeProvider.System.GetTimestamp();
         while (_lanes.Sum(lane => lane.QueueCount) != queues || _lanes.Any(lane => lane.QueueCount < least))
         {
             if (TimeProvider.System.GetElapsedTime(started) > SharingTimeout)
@@ -74,8 +74,8 @@ internal sealed class ConsumerRole : IRole
     /// <summary>Queues that each member of a group has at least when all are shared out.</summary>
     private static int LeastShare(ConsumerOrder order)
     {
-        var topics = order.GroupPerTopic ? 1 : order.Topics.Count;
-        var members = order.Consumers / (order.GroupPerTopic ? order.Topics.Count : 1);
+        int topics = order.GroupPerTopic ? 1 : order.Topics.Count;
+        int members = order.Consumers / (order.GroupPerTopic ? order.Topics.Count : 1);
         return topics * order.Brokers * (order.Queues / order.Brokers / members);
     }
 
@@ -83,7 +83,7 @@ internal sealed class ConsumerRole : IRole
     {
         var quiet = TimeSpan.FromSeconds(order.QuietSeconds);
         long received = -1;
-        var lastProgress = TimeProvider.System.GetTimestamp();
+        long lastProgress = TimeProvider.System.GetTimestamp();
         while (received < order.Total && TimeProvider.System.GetElapsedTime(lastProgress) < quiet)
         {
             if (_loops.FirstOrDefault(loop => loop.IsCompleted) is { } ended)
@@ -92,7 +92,7 @@ internal sealed class ConsumerRole : IRole
                 throw LoadException.Failed("a consumer stopped reading");
             }
 
-            var count = _lanes.Sum(lane => lane.Count);
+            long count = _lanes.Sum(lane => lane.Count);
             if (count != received)
                 lastProgress = TimeProvider.System.GetTimestamp();
             received = count;
@@ -100,17 +100,17 @@ internal sealed class ConsumerRole : IRole
                 await Task.Delay(PollInterval, cancellationToken);
         }
 
-        var foundNs = Clock.NowNs;
+        long foundNs = Clock.NowNs;
         var figures = ProcessFigures.TakeWithSockets();
         await Task.Delay(LingerTime, cancellationToken);
-        var idleNs = _lanes.Max(lane => lane.LastConsumedNs);
+        long idleNs = _lanes.Max(lane => lane.LastConsumedNs);
         return new ExpectResult(_lanes.Sum(lane => lane.Count), Math.Min(idleNs, foundNs), figures);
     }
 
     private async Task<JudgeResult> JudgeAsync(JudgeOrder order)
     {
         await StopAsync();
-        var check = SequenceChecker.Judge([.. _lanes.Select(lane => lane.Checker)], order.Sent);
+        CheckResult check = SequenceChecker.Judge([.. _lanes.Select(lane => lane.Checker)], order.Sent);
         return new JudgeResult(check, _endToEnd.ToCounts()) { WindowPerSecond = _lanes[0].WindowPerSecond };
     }
 

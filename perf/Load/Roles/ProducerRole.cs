@@ -24,17 +24,17 @@ internal sealed class ProducerRole : IRole
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var lane in _lanes)
+        foreach (SendLane lane in _lanes)
             await lane.DisposeAsync();
     }
 
     private async Task<SendResult> SendAsync(SendOrder order, CancellationToken cancellationToken)
     {
-        var before = _lanes.Sum(lane => lane.Sequence);
-        for (var i = 0; i < _lanes.Length; i++)
+        long before = _lanes.Sum(lane => lane.Sequence);
+        for (int i = 0; i < _lanes.Length; i++)
             _lanes[i].Begin(order.Seconds, order.MessagesPerProducer?[i]);
         var start = ProcessFigures.TakeWithSockets();
-        var firstSentNs = Clock.NowNs;
+        long firstSentNs = Clock.NowNs;
         try
         {
             await SendAllAsync(order, cancellationToken);
@@ -44,11 +44,11 @@ internal sealed class ProducerRole : IRole
             throw LoadException.MachineLimit("disk", exception.Message, exception);
         }
 
-        var lastAckedNs = Clock.NowNs;
+        long lastAckedNs = Clock.NowNs;
         var ack = new LatencyHistogram();
-        foreach (var lane in _lanes)
+        foreach (SendLane lane in _lanes)
             ack.Add(lane.Ack.ToCounts());
-        var sent = _lanes.Select(lane => lane.Sequence).ToArray();
+        long[] sent = _lanes.Select(lane => lane.Sequence).ToArray();
         return new SendResult(
             sent, sent.Sum() - before, firstSentNs, lastAckedNs, ack.ToCounts(), start,
             ProcessFigures.TakeWithSockets())
@@ -67,7 +67,7 @@ internal sealed class ProducerRole : IRole
 
     private async Task SendOneAsync(SendLane lane, SendOrder order, CancellationToken cancellationToken)
     {
-        var sender = order.Rate is { } rate
+        ISender sender = order.Rate is { } rate
             ? new PacedSender((double)rate / _lanes.Length, order.Seconds)
             : Senders.Create(_order!);
         await sender.SendAsync(lane, cancellationToken);

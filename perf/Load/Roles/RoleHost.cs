@@ -34,11 +34,11 @@ internal static class RoleHost
     {
         using var input = new StreamReader(Console.OpenStandardInput());
         await using var output = new StreamWriter(Console.OpenStandardOutput()) { AutoFlush = true };
-        var next = input.ReadLineAsync(CancellationToken.None).AsTask();
+        Task<string?> next = input.ReadLineAsync(CancellationToken.None).AsTask();
         while (await next is { } line)
         {
             next = input.ReadLineAsync(CancellationToken.None).AsTask();
-            var answer = AnswerAsync(role, line, stop.Token);
+            Task<RoleAnswer> answer = AnswerAsync(role, line, stop.Token);
             if (await Task.WhenAny(answer, next) == next && await next is null)
             {
                 await stop.CancelAsync();
@@ -56,8 +56,8 @@ internal static class RoleHost
     {
         try
         {
-            var command = JsonSerializer.Deserialize<RoleCommand>(line, RoleJson.Options)!;
-            var result = await role.HandleAsync(command.Name, command.Argument, cancellationToken);
+            RoleCommand command = JsonSerializer.Deserialize<RoleCommand>(line, RoleJson.Options)!;
+            object? result = await role.HandleAsync(command.Name, command.Argument, cancellationToken);
             return new RoleAnswer(null, LoadExit.Ok, JsonSerializer.SerializeToElement(result, RoleJson.Options));
         }
         catch (LoadException exception)
@@ -66,7 +66,7 @@ internal static class RoleHost
         }
         catch (IOException exception) when (DiskIsFull(exception))
         {
-            var text = $"machine limit met: disk: {exception.Message}";
+            string text = $"machine limit met: disk: {exception.Message}";
             return new RoleAnswer(text, LoadExit.MachineLimit, RoleJson.Nothing);
         }
         catch (Exception exception) when (exception is not OutOfMemoryException)

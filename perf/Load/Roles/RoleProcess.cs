@@ -23,7 +23,7 @@ internal sealed class RoleProcess : IAsyncDisposable
     /// <summary>Starts this program again as <paramref name="role"/>.</summary>
     public static RoleProcess Start(string role)
     {
-        var program = Environment.ProcessPath ?? throw LoadException.Failed("the program does not know its own path");
+        string program = Environment.ProcessPath ?? throw LoadException.Failed("the program does not know its own path");
         var start = new ProcessStartInfo(program)
         {
             RedirectStandardInput = true,
@@ -48,8 +48,8 @@ internal sealed class RoleProcess : IAsyncDisposable
     /// <exception cref="LoadException">The role answered with an error, or its process ended.</exception>
     public async Task<JsonElement> CallAsync(string command, object? argument, CancellationToken cancellationToken)
     {
-        var element = JsonSerializer.SerializeToElement(argument, RoleJson.Options);
-        var line = JsonSerializer.Serialize(new RoleCommand(command, element), RoleJson.Options);
+        JsonElement element = JsonSerializer.SerializeToElement(argument, RoleJson.Options);
+        string line = JsonSerializer.Serialize(new RoleCommand(command, element), RoleJson.Options);
         string? answerLine = null;
         try
         {
@@ -64,7 +64,7 @@ internal sealed class RoleProcess : IAsyncDisposable
 
         if (answerLine is null)
             throw LoadException.Failed($"the {_role} process ended during '{command}'{_child.ErrorText()}");
-        var answer = JsonSerializer.Deserialize<RoleAnswer>(answerLine, RoleJson.Options)!;
+        RoleAnswer answer = JsonSerializer.Deserialize<RoleAnswer>(answerLine, RoleJson.Options)!;
         return answer.Error is null
             ? answer.Result
             : throw new LoadException(answer.ExitCode, $"{_role}: {answer.Error}{_child.ErrorText()}");

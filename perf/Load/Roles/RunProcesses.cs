@@ -7,7 +7,7 @@ internal sealed class RunProcesses(LoadSession session) : IAsyncDisposable
 
     public RoleProcess Start(string role)
     {
-        var process = session.Start(role);
+        RoleProcess process = session.Start(role);
         _processes.Add(process);
         return process;
     }

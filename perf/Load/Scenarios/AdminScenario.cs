@@ -23,7 +23,7 @@ internal sealed class AdminScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Messages is not null
             || options is { Sizes.Count: > 1 } or { Rates.Count: > 1 } or { InFlight.Count: > 1 })
         {
@@ -31,7 +31,7 @@ internal sealed class AdminScenario : IScenario
                 "admin knows no --server and --messages, and takes one --size, --rate and --in-flight");
         }
 
-        var plan = RunPlan.From(options with { Rates = null }, options.Sizes?[0] ?? StandardSize) with
+        RunPlan plan = RunPlan.From(options with { Rates = null }, options.Sizes?[0] ?? StandardSize) with
         {
             Topics = options.Topics ?? StandardTopics,
             Producers = options.Producers ?? StandardPairs,
@@ -53,7 +53,7 @@ internal sealed class AdminScenario : IScenario
             [("kind", kind), ("adminRate", rate), .. plan.Describe(session.Options).Where(each => each.Name != "rate")];
 
         var kinds = new Dictionary<string, (List<Figures> Runs, LatencyHistogram Beside)>();
-        for (var number = 1; number <= plan.Repeat; number++)
+        for (int number = 1; number <= plan.Repeat; number++)
         {
             await using var asker = new RunAsker(session, plan, rate);
             await using var run = new BrokerRun(session, plan)
@@ -61,10 +61,10 @@ internal sealed class AdminScenario : IScenario
                 WhileSending = asker.AskBesideAsync,
                 BeforeCounting = asker.AskAtRestAsync,
             };
-            var figures = await run.RunAsync(cancellationToken);
+            Figures figures = await run.RunAsync(cancellationToken);
             Verdict.Demand(session, ParametersOf(All), figures, RestNote);
             Add(All, figures, asker.Beside.Values, asker.AtRest.Values);
-            foreach (var kind in asker.Beside.Keys)
+            foreach (string kind in asker.Beside.Keys)
                 Add(kind, new Figures(), [asker.Beside[kind]], [asker.AtRest[kind]]);
             LoadSession.Say(
                 $"run {number}: {figures[FigureNames.ConsumePerSecond]:N0} msg/s; answers after ms p50 "
@@ -74,7 +74,7 @@ internal sealed class AdminScenario : IScenario
                 + $"{figures[FigureNames.ReferenceValue]:F2}, p99 {figures[FigureNames.ReferenceP99]:F2}");
         }
 
-        foreach (var (kind, (runs, beside)) in kinds)
+        foreach ((string kind, (List<Figures> runs, LatencyHistogram? beside)) in kinds)
         {
             var row = new ReportRow(ParametersOf(kind), runs, kind == All ? RestNote : OnceNote);
             row.Medians.SetAdmin(beside);
@@ -84,10 +84,10 @@ internal sealed class AdminScenario : IScenario
         void Add(
             string kind, Figures figures, IEnumerable<LatencyCounts> beside, IEnumerable<LatencyCounts> atRest)
         {
-            if (!kinds.TryGetValue(kind, out var known))
+            if (!kinds.TryGetValue(kind, out (List<Figures> Runs, LatencyHistogram Beside) known))
                 kinds[kind] = known = ([], new LatencyHistogram());
             known.Runs.Add(figures);
-            var (loaded, quiet) = (Together(beside), Together(atRest));
+            (LatencyHistogram loaded, LatencyHistogram quiet) = (Together(beside), Together(atRest));
             known.Beside.Add(loaded.ToCounts());
             figures.SetAdmin(loaded);
             figures.SetReference("the same requests without load, p50 ms", quiet.PercentileNs(50) / 1e6);
@@ -98,7 +98,7 @@ internal sealed class AdminScenario : IScenario
     private static LatencyHistogram Together(IEnumerable<LatencyCounts> kinds)
     {
         var all = new LatencyHistogram();
-        foreach (var counts in kinds)
+        foreach (LatencyCounts counts in kinds)
             all.Add(counts);
         return all;
     }
@@ -138,7 +138,7 @@ internal sealed class AdminScenario : IScenario
         private async Task<Dictionary<string, LatencyCounts>> AskAsync(
             double seconds, CancellationToken cancellationToken)
         {
-            var result = await _process.CallAsync<AskResult>("ask", new AskOrder(seconds, rate), cancellationToken);
+            AskResult result = await _process.CallAsync<AskResult>("ask", new AskOrder(seconds, rate), cancellationToken);
             return result.Kinds.ToDictionary(kind => kind.Kind, kind => kind.Latency);
         }
     }

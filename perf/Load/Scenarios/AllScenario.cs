@@ -15,10 +15,10 @@ internal sealed class AllScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         Refuse(options);
-        var steps = options.Quick ? AllSteps.Quick : AllSteps.Full;
-        foreach (var part in options.Parts ?? [])
+        IReadOnlyList<MeasuringStep> steps = options.Quick ? AllSteps.Quick : AllSteps.Full;
+        foreach (string part in options.Parts ?? [])
         {
             if (steps.All(step => step.Scenario != part))
                 throw LoadException.Usage($"--part {part}: no scenario of this name; 'list' names them");
@@ -26,9 +26,9 @@ internal sealed class AllScenario : IScenario
 
         var failures = new List<LoadException>();
         var wanted = steps.Where(step => options.Parts?.Contains(step.Scenario) ?? true).ToList();
-        foreach (var (number, step) in wanted.Index())
+        foreach ((int number, MeasuringStep step) in wanted.Index())
         {
-            var startNs = Clock.NowNs;
+            long startNs = Clock.NowNs;
             LoadSession.Say($"== {number + 1} of {wanted.Count}: {step.Title}");
             if (await RunStepAsync(session, step, cancellationToken) is { } failure)
                 failures.Add(failure);
@@ -37,7 +37,7 @@ internal sealed class AllScenario : IScenario
 
         if (failures.Count > 0)
         {
-            var worst = failures.Find(failure => failure.ExitCode == LoadExit.WrongData) ?? failures[0];
+            LoadException worst = failures.Find(failure => failure.ExitCode == LoadExit.WrongData) ?? failures[0];
             throw new LoadException(worst.ExitCode, $"failed: {string.Join("; ", session.Report.Failures)}", worst);
         }
     }
@@ -45,7 +45,7 @@ internal sealed class AllScenario : IScenario
     private static void Refuse(LoadOptions options)
     {
         var standard = new LoadOptions();
-        var rest = options with
+        LoadOptions rest = options with
         {
             Quick = false,
             Parts = null,
@@ -77,7 +77,7 @@ internal sealed class AllScenario : IScenario
         session.Report.AddSection(section);
         try
         {
-            var options = step.Change(session.Options with { Parts = null, Quick = false, WarmMemoryGB = 0 });
+            LoadOptions options = step.Change(session.Options with { Parts = null, Quick = false, WarmMemoryGB = 0 });
             await using var part = new LoadSession(options, section);
             await ScenarioList.Find(step.Scenario)!.RunAsync(part, cancellationToken);
             return null;

@@ -19,10 +19,10 @@ internal sealed class BackPressureScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
-        foreach (var size in options.Sizes ?? [StandardSize])
+        LoadOptions options = session.Options;
+        foreach (int size in options.Sizes ?? [StandardSize])
         {
-            var bounded = RunPlan.From(options, size) with
+            RunPlan bounded = RunPlan.From(options, size) with
             {
                 Producers = 1,
                 Consumers = 1,
@@ -40,7 +40,7 @@ internal sealed class BackPressureScenario : IScenario
                     InFlight = options.InFlight?[0] ?? InFlightOfMany,
                 },
             ];
-            foreach (var plan in plans)
+            foreach (RunPlan plan in plans)
             {
                 plan.Validate(options.Plant);
                 await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);

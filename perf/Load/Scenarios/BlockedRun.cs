@@ -28,11 +28,11 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
-        var topic = $"load-{_run:x8}";
+        string topic = $"load-{_run:x8}";
         _broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
-        var server = _broker.Server;
+        string server = _broker.Server;
         await _broker.CreateTopicAsync(topic, plan.Queues, plan.Bound, cancellationToken);
-        var seed = session.Options.Seed;
+        int seed = session.Options.Seed;
         await _producer.CallAsync(
             "prepare",
             new ProducerOrder(
@@ -40,22 +40,22 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
                 1, 0),
             cancellationToken);
         long[] shares = [.. Enumerable.Repeat((long)plan.MessagesOfEach, plan.Producers)];
-        var sending = _producer.CallAsync<SendResult>("send", new SendOrder(0, shares, null), cancellationToken);
-        var (depth, waiting) = await WaitUntilBlockedAsync(topic, sending, cancellationToken);
+        Task<SendResult> sending = _producer.CallAsync<SendResult>("send", new SendOrder(0, shares, null), cancellationToken);
+        (long depth, long waiting) = await WaitUntilBlockedAsync(topic, sending, cancellationToken);
 
-        var resumedNs = Clock.NowNs;
+        long resumedNs = Clock.NowNs;
         await _consumer.CallAsync(
             "prepare",
             new ConsumerOrder(
                 server, 1, "blocked", true, [topic], plan.Queues, plan.Producers, plan.Size, seed, _run, plan.SlotCount,
                 false, false, null, session.Options.ConsumerPlant),
             cancellationToken);
-        var total = (long)plan.MessagesOfEach * plan.Producers;
-        var consumed = await _consumer.CallAsync<ExpectResult>(
+        long total = (long)plan.MessagesOfEach * plan.Producers;
+        ExpectResult consumed = await _consumer.CallAsync<ExpectResult>(
             "expect", new ExpectOrder(total, QuietSeconds), cancellationToken);
-        var sent = await sending;
+        SendResult sent = await sending;
         var order = new JudgeOrder(sent.SentInAll);
-        var verdict = await _consumer.CallAsync<JudgeResult>("judge", order, cancellationToken);
+        JudgeResult verdict = await _consumer.CallAsync<JudgeResult>("judge", order, cancellationToken);
         var figures = new Figures
         {
             [FigureNames.Messages] = sent.Messages,
@@ -80,14 +80,14 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
     private async Task<(long Depth, long Waiting)> WaitUntilBlockedAsync(
         string topic, Task<SendResult> sending, CancellationToken cancellationToken)
     {
-        var started = TimeProvider.System.GetTimestamp();
-        var (changed, last) = (started, (Depth: -1L, Waiting: -1L));
+        long started = TimeProvider.System.GetTimestamp();
+        (long changed, (long Depth, long Waiting) last) = (started, (Depth: -1L, Waiting: -1L));
         while (true)
         {
             if (sending.IsCompleted)
                 throw LoadException.Failed($"{(await sending).Messages} messages are in, the bound is {plan.Bound}");
-            var stats = await _broker!.ReadStatsAsync(cancellationToken);
-            var now = (Depth: stats.Find($"backlog.messages{{{topic}}}") ?? 0,
+            BrokerStats stats = await _broker!.ReadStatsAsync(cancellationToken);
+            (long Depth, long Waiting) now = (Depth: stats.Find($"backlog.messages{{{topic}}}") ?? 0,
                 Waiting: stats.Find($"backlog.parked{{{topic}}}") ?? 0);
             if (now.Depth > plan.Bound)
                 throw LoadException.Failed($"the backlog has {now.Depth} messages, its bound is {plan.Bound}");

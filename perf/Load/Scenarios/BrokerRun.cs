@@ -47,12 +47,12 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         _server = _options.Server ?? await StartBrokersAsync(cancellationToken);
         _client = new EQueueClient(LoadClient.OptionsFor(_server) with { RequestTimeout = AdminTimeout });
         await CreateTopicsAsync(cancellationToken);
-        var consumer = plan.Consumers > 0 ? _processes.Start(RoleList.Consumer) : null;
+        RoleProcess? consumer = plan.Consumers > 0 ? _processes.Start(RoleList.Consumer) : null;
         if (consumer is not null)
             await consumer.CallAsync("prepare", NewConsumerOrder(), cancellationToken);
-        var producer = _processes.Start(RoleList.Producer);
+        RoleProcess producer = _processes.Start(RoleList.Producer);
         await producer.CallAsync("prepare", NewProducerOrder(), cancellationToken);
-        var figures = await MeasureAsync(producer, consumer, cancellationToken);
+        Figures figures = await MeasureAsync(producer, consumer, cancellationToken);
         if (_options.Server is not null)
             await DeleteTopicsAsync(cancellationToken);
         return figures;
@@ -64,14 +64,14 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         if (_client is not null)
             await _client.DisposeAsync();
         await _processes.DisposeAsync();
-        foreach (var broker in _brokers)
+        foreach (RunBroker broker in _brokers)
             await broker.DisposeAsync();
     }
 
     /// <returns>Their addresses.</returns>
     private async Task<string> StartBrokersAsync(CancellationToken cancellationToken)
     {
-        for (var number = 0; number < plan.Brokers; number++)
+        for (int number = 0; number < plan.Brokers; number++)
         {
             _brokers.Add(plan switch
             {
@@ -88,9 +88,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
     private async Task CreateTopicsAsync(CancellationToken cancellationToken)
     {
-        for (var number = 0; number < plan.Topics; number++)
+        for (int number = 0; number < plan.Topics; number++)
         {
-            var topic = $"load-{_run:x8}-{number}";
+            string topic = $"load-{_run:x8}-{number}";
             await _client!.Admin.CreateTopicAsync(
                 topic,
                 new TopicSettings { QueueCount = plan.Queues / plan.Brokers, MaxBacklogMessages = plan.MaxBacklog },
@@ -101,7 +101,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
 
     private async Task DeleteTopicsAsync(CancellationToken cancellationToken)
     {
-        foreach (var topic in _topics)
+        foreach (string topic in _topics)
             await _client!.Admin.DeleteTopicAsync(topic, cancellationToken);
     }
 
@@ -113,24 +113,24 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
             await ConnectAsync(figures, producer, consumer, cancellationToken);
         if (plan.Warmup > 0)
         {
-            var warm = await SendWithOthersAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
+            SendResult warm = await SendWithOthersAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
             await ExpectAsync(consumer, warm, cancellationToken);
         }
 
         if (BeforeCounting is not null)
             await BeforeCounting(cancellationToken);
-        var consumerStart = consumer is null
+        ProcessFigures? consumerStart = consumer is null
             ? null
             : await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
-        var sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
-        var brokerStart = await ReadStatsAsync(cancellationToken);
-        var diskStart = ReadDiskBytes();
-        var cpuStart = ReadCpuSeconds();
-        var sent = await SendWithOthersAsync(
+        DepthSampler? sampler = plan.MaxBacklog is null ? null : new DepthSampler(_server, _topics);
+        BrokerStats brokerStart = await ReadStatsAsync(cancellationToken);
+        long? diskStart = ReadDiskBytes();
+        (double? Broker, double? Follower) cpuStart = ReadCpuSeconds();
+        SendResult sent = await SendWithOthersAsync(
             producer, new SendOrder(plan.Seconds, Shares(), plan.Rate), cancellationToken);
-        var consumed = await ExpectAsync(consumer, sent, cancellationToken);
-        var diskBytes = ReadDiskBytes() - diskStart;
-        var brokerEnd = await ReadStatsAsync(cancellationToken);
+        ExpectResult? consumed = await ExpectAsync(consumer, sent, cancellationToken);
+        long? diskBytes = ReadDiskBytes() - diskStart;
+        BrokerStats brokerEnd = await ReadStatsAsync(cancellationToken);
         SetCpu(figures, cpuStart, ReadCpuSeconds(), sent.Messages * (double)plan.Size / 1e9);
         if (sampler is not null)
         {
@@ -142,9 +142,9 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         figures[FigureNames.RequestsPerMessage] =
             (brokerEnd.Find("broker.produceRequests") - brokerStart.Find("broker.produceRequests"))
             / (double)sent.Messages;
-        var endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
+        long endNs = consumed?.LastConsumedNs ?? sent.LastAckedNs;
         SetRates(figures, sent, endNs);
-        var seconds = (endNs - sent.FirstSentNs) / 1e9;
+        double seconds = (endNs - sent.FirstSentNs) / 1e9;
         brokerEnd.SetFigures(figures, brokerStart, sent.Messages, seconds);
         SetTraffic(figures, sent, consumerStart, consumed, diskBytes / seconds);
         figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
@@ -156,12 +156,12 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         {
             figures.SetProcess(FigureNames.Consumer, consumerStart!, consumed!.Figures, sent.Messages);
             var order = new JudgeOrder(sent.SentInAll);
-            var verdict = await consumer.CallAsync<JudgeResult>("judge", order, cancellationToken);
+            JudgeResult verdict = await consumer.CallAsync<JudgeResult>("judge", order, cancellationToken);
             figures.SetLatency(FigureNames.EndToEndLatency, LatencyHistogram.From(verdict.EndToEnd));
             figures.SetCheck(verdict.Check);
         }
 
-        foreach (var broker in _brokers)
+        foreach (RunBroker broker in _brokers)
             await broker.DemandSteadyAsync(cancellationToken);
         await CheckFilesAsync(figures, sent.SentInAll.Sum(), cancellationToken);
         AddNotes(figures);
@@ -172,13 +172,13 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task ConnectAsync(
         Figures figures, RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
     {
-        var before = await ReadStatsAsync(cancellationToken);
+        BrokerStats before = await ReadStatsAsync(cancellationToken);
         long[] shares = [.. Enumerable.Repeat(1L, plan.Producers)];
         var order = new SendOrder(0, shares, null) { AtATime = plan.ConnectAtATime };
-        var sent = await SendAsync(producer, order, cancellationToken);
+        SendResult sent = await SendAsync(producer, order, cancellationToken);
         await ExpectAsync(consumer, sent, cancellationToken);
         const string name = "broker.connections";
-        var opened = (await ReadStatsAsync(cancellationToken)).Find(name) - before.Find(name);
+        long? opened = (await ReadStatsAsync(cancellationToken)).Find(name) - before.Find(name);
         figures[FigureNames.OpenConnections] = opened;
         figures[FigureNames.ConnectionsPerSecond] = opened / ((sent.LastAckedNs - sent.FirstSentNs) / 1e9);
     }
@@ -188,8 +188,8 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     {
         if (WhileSending is null)
             return await SendAsync(producer, order, cancellationToken);
-        var others = WhileSending(new RunTalk(_brokers[0], _topics, GroupName), cancellationToken);
-        var sent = await SendAsync(producer, order, cancellationToken);
+        Task others = WhileSending(new RunTalk(_brokers[0], _topics, GroupName), cancellationToken);
+        SendResult sent = await SendAsync(producer, order, cancellationToken);
         await others;
         return sent;
     }
@@ -212,14 +212,14 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     {
         if (plan.Messages is not { } messages || plan.Rate is not null)
             return null;
-        var share = messages / plan.Producers;
+        long share = messages / plan.Producers;
         return [.. Enumerable.Range(0, plan.Producers).Select(i => share + (i < messages % plan.Producers ? 1 : 0))];
     }
 
     private void SetRates(Figures figures, SendResult sent, long endNs)
     {
-        var sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
-        var seconds = (endNs - sent.FirstSentNs) / 1e9;
+        double sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
+        double seconds = (endNs - sent.FirstSentNs) / 1e9;
         figures[FigureNames.Messages] = sent.Messages;
         figures[FigureNames.ElapsedSeconds] = seconds;
         figures[FigureNames.SendPerSecond] = sent.Messages / sendSeconds;
@@ -235,8 +235,8 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private void SetTraffic(
         Figures figures, SendResult sent, ProcessFigures? consumerStart, ExpectResult? consumed, double? diskPerSecond)
     {
-        var sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
-        var seconds = ((consumed?.LastConsumedNs ?? sent.LastAckedNs) - sent.FirstSentNs) / 1e9;
+        double sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
+        double seconds = ((consumed?.LastConsumedNs ?? sent.LastAckedNs) - sent.FirstSentNs) / 1e9;
         figures[FigureNames.SendNetworkMBps] = (sent.End.Sockets?.Sent - sent.Start.Sockets?.Sent) / sendSeconds / 1e6;
         figures[FigureNames.ConsumeNetworkMBps] =
             (consumed?.Figures.Sockets?.Received - consumerStart?.Sockets?.Received) / seconds / 1e6;
@@ -287,13 +287,13 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private async Task CheckEndsAsync(Figures figures, long sent, CancellationToken cancellationToken)
     {
         long stored = 0;
-        foreach (var topic in _topics)
+        foreach (string topic in _topics)
         {
-            for (var queue = 0; queue < plan.Queues; queue++)
+            for (int queue = 0; queue < plan.Queues; queue++)
             {
-                var admin = _client!.Admin;
-                var begin = await admin.FindOffsetAsync(topic, queue, StartPosition.Begin, cancellationToken);
-                var end = await admin.FindOffsetAsync(topic, queue, StartPosition.End, cancellationToken);
+                EQueueAdmin admin = _client!.Admin;
+                QueueOffset begin = await admin.FindOffsetAsync(topic, queue, StartPosition.Begin, cancellationToken);
+                QueueOffset end = await admin.FindOffsetAsync(topic, queue, StartPosition.End, cancellationToken);
                 stored += end.Value - begin.Value;
             }
         }

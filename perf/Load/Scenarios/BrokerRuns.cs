@@ -32,26 +32,26 @@ internal static class BrokerRuns
         CancellationToken cancellationToken)
     {
         var rows = plans.Select(plan => (Plan: plan, Runs: new List<Figures>())).ToList();
-        for (var number = 1; number <= plans[0].Repeat; number++)
+        for (int number = 1; number <= plans[0].Repeat; number++)
         {
-            foreach (var (plan, runs) in number % 2 == 1 ? rows : Enumerable.Reverse(rows))
+            foreach ((RunPlan plan, List<Figures> runs) in number % 2 == 1 ? rows : Enumerable.Reverse(rows))
             {
-                var figures = await MeasureAsync(session, plan, cancellationToken);
+                Figures figures = await MeasureAsync(session, plan, cancellationToken);
                 runs.Add(figures);
                 await afterRun(plan, figures);
                 LoadSession.Say(Describe(plan, number, figures));
             }
         }
 
-        foreach (var (_, runs) in rows.Skip(1))
+        foreach ((RunPlan _, List<Figures> runs) in rows.Skip(1))
             Compare(runs, rows[0].Runs);
-        foreach (var (plan, runs) in rows)
+        foreach ((RunPlan plan, List<Figures> runs) in rows)
             session.Report.Add(new ReportRow(plan.Describe(session.Options), runs, RestNote));
     }
 
     private static void Compare(List<Figures> runs, List<Figures> first)
     {
-        foreach (var (figures, other) in runs.Zip(first))
+        foreach ((Figures figures, Figures other) in runs.Zip(first))
         {
             figures[FigureNames.RatioToFirst] =
                 figures[FigureNames.ConsumePerSecond] / other[FigureNames.ConsumePerSecond];
@@ -61,9 +61,9 @@ internal static class BrokerRuns
     private static async Task<Figures> MeasureAsync(
         LoadSession session, RunPlan plan, CancellationToken cancellationToken)
     {
-        var limitMBps = await MeasureLimitAsync(session, plan, cancellationToken);
-        var distanceNs = CoreDistance.MeasureNs();
-        var figures = await MeasureOnceAsync(session, plan, cancellationToken);
+        double? limitMBps = await MeasureLimitAsync(session, plan, cancellationToken);
+        double? distanceNs = CoreDistance.MeasureNs();
+        Figures figures = await MeasureOnceAsync(session, plan, cancellationToken);
         figures.SetCoreDistance(distanceNs, CoreDistance.MeasureNs());
         Verdict.Demand(session, plan.Describe(session.Options), figures, RestNote);
         SetLimit(figures, limitMBps);
@@ -89,17 +89,17 @@ internal static class BrokerRuns
         figures[FigureNames.RatioToLimit] = figures[FigureNames.ConsumeMBps] / limitMBps;
         if (limitMBps is not null)
             return;
-        var note = LimitRun.Unavailable ?? "the limit was not asked for";
+        string note = LimitRun.Unavailable ?? "the limit was not asked for";
         figures.Note(FigureNames.LimitMBps, note);
         figures.Note(FigureNames.RatioToLimit, note);
     }
 
     private static string Describe(RunPlan plan, int number, Figures figures)
     {
-        var rate = figures[FigureNames.ConsumePerSecond] ?? figures[FigureNames.SendPerSecond];
-        var megabytes = figures[FigureNames.ConsumeMBps] ?? figures[FigureNames.SendMBps];
-        var limit = figures[FigureNames.LimitMBps] is { } limitMBps ? $", limit {limitMBps:F0} MB/s" : string.Empty;
-        var what = plan.Rate is { } due ? $"at {due}/s" : $"{plan.InFlight} in flight";
+        double? rate = figures[FigureNames.ConsumePerSecond] ?? figures[FigureNames.SendPerSecond];
+        double? megabytes = figures[FigureNames.ConsumeMBps] ?? figures[FigureNames.SendMBps];
+        string limit = figures[FigureNames.LimitMBps] is { } limitMBps ? $", limit {limitMBps:F0} MB/s" : string.Empty;
+        string what = plan.Rate is { } due ? $"at {due}/s" : $"{plan.InFlight} in flight";
         return $"{plan.Size} B, {plan.Producers} + {plan.Consumers}, "
             + $"{plan.Flush.ToString().ToLowerInvariant()} flush, {what}, run {number}: "
             + $"{rate:N0} msg/s, {megabytes:N1} MB/s{limit}";

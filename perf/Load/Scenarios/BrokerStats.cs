@@ -24,7 +24,7 @@ internal sealed class BrokerStats
     public void SetFigures(Figures figures, BrokerStats start, long messages, double seconds)
     {
         double? Rise(string name) => Find(name) - start.Find(name);
-        var uptimeUs = Rise("process.uptimeMilliseconds") * 1000 / _answers.Length;
+        double? uptimeUs = Rise("process.uptimeMilliseconds") * 1000 / _answers.Length;
         figures[FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent)] =
             Rise("process.cpuMicroseconds") / uptimeUs * 100;
         figures[FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes)] = Find("process.residentBytes");

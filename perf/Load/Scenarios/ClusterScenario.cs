@@ -34,7 +34,7 @@ internal sealed class ClusterScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.InFlight is { Count: > 1 }
             || options.Sizes is { Count: > 1 })
         {
@@ -42,12 +42,12 @@ internal sealed class ClusterScenario : IScenario
                 "cluster-bench knows no --server and --rate, and takes one --size and --in-flight");
         }
 
-        var parts = options.Parts ?? Parts;
+        IReadOnlyList<string> parts = options.Parts ?? Parts;
         if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
             throw LoadException.Usage($"--part {unknown}: cluster-bench has {string.Join(", ", Parts)}");
         var plans = parts.SelectMany(part => Plans(options, part)).ToList();
         plans.ForEach(plan => plan.Validate(plan.Consumers == 0 ? Plant.None : options.Plant));
-        foreach (var plan in plans)
+        foreach (RunPlan? plan in plans)
             await BrokerRuns.MeasureAsync(session, plan, figures => AddFigures(plan, figures), cancellationToken);
     }
 
@@ -57,9 +57,9 @@ internal sealed class ClusterScenario : IScenario
 
     private static RunPlan OfBrokers(LoadOptions options, int brokers, bool isThrough)
     {
-        var plan = Basic(options, StandardSize, isThrough ? Through : Produce, brokers);
-        var topics = options.Topics ?? StandardTopics;
-        var queuesOfBroker = ((options.Queues ?? StandardQueues) + brokers - 1) / brokers;
+        RunPlan plan = Basic(options, StandardSize, isThrough ? Through : Produce, brokers);
+        int topics = options.Topics ?? StandardTopics;
+        int queuesOfBroker = ((options.Queues ?? StandardQueues) + brokers - 1) / brokers;
         return plan with
         {
             Brokers = brokers,
@@ -99,8 +99,8 @@ internal sealed class ClusterScenario : IScenario
         figures[FigureNames.SendUsPerOperation] = 1e6 / figures[FigureNames.SendPerSecond];
         figures[FigureNames.ConsumeUsPerOperation] = 1e6 / figures[FigureNames.ConsumePerSecond];
         figures.Note(FigureNames.ConsumeUsPerOperation, "nothing was consumed");
-        var isSingle = Equals(plan.Labels[0].Value, Single);
-        var old = OldReport.NsqPerSecond(isSingle, plan.Brokers, plan.Producers, plan.Consumers, plan.Size);
+        bool isSingle = Equals(plan.Labels[0].Value, Single);
+        (double Sent, double? Consumed)? old = OldReport.NsqPerSecond(isSingle, plan.Brokers, plan.Producers, plan.Consumers, plan.Size);
         if (old is (var sent, var consumed))
         {
             figures.SetReference(OldReport.Nsq, consumed ?? sent);

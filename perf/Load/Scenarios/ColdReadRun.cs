@@ -5,6 +5,7 @@ using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -25,23 +26,23 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
     public async Task PrepareAsync(CancellationToken cancellationToken)
     {
         _broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
-        for (var number = 0; number < plan.Topics; number++)
+        for (int number = 0; number < plan.Topics; number++)
         {
-            var topic = $"load-{_run:x8}-{number}";
+            string topic = $"load-{_run:x8}-{number}";
             await _broker.CreateTopicAsync(topic, plan.Queues, maxBacklog: null, cancellationToken);
             _topics.Add(topic);
         }
 
         // Twice as many bodies as sends under way: a body must not be stamped anew before it is sent.
-        var inFlight = Math.Min(plan.InFlight, plan.SlotCount / 2);
+        int inFlight = Math.Min(plan.InFlight, plan.SlotCount / 2);
         await _producer.CallAsync(
             "prepare",
             new ProducerOrder(
                 _broker.Server, plan.Producers, _topics, plan.Size, session.Options.Seed, _run, plan.SlotCount,
                 SendApi.Message, inFlight, plan.BatchCount, plan.SampleMask),
             cancellationToken);
-        var share = (plan.Messages!.Value + plan.Producers - 1) / plan.Producers;
-        var shares = Enumerable.Repeat(share, plan.Producers).ToArray();
+        long share = (plan.Messages!.Value + plan.Producers - 1) / plan.Producers;
+        long[] shares = Enumerable.Repeat(share, plan.Producers).ToArray();
         await SendAsync(new SendOrder(0, shares, null), cancellationToken);
         if (plan.Warmup > 0)
         {
@@ -57,18 +58,18 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         if (plan.Warmup > 0)
             await SendAsync(new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
         var paced = new SendOrder(plan.Seconds, null, plan.Rate);
-        var alone = await SendAsync(paced, cancellationToken);
+        SendResult alone = await SendAsync(paced, cancellationToken);
 
-        var known = _sent;
+        IReadOnlyList<long> known = _sent;
         PageCache.Drop(_broker.DataDirectory);
-        var before = await _broker.ReadStatsAsync(cancellationToken);
+        BrokerStats before = await _broker.ReadStatsAsync(cancellationToken);
         await StartReadersAsync(cancellationToken);
-        var beside = await SendAsync(paced, cancellationToken);
-        var after = await _broker.ReadStatsAsync(cancellationToken);
-        var read = await StopReadersAsync(known, cancellationToken);
+        SendResult beside = await SendAsync(paced, cancellationToken);
+        BrokerStats after = await _broker.ReadStatsAsync(cancellationToken);
+        ReplayResult read = await StopReadersAsync(known, cancellationToken);
 
         var figures = new Figures();
-        var seconds = (beside.LastAckedNs - beside.FirstSentNs) / 1e9;
+        double seconds = (beside.LastAckedNs - beside.FirstSentNs) / 1e9;
         figures[FigureNames.Messages] = beside.Messages;
         figures[FigureNames.ElapsedSeconds] = seconds;
         figures[FigureNames.SendPerSecond] = beside.Messages / seconds;
@@ -95,11 +96,11 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
     /// <returns>Megabytes (10^6) a second.</returns>
     public async Task<double> ReadBareAsync(CancellationToken cancellationToken)
     {
-        var stats = await _broker!.ReadStatsAsync(cancellationToken);
-        var end = stats.Find("store.writtenPosition") ?? throw LoadException.Failed("the broker tells no position");
+        BrokerStats stats = await _broker!.ReadStatsAsync(cancellationToken);
+        long end = stats.Find("store.writtenPosition") ?? throw LoadException.Failed("the broker tells no position");
         PageCache.Drop(_broker.DataDirectory);
         var clock = Stopwatch.StartNew();
-        var bytes = await Task.Run(() => PageCache.ReadLog(_broker.DataDirectory, end), cancellationToken);
+        long bytes = await Task.Run(() => PageCache.ReadLog(_broker.DataDirectory, end), cancellationToken);
         return bytes / clock.Elapsed.TotalSeconds / 1e6;
     }
 
@@ -113,7 +114,7 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
 
     private async Task<SendResult> SendAsync(SendOrder order, CancellationToken cancellationToken)
     {
-        var result = await _producer.CallAsync<SendResult>("send", order, cancellationToken);
+        SendResult result = await _producer.CallAsync<SendResult>("send", order, cancellationToken);
         _sent = result.SentInAll;
         return result;
     }
@@ -132,9 +133,9 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
     private async Task CheckEndsAsync(Figures figures, CancellationToken cancellationToken)
     {
         long stored = 0;
-        foreach (var topic in _topics)
+        foreach (string topic in _topics)
         {
-            var description = await _broker!.Client.Admin.DescribeTopicAsync(topic, cancellationToken);
+            TopicDescription description = await _broker!.Client.Admin.DescribeTopicAsync(topic, cancellationToken);
             stored += description.Queues.Sum(queue => queue.End.Value - queue.Start.Value);
         }
 

@@ -29,22 +29,22 @@ internal sealed class ColdReadScenario : IScenario
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.InFlight is not null || options.Api != SendApi.Message)
             throw LoadException.Usage("coldread knows no --server, --in-flight and --api");
         if (options is { Sizes.Count: > 1 } or { Rates.Count: > 1 })
             throw LoadException.Usage("coldread takes one --size and one --rate");
-        var size = options.Sizes?[0] ?? StandardSize;
+        int size = options.Sizes?[0] ?? StandardSize;
         if (size < BodyStamp.SizeWithTimestamp)
             throw LoadException.Usage($"coldread needs bodies of at least {BodyStamp.SizeWithTimestamp} bytes");
-        var messages = options.Messages ?? (long)((options.LogGB ?? StandardGB) * 1e9 / size);
-        var leastBytes = 2 * new StoreOptions { DataDirectory = "." }.TailMemoryBytes;
+        long messages = options.Messages ?? (long)((options.LogGB ?? StandardGB) * 1e9 / size);
+        long leastBytes = 2 * new StoreOptions { DataDirectory = "." }.TailMemoryBytes;
         if (messages * size < leastBytes)
             throw LoadException.Usage($"{messages} messages of {size} bytes: under {leastBytes} bytes stay in memory");
         int[] queueCounts = options.Queues is { } given ? [given] : StandardQueues;
-        foreach (var queues in queueCounts)
+        foreach (int queues in queueCounts)
         {
-            var plan = RunPlan.From(options with { Messages = messages }, size) with
+            RunPlan plan = RunPlan.From(options with { Messages = messages }, size) with
             {
                 Consumers = options.Consumers ?? StandardReaders,
                 Queues = queues,
@@ -60,11 +60,11 @@ internal sealed class ColdReadScenario : IScenario
     {
         await using var run = new ColdReadRun(session, plan);
         await run.PrepareAsync(cancellationToken);
-        var parameters = Describe(session.Options, plan);
+        IReadOnlyList<(string Name, object? Value)> parameters = Describe(session.Options, plan);
         var runs = new List<Figures>();
-        for (var number = 1; number <= plan.Repeat; number++)
+        for (int number = 1; number <= plan.Repeat; number++)
         {
-            var figures = await run.MeasureAsync(cancellationToken);
+            Figures figures = await run.MeasureAsync(cancellationToken);
             Verdict.Demand(session, parameters, figures, RestNote);
             figures[FigureNames.LimitMBps] = await run.ReadBareAsync(cancellationToken);
             figures[FigureNames.RatioToLimit] = figures[FigureNames.ConsumeMBps] / figures[FigureNames.LimitMBps];

@@ -33,12 +33,12 @@ internal sealed class ConnectionsScenario : IScenario
     {
         if (!OperatingSystem.IsLinux())
             throw LoadException.MachineLimit("system", "idle connections are measured on Linux only");
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.InFlight is { Count: > 1 })
             throw LoadException.Usage("connections knows no --server and --rate, and takes one --in-flight");
         var plans = (options.Sizes ?? [StandardSize]).Select(size => Plan(options, size)).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));
-        foreach (var plan in plans)
+        foreach (RunPlan? plan in plans)
             await MeasureAsync(session, plan, cancellationToken);
     }
 
@@ -55,19 +55,19 @@ internal sealed class ConnectionsScenario : IScenario
     /// <summary>Runs without and with the idle ones in turns; the first one of a pair changes.</summary>
     private static async Task MeasureAsync(LoadSession session, RunPlan plan, CancellationToken cancellationToken)
     {
-        var parameters = plan.Describe(session.Options);
+        IReadOnlyList<(string Name, object? Value)> parameters = plan.Describe(session.Options);
         var runs = new List<Figures>();
-        var endedBy = string.Empty;
-        for (var number = 1; number <= plan.Repeat; number++)
+        string endedBy = string.Empty;
+        for (int number = 1; number <= plan.Repeat; number++)
         {
-            var isAloneFirst = number % 2 == 1;
-            var alone = isAloneFirst ? await RunAsync(session, plan, cancellationToken) : null;
+            bool isAloneFirst = number % 2 == 1;
+            Figures? alone = isAloneFirst ? await RunAsync(session, plan, cancellationToken) : null;
             await using var holders = new IdleHolders(session);
-            var figures = await RunBesideAsync(session, plan, holders, text => endedBy = text, cancellationToken);
+            Figures figures = await RunBesideAsync(session, plan, holders, text => endedBy = text, cancellationToken);
             alone ??= await RunAsync(session, plan, cancellationToken);
             figures.AddCheck(alone);
             Verdict.Demand(session, parameters, figures, RestNote);
-            var rate = alone[FigureNames.SendPerSecond] ?? double.NaN;
+            double rate = alone[FigureNames.SendPerSecond] ?? double.NaN;
             figures.SetReference("messages sent a second without idle connections", rate);
             figures[FigureNames.ReferenceRatio] = figures[FigureNames.SendPerSecond] / rate;
             runs.Add(figures);
@@ -99,14 +99,14 @@ internal sealed class ConnectionsScenario : IScenario
         {
             BeforeClients = async broker =>
             {
-                var (wanted, why) = Wanted(session.Options, broker.ProcessId);
+                (int wanted, string why) = Wanted(session.Options, broker.ProcessId);
                 await holders.OpenAsync(broker.Server, broker.ProcessId, wanted, cancellationToken);
                 ended(holders.EndedBy ?? why);
                 if (holders.Count < Math.Min(wanted, FewestConnections))
                     throw LoadException.MachineLimit("connections", $"{holders.Count} of {wanted}: {holders.EndedBy}");
             },
         };
-        var figures = await run.RunAsync(cancellationToken);
+        Figures figures = await run.RunAsync(cancellationToken);
         await holders.CheckAsync(cancellationToken);
         figures[FigureNames.IdleConnections] = holders.Count;
         figures[FigureNames.BytesPerConnection] = holders.BytesPerConnection;
@@ -118,7 +118,7 @@ internal sealed class ConnectionsScenario : IScenario
     {
         if (options.Connections is { } asked)
             return (asked, $"--connections {asked}");
-        var most = OtherProcess.ReadMostDescriptors(processId) ?? long.MaxValue;
+        long most = OtherProcess.ReadMostDescriptors(processId) ?? long.MaxValue;
         return most - KeptDescriptors > MostConnections
             ? (MostConnections, $"{MostConnections} connections, the most that are tried")
             : ((int)Math.Max(0, most - KeptDescriptors),

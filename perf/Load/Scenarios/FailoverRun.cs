@@ -34,19 +34,19 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
     {
         _cluster = await RunCluster.StartAsync(session, plan.Flush, cancellationToken);
         _client = LoadClient.To(_cluster.Server);
-        var topic = $"load-{_run:x8}";
+        string topic = $"load-{_run:x8}";
         await MakeTopicsAsync(topic, cancellationToken);
-        var consumer = _processes.Start(RoleList.Consumer);
+        RoleProcess consumer = _processes.Start(RoleList.Consumer);
         await consumer.CallAsync("prepare", NewConsumerOrder(topic), cancellationToken);
-        var producer = _processes.Start(RoleList.Producer);
+        RoleProcess producer = _processes.Start(RoleList.Producer);
         await producer.CallAsync("prepare", NewProducerOrder(topic), cancellationToken);
-        await using var probe = await AckProbe.StartAsync(_client, cancellationToken);
-        var sending = SendAsync(producer, cancellationToken);
+        await using AckProbe probe = await AckProbe.StartAsync(_client, cancellationToken);
+        Task<SendResult> sending = SendAsync(producer, cancellationToken);
         await Task.Delay(TimeSpan.FromSeconds(plan.Warmup), cancellationToken);
         var figures = new Figures();
         await HurtAsync(probe, sending, figures, cancellationToken);
         await _enough.CancelAsync();
-        var sent = await sending;
+        SendResult sent = await sending;
         await JudgeAsync(consumer, sent, probe, figures, cancellationToken);
         return figures;
     }
@@ -77,9 +77,9 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
     {
         var times = new LatencyHistogram();
         int first = 0, epoch = 0, single = 0;
-        for (var number = 0; number <= count; number++)
+        for (int number = 0; number <= count; number++)
         {
-            var state = await _cluster!.HealthyAsync(cancellationToken);
+            ClusterState state = await _cluster!.HealthyAsync(cancellationToken);
             if (sending.IsFaulted)
                 await sending;
             if (number == 0)
@@ -125,7 +125,7 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
         var order = new SendOrder(SliceSeconds, null, plan.Rate);
         while (true)
         {
-            var sent = await producer.CallAsync<SendResult>("send", order, cancellationToken);
+            SendResult sent = await producer.CallAsync<SendResult>("send", order, cancellationToken);
             if (_enough.IsCancellationRequested)
                 return sent;
         }
@@ -134,13 +134,13 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
     private async Task JudgeAsync(
         RoleProcess consumer, SendResult sent, AckProbe probe, Figures figures, CancellationToken cancellationToken)
     {
-        var total = sent.SentInAll.Sum();
+        long total = sent.SentInAll.Sum();
         figures[FigureNames.Messages] = total;
         await consumer.CallAsync<ExpectResult>("expect", new ExpectOrder(total, QuietSeconds), cancellationToken);
-        var verdict = await consumer.CallAsync<JudgeResult>(
+        JudgeResult verdict = await consumer.CallAsync<JudgeResult>(
             "judge", new JudgeOrder(sent.SentInAll), cancellationToken);
         figures.SetCheck(verdict.Check);
-        var (missing, repeated) = await probe.JudgeAsync(cancellationToken);
+        (long missing, long repeated) = await probe.JudgeAsync(cancellationToken);
         figures[FigureNames.Missing] += missing;
         figures[FigureNames.Duplicated] += repeated;
     }

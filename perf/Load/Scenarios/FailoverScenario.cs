@@ -23,7 +23,7 @@ internal sealed class FailoverScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Topics is not (null or 1) || options.Api != SendApi.Message
             || options is { Sizes.Count: > 1 } or { Rates.Count: > 1 } or { InFlight.Count: > 1 }
             || options.Messages is not null || options.Seconds is not null)
@@ -33,12 +33,12 @@ internal sealed class FailoverScenario : IScenario
                 + "--in-flight");
         }
 
-        var parts = options.Parts ?? Parts;
+        IReadOnlyList<string> parts = options.Parts ?? Parts;
         if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
             throw LoadException.Usage($"--part {unknown}: failover has {string.Join(", ", Parts)}");
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "processes are paused on Linux only");
-        var plan = RunPlan.From(options, options.Sizes?[0] ?? StandardSize) with
+        RunPlan plan = RunPlan.From(options, options.Sizes?[0] ?? StandardSize) with
         {
             Queues = options.Queues ?? StandardQueues,
             Rate = options.Rates?[0] ?? StandardRate,
@@ -49,14 +49,14 @@ internal sealed class FailoverScenario : IScenario
             WithLimit = false,
         };
         plan.Validate(options.Plant);
-        foreach (var part in parts)
+        foreach (string part in parts)
             await MeasureAsync(session, plan, Enum.Parse<NodeFault>(part, ignoreCase: true), cancellationToken);
     }
 
     private static async Task MeasureAsync(
         LoadSession session, RunPlan plan, NodeFault fault, CancellationToken cancellationToken)
     {
-        var count = session.Options.Changes ?? StandardCount;
+        int count = session.Options.Changes ?? StandardCount;
         IReadOnlyList<(string Name, object? Value)> parameters =
         [
             ("fault", fault.ToString().ToLowerInvariant()),
@@ -64,7 +64,7 @@ internal sealed class FailoverScenario : IScenario
             .. plan.Describe(session.Options).Where(each => each.Name is not ("seconds" or "messages" or "repeat")),
         ];
         await using var run = new FailoverRun(session, plan, fault, count);
-        var figures = await run.RunAsync(cancellationToken);
+        Figures figures = await run.RunAsync(cancellationToken);
         Verdict.Demand(session, parameters, figures, RestNote);
         session.Report.Add(new ReportRow(parameters, [figures], RestNote));
         LoadSession.Say(

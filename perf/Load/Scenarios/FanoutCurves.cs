@@ -10,7 +10,7 @@ internal static class FanoutCurves
 
     private static IEnumerable<Curve> Of(string part, ReportRow[] rows)
     {
-        var (parameter, label) = part switch
+        (string parameter, string label) = part switch
         {
             "numbers" => ("messages", "messages"),
             "sizes" => ("size", "bytes of a message"),
@@ -30,7 +30,7 @@ internal static class FanoutCurves
                 ("sent (ST)", FigureNames.SendMegabitsPerSecond),
                 ("received (RT)", FigureNames.ReceiveMegabitsPerSecond),
             ]);
-        var each =
+        IEnumerable<double?[]> each =
             from row in rows
             from rate in row.Medians.SubscriberPerSecond ?? []
             select new double?[] { Number(row, parameter), rate };

@@ -23,9 +23,9 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
 
     public async Task<Figures> RunAsync(CancellationToken cancellationToken)
     {
-        var topic = $"load-{_run:x8}";
-        var source = await StartBrokerAsync(topic, cancellationToken);
-        var read = source;
+        string topic = $"load-{_run:x8}";
+        RunBroker source = await StartBrokerAsync(topic, cancellationToken);
+        RunBroker read = source;
         if (plan.IsProxied)
         {
             read = await StartBrokerAsync(topic, cancellationToken);
@@ -34,10 +34,10 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
             await _forward.CallAsync("start", order, cancellationToken);
         }
 
-        var subscribers = Enumerable.Range(0, plan.Subscribers).Select(_ => _processes.Start(RoleList.Consumer)).ToArray();
+        RoleProcess[] subscribers = Enumerable.Range(0, plan.Subscribers).Select(_ => _processes.Start(RoleList.Consumer)).ToArray();
         await Task.WhenAll(subscribers.Select((each, number) => each.CallAsync(
             "prepare", NewConsumerOrder(read.Server, topic, isFirst: number == 0), cancellationToken)));
-        var producer = _processes.Start(RoleList.Producer);
+        RoleProcess producer = _processes.Start(RoleList.Producer);
         await producer.CallAsync("prepare", NewProducerOrder(source.Server, topic), cancellationToken);
         return await MeasureAsync(source, producer, subscribers, cancellationToken);
     }
@@ -46,13 +46,13 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     public async ValueTask DisposeAsync()
     {
         await _processes.DisposeAsync();
-        foreach (var broker in _brokers)
+        foreach (RunBroker broker in _brokers)
             await broker.DisposeAsync();
     }
 
     private async Task<RunBroker> StartBrokerAsync(string topic, CancellationToken cancellationToken)
     {
-        var broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
+        RunBroker broker = await RunBroker.StartAsync(session, plan.Flush, maxConnections: null, cancellationToken);
         _brokers.Add(broker);
         await broker.CreateTopicAsync(topic, plan.Queues, maxBacklog: null, cancellationToken);
         return broker;
@@ -61,23 +61,23 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     private async Task<Figures> MeasureAsync(
         RunBroker source, RoleProcess producer, RoleProcess[] subscribers, CancellationToken cancellationToken)
     {
-        var warm = await SendAsync(producer, plan.WarmMessages, cancellationToken);
+        SendResult warm = await SendAsync(producer, plan.WarmMessages, cancellationToken);
         await ExpectAsync(subscribers, warm, cancellationToken);
-        var starts = await Task.WhenAll(subscribers.Select(
+        ProcessFigures[] starts = await Task.WhenAll(subscribers.Select(
             each => each.CallAsync<ProcessFigures>("measure", null, cancellationToken)));
-        var brokerStart = await source.ReadStatsAsync(cancellationToken);
-        var expecting = ExpectAsync(subscribers, plan.WarmMessages + plan.Messages, cancellationToken);
-        var sent = await SendAsync(producer, plan.Messages, cancellationToken);
-        var consumed = await expecting;
-        var brokerEnd = await source.ReadStatsAsync(cancellationToken);
+        BrokerStats brokerStart = await source.ReadStatsAsync(cancellationToken);
+        Task<ExpectResult[]> expecting = ExpectAsync(subscribers, plan.WarmMessages + plan.Messages, cancellationToken);
+        SendResult sent = await SendAsync(producer, plan.Messages, cancellationToken);
+        ExpectResult[] consumed = await expecting;
+        BrokerStats brokerEnd = await source.ReadStatsAsync(cancellationToken);
         if (_forward is not null)
             await _forward.CallAsync("check", null, cancellationToken);
-        var verdicts = await Task.WhenAll(subscribers.Select(
+        JudgeResult[] verdicts = await Task.WhenAll(subscribers.Select(
             each => each.CallAsync<JudgeResult>("judge", new JudgeOrder(sent.SentInAll), cancellationToken)));
 
         var figures = new Figures();
         SetRates(figures, sent, consumed, verdicts);
-        var seconds = (consumed.Max(each => each.LastConsumedNs) - sent.FirstSentNs) / 1e9;
+        double seconds = (consumed.Max(each => each.LastConsumedNs) - sent.FirstSentNs) / 1e9;
         brokerEnd.SetFigures(figures, brokerStart, sent.Messages, seconds);
         figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, sent.Messages);
         SetSubscribers(figures, starts, consumed, sent.Messages);
@@ -92,8 +92,8 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     /// <summary>Rates from the first send to the end, and those of windows of messages.</summary>
     private void SetRates(Figures figures, SendResult sent, ExpectResult[] consumed, JudgeResult[] verdicts)
     {
-        var sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
-        var rates = consumed.Select(each => sent.Messages * 1e9 / (each.LastConsumedNs - sent.FirstSentNs)).ToArray();
+        double sendSeconds = (sent.LastAckedNs - sent.FirstSentNs) / 1e9;
+        double[] rates = consumed.Select(each => sent.Messages * 1e9 / (each.LastConsumedNs - sent.FirstSentNs)).ToArray();
         figures[FigureNames.Messages] = sent.Messages;
         figures[FigureNames.ElapsedSeconds] = (consumed.Max(each => each.LastConsumedNs) - sent.FirstSentNs) / 1e9;
         figures[FigureNames.SendPerSecond] = sent.Messages / sendSeconds;
@@ -104,19 +104,19 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
         figures.SubscriberPerSecond = rates;
         figures[FigureNames.SendWindowPerSecond] = sent.WindowPerSecond;
         figures[FigureNames.SendMegabitsPerSecond] = sent.WindowPerSecond * plan.Size * 8 / 1e6;
-        var windows = verdicts.Select(each => each.WindowPerSecond).OfType<double>().ToArray();
+        double[] windows = verdicts.Select(each => each.WindowPerSecond).OfType<double>().ToArray();
         if (windows.Length == verdicts.Length)
         {
             figures[FigureNames.ReceiveWindowPerSecond] = Statistics.Median(windows);
             figures[FigureNames.ReceiveMegabitsPerSecond] = Statistics.Median(windows) * plan.Size * 8 / 1e6;
         }
 
-        var note = $"not more than {WindowRates.Window} messages";
+        string note = $"not more than {WindowRates.Window} messages";
         figures.Note(FigureNames.SendWindowPerSecond, note);
         figures.Note(FigureNames.ReceiveWindowPerSecond, note);
         figures.SetLatency(FigureNames.AckLatency, LatencyHistogram.From(sent.Ack));
         var endToEnd = new LatencyHistogram();
-        foreach (var verdict in verdicts)
+        foreach (JudgeResult verdict in verdicts)
             endToEnd.Add(verdict.EndToEnd);
         figures.SetLatency(FigureNames.EndToEndLatency, endToEnd);
     }
@@ -124,7 +124,7 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     /// <summary>What all subscribers' processes used together.</summary>
     private static void SetSubscribers(Figures figures, ProcessFigures[] starts, ExpectResult[] ends, long messages)
     {
-        var allocated = ends.Sum(end => end.Figures.AllocatedBytes) - starts.Sum(start => start.AllocatedBytes);
+        long allocated = ends.Sum(end => end.Figures.AllocatedBytes) - starts.Sum(start => start.AllocatedBytes);
         figures[FigureNames.Of(FigureNames.Consumer, FigureNames.CpuPercent)] =
             ends.Zip(starts, (end, start) => end.Figures.CpuPercentSince(start)).Sum();
         figures[FigureNames.Of(FigureNames.Consumer, FigureNames.ResidentBytes)] =

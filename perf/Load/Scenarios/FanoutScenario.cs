@@ -30,7 +30,7 @@ internal sealed class FanoutScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.InFlight is not null
             || options.Producers is not null || options.Seconds is not null || options.Warmup is not null
             || options.Topics is not null || options.Api != SendApi.Message || options.Messages > int.MaxValue)
@@ -40,19 +40,19 @@ internal sealed class FanoutScenario : IScenario
                 + $"at most {int.MaxValue} --messages");
         }
 
-        foreach (var part in options.Parts ?? [])
+        foreach (string part in options.Parts ?? [])
         {
             if (!Parts.Contains(part))
                 throw LoadException.Usage($"--part {part}: fanout has {string.Join(", ", Parts)}");
         }
 
-        foreach (var plan in (options.Parts ?? Parts).SelectMany(part => Plans(options, part)))
+        foreach (FanoutPlan? plan in (options.Parts ?? Parts).SelectMany(part => Plans(options, part)))
             await MeasureAsync(session, plan, cancellationToken);
     }
 
     private static IEnumerable<FanoutPlan> Plans(LoadOptions options, string part)
     {
-        var isProxied = part == Proxy;
+        bool isProxied = part == Proxy;
         int[] counts = part switch
         {
             Direct => DirectSubscribers,
@@ -72,13 +72,13 @@ internal sealed class FanoutScenario : IScenario
 
     private static async Task MeasureAsync(LoadSession session, FanoutPlan plan, CancellationToken cancellationToken)
     {
-        var repeat = session.Options.Repeat ?? StandardRepeat;
-        var parameters = plan.Describe(session.Options, repeat);
+        int repeat = session.Options.Repeat ?? StandardRepeat;
+        IReadOnlyList<(string Name, object? Value)> parameters = plan.Describe(session.Options, repeat);
         var runs = new List<Figures>();
-        for (var number = 1; number <= repeat; number++)
+        for (int number = 1; number <= repeat; number++)
         {
             await using var run = new FanoutRun(session, plan);
-            var figures = await run.RunAsync(cancellationToken);
+            Figures figures = await run.RunAsync(cancellationToken);
             Verdict.Demand(session, parameters, figures, RestNote);
             runs.Add(figures);
             LoadSession.Say(

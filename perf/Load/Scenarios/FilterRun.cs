@@ -30,11 +30,11 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
     /// <summary>Starts the broker and sends what the readers will read.</summary>
     public async Task<FilterSendResult> PrepareAsync(CancellationToken cancellationToken)
     {
-        var flush = session.Options.Flush ?? FlushMode.Async;
+        FlushMode flush = session.Options.Flush ?? FlushMode.Async;
         _broker = await RunBroker.StartAsync(session, flush, maxConnections: null, cancellationToken);
         if ((session.Options.Warmup ?? StandardWarmup) > 0)
         {
-            var warm = order with { Server = _broker.Server, Topic = "warm", Messages = WarmupMessages };
+            FilterOrder warm = order with { Server = _broker.Server, Topic = "warm", Messages = WarmupMessages };
             await SendAsync(warm, cancellationToken);
             await ReadAsync(warm, onlyWanted: true, Plant.None, cancellationToken);
             await ReadAsync(warm, onlyWanted: false, Plant.None, cancellationToken);
@@ -48,15 +48,15 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
     public async Task<Figures> MeasureAsync(Plant plant, CancellationToken cancellationToken)
     {
         PageCache.Drop(_broker!.DataDirectory);
-        var before = await _broker.ReadStatsAsync(cancellationToken);
-        var one = await ReadAsync(_stream!, onlyWanted: true, plant, cancellationToken);
-        var after = await _broker.ReadStatsAsync(cancellationToken);
+        BrokerStats before = await _broker.ReadStatsAsync(cancellationToken);
+        FilterReadResult one = await ReadAsync(_stream!, onlyWanted: true, plant, cancellationToken);
+        BrokerStats after = await _broker.ReadStatsAsync(cancellationToken);
         PageCache.Drop(_broker.DataDirectory);
-        var all = await ReadAsync(_stream!, onlyWanted: false, Plant.None, cancellationToken);
+        FilterReadResult all = await ReadAsync(_stream!, onlyWanted: false, Plant.None, cancellationToken);
 
         var figures = new Figures();
         after.SetFigures(figures, before, one.Messages, one.Seconds);
-        foreach (var name in Writing)
+        foreach (string name in Writing)
             figures[name] = null;
         figures.SetProcess(FigureNames.Consumer, one.Start, one.End, one.Messages);
         figures[FigureNames.Messages] = one.Messages;

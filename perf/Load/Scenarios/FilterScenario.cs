@@ -22,7 +22,7 @@ internal sealed class FilterScenario : IScenario
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.InFlight is not null || options.Rates is not null
             || options.Producers is not null || options.Consumers is not null || options.Seconds is not null
             || options.Topics is not (null or 1) || options.Api != SendApi.Message)
@@ -31,12 +31,12 @@ internal sealed class FilterScenario : IScenario
                 "filter knows no --server, --in-flight, --rate, --producers, --consumers, --seconds, --topics, --api");
         }
 
-        var messages = options.Messages ?? StandardMessages;
+        long messages = options.Messages ?? StandardMessages;
         if (messages < TagPlan.TagCount)
             throw LoadException.Usage($"--messages {messages}: at least one for each of {TagPlan.TagCount} tags");
-        foreach (var size in options.Sizes ?? [StandardSize])
+        foreach (int size in options.Sizes ?? [StandardSize])
         {
-            foreach (var runLength in new[] { TagPlan.RunLengthFor(messages), 1 })
+            foreach (int runLength in new[] { TagPlan.RunLengthFor(messages), 1 })
             {
                 var order = new FilterOrder(
                     string.Empty, string.Empty, options.Queues ?? StandardQueues, messages, size, options.Seed,
@@ -48,15 +48,15 @@ internal sealed class FilterScenario : IScenario
 
     private static async Task MeasureAsync(LoadSession session, FilterOrder order, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         await using var run = new FilterRun(session, order);
-        var sent = await run.PrepareAsync(cancellationToken);
-        var repeat = options.Repeat ?? StandardRepeat;
-        var parameters = Describe(options, order, repeat);
+        FilterSendResult sent = await run.PrepareAsync(cancellationToken);
+        int repeat = options.Repeat ?? StandardRepeat;
+        IReadOnlyList<(string Name, object? Value)> parameters = Describe(options, order, repeat);
         var runs = new List<Figures>();
-        for (var number = 1; number <= repeat; number++)
+        for (int number = 1; number <= repeat; number++)
         {
-            var figures = await run.MeasureAsync(options.ConsumerPlant, cancellationToken);
+            Figures figures = await run.MeasureAsync(options.ConsumerPlant, cancellationToken);
             figures[FigureNames.SendPerSecond] = order.Messages / sent.Seconds;
             figures[FigureNames.SendMBps] = order.Messages * (double)order.Size / sent.Seconds / 1e6;
             figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, order.Messages);

@@ -2,6 +2,7 @@ using EQueue.Load.Grouping;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -33,10 +34,10 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
 
     public async Task<GroupChanges> RunAsync(Plant plant, CancellationToken cancellationToken)
     {
-        var load = plan.Load;
+        RunPlan load = plan.Load;
         _broker = await RunBroker.StartAsync(session, load.Flush, maxConnections: null, cancellationToken);
-        var server = _broker.Server;
-        var topic = $"load-{_run:x8}";
+        string server = _broker.Server;
+        string topic = $"load-{_run:x8}";
         await _broker.CreateTopicAsync(topic, load.Queues, maxBacklog: null, cancellationToken);
         await _members.CallAsync(
             "prepare",
@@ -51,12 +52,12 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
             KeyedQueues = load.Queues,
         };
         await _producer.CallAsync("prepare", producers, cancellationToken);
-        var sending = SendAsync(cancellationToken);
-        var times = await ChangeAsync(sending, cancellationToken);
+        Task<SendResult> sending = SendAsync(cancellationToken);
+        IReadOnlyDictionary<MemberChange, LatencyHistogram> times = await ChangeAsync(sending, cancellationToken);
         await _enough.CancelAsync();
-        var sent = await sending;
+        SendResult sent = await sending;
         await WaitUntilCommittedAsync(topic, cancellationToken);
-        var check = await _members.CallAsync<CheckResult>(
+        CheckResult check = await _members.CallAsync<CheckResult>(
             "judge", new Consuming.JudgeOrder(sent.SentInAll), cancellationToken);
         return new GroupChanges(sent.SentInAll.Sum(), times, check);
     }
@@ -76,7 +77,7 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
         var order = new SendOrder(SliceSeconds, null, plan.Load.Rate);
         while (true)
         {
-            var sent = await _producer.CallAsync<SendResult>("send", order, cancellationToken);
+            SendResult sent = await _producer.CallAsync<SendResult>("send", order, cancellationToken);
             if (_enough.IsCancellationRequested)
                 return sent;
         }
@@ -85,14 +86,14 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
     private async Task<IReadOnlyDictionary<MemberChange, LatencyHistogram>> ChangeAsync(
         Task sending, CancellationToken cancellationToken)
     {
-        var times = Enum.GetValues<MemberChange>().ToDictionary(change => change, _ => new LatencyHistogram());
-        var owners = await SettleAsync(0, new Dictionary<int, int>(), sending, cancellationToken);
+        Dictionary<MemberChange, LatencyHistogram> times = Enum.GetValues<MemberChange>().ToDictionary(change => change, _ => new LatencyHistogram());
+        Settled owners = await SettleAsync(0, new Dictionary<int, int>(), sending, cancellationToken);
         await Task.Delay(TimeSpan.FromSeconds(plan.Load.Warmup), cancellationToken);
-        for (var number = 0; number < plan.Changes; number++)
+        for (int number = 0; number < plan.Changes; number++)
         {
             await Task.Delay(_random.Next(LeastPauseMs, MostPauseMs), cancellationToken);
-            var change = Cycle[number % Cycle.Length];
-            var begun = await _members.CallAsync<MemberChanged>("change", change, cancellationToken);
+            MemberChange change = Cycle[number % Cycle.Length];
+            MemberChanged begun = await _members.CallAsync<MemberChanged>("change", change, cancellationToken);
             owners = await SettleAsync(begun.StartNs, owners.Owners, sending, cancellationToken);
             times[change].Record(owners.SettledNs - begun.StartNs);
         }
@@ -109,16 +110,16 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
     private async Task<Settled> SettleAsync(
         long startNs, IReadOnlyDictionary<int, int> before, Task sending, CancellationToken cancellationToken)
     {
-        var started = TimeProvider.System.GetTimestamp();
-        var patience = Patience + TimeSpan.FromMilliseconds(plan.SessionTimeoutMs);
+        long started = TimeProvider.System.GetTimestamp();
+        TimeSpan patience = Patience + TimeSpan.FromMilliseconds(plan.SessionTimeoutMs);
         while (true)
         {
             if (sending.IsFaulted)
                 await sending;
-            var state = await _members.CallAsync<MembersState>("state", null, cancellationToken);
+            MembersState state = await _members.CallAsync<MembersState>("state", null, cancellationToken);
             if (IsShared(state, plan.Load.Queues))
             {
-                var moved = state.Queues
+                HeldQueue[] moved = state.Queues
                     .Where(queue => before.GetValueOrDefault(queue.Queue, -1) != queue.Member)
                     .ToArray();
                 if (moved.All(queue => queue.GivenNs > startNs && queue.ConsumedNs > 0))
@@ -147,12 +148,12 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
     /// <summary>Waits until the group has committed everything, as long as it comes nearer.</summary>
     private async Task WaitUntilCommittedAsync(string topic, CancellationToken cancellationToken)
     {
-        var lastProgress = TimeProvider.System.GetTimestamp();
-        var least = long.MaxValue;
+        long lastProgress = TimeProvider.System.GetTimestamp();
+        long least = long.MaxValue;
         while (least > 0 && TimeProvider.System.GetElapsedTime(lastProgress) < Patience)
         {
-            var described = await _broker!.Client.Admin.DescribeGroupAsync(Group, topic, withAges: false, cancellationToken);
-            var lag = described.Queues.Sum(queue => queue.Lag);
+            GroupDescription described = await _broker!.Client.Admin.DescribeGroupAsync(Group, topic, withAges: false, cancellationToken);
+            long lag = described.Queues.Sum(queue => queue.Lag);
             if (lag < least)
             {
                 least = lag;

@@ -26,7 +26,7 @@ internal sealed class GroupsScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Topics is not (null or 1) || options.Api != SendApi.Message
             || options is { Sizes.Count: > 1 } or { Rates.Count: > 1 } or { InFlight.Count: > 1 })
         {
@@ -34,27 +34,27 @@ internal sealed class GroupsScenario : IScenario
                 "groups knows no --server, --topics and --api, and takes one --size, --rate and --in-flight");
         }
 
-        var load = RunPlan.From(options with { Rates = null }, options.Sizes?[0] ?? StandardSize) with
+        RunPlan load = RunPlan.From(options with { Rates = null }, options.Sizes?[0] ?? StandardSize) with
         {
             Queues = options.Queues ?? StandardQueues,
             WithLimit = false,
         };
         int[] counts = options.Consumers is { } given ? [given] : StandardMembers;
-        foreach (var members in counts)
+        foreach (int members in counts)
         {
-            var plan = load with { Consumers = members, InGroup = true };
+            RunPlan plan = load with { Consumers = members, InGroup = true };
             plan.Validate(options.Plant);
             if (plan.Queues < 2)
                 throw LoadException.Usage($"--queues {plan.Queues}: 2 or more, one for the member that comes and goes");
         }
 
-        foreach (var members in counts)
+        foreach (int members in counts)
             await MeasureAsync(session, load with { Consumers = members, InGroup = true }, cancellationToken);
     }
 
     private static async Task MeasureAsync(LoadSession session, RunPlan plan, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         var changes = new GroupChangesPlan(
             plan with { Rate = options.Rates?[0] ?? StandardRate, Api = SendApi.Callback },
             Math.Max(1, plan.Consumers - 1),
@@ -70,21 +70,21 @@ internal sealed class GroupsScenario : IScenario
             ("reconnectGraceMs", (long)new GroupOptions().ReconnectGrace.TotalMilliseconds),
         ];
         var runs = new List<Figures>();
-        var times = Enum.GetValues<MemberChange>().ToDictionary(change => change, _ => new LatencyHistogram());
-        for (var number = 1; number <= plan.Repeat; number++)
+        Dictionary<MemberChange, LatencyHistogram> times = Enum.GetValues<MemberChange>().ToDictionary(change => change, _ => new LatencyHistogram());
+        for (int number = 1; number <= plan.Repeat; number++)
         {
-            var figures = await MeasureRatesAsync(session, plan, number % 2 == 1, cancellationToken);
-            var changed = await ChangeAsync(session, changes, cancellationToken);
+            Figures figures = await MeasureRatesAsync(session, plan, number % 2 == 1, cancellationToken);
+            GroupChanges changed = await ChangeAsync(session, changes, cancellationToken);
             AddChanges(figures, changed);
             Verdict.Demand(session, parameters, figures, RestNote);
-            foreach (var (change, histogram) in changed.Times)
+            foreach ((MemberChange change, LatencyHistogram histogram) in changed.Times)
                 times[change].Add(histogram.ToCounts());
             runs.Add(figures);
             LoadSession.Say(Describe(plan, number, figures));
         }
 
         var row = new ReportRow(parameters, runs, RestNote);
-        foreach (var (change, histogram) in times)
+        foreach ((MemberChange change, LatencyHistogram histogram) in times)
             row.Medians.SetRebalance(NameOf(change), histogram);
         session.Report.Add(row);
     }
@@ -93,11 +93,11 @@ internal sealed class GroupsScenario : IScenario
     private static async Task<Figures> MeasureRatesAsync(
         LoadSession session, RunPlan plan, bool isGroupFirst, CancellationToken cancellationToken)
     {
-        var byHand = plan with { InGroup = false };
-        var first = await MeasureRateAsync(session, isGroupFirst ? plan : byHand, cancellationToken);
-        var second = await MeasureRateAsync(session, isGroupFirst ? byHand : plan, cancellationToken);
-        var (group, manual) = isGroupFirst ? (first, second) : (second, first);
-        var rate = manual[FigureNames.ConsumePerSecond] ?? double.NaN;
+        RunPlan byHand = plan with { InGroup = false };
+        Figures first = await MeasureRateAsync(session, isGroupFirst ? plan : byHand, cancellationToken);
+        Figures second = await MeasureRateAsync(session, isGroupFirst ? byHand : plan, cancellationToken);
+        (Figures group, Figures manual) = isGroupFirst ? (first, second) : (second, first);
+        double rate = manual[FigureNames.ConsumePerSecond] ?? double.NaN;
         group.SetReference("queues split by hand, messages/s", rate);
         group[FigureNames.ReferenceRatio] = group[FigureNames.GroupToManual] =
             group[FigureNames.ConsumePerSecond] / rate;
@@ -127,7 +127,7 @@ internal sealed class GroupsScenario : IScenario
         figures[FigureNames.Reordered] += changed.Check.Reordered;
         figures[FigureNames.Damaged] += changed.Check.Damaged;
         figures[FigureNames.Repeated] = changed.Check.Duplicated;
-        foreach (var (change, histogram) in changed.Times)
+        foreach ((MemberChange change, LatencyHistogram histogram) in changed.Times)
             figures.SetRebalance(NameOf(change), histogram);
     }
 
@@ -135,9 +135,9 @@ internal sealed class GroupsScenario : IScenario
 
     private static string Describe(RunPlan plan, int number, Figures figures)
     {
-        var settled = FigureNames.Changes.Select(change =>
+        IEnumerable<string> settled = FigureNames.Changes.Select(change =>
         {
-            var group = FigureNames.Of(FigureNames.Rebalance, change);
+            string group = FigureNames.Of(FigureNames.Rebalance, change);
             return $"{change} p50 {figures[FigureNames.Of(group, "p50")]:N0} p99 {figures[FigureNames.Of(group, "p99")]:N0}";
         });
         return $"{plan.Consumers} members, run {number}: {figures[FigureNames.ConsumePerSecond]:N0} msg/s, by hand "

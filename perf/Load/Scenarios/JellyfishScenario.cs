@@ -43,7 +43,7 @@ internal sealed class JellyfishScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.InFlight is not null
             || options.Consumers is not null || options.Queues is not null || options.Topics is not null
             || options.Api != SendApi.Message || options.Sizes is { Count: > 1 })
@@ -53,16 +53,16 @@ internal sealed class JellyfishScenario : IScenario
                 + "one --size");
         }
 
-        var parts = options.Parts ?? Parts;
+        IReadOnlyList<string> parts = options.Parts ?? Parts;
         if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
             throw LoadException.Usage($"--part {unknown}: jellyfish has {string.Join(", ", Parts)}");
         var plans = parts.SelectMany(part => Plans(options, part)).ToList();
         plans.ForEach(plan => plan.Validate(Plant.None));
-        foreach (var part in parts)
+        foreach (string part in parts)
         {
             if (part == Blocked)
                 await MeasureBlockedAsync(session, cancellationToken);
-            foreach (var plan in plans.Where(plan => Equals(plan.Labels[0].Value, part)))
+            foreach (RunPlan? plan in plans.Where(plan => Equals(plan.Labels[0].Value, part)))
             {
                 await BrokerRuns.MeasureAsync(
                     session, plan, figures => AddReference(plan, part, figures), cancellationToken);
@@ -72,9 +72,9 @@ internal sealed class JellyfishScenario : IScenario
 
     private static IEnumerable<RunPlan> Plans(LoadOptions options, string part)
     {
-        var pairs = options.Producers ?? StandardPairs;
-        var size = options.Sizes?[0] ?? StandardSize;
-        var basic = RunPlan.From(options, size) with
+        int pairs = options.Producers ?? StandardPairs;
+        int size = options.Sizes?[0] ?? StandardSize;
+        RunPlan basic = RunPlan.From(options, size) with
         {
             Producers = pairs,
             Consumers = part == Enqueue ? 0 : pairs,
@@ -101,9 +101,9 @@ internal sealed class JellyfishScenario : IScenario
 
     private static RunPlan AsMany(LoadOptions options, RunPlan plan)
     {
-        var descriptors = OtherProcess.ReadMostDescriptors(Environment.ProcessId) ?? long.MaxValue;
-        var possible = (descriptors - KeptDescriptors) / ConnectionsOfProducer;
-        var (count, why) = options.Connections is { } asked
+        long descriptors = OtherProcess.ReadMostDescriptors(Environment.ProcessId) ?? long.MaxValue;
+        long possible = (descriptors - KeptDescriptors) / ConnectionsOfProducer;
+        (int count, string why) = options.Connections is { } asked
             ? (asked / ConnectionsOfProducer, $"--connections {asked}")
             : possible > MostProducers
                 ? (MostProducers, $"{MostProducers} producers, the most that are tried")
@@ -134,11 +134,11 @@ internal sealed class JellyfishScenario : IScenario
 
     private static Task AddReference(RunPlan plan, string part, Figures figures)
     {
-        var isByTen = plan.Api == SendApi.Batch;
+        bool isByTen = plan.Api == SendApi.Batch;
         if (part == Depth)
         {
-            var isEndToEnd = plan.Size >= BodyStamp.SizeWithTimestamp;
-            var latency = isEndToEnd ? FigureNames.EndToEndLatency : FigureNames.AckLatency;
+            bool isEndToEnd = plan.Size >= BodyStamp.SizeWithTimestamp;
+            string latency = isEndToEnd ? FigureNames.EndToEndLatency : FigureNames.AckLatency;
             figures.SetReference(
                 isEndToEnd ? OldReport.JellyfishEndToEnd : OldReport.JellyfishEnqueue,
                 isEndToEnd ? OldReport.JellyfishEndToEndUs : OldReport.JellyfishEnqueueUs);
@@ -147,7 +147,7 @@ internal sealed class JellyfishScenario : IScenario
         }
         else if (part != Many)
         {
-            var old = OldReport.JellyfishPerSecond(isThrough: part == Through, isByTen);
+            double old = OldReport.JellyfishPerSecond(isThrough: part == Through, isByTen);
             figures.SetReference(OldReport.Jellyfish, old);
             figures[FigureNames.ReferenceRatio] =
                 (figures[FigureNames.ConsumePerSecond] ?? figures[FigureNames.SendPerSecond]) / old;
@@ -159,11 +159,11 @@ internal sealed class JellyfishScenario : IScenario
 
     private static async Task MeasureBlockedAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         var plan = new BlockedPlan(
             options.Producers ?? StandardPairs, options.Sizes?[0] ?? StandardSize, Bound, MessagesOfBlocked,
             options.Flush ?? FlushMode.Async);
-        var repeat = options.Repeat ?? 3;
+        int repeat = options.Repeat ?? 3;
         IReadOnlyList<(string Name, object? Value)> parameters =
         [
             ("part", Blocked),
@@ -173,10 +173,10 @@ internal sealed class JellyfishScenario : IScenario
         ];
         const string restNote = "blocked producers are not measured for their rate";
         var runs = new List<Figures>();
-        for (var number = 1; number <= repeat; number++)
+        for (int number = 1; number <= repeat; number++)
         {
             await using var run = new BlockedRun(session, plan);
-            var figures = await run.RunAsync(cancellationToken);
+            Figures figures = await run.RunAsync(cancellationToken);
             Verdict.Demand(session, parameters, figures, restNote);
             runs.Add(figures);
             LoadSession.Say(

@@ -16,14 +16,14 @@ internal static class LatencyCurves
 
     private static IEnumerable<Curve> Of(string name, string title, string group, IReadOnlyList<ReportRow> rows)
     {
-        var timed = rows
+        (ReportRow Row, LatencyHistogram? Histogram)[] timed = rows
             .Select(row => (Row: row, Histogram: row.Medians.Histograms.GetValueOrDefault(group)))
             .Where(each => each.Histogram is { Count: > 0 })
             .ToArray();
         if (timed.Length == 0)
             yield break;
-        var most = timed.Max(each => each.Histogram!.Count);
-        var points = Enumerable.Range(1, int.MaxValue)
+        long most = timed.Max(each => each.Histogram!.Count);
+        IEnumerable<double?[]> points = Enumerable.Range(1, int.MaxValue)
             .Select(step => Math.Pow(10, (double)step / PointsOfTenfold))
             .TakeWhile(inverse => inverse <= most)
             .Select(inverse => timed

@@ -24,10 +24,10 @@ internal sealed class LatencyScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if ((options.Sizes ?? []).Any(size => size < BodyStamp.SizeWithTimestamp))
             throw LoadException.Usage($"latency needs bodies of at least {BodyStamp.SizeWithTimestamp} bytes");
-        var rates = options.Rates ?? StandardRates;
+        IReadOnlyList<int> rates = options.Rates ?? StandardRates;
         FlushMode[] flushModes = options.Flush is { } flush ? [flush] : [FlushMode.Async, FlushMode.Sync];
         var plans =
             (from size in options.Sizes ?? [StandardSize]
@@ -42,14 +42,14 @@ internal sealed class LatencyScenario : IScenario
                  WithLimit = false,
              }).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));
-        foreach (var plan in plans)
+        foreach (RunPlan? plan in plans)
         {
             await BrokerRuns.MeasureAsync(session, plan, AddReferenceAsync, cancellationToken);
 
             async Task AddReferenceAsync(Figures figures)
             {
                 var order = new EchoOrder(0, plan.Size, plan.Rate, plan.Seconds, plan.Warmup);
-                var echo = await SocketReference.EchoAsync(session, order, cancellationToken);
+                EchoResult echo = await SocketReference.EchoAsync(session, order, cancellationToken);
                 figures.SetReference("bare socket ping-pong paced alike, round trip p50 us", echo.P50Us);
                 figures[FigureNames.ReferenceP99] = echo.P99Us;
             }

@@ -16,11 +16,11 @@ internal sealed class LimitScenario : IScenario
     {
         if (LimitRun.Unavailable is { } reason)
             throw LoadException.MachineLimit("system", reason);
-        var options = session.Options;
+        LoadOptions options = session.Options;
         var runs = new List<Figures>();
-        for (var run = 1; run <= (options.Repeat ?? DefaultRepeat); run++)
+        for (int run = 1; run <= (options.Repeat ?? DefaultRepeat); run++)
         {
-            var megabytesPerSecond = await LimitRun.MeasureAsync(session, cancellationToken);
+            double megabytesPerSecond = await LimitRun.MeasureAsync(session, cancellationToken);
             LoadSession.Say($"limit run {run}: {megabytesPerSecond:F0} MB/s");
             runs.Add(new Figures
             {

@@ -29,19 +29,19 @@ internal sealed class PackingScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.InFlight is not null || options.Queues is not null
             || options.Producers is not null)
         {
             throw LoadException.Usage("packing knows no --server, --in-flight, --queues and --producers");
         }
 
-        foreach (var size in options.Sizes ?? [StandardSize])
+        foreach (int size in options.Sizes ?? [StandardSize])
         {
             var order = new StoreOrder(
                 options.Flush ?? FlushMode.Async, size, 1, Queues, OneInFlight: false, options.Seed, options.Plant);
             await MeasureAsync(session, order, null, cancellationToken);
-            foreach (var rate in options.Rates ?? [StandardRate])
+            foreach (int rate in options.Rates ?? [StandardRate])
                 await MeasureAsync(session, order, rate, cancellationToken);
         }
     }
@@ -49,28 +49,28 @@ internal sealed class PackingScenario : IScenario
     private static async Task MeasureAsync(
         LoadSession session, StoreOrder order, int? rate, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         var plan = new PackingOrder("", options.Seconds ?? StandardSeconds, options.Messages, rate, null);
-        var warmup = options.Warmup ?? StandardWarmup;
-        await using var store = session.Start(RoleList.Packing);
+        double warmup = options.Warmup ?? StandardWarmup;
+        await using RoleProcess store = session.Start(RoleList.Packing);
         await store.CallAsync("prepare", order, cancellationToken);
         if (warmup > 0)
             await RunAsync(session, store, plan with { Seconds = warmup, Messages = null }, cancellationToken);
         var runs = new List<Figures>();
         IReadOnlyList<(string Name, object? Value)> parameters = [];
-        for (var number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
+        for (int number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
         {
             // In turns: each is as often the one that finds the other's room just freed.
-            var isReferenceFirst = number % 2 == 1;
-            var first = await RunAsync(
+            bool isReferenceFirst = number % 2 == 1;
+            PackingResult first = await RunAsync(
                 session, store, plan with { KeepCount = isReferenceFirst ? null : KeepCount }, cancellationToken);
-            var second = await RunAsync(
+            PackingResult second = await RunAsync(
                 session, store, plan with { KeepCount = isReferenceFirst ? KeepCount : null }, cancellationToken);
-            var (reference, packed) = isReferenceFirst ? (first, second) : (second, first);
+            (PackingResult reference, PackingResult packed) = isReferenceFirst ? (first, second) : (second, first);
             parameters = Describe(options, order, plan, warmup, packed.BatchMessages);
-            foreach (var result in new[] { reference, packed })
+            foreach (PackingResult? result in new[] { reference, packed })
                 Verdict.Demand(session, parameters, ToFigures(order, result), RestNote);
-            var figures = ToFigures(order, packed);
+            Figures figures = ToFigures(order, packed);
             SetReference(figures, ToFigures(order, reference));
             SetSpace(figures, packed);
             runs.Add(figures);
@@ -83,8 +83,8 @@ internal sealed class PackingScenario : IScenario
     private static async Task<PackingResult> RunAsync(
         LoadSession session, RoleProcess store, PackingOrder plan, CancellationToken cancellationToken)
     {
-        var directory = session.Workspace.NewPath("packing");
-        var result = await store.CallAsync<PackingResult>(
+        string directory = session.Workspace.NewPath("packing");
+        PackingResult result = await store.CallAsync<PackingResult>(
             "run", plan with { Directory = directory }, cancellationToken);
         Workspace.Remove(directory);
         session.Workspace.Settle();
@@ -93,7 +93,7 @@ internal sealed class PackingScenario : IScenario
 
     private static Figures ToFigures(StoreOrder order, PackingResult result)
     {
-        var seconds = (result.LastAckedNs - result.FirstSentNs) / 1e9;
+        double seconds = (result.LastAckedNs - result.FirstSentNs) / 1e9;
         var figures = new Figures
         {
             [FigureNames.Messages] = result.Messages,

@@ -8,7 +8,7 @@ internal static class Pictures
     /// <summary>Of one scenario's report; none for most.</summary>
     public static IReadOnlyList<Curve> Of(LoadReport report)
     {
-        var name = NameOf(report.Title);
+        string name = NameOf(report.Title);
         return report.Rows.Count == 0 ? [] : report.Scenario switch
         {
             "fanout" => [.. FanoutCurves.Of(report.Rows)],

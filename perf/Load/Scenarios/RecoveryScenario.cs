@@ -30,22 +30,22 @@ internal sealed class RecoveryScenario : IScenario
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.Seconds is not null)
             throw LoadException.Usage("recovery knows no --server, --rate and --seconds");
         if (options.Plant.HasFlag(Plant.Reorder))
             throw LoadException.Usage("recovery counts messages: --plant missing, duplicate or short");
-        var queues = options.Queues ?? StandardQueues;
+        int queues = options.Queues ?? StandardQueues;
         if (options.Messages < queues)
             throw LoadException.Usage($"--messages {options.Messages}: at least one for each of {queues} queues");
-        foreach (var plan in new[] { LogPlan(options), QueuesPlan(options, queues) })
+        foreach (RecoveryPlan? plan in new[] { LogPlan(options), QueuesPlan(options, queues) })
             await MeasureAsync(session, plan, cancellationToken);
     }
 
     private static RecoveryPlan LogPlan(LoadOptions options)
     {
-        var size = options.Sizes?[0] ?? LogSize;
-        var messages = (long)((options.LogGB ?? StandardGB) * 1e9 / size);
+        int size = options.Sizes?[0] ?? LogSize;
+        long messages = (long)((options.LogGB ?? StandardGB) * 1e9 / size);
         return new RecoveryPlan(
             "log", false, options.Flush ?? FlushMode.Async, size, LogQueues, messages,
             Math.Min(messages, TailBytes / size), 0, 0);
@@ -53,8 +53,8 @@ internal sealed class RecoveryScenario : IScenario
 
     private static RecoveryPlan QueuesPlan(LoadOptions options, int queues)
     {
-        var perQueue = (int)Math.Min(options.Messages / queues ?? MessagesPerQueue, int.MaxValue);
-        var batchMessages = Math.Min(BatchMessages, perQueue);
+        int perQueue = (int)Math.Min(options.Messages / queues ?? MessagesPerQueue, int.MaxValue);
+        int batchMessages = Math.Min(BatchMessages, perQueue);
         return new RecoveryPlan(
             "queues", true, options.Flush ?? FlushMode.Async, QueueSize, queues, (long)perQueue * queues, 0,
             perQueue / batchMessages, batchMessages);
@@ -62,16 +62,16 @@ internal sealed class RecoveryScenario : IScenario
 
     private static async Task MeasureAsync(LoadSession session, RecoveryPlan plan, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         List<Figures> cold = [], warm = [];
         await using var directory = new RecoveryCase(session, plan);
         await directory.PrepareAsync(cancellationToken);
-        for (var number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
+        for (int number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
         {
-            foreach (var runs in new[] { cold, warm })
+            foreach (List<Figures>? runs in new[] { cold, warm })
             {
-                var isWarm = ReferenceEquals(runs, warm);
-                var figures = await directory.MeasureAsync(isWarm, cancellationToken);
+                bool isWarm = ReferenceEquals(runs, warm);
+                Figures figures = await directory.MeasureAsync(isWarm, cancellationToken);
                 Verdict.Demand(session, Describe(options, plan, isWarm), figures, RestNote);
                 runs.Add(figures);
                 LoadSession.Say(

@@ -25,12 +25,12 @@ internal sealed class RemotingRun(LoadSession session, int size, int clientCount
     {
         _port ??= (await _server.CallAsync<ListenResult>("listen", null, cancellationToken)).Port;
         var order = new CallOrder(_port.Value, mode, size, inFlight, seconds);
-        var start = await CountAsync(cancellationToken);
-        var results = await Task.WhenAll(_clients.Select((client, number) =>
+        CountResult start = await CountAsync(cancellationToken);
+        CallResult[] results = await Task.WhenAll(_clients.Select((client, number) =>
             client.CallAsync<CallResult>("call", order with { Calls = ShareOf(calls, number) }, cancellationToken)));
         _callsInAll = results.Sum(result => result.CallsInAll);
-        var end = await CountAsync(cancellationToken);
-        var figures = ToFigures(mode, results, start, end);
+        CountResult end = await CountAsync(cancellationToken);
+        Figures figures = ToFigures(mode, results, start, end);
         if (figures[FigureNames.Missing] + figures[FigureNames.Reordered] + figures[FigureNames.Damaged] is not 0)
         {
             throw LoadException.WrongData(
@@ -55,11 +55,11 @@ internal sealed class RemotingRun(LoadSession session, int size, int clientCount
 
     private Figures ToFigures(CallMode mode, CallResult[] results, CountResult start, CountResult end)
     {
-        var calls = results.Sum(result => result.Calls);
-        var firstSentNs = results.Min(result => result.FirstSentNs);
-        var lastDoneNs = results.Max(result => result.LastDoneNs);
-        var endNs = mode == CallMode.Oneway ? Math.Max(lastDoneNs, end.LastReceivedNs) : lastDoneNs;
-        var seconds = (endNs - firstSentNs) / 1e9;
+        long calls = results.Sum(result => result.Calls);
+        long firstSentNs = results.Min(result => result.FirstSentNs);
+        long lastDoneNs = results.Max(result => result.LastDoneNs);
+        long endNs = mode == CallMode.Oneway ? Math.Max(lastDoneNs, end.LastReceivedNs) : lastDoneNs;
+        double seconds = (endNs - firstSentNs) / 1e9;
         var figures = new Figures
         {
             [FigureNames.Messages] = calls,
@@ -74,12 +74,12 @@ internal sealed class RemotingRun(LoadSession session, int size, int clientCount
                 (double)results.Sum(result => result.End.AllocatedBytes - result.Start.AllocatedBytes) / calls,
         };
         figures.SetProcess(FigureNames.Broker, start.Figures, end.Figures, calls);
-        var wrongAnswers = results.Sum(result => result.WrongAnswers);
+        long wrongAnswers = results.Sum(result => result.WrongAnswers);
         figures.SetCheck(new CheckResult(_callsInAll - end.Received, 0, end.Misplaced, wrongAnswers));
         if (mode == CallMode.Oneway)
             figures.Note(FigureNames.AckLatency, "oneway: nothing is answered");
         var latency = new LatencyHistogram();
-        foreach (var result in results)
+        foreach (CallResult result in results)
             latency.Add(result.Latency);
         figures.SetLatency(FigureNames.AckLatency, latency);
         return figures;

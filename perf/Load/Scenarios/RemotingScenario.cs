@@ -29,15 +29,15 @@ internal sealed class RemotingScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Plant != Plant.None || options.Rates is not null)
             throw LoadException.Usage("remoting knows no --server, --rate and --plant");
         int[] counts = options.Producers is { } given ? [given] : StandardClients;
         if (options.Messages < counts.Max())
             throw LoadException.Usage($"--messages {options.Messages}: one or more for each of {counts.Max()} clients");
-        foreach (var size in options.Sizes ?? StandardSizes)
+        foreach (int size in options.Sizes ?? StandardSizes)
         {
-            foreach (var clients in counts)
+            foreach (int clients in counts)
                 await MeasureAsync(session, size, clients, cancellationToken);
         }
     }
@@ -45,17 +45,17 @@ internal sealed class RemotingScenario : IScenario
     private static async Task MeasureAsync(
         LoadSession session, int size, int clients, CancellationToken cancellationToken)
     {
-        var options = session.Options;
-        var warmup = options.Warmup ?? StandardWarmup;
-        var modes = Enum.GetValues<CallMode>();
-        var runs = modes.ToDictionary(mode => mode, _ => new List<Figures>());
+        LoadOptions options = session.Options;
+        double warmup = options.Warmup ?? StandardWarmup;
+        CallMode[] modes = Enum.GetValues<CallMode>();
+        Dictionary<CallMode, List<Figures>> runs = modes.ToDictionary(mode => mode, _ => new List<Figures>());
         await using var run = new RemotingRun(session, size, clients);
-        foreach (var mode in modes)
+        foreach (CallMode mode in modes)
             await run.CallAsync(mode, InFlight(options, mode, clients), warmup, null, cancellationToken);
-        for (var number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
+        for (int number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
         {
-            var round = await MeasureRoundAsync(session, run, size, clients, cancellationToken);
-            foreach (var (mode, figures) in round)
+            IReadOnlyList<(CallMode Mode, Figures Figures)> round = await MeasureRoundAsync(session, run, size, clients, cancellationToken);
+            foreach ((CallMode mode, Figures figures) in round)
             {
                 runs[mode].Add(figures);
                 LoadSession.Say(
@@ -64,24 +64,24 @@ internal sealed class RemotingScenario : IScenario
             }
         }
 
-        foreach (var mode in modes)
+        foreach (CallMode mode in modes)
             session.Report.Add(new ReportRow(Describe(options, mode, size, clients), runs[mode], RestNote));
     }
 
     private static async Task<IReadOnlyList<(CallMode Mode, Figures Figures)>> MeasureRoundAsync(
         LoadSession session, RemotingRun run, int size, int clients, CancellationToken cancellationToken)
     {
-        var options = session.Options;
-        var seconds = options.Seconds ?? StandardSeconds;
-        var stream = await SocketReference.StreamAsync(session, seconds, cancellationToken);
+        LoadOptions options = session.Options;
+        double seconds = options.Seconds ?? StandardSeconds;
+        StreamResult stream = await SocketReference.StreamAsync(session, seconds, cancellationToken);
         var order = new EchoOrder(0, size, null, seconds, options.Warmup ?? StandardWarmup, AnswerSize);
-        var pingPong = await SocketReference.EchoAsync(session, order, cancellationToken);
+        EchoResult pingPong = await SocketReference.EchoAsync(session, order, cancellationToken);
         var round = new List<(CallMode Mode, Figures Figures)>();
-        foreach (var mode in Enum.GetValues<CallMode>())
+        foreach (CallMode mode in Enum.GetValues<CallMode>())
         {
-            var inFlight = InFlight(options, mode, clients);
-            var distanceNs = CoreDistance.MeasureNs();
-            var figures = await run.CallAsync(mode, inFlight, seconds, options.Messages, cancellationToken);
+            int inFlight = InFlight(options, mode, clients);
+            double? distanceNs = CoreDistance.MeasureNs();
+            Figures figures = await run.CallAsync(mode, inFlight, seconds, options.Messages, cancellationToken);
             figures.SetCoreDistance(distanceNs, CoreDistance.MeasureNs());
             figures[FigureNames.BareStreamMBps] = stream.MBps;
             figures[FigureNames.BarePingPongPerSecond] = pingPong.PerSecond;
@@ -89,7 +89,7 @@ internal sealed class RemotingScenario : IScenario
             round.Add((mode, figures));
         }
 
-        var (oneway, invoked, inTurn) = (round[0].Figures, round[1].Figures, round[2].Figures);
+        (Figures oneway, Figures invoked, Figures inTurn) = (round[0].Figures, round[1].Figures, round[2].Figures);
         oneway[FigureNames.OnewayToStream] = oneway[FigureNames.SendMBps] / stream.MBps;
         invoked[FigureNames.AsyncToOneway] = invoked[FigureNames.SendPerSecond] / oneway[FigureNames.SendPerSecond];
         if (clients == 1)

@@ -21,7 +21,7 @@ internal sealed class ReplicationScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Api != SendApi.Message || options.Flush is not null
             || options is { Rates.Count: > 1 } or { InFlight.Count: > 1 })
         {
@@ -29,12 +29,12 @@ internal sealed class ReplicationScenario : IScenario
                 "cluster knows no --server, --api and --flush (--part async, sync), and takes one --rate and --in-flight");
         }
 
-        var parts = options.Parts ?? Parts;
+        IReadOnlyList<string> parts = options.Parts ?? Parts;
         if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
             throw LoadException.Usage($"--part {unknown}: cluster has {string.Join(", ", Parts)}");
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "what processes use is told on Linux only");
-        var sizes = options.Sizes ?? StandardSizes;
+        IReadOnlyList<int> sizes = options.Sizes ?? StandardSizes;
         if (sizes.Any(size => size < BodyStamp.SizeWithTimestamp))
             throw LoadException.Usage($"cluster needs bodies of at least {BodyStamp.SizeWithTimestamp} bytes");
         var cases =
@@ -43,7 +43,7 @@ internal sealed class ReplicationScenario : IScenario
              from rate in new int?[] { null, options.Rates?[0] ?? StandardRate }
              select PlanOf(options, Enum.Parse<FlushMode>(part, ignoreCase: true), size, rate)).ToList();
         cases.ForEach(plan => plan.Validate(options.Plant));
-        foreach (var plan in cases)
+        foreach (RunPlan? plan in cases)
         {
             await BrokerRuns.MeasureByTurnsAsync(
                 session, [Of(plan, 1), Of(plan, Nodes)], (_, _) => Task.CompletedTask, cancellationToken);

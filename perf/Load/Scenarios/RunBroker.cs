@@ -45,10 +45,10 @@ internal sealed class RunBroker : IAsyncDisposable
     public static async Task<RunBroker> StartAsync(
         LoadSession session, FlushMode flush, int? maxConnections, CancellationToken cancellationToken)
     {
-        var directory = session.Workspace.NewPath("broker");
-        var process = session.Start(RoleList.Broker);
+        string directory = session.Workspace.NewPath("broker");
+        RoleProcess process = session.Start(RoleList.Broker);
         var order = new BrokerOrder(directory, flush) { MaxConnections = maxConnections };
-        var started = await process.CallAsync<BrokerResult>("start", order, cancellationToken);
+        BrokerResult started = await process.CallAsync<BrokerResult>("start", order, cancellationToken);
         return new RunBroker(process, directory, started.Server) { ProcessId = process.ProcessId };
     }
 
@@ -56,10 +56,10 @@ internal sealed class RunBroker : IAsyncDisposable
     public static async Task<RunBroker> StartServerAsync(
         LoadSession session, FlushMode flush, CancellationToken cancellationToken)
     {
-        var directory = session.Workspace.NewPath("broker");
-        var process = session.Start(RoleList.Server);
+        string directory = session.Workspace.NewPath("broker");
+        RoleProcess process = session.Start(RoleList.Server);
         var order = new ServerOrder(directory, flush) { HasAdmin = true };
-        var started = await process.CallAsync<ServerResult>("start", order, cancellationToken);
+        ServerResult started = await process.CallAsync<ServerResult>("start", order, cancellationToken);
         return new RunBroker(process, directory, started.Server)
         {
             Admin = started.Admin,
@@ -71,8 +71,8 @@ internal sealed class RunBroker : IAsyncDisposable
     public static async Task<RunBroker> StartClusterAsync(
         LoadSession session, FlushMode flush, CancellationToken cancellationToken)
     {
-        var cluster = await RunCluster.StartAsync(session, flush, cancellationToken);
-        var state = await cluster.StateAsync(cancellationToken);
+        RunCluster cluster = await RunCluster.StartAsync(session, flush, cancellationToken);
+        ClusterState state = await cluster.StateAsync(cancellationToken);
         return new RunBroker(cluster, cluster.StoreOf(state.Leader!), cluster.Server)
         {
             _cluster = cluster,
@@ -88,7 +88,7 @@ internal sealed class RunBroker : IAsyncDisposable
     {
         if (_cluster is null)
             return;
-        var state = await _cluster.HealthyAsync(cancellationToken);
+        ClusterState state = await _cluster.HealthyAsync(cancellationToken);
         if (state != _began)
             throw LoadException.Failed($"the cluster changed during the run: from {_began} to {state}");
     }
@@ -115,7 +115,7 @@ internal sealed class RunBroker : IAsyncDisposable
         if (plant.HasFlag(Plant.Short))
             LogTally.Shorten(brokers[0].DataDirectory);
         long? stored = 0;
-        foreach (var broker in brokers)
+        foreach (RunBroker broker in brokers)
             stored += await Task.Run(() => LogTally.Count(broker.DataDirectory), cancellationToken);
         figures[FigureNames.Unstored] = stored is { } count ? Math.Max(0, acknowledged - count) : null;
         figures.Note(FigureNames.Unstored, "the broker removed or packed segments meanwhile");

@@ -27,7 +27,7 @@ internal sealed class StoreScenario : IScenario
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the bare loop is measured on Linux only");
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.Rates is not null || options.InFlight is not null)
             throw LoadException.Usage("store knows no --server, --rate and --in-flight");
         if (options.Queues > MaxQueues)
@@ -36,14 +36,14 @@ internal sealed class StoreScenario : IScenario
             throw LoadException.Usage($"--messages {options.Messages}: at least one for each producer");
         (FlushMode Flush, bool OneInFlight)[] modes =
             [(FlushMode.Async, false), (FlushMode.Sync, false), (FlushMode.Sync, true)];
-        foreach (var size in options.Sizes ?? StandardSizes)
+        foreach (int size in options.Sizes ?? StandardSizes)
         {
-            foreach (var (flush, oneInFlight) in modes)
+            foreach ((FlushMode flush, bool oneInFlight) in modes)
             {
                 if (options.Flush is not null && options.Flush != flush)
                     continue;
-                var producers = oneInFlight ? 1 : options.Producers ?? 1;
-                var queues = options.Queues ?? StandardQueues;
+                int producers = oneInFlight ? 1 : options.Producers ?? 1;
+                int queues = options.Queues ?? StandardQueues;
                 var order = new StoreOrder(
                     flush, size, producers, queues, oneInFlight, options.Seed, options.Plant);
                 await MeasureAsync(session, order, cancellationToken);
@@ -53,21 +53,21 @@ internal sealed class StoreScenario : IScenario
 
     private static async Task MeasureAsync(LoadSession session, StoreOrder order, CancellationToken cancellationToken)
     {
-        var options = session.Options;
-        var seconds = options.Seconds ?? StandardSeconds;
-        var warmup = options.Warmup ?? StandardWarmup;
-        await using var store = session.Start(RoleList.Store);
+        LoadOptions options = session.Options;
+        double seconds = options.Seconds ?? StandardSeconds;
+        double warmup = options.Warmup ?? StandardWarmup;
+        await using RoleProcess store = session.Start(RoleList.Store);
         await store.CallAsync("prepare", order, cancellationToken);
         if (warmup > 0)
             await MeasureOnceAsync(session, store, order, warmup, null, cancellationToken);
         var runs = new List<Figures>();
-        var batchMessages = 0;
-        for (var number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
+        int batchMessages = 0;
+        for (int number = 1; number <= (options.Repeat ?? StandardRepeat); number++)
         {
-            var (result, bare) = await MeasureOnceAsync(
+            (AppendRunResult result, BareResult bare) = await MeasureOnceAsync(
                 session, store, order, seconds, options.Messages, cancellationToken);
             batchMessages = result.BatchMessages;
-            var figures = ToFigures(order, result);
+            Figures figures = ToFigures(order, result);
             Verdict.Demand(session, Describe(options, order, batchMessages, seconds, warmup), figures, RestNote);
             SetBare(figures, order, bare);
             runs.Add(figures);
@@ -87,20 +87,20 @@ internal sealed class StoreScenario : IScenario
         long? messages,
         CancellationToken cancellationToken)
     {
-        var directory = session.Workspace.NewPath("store");
-        var result = await store.CallAsync<AppendRunResult>(
+        string directory = session.Workspace.NewPath("store");
+        AppendRunResult result = await store.CallAsync<AppendRunResult>(
             "append", new AppendOrder(directory, seconds, messages), cancellationToken);
         // Both begin with pages that were in use a moment ago: ones never touched cost several times as much.
         PageCache.Drop(directory);
-        var file = session.Workspace.NewPath("bare");
+        string file = session.Workspace.NewPath("bare");
         long? bytesPerSync = (order.Flush, order.OneInFlight) switch
         {
             (FlushMode.Async, _) => null,
             (_, true) => result.EntryBytes,
             _ => Math.Max(1, result.BytesWritten / Math.Max(1, result.Syncs)),
         };
-        var bytes = order.OneInFlight ? result.Messages * result.EntryBytes : result.BytesWritten;
-        var bare = await store.CallAsync<BareResult>(
+        long bytes = order.OneInFlight ? result.Messages * result.EntryBytes : result.BytesWritten;
+        BareResult bare = await store.CallAsync<BareResult>(
             "bare", new BareOrder(file, bytes, bytesPerSync), cancellationToken);
         // Not between the two: what the file system does to free the room would burden the second alone.
         Workspace.Remove(directory);
@@ -111,8 +111,8 @@ internal sealed class StoreScenario : IScenario
 
     private static Figures ToFigures(StoreOrder order, AppendRunResult result)
     {
-        var seconds = (result.LastAckedNs - result.FirstSentNs) / 1e9;
-        var bodyBytes = result.Messages * (double)order.Size;
+        double seconds = (result.LastAckedNs - result.FirstSentNs) / 1e9;
+        double bodyBytes = result.Messages * (double)order.Size;
         var figures = new Figures
         {
             [FigureNames.Messages] = result.Messages,
@@ -137,7 +137,7 @@ internal sealed class StoreScenario : IScenario
         figures[FigureNames.RatioToLimit] = figures[FigureNames.SendMBps] / figures[FigureNames.LimitMBps];
         if (!order.OneInFlight)
         {
-            var bytes = figures[FigureNames.BytesWritten]!.Value;
+            double bytes = figures[FigureNames.BytesWritten]!.Value;
             figures.SetReference("bare loop, MB/s of the log", bytes / bare.Seconds / 1e6);
             return;
         }
@@ -151,8 +151,8 @@ internal sealed class StoreScenario : IScenario
 
     private static string Tell(StoreOrder order, int number, Figures figures)
     {
-        var flush = order.Flush.ToString().ToLowerInvariant();
-        var what = $"{order.Size} B, {flush} flush, {(order.OneInFlight ? "1 in flight" : "64 MB in flight")}";
+        string flush = order.Flush.ToString().ToLowerInvariant();
+        string what = $"{order.Size} B, {flush} flush, {(order.OneInFlight ? "1 in flight" : "64 MB in flight")}";
         return order.OneInFlight
             ? $"{what}, run {number}: p50 {figures[FigureNames.Of(FigureNames.AckLatency, "p50")]:N0} us, bare "
                 + $"{figures[FigureNames.ReferenceValue]:N0} us, ratio {figures[FigureNames.ReferenceRatio]:F2}"

@@ -17,7 +17,7 @@ internal sealed class SyncScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Rates is not null)
             throw LoadException.Usage("sync sends as fast as it is answered: it knows no --rate");
         var plans =
@@ -32,7 +32,7 @@ internal sealed class SyncScenario : IScenario
                  WithLimit = false,
              }).ToList();
         plans.ForEach(plan => plan.Validate(options.Plant));
-        foreach (var plan in plans)
+        foreach (RunPlan? plan in plans)
             await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);
     }
 }

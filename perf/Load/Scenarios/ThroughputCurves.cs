@@ -22,12 +22,12 @@ internal static class ThroughputCurves
     private static Curve Bars(
         string name, string unit, IReadOnlyList<ReportRow> rows, IReadOnlyList<(string Title, string Figure)> figures)
     {
-        var bars =
+        (string Pair, string Title, string Figure)[] bars =
             (from pair in rows.Select(PairOf).Distinct()
              from figure in figures
              where rows.Any(row => PairOf(row) == pair && row.Medians[figure.Figure] is not null)
              select (Pair: pair, figure.Title, figure.Figure)).ToArray();
-        var groups =
+        IEnumerable<double?[]> groups =
             from size in rows.Select(row => (int)row.ValueOf("size")!).Distinct()
             select bars
                 .Select(bar => rows.FirstOrDefault(row => Equals(row.ValueOf("size"), size) && PairOf(row) == bar.Pair)

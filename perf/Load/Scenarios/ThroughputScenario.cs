@@ -17,20 +17,20 @@ internal sealed class ThroughputScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.InFlight is { Count: > 1 })
             throw LoadException.Usage("throughput takes one --in-flight");
         if (options.Rates is { Count: > 1 })
             throw LoadException.Usage("throughput takes one --rate; 'latency' goes through several");
         if (options.Pairs is not null && (options.Producers ?? options.Consumers) is not null)
             throw LoadException.Usage("--pairs takes the place of --producers and --consumers");
-        var cases = options.Pairs?.Select(pair => options with { Producers = pair, Consumers = pair }) ?? [options];
+        IEnumerable<LoadOptions> cases = options.Pairs?.Select(pair => options with { Producers = pair, Consumers = pair }) ?? [options];
         var sizes =
             (from size in options.Sizes ?? StandardSizes
              select cases.Select(each => RunPlan.From(each, size)).ToList()).ToList();
-        foreach (var plan in sizes.SelectMany(plans => plans))
+        foreach (RunPlan? plan in sizes.SelectMany(plans => plans))
             plan.Validate(options.Plant);
-        foreach (var plans in sizes)
+        foreach (List<RunPlan>? plans in sizes)
             await BrokerRuns.MeasureByTurnsAsync(session, plans, AddReferenceAsync, cancellationToken);
     }
 

@@ -5,6 +5,7 @@ using EQueue.Load.Recovering;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Topics;
+using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -33,9 +34,9 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         await File.WriteAllLinesAsync(_file, _names, cancellationToken);
         _server = (await StartAsync(cancellationToken)).Server;
         await AdministerAsync(cancellationToken);
-        await using (var client = LoadClient.To(_server))
+        await using (EQueueClient client = LoadClient.To(_server))
         {
-            var (cpuPercent, residentBytes) = await RestAsync(client, cancellationToken);
+            (double? cpuPercent, double? residentBytes) = await RestAsync(client, cancellationToken);
             _figures[FigureNames.Of(FigureNames.Broker, FigureNames.CpuPercent)] = cpuPercent;
             _figures[FigureNames.Of(FigureNames.Broker, FigureNames.ResidentBytes)] = residentBytes;
             await WatchAsync(client, cancellationToken);
@@ -57,7 +58,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
 
     private static string[] NewNames(int count)
     {
-        var run = (uint)Random.Shared.Next();
+        uint run = (uint)Random.Shared.Next();
         return [.. Enumerable.Range(0, count).Select(
             number => string.Create(CultureInfo.InvariantCulture, $"load-{run:x8}-{number:D6}"))];
     }
@@ -68,12 +69,12 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
     /// <summary>Makes, lists and describes all topics, a process each.</summary>
     private async Task AdministerAsync(CancellationToken cancellationToken)
     {
-        var queues = plan.Queues.ToString(CultureInfo.InvariantCulture);
+        string queues = plan.Queues.ToString(CultureInfo.InvariantCulture);
         string[] create = ["topic", "create", "--lines", _file, "--queues", queues, "--json"];
         _figures[FigureNames.CreateSeconds] = await AskAsync(create, Plant.None, cancellationToken);
-        await using (var client = LoadClient.To(_server))
+        await using (EQueueClient client = LoadClient.To(_server))
         {
-            var stats = await client.Admin.StatsAsync(cancellationToken);
+            StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
             _figures[FigureNames.BytesWritten] = stats.Find("store.bytesWritten");
             _figures[FigureNames.Fdatasyncs] = stats.Find("store.fdatasyncs");
         }
@@ -87,7 +88,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
     /// <summary>Runs a command whose lines must name every topic; gives the seconds that it took.</summary>
     private async Task<double> AskAsync(string[] command, Plant plant, CancellationToken cancellationToken)
     {
-        var outcome = await CliTool.RunAsync(_server, command, cancellationToken);
+        CliOutcome outcome = await CliTool.RunAsync(_server, command, cancellationToken);
         Add(ListedTopics.Judge(outcome.Lines, _names, plan.Queues, plant));
         return outcome.Seconds;
     }
@@ -97,12 +98,12 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         EQueueClient client, CancellationToken cancellationToken)
     {
         await Task.Delay(TimeSpan.FromSeconds(plan.Warmup), cancellationToken);
-        var before = await client.Admin.StatsAsync(cancellationToken);
+        StatsResponse before = await client.Admin.StatsAsync(cancellationToken);
         await Task.Delay(TimeSpan.FromSeconds(plan.Seconds), cancellationToken);
-        var after = await client.Admin.StatsAsync(cancellationToken);
+        StatsResponse after = await client.Admin.StatsAsync(cancellationToken);
         const string cpu = "process.cpuMicroseconds";
         const string uptime = "process.uptimeMilliseconds";
-        var busyMs = (after.Find(cpu) - before.Find(cpu)) / 1e3;
+        double? busyMs = (after.Find(cpu) - before.Find(cpu)) / 1e3;
         return (busyMs / (after.Find(uptime) - before.Find(uptime)) * 100, after.Find("process.residentBytes"));
     }
 
@@ -110,17 +111,17 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
     private async Task WatchAsync(EQueueClient client, CancellationToken cancellationToken)
     {
         _consumer = session.Start(RoleList.Watch);
-        var watched = await _consumer.CallAsync<WatchResult>(
+        WatchResult watched = await _consumer.CallAsync<WatchResult>(
             "watch", new WatchOrder(_server, _names), cancellationToken);
         if (watched.Queues != plan.Topics * plan.Queues)
             throw LoadException.Failed($"the reader waits for {watched.Queues} queues of {plan.Topics * plan.Queues}");
         await WaitUntilParkedAsync(client, cancellationToken);
-        var (cpuPercent, residentBytes) = await RestAsync(client, cancellationToken);
+        (double? cpuPercent, double? residentBytes) = await RestAsync(client, cancellationToken);
         _figures[FigureNames.WatchCpuPercent] = cpuPercent;
         _figures[FigureNames.WatchResidentBytes] = residentBytes;
 
-        var topic = _names[_names.Length / 2];
-        await using var producer = client.CreateProducer();
+        string topic = _names[_names.Length / 2];
+        await using Producer producer = client.CreateProducer();
         using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         patience.CancelAfter(Patience);
         await producer.SendAsync(topic, "one of many queues"u8.ToArray(), cancellationToken: patience.Token);
@@ -132,7 +133,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
 
     private static async Task WaitUntilParkedAsync(EQueueClient client, CancellationToken cancellationToken)
     {
-        var started = TimeProvider.System.GetTimestamp();
+        long started = TimeProvider.System.GetTimestamp();
         while ((await client.Admin.StatsAsync(cancellationToken)).Find("broker.parkedFetches") is not > 0)
         {
             if (TimeProvider.System.GetElapsedTime(started) > Patience)
@@ -145,7 +146,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
     private async Task ReopenAsync(CancellationToken cancellationToken)
     {
         await _process.CallAsync("kill", null, cancellationToken);
-        var again = await StartAsync(cancellationToken);
+        ServerResult again = await StartAsync(cancellationToken);
         _server = again.Server;
         _figures[FigureNames.ReadySeconds] = again.Seconds;
         _figures[FigureNames.ReopenedResidentBytes] = again.ResidentBytes;

@@ -20,7 +20,7 @@ internal sealed class TopicsScenario : IScenario
 
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
-        var options = session.Options;
+        LoadOptions options = session.Options;
         if (options.Server is not null || options.InFlight is not null || options.Rates is not null
             || options.Producers is not null || options.Consumers is not null || options.Messages is not null
             || options.Sizes is not null || options.Api != SendApi.Message)
@@ -30,8 +30,8 @@ internal sealed class TopicsScenario : IScenario
         }
 
         var limits = new LimitOptions();
-        var topics = options.Topics ?? StandardTopics;
-        var queues = options.Queues ?? StandardQueues;
+        int topics = options.Topics ?? StandardTopics;
+        int queues = options.Queues ?? StandardQueues;
         if (topics < 2 || topics > limits.MaxTopics)
             throw LoadException.Usage($"--topics {topics}: 2 to {limits.MaxTopics}");
         if (queues > limits.MaxQueuesPerTopic || (long)topics * queues > limits.MaxQueues)
@@ -48,7 +48,7 @@ internal sealed class TopicsScenario : IScenario
 
     private static async Task MeasureAsync(LoadSession session, TopicsPlan plan, CancellationToken cancellationToken)
     {
-        var repeat = session.Options.Repeat ?? StandardRepeat;
+        int repeat = session.Options.Repeat ?? StandardRepeat;
         IReadOnlyList<(string Name, object? Value)> parameters =
         [
             ("topics", plan.Topics),
@@ -59,10 +59,10 @@ internal sealed class TopicsScenario : IScenario
             ("repeat", repeat),
         ];
         var runs = new List<Figures>();
-        for (var number = 1; number <= repeat; number++)
+        for (int number = 1; number <= repeat; number++)
         {
             await using var run = new TopicsRun(session, plan);
-            var figures = await run.RunAsync(cancellationToken);
+            Figures figures = await run.RunAsync(cancellationToken);
             Verdict.Demand(session, parameters, figures, RestNote);
             runs.Add(figures);
             LoadSession.Say(

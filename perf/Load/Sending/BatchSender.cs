@@ -8,25 +8,25 @@ internal sealed class BatchSender(int batchCount, int inFlight) : ISender
 {
     public async Task SendAsync(SendLane lane, CancellationToken cancellationToken)
     {
-        var callCount = Math.Max(1, inFlight / batchCount);
+        int callCount = Math.Max(1, inFlight / batchCount);
         var calls = new Queue<(Task Sent, Message[] Messages)>(callCount);
         var spare = new Stack<Message[]>();
         while (true)
         {
-            var messages = spare.Count > 0 ? spare.Pop() : new Message[batchCount];
-            var filled = Fill(lane, messages, out var topic, out var startNs);
+            Message[] messages = spare.Count > 0 ? spare.Pop() : new Message[batchCount];
+            int filled = Fill(lane, messages, out string? topic, out long startNs);
             if (filled == 0)
                 break;
             var batch = new ArraySegment<Message>(messages, 0, filled);
             calls.Enqueue((SendOneAsync(lane, topic, batch, startNs, cancellationToken), messages));
             if (calls.Count < callCount)
                 continue;
-            var oldest = calls.Dequeue();
+            (Task Sent, Message[] Messages) oldest = calls.Dequeue();
             await oldest.Sent;
             spare.Push(oldest.Messages);
         }
 
-        foreach (var call in calls)
+        foreach ((Task Sent, Message[] Messages) call in calls)
             await call.Sent;
     }
 
@@ -35,8 +35,8 @@ internal sealed class BatchSender(int batchCount, int inFlight) : ISender
     {
         topic = string.Empty;
         startNs = 0;
-        var filled = 0;
-        while (filled < messages.Length && lane.TryNext(out var message))
+        int filled = 0;
+        while (filled < messages.Length && lane.TryNext(out Outgoing message))
         {
             if (filled == 0)
                 topic = message.Topic;

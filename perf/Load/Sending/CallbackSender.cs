@@ -15,7 +15,7 @@ internal sealed class CallbackSender(int inFlight) : ISender
         {
             using var gate = new CallbackGate(inFlight, lane.Ack);
             SendCallback callback = gate.OnSent;
-            while (lane.TryNext(out var message))
+            while (lane.TryNext(out Outgoing message))
             {
                 gate.Enter(cancellationToken);
                 object? state = message.StartNs == 0 ? null : message.StartNs;

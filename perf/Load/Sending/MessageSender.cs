@@ -1,3 +1,4 @@
+using EQueue.Client;
 using EQueue.Load.Measuring;
 
 namespace EQueue.Load.Sending;
@@ -10,7 +11,7 @@ internal sealed class MessageSender(int inFlight) : ISender
 
     private static async Task SendOneByOneAsync(SendLane lane, CancellationToken cancellationToken)
     {
-        while (lane.TryNext(out var message))
+        while (lane.TryNext(out Outgoing message))
         {
             await lane.Producer.SendAsync(message.Topic, message.Body, cancellationToken: cancellationToken);
             if (message.StartNs != 0)
@@ -21,9 +22,9 @@ internal sealed class MessageSender(int inFlight) : ISender
     private async Task SendManyAsync(SendLane lane, CancellationToken cancellationToken)
     {
         var receipts = new ReceiptRing(inFlight, lane.Ack);
-        while (lane.TryNext(out var message))
+        while (lane.TryNext(out Outgoing message))
         {
-            var receipt = lane.Producer.SendAsync(message.Topic, message.Body, cancellationToken: cancellationToken);
+            ValueTask<SendReceipt> receipt = lane.Producer.SendAsync(message.Topic, message.Body, cancellationToken: cancellationToken);
             receipts.Add(receipt, message.StartNs);
             if (receipts.IsFull)
                 await receipts.TakeOldest();

@@ -5,7 +5,7 @@ internal sealed class OnewaySender : ISender
 {
     public Task SendAsync(SendLane lane, CancellationToken cancellationToken) => BlockingLoop.RunAsync(() =>
     {
-        while (lane.TryNext(out var message))
+        while (lane.TryNext(out Outgoing message))
             lane.Producer.SendOneway(message.Topic, message.Body.Span, cancellationToken: cancellationToken);
     });
 }

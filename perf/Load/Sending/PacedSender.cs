@@ -12,7 +12,7 @@ internal sealed class PacedSender(double ratePerSecond, double seconds) : ISende
     public Task SendAsync(SendLane lane, CancellationToken cancellationToken)
     {
         var slots = new PacedSlot[lane.SlotCount];
-        foreach (ref var slot in slots.AsSpan())
+        foreach (ref PacedSlot slot in slots.AsSpan())
             slot = new PacedSlot(lane.Ack);
         return BlockingLoop.RunAsync(() => Run(lane, slots, cancellationToken));
     }
@@ -21,17 +21,17 @@ internal sealed class PacedSender(double ratePerSecond, double seconds) : ISende
     {
         SendCallback callback = static (state, _, error) => ((PacedSlot)state!).Complete(error);
         var pacer = new Pacer(ratePerSecond, seconds);
-        while (pacer.WaitForNext(out var dueNs))
+        while (pacer.WaitForNext(out long dueNs))
         {
-            var slot = slots[lane.Sequence % slots.Length];
+            PacedSlot slot = slots[lane.Sequence % slots.Length];
             slot.WaitUntilFree(cancellationToken);
             slot.Begin(dueNs);
-            var key = lane.NextKey;
-            var message = lane.NextDue(dueNs);
+            string? key = lane.NextKey;
+            Outgoing message = lane.NextDue(dueNs);
             lane.Producer.Send(message.Topic, new Message(message.Body, key), callback, slot, cancellationToken);
         }
 
-        foreach (var slot in slots)
+        foreach (PacedSlot slot in slots)
             slot.WaitUntilFree(cancellationToken);
     }
 }

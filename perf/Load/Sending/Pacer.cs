@@ -30,7 +30,7 @@ internal sealed class Pacer
         if (dueNs >= _endNs)
             return false;
         _count++;
-        for (var waitNs = dueNs - Clock.NowNs; waitNs > 0; waitNs = dueNs - Clock.NowNs)
+        for (long waitNs = dueNs - Clock.NowNs; waitNs > 0; waitNs = dueNs - Clock.NowNs)
             LinuxCalls.Wait(waitNs);
         return true;
     }

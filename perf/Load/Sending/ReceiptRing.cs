@@ -22,7 +22,7 @@ internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
         }
         else
         {
-            var timed = _free.TryPop(out var used) ? used : new TimedReceipt(ack, _free);
+            TimedReceipt timed = _free.TryPop(out TimedReceipt? used) ? used : new TimedReceipt(ack, _free);
             _receipts[_next] = new ValueTask<SendReceipt>(timed, timed.Start(receipt, startNs));
         }
 
@@ -33,7 +33,7 @@ internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
     /// <summary>The oldest receipt, which is then no longer outstanding.</summary>
     public ValueTask<SendReceipt> TakeOldest()
     {
-        var oldest = _next - _count;
+        int oldest = _next - _count;
         _count--;
         return _receipts[oldest < 0 ? oldest + capacity : oldest];
     }

@@ -71,15 +71,15 @@ internal sealed class SendLane : IAsyncDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryNext(out Outgoing message)
     {
-        var sequence = Sequence;
+        long sequence = Sequence;
         if (sequence == _endSequence || ((sequence & ClockCheckMask) == 0 && Clock.NowNs >= _deadlineNs))
         {
             message = default;
             return false;
         }
 
-        var isSampled = (sequence & _sampleMask) == 0;
-        var stampNs = isSampled || (_hasTimestamp && SequenceChecker.IsSampled(sequence)) ? Clock.NowNs : 0;
+        bool isSampled = (sequence & _sampleMask) == 0;
+        long stampNs = isSampled || (_hasTimestamp && SequenceChecker.IsSampled(sequence)) ? Clock.NowNs : 0;
         message = Take(sequence, stampNs, isSampled);
         return true;
     }
@@ -100,8 +100,8 @@ internal sealed class SendLane : IAsyncDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private Outgoing Take(long sequence, long stampNs, bool isSampled)
     {
-        var body = _bodies.Next(new BodyStamp(sequence, _number, _run), stampNs);
-        var topic = _topics.Count == 1 ? _topics[0] : _topics[(int)(sequence % _topics.Count)];
+        ReadOnlyMemory<byte> body = _bodies.Next(new BodyStamp(sequence, _number, _run), stampNs);
+        string topic = _topics.Count == 1 ? _topics[0] : _topics[(int)(sequence % _topics.Count)];
         Sequence = sequence + 1;
         _departures?.Record(Clock.NowNs);
         return new Outgoing(topic, body, isSampled ? stampNs : 0);

@@ -1,3 +1,5 @@
+using EQueue.Client;
+
 namespace EQueue.Load.Sending;
 
 /// <summary>SendAsync from a span: the bytes are the caller's again when the call returns.</summary>
@@ -6,10 +8,10 @@ internal sealed class SpanSender(int inFlight) : ISender
     public async Task SendAsync(SendLane lane, CancellationToken cancellationToken)
     {
         var receipts = new ReceiptRing(inFlight, lane.Ack);
-        while (lane.TryNext(out var message))
+        while (lane.TryNext(out Outgoing message))
         {
-            var body = message.Body.Span;
-            var receipt = lane.Producer.SendAsync(message.Topic, body, cancellationToken: cancellationToken);
+            ReadOnlySpan<byte> body = message.Body.Span;
+            ValueTask<SendReceipt> receipt = lane.Producer.SendAsync(message.Topic, body, cancellationToken: cancellationToken);
             receipts.Add(receipt, message.StartNs);
             if (receipts.IsFull)
                 await receipts.TakeOldest();

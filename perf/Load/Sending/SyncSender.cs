@@ -7,7 +7,7 @@ internal sealed class SyncSender : ISender
 {
     public Task SendAsync(SendLane lane, CancellationToken cancellationToken) => BlockingLoop.RunAsync(() =>
     {
-        while (lane.TryNext(out var message))
+        while (lane.TryNext(out Outgoing message))
         {
             lane.Producer.Send(message.Topic, message.Body.Span, cancellationToken: cancellationToken);
             if (message.StartNs != 0)

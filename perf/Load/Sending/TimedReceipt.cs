@@ -62,7 +62,7 @@ internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
 
     private void OnSent()
     {
-        var send = _send;
+        ValueTaskAwaiter<SendReceipt> send = _send;
         _send = default;
         SendReceipt receipt;
         try

@@ -19,7 +19,7 @@ internal sealed class SocketClientRole : IRole
     {
         if (command == "stream")
             return await Task.Run(() => Stream(RoleJson.Read<StreamOrder>(argument)), cancellationToken);
-        var order = RoleJson.Read<EchoOrder>(argument);
+        EchoOrder order = RoleJson.Read<EchoOrder>(argument);
         return order.Rate is { } rate
             ? await EchoPacedAsync(order, rate)
             : await Task.Run(() => EchoInTurn(order), cancellationToken);
@@ -29,17 +29,17 @@ internal sealed class SocketClientRole : IRole
 
     private static StreamResult Stream(StreamOrder order)
     {
-        using var socket = Open(order.Port, StreamBlockSize, 0);
-        var block = new byte[StreamBlockSize];
-        var startNs = Clock.NowNs;
-        var endNs = startNs + (long)(order.Seconds * 1e9);
+        using Socket socket = Open(order.Port, StreamBlockSize, 0);
+        byte[] block = new byte[StreamBlockSize];
+        long startNs = Clock.NowNs;
+        long endNs = startNs + (long)(order.Seconds * 1e9);
         long sent = 0;
         while (Clock.NowNs < endNs)
             sent += socket.Send(block);
         socket.Shutdown(SocketShutdown.Send);
         ReceiveAll(socket, block.AsSpan(0, 8));
-        var seconds = (Clock.NowNs - startNs) / 1e9;
-        var counted = BinaryPrimitives.ReadInt64LittleEndian(block);
+        double seconds = (Clock.NowNs - startNs) / 1e9;
+        long counted = BinaryPrimitives.ReadInt64LittleEndian(block);
         return counted == sent
             ? new StreamResult(sent / seconds / 1e6)
             : throw LoadException.Failed($"the socket carried {counted} of {sent} bytes");
@@ -47,17 +47,17 @@ internal sealed class SocketClientRole : IRole
 
     private static EchoResult EchoInTurn(EchoOrder order)
     {
-        var replySize = order.ReplySize == 0 ? order.Size : order.ReplySize;
-        using var socket = Open(order.Port, order.Size, replySize);
-        var message = new byte[order.Size];
+        int replySize = order.ReplySize == 0 ? order.Size : order.ReplySize;
+        using Socket socket = Open(order.Port, order.Size, replySize);
+        byte[] message = new byte[order.Size];
         var histogram = new LatencyHistogram();
-        var measureNs = Clock.NowNs + (long)(order.Warmup * 1e9);
-        var endNs = measureNs + (long)(order.Seconds * 1e9);
-        for (var startNs = Clock.NowNs; startNs < endNs;)
+        long measureNs = Clock.NowNs + (long)(order.Warmup * 1e9);
+        long endNs = measureNs + (long)(order.Seconds * 1e9);
+        for (long startNs = Clock.NowNs; startNs < endNs;)
         {
             socket.Send(message);
             ReceiveAll(socket, message.AsSpan(0, replySize));
-            var nowNs = Clock.NowNs;
+            long nowNs = Clock.NowNs;
             if (startNs >= measureNs)
                 histogram.Record(nowNs - startNs);
             startNs = nowNs;
@@ -69,15 +69,15 @@ internal sealed class SocketClientRole : IRole
     /// <summary>One thread sends when due, another takes the answers, which carry the due times back.</summary>
     private static async Task<EchoResult> EchoPacedAsync(EchoOrder order, int rate)
     {
-        using var socket = Open(order.Port, order.Size, order.Size);
+        using Socket socket = Open(order.Port, order.Size, order.Size);
         var histogram = new LatencyHistogram();
-        var measureNs = Clock.NowNs + (long)(order.Warmup * 1e9);
-        var receiving = BlockingLoop.RunAsync(() => TakeAnswers(socket, order.Size, measureNs, histogram));
+        long measureNs = Clock.NowNs + (long)(order.Warmup * 1e9);
+        Task receiving = BlockingLoop.RunAsync(() => TakeAnswers(socket, order.Size, measureNs, histogram));
         await BlockingLoop.RunAsync(() =>
         {
-            var message = new byte[order.Size];
+            byte[] message = new byte[order.Size];
             var pacer = new Pacer(rate, order.Warmup + order.Seconds);
-            while (pacer.WaitForNext(out var dueNs))
+            while (pacer.WaitForNext(out long dueNs))
             {
                 BinaryPrimitives.WriteInt64LittleEndian(message, dueNs);
                 socket.Send(message);
@@ -91,17 +91,17 @@ internal sealed class SocketClientRole : IRole
 
     private static void TakeAnswers(Socket socket, int size, long measureNs, LatencyHistogram histogram)
     {
-        var buffer = new byte[Math.Max(size, 64 * 1024)];
-        var filled = 0;
+        byte[] buffer = new byte[Math.Max(size, 64 * 1024)];
+        int filled = 0;
         int received;
         while ((received = socket.Receive(buffer.AsSpan(filled))) > 0)
         {
             filled += received;
-            var nowNs = Clock.NowNs;
-            var start = 0;
+            long nowNs = Clock.NowNs;
+            int start = 0;
             for (; filled - start >= size; start += size)
             {
-                var dueNs = BinaryPrimitives.ReadInt64LittleEndian(buffer.AsSpan(start));
+                long dueNs = BinaryPrimitives.ReadInt64LittleEndian(buffer.AsSpan(start));
                 if (dueNs >= measureNs)
                     histogram.Record(nowNs - dueNs);
             }
@@ -116,7 +116,7 @@ internal sealed class SocketClientRole : IRole
 
     private static Socket Open(int port, int size, int replySize)
     {
-        var socket = LimitSockets.Connect(port);
+        Socket socket = LimitSockets.Connect(port);
         Span<byte> sizes = stackalloc byte[8];
         BinaryPrimitives.WriteInt32LittleEndian(sizes, size);
         BinaryPrimitives.WriteInt32LittleEndian(sizes[4..], replySize);
@@ -128,7 +128,7 @@ internal sealed class SocketClientRole : IRole
     {
         while (!wanted.IsEmpty)
         {
-            var received = socket.Receive(wanted);
+            int received = socket.Receive(wanted);
             if (received == 0)
                 throw LoadException.Failed("the other end of a bare socket closed early");
             wanted = wanted[received..];

@@ -19,9 +19,9 @@ internal static class SocketReference
     private static async Task<TResult> MeasureAsync<TResult>(
         LoadSession session, string command, Func<int, object> order, CancellationToken cancellationToken)
     {
-        await using var server = session.Start(RoleList.SocketServer);
-        await using var client = session.Start(RoleList.SocketClient);
-        var listen = await server.CallAsync<ListenResult>("listen", null, cancellationToken);
+        await using RoleProcess server = session.Start(RoleList.SocketServer);
+        await using RoleProcess client = session.Start(RoleList.SocketClient);
+        ListenResult listen = await server.CallAsync<ListenResult>("listen", null, cancellationToken);
         return await client.CallAsync<TResult>(command, order(listen.Port), cancellationToken);
     }
 }

@@ -37,7 +37,7 @@ internal sealed class SocketServerRole : IRole
         {
             try
             {
-                using var socket = _listener.Accept();
+                using Socket socket = _listener.Accept();
                 socket.NoDelay = true;
                 Serve(socket);
             }
@@ -54,11 +54,11 @@ internal sealed class SocketServerRole : IRole
 
     private static void Serve(Socket socket)
     {
-        var buffer = new byte[BufferSize];
+        byte[] buffer = new byte[BufferSize];
         if (Receive(socket, buffer, 0, 8) < 8)
             return;
-        var size = BinaryPrimitives.ReadInt32LittleEndian(buffer);
-        var replySize = BinaryPrimitives.ReadInt32LittleEndian(buffer.AsSpan(4));
+        int size = BinaryPrimitives.ReadInt32LittleEndian(buffer);
+        int replySize = BinaryPrimitives.ReadInt32LittleEndian(buffer.AsSpan(4));
         if (replySize == 0)
             Count(socket, buffer);
         else
@@ -79,14 +79,14 @@ internal sealed class SocketServerRole : IRole
     {
         if (size > buffer.Length)
             buffer = new byte[size];
-        var replies = new byte[Math.Max(1, buffer.Length / size) * replySize];
-        var filled = 0;
+        byte[] replies = new byte[Math.Max(1, buffer.Length / size) * replySize];
+        int filled = 0;
         int received;
         while ((received = socket.Receive(buffer.AsSpan(filled))) > 0)
         {
             filled += received;
-            var count = filled / size;
-            for (var i = 0; i < count; i++)
+            int count = filled / size;
+            for (int i = 0; i < count; i++)
                 buffer.AsSpan(i * size, replySize).CopyTo(replies.AsSpan(i * replySize));
             if (count > 0)
                 socket.Send(replies.AsSpan(0, count * replySize));
@@ -97,10 +97,10 @@ internal sealed class SocketServerRole : IRole
 
     private static int Receive(Socket socket, byte[] buffer, int offset, int wanted)
     {
-        var filled = 0;
+        int filled = 0;
         while (filled < wanted)
         {
-            var received = socket.Receive(buffer.AsSpan(offset + filled, wanted - filled));
+            int received = socket.Receive(buffer.AsSpan(offset + filled, wanted - filled));
             if (received == 0)
                 break;
             filled += received;

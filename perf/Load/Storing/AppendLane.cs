@@ -21,11 +21,11 @@ internal sealed class AppendLane
         _store = store;
         _ring = ring;
         _queues = queues;
-        var entryBytes = ring.BatchBytes + StoreReadBack.EntryHeaderBytes;
-        var batchCount = order.OneInFlight ? 1 : Math.Clamp(store.MaxRequestBytes / entryBytes, 1, queues.Length);
-        var requestCount = order.OneInFlight ? 1 : MaxInFlightBytes / order.Producers / (batchCount * entryBytes);
+        int entryBytes = ring.BatchBytes + StoreReadBack.EntryHeaderBytes;
+        int batchCount = order.OneInFlight ? 1 : Math.Clamp(store.MaxRequestBytes / entryBytes, 1, queues.Length);
+        long requestCount = order.OneInFlight ? 1 : MaxInFlightBytes / order.Producers / (batchCount * entryBytes);
         _requests = new AppendRequest[Math.Max(1, requestCount)];
-        foreach (ref var request in _requests.AsSpan())
+        foreach (ref AppendRequest request in _requests.AsSpan())
             request = new AppendRequest(batchCount, Ack);
     }
 
@@ -46,33 +46,33 @@ internal sealed class AppendLane
     public async Task RunAsync(
         long batches, long deadlineNs, double? batchesPerSecond, CancellationToken cancellationToken)
     {
-        var next = 0;
-        var startNs = Clock.NowNs;
+        int next = 0;
+        long startNs = Clock.NowNs;
         while (Batches < batches && Clock.NowNs < deadlineNs)
         {
             long? dueNs = batchesPerSecond is { } rate ? startNs + (long)(Batches * 1e9 / rate) : null;
             if (dueNs >= deadlineNs)
                 break;
             await WaitUntilAsync(dueNs ?? startNs, cancellationToken);
-            var request = _requests[next];
+            AppendRequest request = _requests[next];
             next = next + 1 == _requests.Length ? 0 : next + 1;
             await request.WaitAsync();
             await AppendAsync(request, dueNs, cancellationToken);
         }
 
-        foreach (var request in _requests)
+        foreach (AppendRequest request in _requests)
             await request.WaitAsync();
     }
 
     private static async ValueTask WaitUntilAsync(long dueNs, CancellationToken cancellationToken)
     {
-        for (var waitNs = dueNs - Clock.NowNs; waitNs > 0; waitNs = dueNs - Clock.NowNs)
+        for (long waitNs = dueNs - Clock.NowNs; waitNs > 0; waitNs = dueNs - Clock.NowNs)
             await Task.Delay(TimeSpan.FromMilliseconds(Math.Ceiling(waitNs / 1e6)), cancellationToken);
     }
 
     private async ValueTask AppendAsync(AppendRequest request, long? dueNs, CancellationToken cancellationToken)
     {
-        for (var i = 0; i < request.Items.Length; i++)
+        for (int i = 0; i < request.Items.Length; i++)
         {
             request.Items[i] = new AppendItem
             {
@@ -86,7 +86,7 @@ internal sealed class AppendLane
         AppendStatus status;
         while ((status = _store.Append(request.Items, Durability.Policy, request)) == AppendStatus.NoRoom)
             await _store.WaitForRoomAsync(cancellationToken);
-        var error = request.Items.FirstOrDefault(item => item.Error != ErrorCode.None).Error;
+        ErrorCode error = request.Items.FirstOrDefault(item => item.Error != ErrorCode.None).Error;
         if (error == ErrorCode.StorageFull)
             throw LoadException.MachineLimit("disk", "the store takes no more");
         if (status == AppendStatus.Nothing || error != ErrorCode.None)

@@ -37,10 +37,10 @@ internal sealed class BareWriter : IDisposable
     public BareWriter(BareOrder order, BatchRing batches)
     {
         _order = order;
-        var filled = 0;
-        for (var number = 0L; filled < _source.Length; number++)
+        int filled = 0;
+        for (long number = 0L; filled < _source.Length; number++)
         {
-            var part = batches.Batch(number).Span;
+            ReadOnlySpan<byte> part = batches.Batch(number).Span;
             part = part[..Math.Min(part.Length, _source.Length - filled)];
             part.CopyTo(_source.AsSpan(filled));
             filled += part.Length;
@@ -50,8 +50,8 @@ internal sealed class BareWriter : IDisposable
         Allocate();
         if (order.BytesPerSync is not null)
         {
-            var zeros = new byte[PieceBytes];
-            for (var at = 0L; at < ZeroedBytes; at += zeros.Length)
+            byte[] zeros = new byte[PieceBytes];
+            for (long at = 0L; at < ZeroedBytes; at += zeros.Length)
                 RandomAccess.Write(_file, zeros, at);
         }
 
@@ -60,7 +60,7 @@ internal sealed class BareWriter : IDisposable
 
     public BareResult Run()
     {
-        var startNs = Clock.NowNs;
+        long startNs = Clock.NowNs;
         if (_order.BytesPerSync is { } group)
             WriteGroups(group);
         else
@@ -79,7 +79,7 @@ internal sealed class BareWriter : IDisposable
     {
         while (_written < _order.Bytes)
         {
-            var startNs = Clock.NowNs;
+            long startNs = Clock.NowNs;
             WriteTo(Math.Min(_order.Bytes, _written + groupBytes));
             Sync(_written);
             _sync.Record(Clock.NowNs - startNs);
@@ -104,7 +104,7 @@ internal sealed class BareWriter : IDisposable
     {
         while (_written < end)
         {
-            var length = (int)Math.Min(PieceBytes, end - _written);
+            int length = (int)Math.Min(PieceBytes, end - _written);
             if (_written + length > _allocated)
                 Allocate();
             RandomAccess.Write(_file, _source.AsSpan((int)(_written % SourceBytes), length), _written);
@@ -122,7 +122,7 @@ internal sealed class BareWriter : IDisposable
     {
         LinuxCalls.FlushToDisk(_file);
         _syncs++;
-        var end = (written - Standard.PageCacheBytes) & -4096;
+        long end = (written - Standard.PageCacheBytes) & -4096;
         if (end - _trimmed < TrimBytes)
             return;
         LinuxCalls.DropFromCache(_file, _trimmed, end - _trimmed);

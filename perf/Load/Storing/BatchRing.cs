@@ -24,14 +24,14 @@ internal sealed class BatchRing
 
     public BatchRing(StoreOrder order, int producer)
     {
-        var body = new byte[order.Size];
-        var first = Encode(order, producer, 0, body);
-        var length = Math.Clamp(MaxRingBytes / order.Producers / first.Length, MinBatches, MaxBatches);
+        byte[] body = new byte[order.Size];
+        byte[] first = Encode(order, producer, 0, body);
+        int length = Math.Clamp(MaxRingBytes / order.Producers / first.Length, MinBatches, MaxBatches);
         while (GreatestDivisor(length, order.Queues) != 1)
             length++;
         _batches = new byte[length][];
         Crcs = new uint[length];
-        for (var i = 0; i < length; i++)
+        for (int i = 0; i < length; i++)
         {
             _batches[i] = i == 0 ? first : Encode(order, producer, i, body);
             Crcs[i] = ReadHeader(_batches[i]).Crc;
@@ -54,8 +54,8 @@ internal sealed class BatchRing
 
     private static byte[] Encode(StoreOrder order, int producer, int number, byte[] body)
     {
-        var one = RecordBatchBuilder.SizeOf(new RecordContent { Body = body }, 0, 0) + RecordBatchLayout.HeaderSize;
-        var buffer = new byte[order.OneInFlight ? one : Math.Max(one, ClientBatchBytes)];
+        long one = RecordBatchBuilder.SizeOf(new RecordContent { Body = body }, 0, 0) + RecordBatchLayout.HeaderSize;
+        byte[] buffer = new byte[order.OneInFlight ? one : Math.Max(one, ClientBatchBytes)];
         var builder = new RecordBatchBuilder();
         builder.Reset(buffer, CreatedMs);
         do
@@ -67,7 +67,7 @@ internal sealed class BatchRing
     }
 
     private static RecordBatchHeader ReadHeader(byte[] batch) =>
-        RecordBatch.TryReadHeader(batch, out var header, out var error)
+        RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out ErrorCode error)
             ? header
             : throw LoadException.Failed($"the encoder made a batch that cannot be read: {error}");
 

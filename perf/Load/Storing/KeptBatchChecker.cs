@@ -26,7 +26,7 @@ internal sealed class KeptBatchChecker
     {
         _ring = ring;
         _next = [.. starts.Select(start => start - (start % ring.BatchMessages))];
-        for (var queue = 0; queue < starts.Length; queue++)
+        for (int queue = 0; queue < starts.Length; queue++)
             _expected += EndOf(queue, starts.Length, batches, ring) - _next[queue];
     }
 
@@ -42,7 +42,7 @@ internal sealed class KeptBatchChecker
     public bool Observe(int queue, ReadOnlySpan<byte> batch)
     {
         EntryBytes += batch.Length + StoreReadBack.EntryHeaderBytes;
-        if (RecordBatch.Check(batch, out var header) != ErrorCode.None || !IsTheOneAppended(header, queue))
+        if (RecordBatch.Check(batch, out RecordBatchHeader header) != ErrorCode.None || !IsTheOneAppended(header, queue))
         {
             _damaged += _ring.BatchMessages;
             return false;
@@ -60,14 +60,14 @@ internal sealed class KeptBatchChecker
 
     public CheckResult Judge()
     {
-        var missing = _expected + _duplicated - _seen - _damaged;
+        long missing = _expected + _duplicated - _seen - _damaged;
         return new CheckResult(Math.Max(0, missing), _duplicated, _reordered, _damaged + Math.Max(0, -missing));
     }
 
     private bool IsTheOneAppended(in RecordBatchHeader header, int queue)
     {
-        var (turn, rest) = Math.DivRem(header.BaseOffset.Value, _ring.BatchMessages);
-        var number = (turn * _next.Length) + queue;
+        (long turn, long rest) = Math.DivRem(header.BaseOffset.Value, _ring.BatchMessages);
+        long number = (turn * _next.Length) + queue;
         return rest == 0 && header.RecordsCount == _ring.BatchMessages
             && header.Crc == _ring.Crcs[number % _ring.Count];
     }

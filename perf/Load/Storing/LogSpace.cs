@@ -16,14 +16,14 @@ internal sealed record LogSpace(long Bytes, long ReplayBytes, bool HasUnfinished
     /// <summary>Looks at a store that may be running: a file that goes meanwhile is not counted.</summary>
     public static LogSpace Measure(string directory)
     {
-        var files = new DirectoryInfo(Path.Combine(directory, LogFolder)).GetFiles();
-        var snapshots = files.Where(file => file.Extension == ".state").Select(PositionOf).Order().ToArray();
-        var replayFrom = snapshots.Length < SnapshotsKept ? 0 : snapshots[^SnapshotsKept];
-        var segments = files.Where(file => file.Extension is ".log" or ".pack").OrderBy(PositionOf).ToArray();
-        var replayBytes = files.Where(file => file.Extension == ".next").Sum(LengthOf);
-        for (var i = 0; i < segments.Length; i++)
+        FileInfo[] files = new DirectoryInfo(Path.Combine(directory, LogFolder)).GetFiles();
+        long[] snapshots = files.Where(file => file.Extension == ".state").Select(PositionOf).Order().ToArray();
+        long replayFrom = snapshots.Length < SnapshotsKept ? 0 : snapshots[^SnapshotsKept];
+        FileInfo[] segments = files.Where(file => file.Extension is ".log" or ".pack").OrderBy(PositionOf).ToArray();
+        long replayBytes = files.Where(file => file.Extension == ".next").Sum(LengthOf);
+        for (int i = 0; i < segments.Length; i++)
         {
-            var end = i + 1 < segments.Length ? PositionOf(segments[i + 1]) : long.MaxValue;
+            long end = i + 1 < segments.Length ? PositionOf(segments[i + 1]) : long.MaxValue;
             if (end > replayFrom)
                 replayBytes += LengthOf(segments[i]);
         }

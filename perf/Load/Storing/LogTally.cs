@@ -25,7 +25,7 @@ internal static class LogTally
     /// <returns>Null when segments were removed or packed, so that their files do not hold all that was sent.</returns>
     public static long? Count(string directory)
     {
-        var files = Segments(directory);
+        string[] files = Segments(directory);
         if (files.Length == 0 || PositionOf(files[0]) != 0 || FilesOf(directory, "*.pack").Length > 0)
             return null;
         long messages = 0;
@@ -37,12 +37,12 @@ internal static class LogTally
     /// <summary>Cuts the last entry with messages off, to show that it is missed. Nobody appends any more.</summary>
     public static void Shorten(string directory)
     {
-        foreach (var file in Segments(directory).Reverse())
+        foreach (string file in Segments(directory).Reverse())
         {
             var walk = new Walk(file);
             if (walk.CountMessages() == 0)
                 continue;
-            using var handle = File.OpenHandle(
+            using SafeFileHandle handle = File.OpenHandle(
                 file, FileMode.Open, FileAccess.ReadWrite, FileShare.ReadWrite | FileShare.Delete);
             RandomAccess.SetLength(handle, walk.LastMessagesAt + 1);
             return;
@@ -70,23 +70,23 @@ internal static class LogTally
 
         public long CountMessages()
         {
-            using var handle = File.OpenHandle(
+            using SafeFileHandle handle = File.OpenHandle(
                 file, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, FileOptions.RandomAccess);
-            var length = RandomAccess.GetLength(handle);
-            var basePosition = PositionOf(file);
+            long length = RandomAccess.GetLength(handle);
+            long basePosition = PositionOf(file);
             long messages = 0, at = FileHeaderBytes;
             while (true)
             {
-                var header = Read(handle, at, StoreReadBack.EntryHeaderBytes);
+                ReadOnlySpan<byte> header = Read(handle, at, StoreReadBack.EntryHeaderBytes);
                 if (header.Length < StoreReadBack.EntryHeaderBytes)
                     return messages;
                 long size = BinaryPrimitives.ReadUInt32LittleEndian(header);
-                var position = BinaryPrimitives.ReadInt64LittleEndian(header[PositionAt..]);
+                long position = BinaryPrimitives.ReadInt64LittleEndian(header[PositionAt..]);
                 if (size < header.Length || at + size > length || position != basePosition + at - FileHeaderBytes)
                     return messages;
                 if (header[KindAt] == (byte)EntryKind.Messages)
                 {
-                    var batch = at + header[HeaderLengthAt];
+                    long batch = at + header[HeaderLengthAt];
                     messages += BinaryPrimitives.ReadInt32BigEndian(Read(handle, batch + RecordsCountAt, sizeof(int)));
                     LastMessagesAt = at;
                 }
@@ -104,7 +104,7 @@ internal static class LogTally
                 _pageSize = RandomAccess.Read(handle, _page, at);
             }
 
-            var start = (int)(at - _pageAt);
+            int start = (int)(at - _pageAt);
             return _page.AsSpan(start, Math.Min(count, _pageSize - start));
         }
     }

@@ -45,23 +45,23 @@ internal sealed class PackingRole : IRole
             SegmentSizeBytes = SegmentBytes,
             SnapshotInterval = TimeSpan.FromSeconds(1),
         };
-        await using var store = await QueueStore.OpenAsync(
+        await using QueueStore store = await QueueStore.OpenAsync(
             options, new RawState(), NullLoggerFactory.Instance, TimeProvider.System, cancellationToken);
-        var queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, _order.Queues, [], cancellationToken);
+        QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, _order.Queues, [], cancellationToken);
         var lane = new AppendLane(store, _ring!, queues, _order);
-        var before = store.Figures;
+        StoreFigures before = store.Figures;
         var start = ProcessFigures.Take();
-        var firstSentNs = Clock.NowNs;
+        long firstSentNs = Clock.NowNs;
         await AppendAsync(store, lane, order, cancellationToken);
         var end = ProcessFigures.Take();
-        var after = store.Figures;
+        StoreFigures after = store.Figures;
 
-        var settleSeconds = order.KeepCount is { } kept
+        double settleSeconds = order.KeepCount is { } kept
             ? await SettleAsync(store, order.Directory, kept, cancellationToken)
             : 0;
         var space = LogSpace.Measure(order.Directory);
-        var settled = store.Figures;
-        var (check, liveBytes) = await CheckAsync(store, queues, lane.Batches, order.KeepCount, cancellationToken);
+        StoreFigures settled = store.Figures;
+        (CheckResult check, long liveBytes) = await CheckAsync(store, queues, lane.Batches, order.KeepCount, cancellationToken);
         return new PackingResult(
             lane.Batches * _ring!.BatchMessages,
             _ring.BatchMessages,
@@ -84,13 +84,13 @@ internal sealed class PackingRole : IRole
     private async Task AppendAsync(
         QueueStore store, AppendLane lane, PackingOrder order, CancellationToken cancellationToken)
     {
-        var batches = order.Messages is { } messages
+        long batches = order.Messages is { } messages
             ? (messages + _ring!.BatchMessages - 1) / _ring.BatchMessages
             : long.MaxValue;
         double? batchesPerSecond = order.RatePerSecond is { } rate ? (double)rate / _ring!.BatchMessages : null;
-        var deadlineNs = order.Messages is null ? Clock.NowNs + (long)(order.Seconds * 1e9) : long.MaxValue;
+        long deadlineNs = order.Messages is null ? Clock.NowNs + (long)(order.Seconds * 1e9) : long.MaxValue;
         using var stopping = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        var lettingGo = order.KeepCount is { } keepCount
+        Task lettingGo = order.KeepCount is { } keepCount
             ? LetGoAsync(store, keepCount, stopping.Token)
             : Task.CompletedTask;
         try
@@ -129,14 +129,14 @@ internal sealed class PackingRole : IRole
     private static async Task<double> SettleAsync(
         QueueStore store, string directory, int keepCount, CancellationToken cancellationToken)
     {
-        var startNs = Clock.NowNs;
+        long startNs = Clock.NowNs;
         await ApplyAsync(store, keepCount, cancellationToken);
-        var (seen, changedNs) = (Progress(store), Clock.NowNs);
+        ((int Segments, long Removed, long Packed, long Snapshots) seen, long changedNs) = (Progress(store), Clock.NowNs);
         while (Clock.NowNs - changedNs < QuietTime.TotalNanoseconds
             && Clock.NowNs - startNs < MaxSettleTime.TotalNanoseconds)
         {
             await Task.Delay(50, cancellationToken);
-            var now = Progress(store);
+            (int Segments, long Removed, long Packed, long Snapshots) now = Progress(store);
             if (now != seen || LogSpace.Measure(directory).HasUnfinished)
                 (seen, changedNs) = (now, Clock.NowNs);
         }
@@ -146,19 +146,19 @@ internal sealed class PackingRole : IRole
 
     private static (int Segments, long Removed, long Packed, long Snapshots) Progress(QueueStore store)
     {
-        var figures = store.Figures;
+        StoreFigures figures = store.Figures;
         return (figures.Segments, figures.SegmentsRemoved, figures.SegmentsPacked, figures.Snapshots);
     }
 
     private async Task<(CheckResult Check, long LiveBytes)> CheckAsync(
         QueueStore store, QueueId[] queues, long batches, int? keepCount, CancellationToken cancellationToken)
     {
-        var starts = new long[queues.Length];
-        for (var number = 0; number < queues.Length; number++)
+        long[] starts = new long[queues.Length];
+        for (int number = 0; number < queues.Length; number++)
         {
-            var end = KeptBatchChecker.EndOf(number, queues.Length, batches, _ring!);
+            long end = KeptBatchChecker.EndOf(number, queues.Length, batches, _ring!);
             starts[number] = number == 0 || keepCount is null ? 0 : Math.Max(0, end - keepCount.Value);
-            if (!store.TryGetQueue(queues[number], out var view)
+            if (!store.TryGetQueue(queues[number], out QueueView view)
                 || (view.Start.Value, view.End.Value) != (starts[number], end))
             {
                 throw LoadException.WrongData(

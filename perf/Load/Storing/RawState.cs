@@ -14,7 +14,7 @@ internal sealed class RawState : IStateMachine
     /// <inheritdoc/>
     public void Apply(in StateRecord record)
     {
-        var name = $"{record.Kind}:{Convert.ToHexString(record.Key)}";
+        string name = $"{record.Kind}:{Convert.ToHexString(record.Key)}";
         lock (_lock)
         {
             if (record.IsDeleted)
@@ -28,8 +28,6 @@ internal sealed class RawState : IStateMachine
     public IEnumerable<StateEntry> Capture()
     {
         lock (_lock)
-        {
             return [.. _entries.Values];
-        }
     }
 }

@@ -23,14 +23,14 @@ internal static class StoreReadBack
         QueueStore store, QueueId[] queues, Observer observe, CancellationToken cancellationToken)
     {
         var bytes = new ArrayBufferWriter<byte>(ReadBytes);
-        for (var number = 0; number < queues.Length; number++)
+        for (int number = 0; number < queues.Length; number++)
         {
-            if (!store.TryGetQueue(queues[number], out var view))
+            if (!store.TryGetQueue(queues[number], out QueueView view))
                 throw LoadException.WrongData($"wrong data: queue {number} is gone");
-            for (var from = view.Start; from < view.End;)
+            for (QueueOffset from = view.Start; from < view.End;)
             {
                 bytes.ResetWrittenCount();
-                var result = store.Read(queues[number], from, ReadBytes, bytes);
+                ReadResult result = store.Read(queues[number], from, ReadBytes, bytes);
                 if (result.NeedsDisk)
                 {
                     bytes.ResetWrittenCount();
@@ -49,7 +49,7 @@ internal static class StoreReadBack
     {
         while (!entries.IsEmpty)
         {
-            var size = BinaryPrimitives.ReadInt32LittleEndian(entries);
+            int size = BinaryPrimitives.ReadInt32LittleEndian(entries);
             observe(queue, entries[entries[HeaderLengthAt]..size]);
             entries = entries[size..];
         }
@@ -81,15 +81,15 @@ internal sealed class StoredBatchChecker
         _queueCount = queueCount;
         _next = new long[queueCount, rings.Length];
         _nextOffset = new long[queueCount];
-        for (var queue = 0; queue < queueCount; queue++)
+        for (int queue = 0; queue < queueCount; queue++)
         {
-            for (var producer = 0; producer < rings.Length; producer++)
+            for (int producer = 0; producer < rings.Length; producer++)
                 _next[queue, producer] = queue;
         }
 
-        for (var producer = 0; producer < rings.Length; producer++)
+        for (int producer = 0; producer < rings.Length; producer++)
         {
-            for (var slot = 0; slot < rings[producer].Count; slot++)
+            for (int slot = 0; slot < rings[producer].Count; slot++)
                 _known.Add(rings[producer].Crcs[slot], (producer, slot));
         }
     }
@@ -98,8 +98,8 @@ internal sealed class StoredBatchChecker
     /// <returns>False: none is sampled.</returns>
     public bool Observe(int queue, ReadOnlySpan<byte> batch)
     {
-        if (RecordBatch.Check(batch, out var header) != ErrorCode.None
-            || !_known.TryGetValue(header.Crc, out var origin))
+        if (RecordBatch.Check(batch, out RecordBatchHeader header) != ErrorCode.None
+            || !_known.TryGetValue(header.Crc, out (int Producer, int Slot) origin))
         {
             _damaged += Math.Max(1, RecordBatch.TryReadHeader(batch, out header, out _) ? header.RecordsCount : 1);
             return false;
@@ -117,9 +117,9 @@ internal sealed class StoredBatchChecker
     public CheckResult Judge(IReadOnlyList<long> batches)
     {
         long sent = 0;
-        for (var producer = 0; producer < batches.Count; producer++)
+        for (int producer = 0; producer < batches.Count; producer++)
             sent += batches[producer] * _rings[producer].BatchMessages;
-        var missing = sent + _duplicated - _seen - _damaged;
+        long missing = sent + _duplicated - _seen - _damaged;
         return new CheckResult(Math.Max(0, missing), _duplicated, _reordered, _damaged + Math.Max(0, -missing));
     }
 
@@ -135,11 +135,11 @@ internal sealed class StoredBatchChecker
     /// or, behind a gap that counts as missing, later.</summary>
     private void Place(in RecordBatchHeader header, int queue, int producer, int slot)
     {
-        var ringLength = _rings[producer].Count;
-        ref var next = ref _next[queue, producer];
-        var isGap = header.BaseOffset.Value > _nextOffset[queue];
-        var number = next;
-        for (var steps = 0; isGap && number % ringLength != slot && steps < ringLength; steps++)
+        int ringLength = _rings[producer].Count;
+        ref long next = ref _next[queue, producer];
+        bool isGap = header.BaseOffset.Value > _nextOffset[queue];
+        long number = next;
+        for (int steps = 0; isGap && number % ringLength != slot && steps < ringLength; steps++)
             number += _queueCount;
         if (number % ringLength != slot)
         {

@@ -47,25 +47,25 @@ internal sealed class StoreRole : IRole
             DataDirectory = order.Directory,
             FlushPolicy = _order!.Flush == FlushMode.Sync ? FlushPolicy.Sync : FlushPolicy.Async,
         };
-        await using var store = await QueueStore.OpenAsync(
+        await using QueueStore store = await QueueStore.OpenAsync(
             options, new RawState(), NullLoggerFactory.Instance, TimeProvider.System, cancellationToken);
-        var queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, _order.Queues, [], cancellationToken);
-        var lanes = _rings.Select(ring => new AppendLane(store, ring, queues, _order)).ToArray();
-        var batches = order.Messages is { } messages
+        QueueId[] queues = await store.OpenQueuesAsync(TopicId.NewId(), 0, _order.Queues, [], cancellationToken);
+        AppendLane[] lanes = _rings.Select(ring => new AppendLane(store, ring, queues, _order)).ToArray();
+        long batches = order.Messages is { } messages
             ? BatchesFor(messages)
             : long.MaxValue;
 
-        var before = store.Figures;
+        StoreFigures before = store.Figures;
         var start = ProcessFigures.Take();
-        var firstSentNs = Clock.NowNs;
-        var deadlineNs = order.Messages is null ? firstSentNs + (long)(order.Seconds * 1e9) : long.MaxValue;
+        long firstSentNs = Clock.NowNs;
+        long deadlineNs = order.Messages is null ? firstSentNs + (long)(order.Seconds * 1e9) : long.MaxValue;
         await Task.WhenAll(lanes.Select(
             lane => Task.Run(() => lane.RunAsync(batches, deadlineNs, null, cancellationToken), cancellationToken)));
         var end = ProcessFigures.Take();
-        var after = store.Figures;
+        StoreFigures after = store.Figures;
 
         var ack = new LatencyHistogram();
-        foreach (var lane in lanes)
+        foreach (AppendLane? lane in lanes)
             ack.Add(lane.Ack.ToCounts());
         return new AppendRunResult(
             lanes.Sum(lane => lane.Batches) * _rings[0].BatchMessages,
@@ -84,7 +84,7 @@ internal sealed class StoreRole : IRole
     /// <summary>Each producer's share of a counted run, in whole batches.</summary>
     private long BatchesFor(long messages)
     {
-        var perBatch = (long)_rings.Length * _rings[0].BatchMessages;
+        long perBatch = (long)_rings.Length * _rings[0].BatchMessages;
         return (messages + perBatch - 1) / perBatch;
     }
 

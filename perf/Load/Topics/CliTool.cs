@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 
@@ -11,17 +12,17 @@ internal static class CliTool
     public static async Task<CliOutcome> RunAsync(
         string server, IEnumerable<string> arguments, CancellationToken cancellationToken)
     {
-        var start = BuiltProgram.NewStart("Cli", [.. arguments, "--server", server]);
-        var startNs = Clock.NowNs;
+        ProcessStartInfo start = BuiltProgram.NewStart("Cli", [.. arguments, "--server", server]);
+        long startNs = Clock.NowNs;
         await using var tool = ChildProcess.Start(start, "equeue");
         var lines = new List<string>();
         while (await tool.Process.StandardOutput.ReadLineAsync(cancellationToken) is { } line)
             lines.Add(line);
         await tool.Process.WaitForExitAsync(cancellationToken);
-        var seconds = (Clock.NowNs - startNs) / 1e9;
+        double seconds = (Clock.NowNs - startNs) / 1e9;
         if (tool.Process.ExitCode == LoadExit.Ok)
             return new CliOutcome(seconds, lines);
-        var command = string.Join(' ', start.ArgumentList.TakeLast(8));
+        string command = string.Join(' ', start.ArgumentList.TakeLast(8));
         throw LoadException.Failed($"equeue ended with {tool.Process.ExitCode}: {command}{tool.ErrorText()}");
     }
 }

@@ -18,8 +18,8 @@ internal static class ListedTopics
         var expected = wanted.ToHashSet(StringComparer.Ordinal);
         var seen = new HashSet<string>(StringComparer.Ordinal);
         long duplicated = 0, reordered = 0, damaged = 0;
-        var last = string.Empty;
-        foreach (var (name, count) in found)
+        string last = string.Empty;
+        foreach ((string name, int count) in found)
         {
             if (!expected.Contains(name) || count != queues)
                 damaged++;
@@ -36,8 +36,8 @@ internal static class ListedTopics
     private static (string Name, int Queues) Read(string line)
     {
         using var document = JsonDocument.Parse(line);
-        var root = document.RootElement;
-        var queues = root.TryGetProperty("queues", out var described)
+        JsonElement root = document.RootElement;
+        int queues = root.TryGetProperty("queues", out JsonElement described)
             ? described.GetArrayLength()
             : root.GetProperty("queueCount").GetInt32();
         return (root.GetProperty("topic").GetString()!, queues);
@@ -46,7 +46,7 @@ internal static class ListedTopics
     /// <summary>In the middle: a name lost, one told twice, one told after the next one.</summary>
     private static void PlantDefect(List<(string Name, int Queues)> found, Plant plant)
     {
-        var at = found.Count / 2;
+        int at = found.Count / 2;
         if (plant.HasFlag(Plant.Missing))
             found.RemoveAt(at);
         if (plant.HasFlag(Plant.Duplicate))

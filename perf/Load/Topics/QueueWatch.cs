@@ -35,10 +35,10 @@ internal sealed class QueueWatch : IAsyncDisposable
     public async Task<int> BeginAsync(IReadOnlyList<string> topics, CancellationToken cancellationToken)
     {
         await _client.WaitConnectedAsync(cancellationToken);
-        foreach (var some in topics.Chunk(RoutedAtOnce))
+        foreach (string[] some in topics.Chunk(RoutedAtOnce))
         {
-            using var answer = await InvokeAsync(Opcode.Route, new RouteRequest(some, false), cancellationToken);
-            Take(Payload.TryRead<RouteResponse>(answer.Payload.Span, out var route) ? route : throw NotUnderstood());
+            using ResponseFrame answer = await InvokeAsync(Opcode.Route, new RouteRequest(some, false), cancellationToken);
+            Take(Payload.TryRead<RouteResponse>(answer.Payload.Span, out RouteResponse? route) ? route : throw NotUnderstood());
         }
 
         const int bytes = 1 << 20;
@@ -47,8 +47,8 @@ internal sealed class QueueWatch : IAsyncDisposable
             Queues = [.. _topicOf.Keys.Select(
                 key => new FetchQueue(key, new QueueOffset(0), -1, bytes, 0, new QueueOffset(0)))],
         };
-        using var first = await InvokeAsync(Opcode.Fetch, request, cancellationToken);
-        _sessionId = FetchResponseHeader.TryRead(first.Payload.Span, out var header)
+        using ResponseFrame first = await InvokeAsync(Opcode.Fetch, request, cancellationToken);
+        _sessionId = FetchResponseHeader.TryRead(first.Payload.Span, out FetchResponseHeader header)
             ? header.SessionId
             : throw NotUnderstood();
         if (header.QueueCount > 0)
@@ -67,13 +67,13 @@ internal sealed class QueueWatch : IAsyncDisposable
                 Sequence = sequence,
                 MaxWaitMs = (int)Wait.TotalMilliseconds,
             };
-            using var answer = await InvokeAsync(Opcode.Fetch, request, cancellationToken);
-            var payload = answer.Payload;
-            if (!FetchResponseHeader.TryRead(payload.Span, out var header))
+            using ResponseFrame answer = await InvokeAsync(Opcode.Fetch, request, cancellationToken);
+            ReadOnlyMemory<byte> payload = answer.Payload;
+            if (!FetchResponseHeader.TryRead(payload.Span, out FetchResponseHeader header))
                 throw NotUnderstood();
             if (header.QueueCount == 0)
                 continue;
-            if (!FetchedQueueHeader.TryRead(payload.Span[FetchResponseHeader.Size..], out var queue))
+            if (!FetchedQueueHeader.TryRead(payload.Span[FetchResponseHeader.Size..], out FetchedQueueHeader queue))
                 throw NotUnderstood();
             return queue.Error == ErrorCode.None
                 ? _topicOf[new FetchQueueKey(queue.Log, queue.Queue)]
@@ -100,7 +100,7 @@ internal sealed class QueueWatch : IAsyncDisposable
             ClientVersion = "EQueue.Load",
             MaxFrameBytes = 64 << 20,
         };
-        using var answer = await channel.InvokeAsync(Encode(hello), (byte)Opcode.Hello, 0, cancellationToken);
+        using ResponseFrame answer = await channel.InvokeAsync(Encode(hello), (byte)Opcode.Hello, 0, cancellationToken);
         if (answer.Header.Error != 0)
             throw LoadException.Failed($"the broker refuses: {(ErrorCode)answer.Header.Error}");
     }
@@ -110,7 +110,7 @@ internal sealed class QueueWatch : IAsyncDisposable
     private async Task<ResponseFrame> InvokeAsync<T>(Opcode opcode, T request, CancellationToken cancellationToken)
         where T : IPayload<T>
     {
-        var answer = await _client.InvokeAsync(Encode(request), (byte)opcode, 0, Timeout, cancellationToken);
+        ResponseFrame answer = await _client.InvokeAsync(Encode(request), (byte)opcode, 0, Timeout, cancellationToken);
         if (answer.Header.Error == 0)
             return answer;
         using (answer)
@@ -119,11 +119,11 @@ internal sealed class QueueWatch : IAsyncDisposable
 
     private void Take(RouteResponse route)
     {
-        foreach (var topic in route.Topics)
+        foreach (TopicRoute topic in route.Topics)
         {
             if (topic.Error != ErrorCode.None)
                 throw LoadException.Failed($"no way to {topic.Topic}: {topic.Error}");
-            foreach (var queue in topic.Queues)
+            foreach (QueueRoute queue in topic.Queues)
                 _topicOf[new FetchQueueKey(queue.Log, queue.Id)] = topic.Topic;
         }
     }

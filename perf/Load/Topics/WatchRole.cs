@@ -17,9 +17,9 @@ internal sealed class WatchRole : IRole
     {
         if (command == "expect")
             return await _found!.WaitAsync(cancellationToken) == RoleJson.Read<string>(argument);
-        var order = RoleJson.Read<WatchOrder>(argument);
+        WatchOrder order = RoleJson.Read<WatchOrder>(argument);
         _watch = new QueueWatch(order.Server);
-        var queues = await _watch.BeginAsync(order.Topics, cancellationToken);
+        int queues = await _watch.BeginAsync(order.Topics, cancellationToken);
         _found = _watch.WaitAsync(_stop.Token);
         return new WatchResult(queues);
     }

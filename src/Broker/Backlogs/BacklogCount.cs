@@ -360,11 +360,12 @@ internal sealed class BacklogCount
         }
 
         /// <summary>Whether it has committed up to an offset.</summary>
-        public bool HasPassed(QueueId id, long offset) => _next.TryGetValue(id, out var one) && one.Next >= offset;
+        public bool HasPassed(QueueId id, long offset) =>
+            _next.TryGetValue(id, out (long Next, long Ahead, long AheadBytes) one) && one.Next >= offset;
 
         public bool Recount(QueueId id, QueueCount queue)
         {
-            if (!_next.TryGetValue(id, out var one))
+            if (!_next.TryGetValue(id, out (long Next, long Ahead, long AheadBytes) one))
                 return false;
             Set(id, one.Next, queue);
             return true;
@@ -376,6 +377,7 @@ internal sealed class BacklogCount
             ? bytes.Total + queue.InFlightBytes - bytes.Before(Math.Max(queue.Start, NextOf(id)))
             : 0;
 
-        private long NextOf(QueueId id) => _next.TryGetValue(id, out var one) ? one.Next : 0;
+        private long NextOf(QueueId id) =>
+            _next.TryGetValue(id, out (long Next, long Ahead, long AheadBytes) one) ? one.Next : 0;
     }
 }

@@ -65,7 +65,7 @@ internal sealed class BacklogTable : IDisposable
     /// <returns>The backlog; null when there is no bound and there was none since the broker's start.</returns>
     public TopicBacklog? ApplyRules(TopicRecord topic)
     {
-        BacklogRules? rules = BacklogRules.From(topic.Settings);
+        var rules = BacklogRules.From(topic.Settings);
         if (rules is null && !_backlogs.ContainsKey(topic.Id))
             return null;
         TopicBacklog backlog = _backlogs.GetOrAdd(
@@ -89,7 +89,7 @@ internal sealed class BacklogTable : IDisposable
                 return;
             foreach (QueueId queue in topic.Queues)
                 await MeasureQueueAsync(backlog, queue, topic.Queues.Length);
-            var queues = topic.Queues.ToHashSet();
+            HashSet<QueueId> queues = topic.Queues.ToHashSet();
             foreach ((GroupOffsetKey key, _) in _state.Offsets)
             {
                 if (queues.Contains(key.Queue.Id) && _groups.Find(GroupTable.Split(key.Group).Group) is { } group)
@@ -208,7 +208,9 @@ internal sealed class BacklogTable : IDisposable
     {
         if (!_backlogs.IsEmpty && Store.TryGetQueue(queue, out QueueView view)
             && _backlogs.TryGetValue(view.TopicId, out TopicBacklog? backlog))
+        {
             backlog.Commit(name, hasMembers, queue, next);
+        }
     }
 
     /// <summary>A group without members has its first one. The caller holds the group's gate.</summary>

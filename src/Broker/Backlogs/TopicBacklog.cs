@@ -317,7 +317,10 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
         CutIfOver();
         if (_isMeasuring || _isLettingIn || _line.First is not { } first
             || Look(first.Value.Ticket) == BacklogVerdict.Waits)
+        {
             return;
+        }
+
         _isLettingIn = true;
         ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }

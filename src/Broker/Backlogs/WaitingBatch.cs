@@ -131,7 +131,8 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
         _table.Unpark(this);
         AppendItem item = _items[0];
         item.Batch = default;
-        if (_bytes.Length <= LongestPooledBytes) ArrayPool<byte>.Shared.Return(_bytes);
+        if (_bytes.Length <= LongestPooledBytes)
+            ArrayPool<byte>.Shared.Return(_bytes);
         _owner.SettleWaiting(_slot, item);
     }
 }

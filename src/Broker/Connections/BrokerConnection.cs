@@ -110,7 +110,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public void Answer<T>(in FrameHeader request, T value)
         where T : IPayload<T>
     {
-        FrameBuffer body = FrameBuffer.Rent();
+        var body = FrameBuffer.Rent();
         try
         {
             body.Bound(MaxFrameBytes, Transport.SendBudget);
@@ -136,7 +136,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     {
         if (request.IsOneway)
             return;
-        FrameBuffer body = FrameBuffer.Rent();
+        var body = FrameBuffer.Rent();
         new ErrorDetail(message, retryAfter).Write(new PayloadWriter(body));
         Transport.Send(
             body, request.Opcode, request.Version, FrameFlags.Response, request.CorrelationId, (ushort)error);

@@ -22,10 +22,12 @@ internal static class DescriptorPlan
     /// <param name="logger">Says when there may be fewer.</param>
     public static int Places(int wanted, ILogger logger)
     {
-        if (ProcessDescriptors.RaiseLimit() is not { } limit) return wanted;
+        if (ProcessDescriptors.RaiseLimit() is not { } limit)
+            return wanted;
         int taken = ProcessDescriptors.Taken();
         int places = PlacesOf(wanted, limit, taken);
-        if (places < wanted) logger.ConnectionsLowered(wanted, places, limit, taken, Kept);
+        if (places < wanted)
+            logger.ConnectionsLowered(wanted, places, limit, taken, Kept);
         return places;
     }
 

@@ -36,7 +36,7 @@ internal sealed partial class FetchHandler
     /// <summary>A frame that counts what it grows by; without memory for a long one it begins short.</summary>
     private static FrameBuffer RentFrame(SendBudget budget, int bytes)
     {
-        FrameBuffer frame = FrameBuffer.Rent(budget.HasRoom(bytes) ? bytes : SmallestBuffer);
+        var frame = FrameBuffer.Rent(budget.HasRoom(bytes) ? bytes : SmallestBuffer);
         frame.Bound(int.MaxValue, budget);
         if (frame.TryTake(bytes))
             return frame;

@@ -38,7 +38,10 @@ internal sealed partial class FetchHandler
     {
         if (!_quotas.IsUsed || !_catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic)
             || _quotas.OfTopic(topic) is not { } accounts)
+        {
             return false;
+        }
+
         maxBytes = ShareOf(accounts, maxBytes);
         TimeSpan debt = accounts.FetchDebt;
         if (debt < QuotaTable.ShortestWait || _isStopping)

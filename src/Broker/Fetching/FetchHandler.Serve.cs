@@ -198,7 +198,10 @@ internal sealed partial class FetchHandler
         ReadResult read = ReadOnce(session, queue, maxBytes, frame);
         if (read.Error != ErrorCode.None || read.Size > 0 || read.NeedsDisk || queue.IsWatched
             || HasMore(queue, read))
+        {
             return read;
+        }
+
         queue.IsWatched = _store.Watch(queue.Key.Id, queue.Next, session);
         return queue.IsWatched ? read : ReadOnce(session, queue, maxBytes, frame);
     }

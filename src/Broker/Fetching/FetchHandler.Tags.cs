@@ -60,7 +60,7 @@ internal sealed partial class FetchHandler
 
     private TimeSpan LongestWait(FetchSession session)
     {
-        TimeSpan wait = TimeSpan.FromMilliseconds(session.Request.MaxWaitMs);
+        var wait = TimeSpan.FromMilliseconds(session.Request.MaxWaitMs);
         return wait < _limits.MaxFetchWait ? wait : _limits.MaxFetchWait;
     }
 
@@ -94,7 +94,10 @@ internal sealed partial class FetchHandler
     {
         if (queue.IsGone || queue.Told.Value >= queue.Next.Value
             || !_store.TryGetQueue(queue.Key.Id, out QueueView view))
+        {
             return;
+        }
+
         new FetchedQueueHeader(
             queue.Key.Id, queue.Key.Log, ErrorCode.None, view.Start, view.End, queue.Next, -1, 0)
             .Write(answer.Frame!.Reserve(FetchedQueueHeader.Size));

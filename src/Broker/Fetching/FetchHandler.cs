@@ -229,7 +229,10 @@ internal sealed partial class FetchHandler : IDisposable
     {
         if (peer.FetchSessions.TryGetValue(
             request.SessionId, out FetchSession? session) && IsExpected(session, request))
+        {
             return session;
+        }
+
         string message = session is null
             ? $"This connection has no fetch session {request.SessionId}."
             : session.Phase == FetchPhase.Idle
@@ -248,7 +251,9 @@ internal sealed partial class FetchHandler : IDisposable
         {
             if (session != except && session.Phase == FetchPhase.Idle
                 && (longest is null || session.LastUsed < longest.LastUsed))
+            {
                 longest = session;
+            }
         }
 
         if (longest is null)

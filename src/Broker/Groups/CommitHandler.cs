@@ -96,12 +96,17 @@ internal sealed class CommitHandler(
     {
         TopicRules.CheckName(request.Group, "group");
         if (request.Offsets.Count > MaxCommittedQueues)
+        {
             throw TopicRules.Invalid(
                 $"A commit names at most {MaxCommittedQueues} queues; it names {request.Offsets.Count}.");
+        }
+
         long bytes = request.Offsets.Sum(offset => 300L + (offset.Metadata?.Length ?? 0));
         if (bytes > MaxCommitBytes)
+        {
             throw TopicRules.Invalid(
                 $"A commit takes at most {MaxCommitBytes} bytes of state; this one takes {bytes}: cut it.");
+        }
     }
 
     private async ValueTask CommitAsync(BrokerConnection peer, FrameHeader header, CommitOffsetsRequest request)
@@ -241,7 +246,10 @@ internal sealed class CommitHandler(
             if (results[i] == ErrorCode.None
                 && (wanted.Next < state.FindOffset(key)?.Next
                     || (named.TryGetValue(wanted.Queue, out QueueOffset before) && wanted.Next < before)))
+            {
                 results[i] = ErrorCode.OffsetBehind;
+            }
+
             if (results[i] != ErrorCode.None)
                 continue;
             named[wanted.Queue] = wanted.Next;
@@ -259,7 +267,10 @@ internal sealed class CommitHandler(
         if (wanted.Queue.Log != 0
             || !catalogue.TryFindByQueue(wanted.Queue.Id, out _)
             || !store.TryGetQueue(wanted.Queue.Id, out QueueView queue))
+        {
             return ErrorCode.UnknownQueue;
+        }
+
         if (wanted.Next.Value < 0 || wanted.Next > queue.StagedEnd)
             return ErrorCode.InvalidArgument;
         return wanted.Metadata is { } metadata

@@ -76,7 +76,10 @@ internal sealed partial class GroupAdminHandler(
             if (!catalogue.TryFindByQueue(row.Progress.Queue.Id, out Topic? found)
                 || (request.Topic is not null && found.Name != request.Topic)
                 || !store.TryGetQueue(row.Progress.Queue.Id, out QueueView view))
+            {
                 continue;
+            }
+
             GroupOffset? committed = group.Find(row.Progress.Instance, row.Progress.Queue);
             queues.Add(new GroupQueueDescription
             {
@@ -206,14 +209,14 @@ internal sealed partial class GroupAdminHandler(
     {
         if (roster.Kind == GroupKind.Broadcast)
         {
-            Dictionary<string, int> queues = roster.Queues.CountBy(queue => queue.Topic).ToDictionary();
+            var queues = roster.Queues.CountBy(queue => queue.Topic).ToDictionary();
             return
             [
                 .. members.Select(member => member.Subscriptions.Keys.Sum(topic => queues.GetValueOrDefault(topic))),
             ];
         }
 
-        Dictionary<GroupMember, int> owned =
+        var owned =
             roster.Queues.Select(queue => queue.Owner).OfType<GroupMember>().CountBy(owner => owner).ToDictionary();
         return [.. members.Select(member => owned.GetValueOrDefault(member))];
     }
@@ -247,7 +250,7 @@ internal sealed partial class GroupAdminHandler(
             rows.Add(key, new QueueRow(key, -1, -1));
         HashSet<FetchQueueKey> known = [.. rows.Keys.Select(key => key.Queue)];
         bool isBroadcast = group.Roster.Kind == GroupKind.Broadcast;
-        Dictionary<GroupMember, int> places =
+        var places =
             members.Select((member, place) => KeyValuePair.Create(member, place)).ToDictionary();
         foreach (RosterQueue queue in group.Roster.Queues)
         {

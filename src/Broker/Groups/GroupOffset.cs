@@ -55,7 +55,7 @@ internal sealed record GroupOffset(
         if (record.Key.Length <= KeyHeadSize)
             throw new InvalidDataException($"Group offset record has a key of {record.Key.Length} bytes.");
         var reader = new PayloadReader(record.Key);
-        FetchQueueKey queue = FetchQueueKey.Read(ref reader);
+        var queue = FetchQueueKey.Read(ref reader);
         return new GroupOffsetKey(Encoding.UTF8.GetString(record.Key[KeyHeadSize..]), queue);
     }
 
@@ -65,8 +65,11 @@ internal sealed record GroupOffset(
         var reader = new PayloadReader(record.Value);
         byte version = reader.ReadByte();
         if (version > Version)
+        {
             throw new InvalidDataException(
                 $"Group offset record has version {version}; this build reads 0 to {Version}.");
+        }
+
         var next = new QueueOffset(reader.ReadInt64());
         int epoch = reader.ReadInt32();
         long committedMs = reader.ReadInt64();

@@ -48,8 +48,11 @@ internal sealed record GroupRecord(string Name, bool IsBroadcast, bool HasMember
         var reader = new PayloadReader(record.Value);
         byte version = reader.ReadByte();
         if (version != Version)
+        {
             throw new InvalidDataException(
                 $"Group record of '{name}' has version {version}; this build reads {Version}.");
+        }
+
         byte flags = reader.ReadByte();
         var group = new GroupRecord(
             name, (flags & BroadcastFlag) != 0, (flags & MembersFlag) != 0, reader.ReadInt64());

@@ -68,7 +68,10 @@ internal sealed partial class GroupRoster
                 || (queue.IsClaimed && queue.Target != member)
                 || !member.Subscriptions.ContainsKey(queue.Topic)
                 || committedIn(claim.Queue) > claim.Grant)
+            {
                 continue;
+            }
+
             queue.Target = member;
             queue.IsClaimed = true;
             _isChanged = true;
@@ -178,7 +181,9 @@ internal sealed partial class GroupRoster
             if (queue.Owner == member
                 && queue.Grant <= member.Seen
                 && !listed.Contains(new OwnedQueue(queue.Key, queue.Grant)))
+            {
                 Free(queue);
+            }
         }
     }
 
@@ -225,7 +230,10 @@ internal sealed partial class GroupRoster
     {
         if (wanted.Count == member.Subscriptions.Count && wanted.All(
             one => member.Subscriptions.TryGetValue(one.Key, out string[]? tags) && tags.SequenceEqual(one.Value)))
+        {
             return;
+        }
+
         if (Kind == GroupKind.Shared)
             CheckTags(wanted, member);
         IReadOnlyDictionary<string, string[]> before = member.Subscriptions;

@@ -83,8 +83,11 @@ internal sealed partial class GroupRoster(
         if (!_topics.TryGetValue(topic, out RosterTopic? read)
             || (read.Queues.Select(queue => queue.Key.Id).SequenceEqual(queues)
                 && read.Queues.All(queue => queue.IsReadable == IsReadable(queue))))
+        {
             return;
-        var left = read.Queues.ToDictionary(queue => queue.Key);
+        }
+
+        Dictionary<FetchQueueKey, RosterQueue> left = read.Queues.ToDictionary(queue => queue.Key);
         _bytes += (long)RosterSize.Queue * (queues.Count - left.Count);
         read.Queues =
         [
@@ -276,7 +279,10 @@ internal sealed partial class GroupRoster(
                 || queue.Target is not { } target
                 || (IsSettling && !queue.IsClaimed)
                 || _pendingCommits.ContainsKey(queue.Key))
+            {
                 continue;
+            }
+
             queue.Owner = target;
             queue.Grant = Generation = generations.Next();
             queue.IsClaimed = false;
@@ -295,8 +301,10 @@ internal sealed partial class GroupRoster(
             member.Pending = 0;
             member.OwesSince = null;
             if (IsSettling && Kind == GroupKind.Shared)
+            {
                 member.Pending = member.Subscriptions.Keys.Sum(
                     topic => _topics[topic].Queues.Count(queue => queue.Owner is null && queue.IsReadable));
+            }
         }
 
         foreach (RosterQueue queue in _queues.Values)

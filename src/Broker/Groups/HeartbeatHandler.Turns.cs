@@ -174,7 +174,10 @@ internal sealed partial class HeartbeatHandler
             || (group.Recorded is not null && (group.HasProgress || roster.HasPendingCommits));
         if (_isStopping
             || (isKept ? group.Recorded is { } known && known.HasMembers == hasMembers : group.Recorded is null))
+        {
             return true;
+        }
+
         GroupRecord? record = isKept
             ? new GroupRecord(
                 group.Name,

@@ -39,8 +39,11 @@ internal static class HeartbeatRules
     public static Dictionary<string, string[]> ReadSubscriptions(IReadOnlyList<TopicSubscription> subscriptions)
     {
         if (subscriptions.Count > MaxSubscriptions)
+        {
             throw TopicRules.Invalid(
                 $"A member reads at most {MaxSubscriptions} topics; asked for {subscriptions.Count}.");
+        }
+
         var wanted = new Dictionary<string, string[]>(subscriptions.Count);
         foreach (TopicSubscription subscription in subscriptions)
         {
@@ -90,7 +93,9 @@ internal static class HeartbeatRules
     private static void CheckTimeout(TimeSpan asked, TimeSpan longest, string what)
     {
         if (asked != TimeSpan.Zero && (asked < ShortestTimeout || asked > longest))
+        {
             throw TopicRules.Invalid(
                 $"A {what} is {ShortestTimeout} to {longest}, or 0 for the usual one; asked for {asked}.");
+        }
     }
 }

@@ -44,9 +44,7 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
     {
         GroupRoster roster = group.Roster;
         if (roster.IsSettling)
-        {
             throw Busy($"Group '{group.Name}' waits for the members it had before the broker's start.");
-        }
 
         if (roster.Members.Count > 0)
         {
@@ -73,7 +71,10 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
             // The waiter may be called before the append returns; it asks for the gate on another thread.
             if (store.AppendState([.. changes.Select(change => change.ToEntry(group.Name))], waiter)
                 != AppendStatus.Accepted)
+            {
                 return true;
+            }
+
             waiter.IsAppended = true;
             group.LastCommit++;
             foreach (ProgressChange change in changes)

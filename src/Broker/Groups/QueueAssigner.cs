@@ -10,10 +10,10 @@ internal static class QueueAssigner
     /// <returns>By topic, by queue: who shall have it.</returns>
     public static int[][] Assign(IReadOnlyList<AssignableTopic> topics, IReadOnlyList<ulong> ranks)
     {
-        var load = new int[ranks.Count];
-        var targets = new int[topics.Count][];
-        var quotas = new int[ranks.Count];
-        var counts = new int[ranks.Count];
+        int[] load = new int[ranks.Count];
+        int[][] targets = new int[topics.Count][];
+        int[] quotas = new int[ranks.Count];
+        int[] counts = new int[ranks.Count];
         for (int t = 0; t < targets.Length; t++)
             targets[t] = Share(topics[t], ranks, load, quotas, counts);
         new Evening(topics, ranks, load, targets).Run();
@@ -24,7 +24,7 @@ internal static class QueueAssigner
     private static int[] Share(
         AssignableTopic topic, IReadOnlyList<ulong> ranks, int[] load, int[] quotas, int[] counts)
     {
-        var target = new int[topic.Had.Length];
+        int[] target = new int[topic.Had.Length];
         Array.Fill(target, -1);
         int[] readers = [.. topic.Subscribers];
         if (readers.Length == 0)
@@ -92,7 +92,7 @@ internal static class QueueAssigner
             _load = load;
             _targets = targets;
             _hasOdd = new bool[topics.Count][];
-            var counts = new int[ranks.Count];
+            int[] counts = new int[ranks.Count];
             for (int t = 0; t < targets.Length; t++)
             {
                 int[] readers = topics[t].Subscribers;

@@ -38,8 +38,11 @@ internal sealed class ProduceHandler(
     {
         Interlocked.Increment(ref counters.ProduceRequests);
         if (!ProduceRequestHeader.TryRead(payload.Span, out ProduceRequestHeader head) || head.BatchCount > MaxBatches)
+        {
             return Refuse(
                 peer, header, ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a produce request.");
+        }
+
         if (head.TransactionId != 0)
             return Refuse(peer, header, ErrorCode.InvalidArgument, "This broker has no transactions.");
 
@@ -218,7 +221,9 @@ internal sealed class ProduceHandler(
                 && topic.Backlog is { } backlog
                 && RecordBatch.Check(batch, out RecordBatchHeader records) == ErrorCode.None
                 && backlog.MustWait(header.Queue, records.RecordsCount, EntryOverheadBytes + batch.Length))
+            {
                 return true;
+            }
         }
 
         return false;

@@ -66,8 +66,10 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     public void HoldFor(TimeSpan debt)
     {
         if (debt >= QuotaTable.ShortestWait)
+        {
             _heldUntil = pool.Time.GetTimestamp()
                 + (long)(QuotaTable.Cut(debt).TotalSeconds * pool.Time.TimestampFrequency);
+        }
     }
 
     /// <summary>Adds a batch for the store.</summary>

@@ -49,8 +49,11 @@ internal static class QuotaRecord
         var reader = new PayloadReader(record.Value);
         byte version = reader.ReadByte();
         if (version != Version)
+        {
             throw new InvalidDataException(
                 $"Quota record of '{key.Name}' has version {version}; this build reads {Version}.");
+        }
+
         var quota = new Quota(key.Kind, key.Name, reader.ReadInt64(), reader.ReadInt64(), reader.ReadInt64());
         return reader.IsComplete
             ? quota

@@ -106,7 +106,10 @@ internal sealed class QuotaTable(
     {
         if (!_quotas.TryGetValue(key, out Quota? quota)
             && !_quotas.TryGetValue(key with { Name = Quota.Everybody }, out quota))
+        {
             return null;
+        }
+
         if (Interlocked.Increment(ref _newAccounts) % SweepCount == 0)
         {
             foreach ((QuotaKey other, QuotaAccounts rests) in accounts)

@@ -170,7 +170,10 @@ internal sealed class DeletionWatch : IDeletionWatch, IDisposable
             {
                 if (!ranges.TryGetValue(key.Queue.Id, out DeletedRange range)
                     || group.Find(key.Instance, key.Queue) is not { } progress)
+                {
                     continue;
+                }
+
                 long count = range.To.Value - Math.Max(range.From.Value, progress.Next.Value);
                 if (count > 0)
                     losses.Add(new Loss(range, GroupTable.NameOf(group.Name, key.Instance), count));

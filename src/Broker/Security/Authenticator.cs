@@ -21,7 +21,7 @@ internal sealed class Authenticator(
     {
         if (peer.Login is { } login)
             return Finish(peer, login, request);
-        PeerFacts facts = PeerFacts.Of(peer.Transport, _mapping);
+        var facts = PeerFacts.Of(peer.Transport, _mapping);
         try
         {
             return request.Mechanism switch
@@ -79,11 +79,14 @@ internal sealed class Authenticator(
         if (facts.IsOwner)
             return new Credential(Principal.Owner);
         if (!facts.IsLocal)
+        {
             return options.Unauthenticated == UnauthenticatedAccess.Anywhere
                 ? new Credential(Principal.Anonymous)
                 : throw Unknown(facts.Certificate is null
                     ? "a peer from another machine"
                     : "a peer whose certificate stands for nobody (Security:CertificateMapping)");
+        }
+
         if (facts.UserId is { } id && table.IsUnbound(Principal.OfLocal(id)))
             return new Credential(Principal.OfLocal(id));
         if (facts.UserId is { } named && table.Book.Names(Principal.OfLocal(named)))

@@ -108,7 +108,10 @@ internal sealed class CertificateMapping
             i++;
             if (i == principal.Length || principal[i] is < '1' or > '9'
                 || star(principal[i] - '0') is not { } text)
+            {
                 return null;
+            }
+
             filled.Append(text);
         }
 
@@ -137,7 +140,9 @@ internal sealed class CertificateMapping
                 Match match = Pattern!.Match(name);
                 if (match.Success && Fill(Principal, number => match.Groups[number].Value) is { } found
                     && EQueue.Broker.Principal.IsValid(found))
+                {
                     return found;
+                }
             }
 
             return null;

@@ -30,8 +30,11 @@ internal sealed record Credential(
         if (!book.Users.TryGetValue(User, out UserRecord? user) || user.IsDisabled)
             return false;
         if (TokenId is not null)
+        {
             return book.Tokens.TryGetValue(TokenId, out TokenRecord? token)
                 && token.User == User && !token.IsExpired(nowMs);
+        }
+
         return StoredKey is not { } key || (user.Secret is { } secret && secret.StoredKey.Span.SequenceEqual(key.Span));
     }
 }

@@ -61,9 +61,7 @@ internal sealed class LoginGuard(TimeProvider time)
     public void Succeeded(string name)
     {
         lock (_gate)
-        {
             _failures.Remove(NameKey(name)!);
-        }
     }
 
     private TimeSpan Now => time.GetElapsedTime(0);

@@ -21,7 +21,7 @@ internal static class RuleRecord
     public static AccessRule ReadKey(in StateRecord record)
     {
         var reader = new PayloadReader(record.Key);
-        AccessRule rule = AccessRule.Read(ref reader);
+        var rule = AccessRule.Read(ref reader);
         return reader.IsComplete
             ? rule
             : throw new InvalidDataException($"A rule record has a key of {record.Key.Length} bytes that is no rule.");

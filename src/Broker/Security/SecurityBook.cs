@@ -89,7 +89,10 @@ internal sealed class SecurityBook
             yield return everybody;
         if (!principal.StartsWith(Principal.UserPrefix, StringComparison.Ordinal)
             || !Users.TryGetValue(principal[Principal.UserPrefix.Length..], out UserRecord? user))
+        {
             yield break;
+        }
+
         foreach (string group in user.Groups)
         {
             if (Index.TryGetValue(Principal.GroupPrefix + group, out PrincipalRules? shared))

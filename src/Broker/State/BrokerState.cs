@@ -53,7 +53,7 @@ internal sealed class BrokerState : IStateMachine
                 _topics.TryRemove(TopicRecord.ReadKey(record), out _);
                 break;
             case TopicRecord.Kind:
-                TopicRecord topic = TopicRecord.Read(record);
+                var topic = TopicRecord.Read(record);
                 _topics[topic.Name] = topic;
                 break;
             case GroupOffset.Kind when record.IsDeleted:
@@ -66,7 +66,7 @@ internal sealed class BrokerState : IStateMachine
                 _groups.TryRemove(GroupRecord.ReadKey(record), out _);
                 break;
             case GroupRecord.Kind:
-                GroupRecord group = GroupRecord.Read(record);
+                var group = GroupRecord.Read(record);
                 _groups[group.Name] = group;
                 break;
             case QuotaRecord.Kind when record.IsDeleted:
@@ -90,14 +90,14 @@ internal sealed class BrokerState : IStateMachine
                 _users.TryRemove(UserRecord.ReadKey(record), out _);
                 break;
             case UserRecord.Kind:
-                UserRecord user = UserRecord.Read(record);
+                var user = UserRecord.Read(record);
                 _users[user.Name] = user;
                 break;
             case TokenRecord.Kind when record.IsDeleted:
                 _tokens.TryRemove(TokenRecord.ReadKey(record), out _);
                 break;
             case TokenRecord.Kind:
-                TokenRecord token = TokenRecord.Read(record);
+                var token = TokenRecord.Read(record);
                 _tokens[token.Id] = token;
                 break;
             case RuleRecord.Kind when record.IsDeleted:

@@ -50,7 +50,8 @@ internal sealed class ProgressUse
         ReadOnlySpan<char> name = key.Group;
         if (name.IndexOf('/') is >= 0 and var cut)
             name = name[..cut];
-        var groups = _groups.GetAlternateLookup<ReadOnlySpan<char>>();
+        ConcurrentDictionary<string, GroupUse>.AlternateLookup<ReadOnlySpan<char>> groups =
+            _groups.GetAlternateLookup<ReadOnlySpan<char>>();
         if (!groups.TryGetValue(name, out GroupUse? use))
             groups[name] = use = new GroupUse(name.Length == key.Group.Length ? key.Group : name.ToString());
         Volatile.Write(ref use.Bytes, use.Bytes + bytes);

@@ -180,7 +180,7 @@ internal sealed partial class TopicCatalogue(
                 throw;
             }
 
-            var gone = topic.Queues.ToHashSet();
+            HashSet<QueueId> gone = topic.Queues.ToHashSet();
             state.ForgetOffsets(queue => gone.Contains(queue.Id));
             backlogs.Remove(topic.Id);
             logger.TopicDeleted(name, topic.Id, topic.Queues.Length);

@@ -91,8 +91,11 @@ internal sealed class TopicHandler(
         BrokerConnection peer, RouteRequest request, CancellationToken cancellationToken)
     {
         if (request.Topics.Count > MaxRouted)
+        {
             throw TopicRules.Invalid(
                 $"At most {MaxRouted} topics are routed at once; asked for {request.Topics.Count}.");
+        }
+
         RepeatRules.Check(request.Topics, "Topic");
         var routes = new TopicRoute[request.Topics.Count];
         for (int i = 0; i < routes.Length; i++)
@@ -148,7 +151,10 @@ internal sealed class TopicHandler(
                 QueueState queueState = topic.StateOf(number);
                 if (!queueState.HasFlag(QueueState.Writable)
                     && (drain ??= new QueueDrain(groups, topic)).IsDrained(view))
+                {
                     queueState |= QueueState.Drained;
+                }
+
                 queues.Add(new QueueDescription(
                     number,
                     0,

@@ -44,7 +44,7 @@ internal sealed record TopicRecord(string Name, TopicId Id, long CreatedMs, Topi
     /// <param name="state">To what.</param>
     public TopicRecord With(IEnumerable<int> numbers, QueueState mask, QueueState state)
     {
-        ImmutableSortedDictionary<int, QueueState>.Builder limited = Limited.ToBuilder();
+        var limited = Limited.ToBuilder();
         foreach (int number in numbers)
         {
             QueueState next = (StateOf(number) & ~mask) | (state & mask);
@@ -108,7 +108,8 @@ internal sealed record TopicRecord(string Name, TopicId Id, long CreatedMs, Topi
 
     private static ImmutableSortedDictionary<int, QueueState> ReadLimited(ref PayloadReader reader)
     {
-        var limited = ImmutableSortedDictionary.CreateBuilder<int, QueueState>();
+        ImmutableSortedDictionary<int, QueueState>.Builder limited =
+            ImmutableSortedDictionary.CreateBuilder<int, QueueState>();
         int count = reader.ReadCount(QueueSize);
         for (int i = 0; i < count; i++)
         {

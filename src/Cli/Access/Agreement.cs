@@ -20,7 +20,8 @@ internal sealed class Agreement(CliStreams streams, bool isJson)
     {
         if (isAgreed)
         {
-            if (!isJson) await streams.Error.WriteLineAsync(warning);
+            if (!isJson)
+                await streams.Error.WriteLineAsync(warning);
             return true;
         }
 

@@ -37,10 +37,14 @@ internal sealed record Login
     /// <exception cref="UsageException">A file cannot be used, or there is no terminal to ask on.</exception>
     public Credentials Open(CliStreams streams)
     {
-        if (Token is not null) return Credentials.Token(Token);
-        if (TokenFile is not null) return Credentials.TokenFile(TokenFile);
-        if (PasswordFile is not null) return Credentials.Password(User!, SecretText.ReadFile(PasswordFile));
-        if (Password is not null) return Credentials.Password(User!, Password);
+        if (Token is not null)
+            return Credentials.Token(Token);
+        if (TokenFile is not null)
+            return Credentials.TokenFile(TokenFile);
+        if (PasswordFile is not null)
+            return Credentials.Password(User!, SecretText.ReadFile(PasswordFile));
+        if (Password is not null)
+            return Credentials.Password(User!, Password);
         if (!streams.IsInputTerminal)
         {
             throw new UsageException(

@@ -24,8 +24,10 @@ internal sealed class NewPassword(CliStreams streams)
 
     private string Find(string user, string? file)
     {
-        if (file is not null) return SecretText.ReadFile(file);
-        if (!streams.IsInputTerminal) return SecretText.Read(streams.Input, "Standard input");
+        if (file is not null)
+            return SecretText.ReadFile(file);
+        if (!streams.IsInputTerminal)
+            return SecretText.Read(streams.Input, "Standard input");
         string password = streams.AskSecret($"New password of {user}: ");
         SecretText.Demand(password, Typed);
         return streams.AskSecret("The same again: ") == password

@@ -75,12 +75,14 @@ internal sealed record Role
             .. Needed.Where(kind => resources.All(one => one.Kind != kind))
                 .Select(static kind => $"{ResourceText.Of(kind)}:NAME"),
         ];
-        if (missing.Length > 0) throw new UsageException($"A {Name} needs {string.Join(" and ", missing)}.");
+        if (missing.Length > 0)
+            throw new UsageException($"A {Name} needs {string.Join(" and ", missing)}.");
         var rules = new List<AccessRule>();
         foreach (AccessResource resource in resources.Count > 0 ? resources : Everything)
         {
             IReadOnlyList<Permission> permissions = Of(resource.Kind);
-            if (permissions.Count == 0) throw new UsageException($"A {Name} has nothing to do with {resource}.");
+            if (permissions.Count == 0)
+                throw new UsageException($"A {Name} has nothing to do with {resource}.");
             rules.AddRange(permissions.Select(permission => new AccessRule(
                 RuleEffect.Allow, principal, permission, resource.Kind, resource.Name)));
         }

@@ -16,13 +16,15 @@ internal static class RuleTurn
         IReadOnlyList<AccessRule> added,
         CancellationToken cancellationToken)
     {
-        if (known.Count > 0) return null;
+        if (known.Count > 0)
+            return null;
         string warning = added.Count == 1
             ? "This is the first rule: from now on nothing is allowed that no rule allows."
             : "These are the first rules: from now on nothing is allowed that no rule allows.";
         TestRuleResponse asker = await admin.TestAccessAsync(
             "", Permission.Administer, ResourceKind.Broker, "", cancellationToken);
-        if (asker.Principal == Owner || added.Any(rule => KeepsRights(rule, asker.Principal))) return warning;
+        if (asker.Principal == Owner || added.Any(rule => KeepsRights(rule, asker.Principal)))
+            return warning;
         return $"{warning} You are {asker.Principal}: unless Security:Superusers names you, you can set no more of "
             + $"them; first allow {asker.Principal} to administer broker, or do it as the broker's owner.";
     }

@@ -45,7 +45,8 @@ internal sealed record ClusterStatus(string Name, ClusterView View, IReadOnlyLis
         EtcdShard shard, string name, TlsOptions? tls, CancellationToken cancellationToken)
     {
         ClusterView? read = await EtcdPatience.AskAsync(() => shard.ReadAsync(cancellationToken), cancellationToken);
-        if (read is not { } view) return null;
+        if (read is not { } view)
+            return null;
         NodeStatus[] nodes = await Task.WhenAll(view.Nodes.Select(async node =>
         {
             string? address = view.Addresses.GetValueOrDefault(node);
@@ -58,7 +59,8 @@ internal sealed record ClusterStatus(string Name, ClusterView View, IReadOnlyLis
 
     private static NodeRole RoleOf(ShardState? state, string node, Life? life)
     {
-        if (state?.SeatOf(node) is not { } seat) return life is null ? NodeRole.NeverStarted : NodeRole.NoSeat;
+        if (state?.SeatOf(node) is not { } seat)
+            return life is null ? NodeRole.NeverStarted : NodeRole.NoSeat;
         return seat.Life != life ? NodeRole.FormerSeat
             : state.Leader == seat ? NodeRole.Leader : NodeRole.Seat;
     }

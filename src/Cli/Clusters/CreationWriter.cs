@@ -29,12 +29,15 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
                 json.WriteString("logId", record.LogId);
                 json.WriteString("created", JsonText.Time(record.Created));
                 json.WriteString("flush", flush);
-                if (adopted is { Directory: var data }) json.WriteString("data", data);
+                if (adopted is { Directory: var data })
+                    json.WriteString("data", data);
                 json.WriteStartArray("nodes");
-                foreach (string node in nodes) json.WriteStringValue(node);
+                foreach (string node in nodes)
+                    json.WriteStringValue(node);
                 json.WriteEndArray();
                 json.WriteStartArray("starts");
-                foreach (string start in starts) json.WriteStringValue(start);
+                foreach (string start in starts)
+                    json.WriteStringValue(start);
                 json.WriteEndArray();
             });
             return;
@@ -49,7 +52,8 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
         writer.WriteLine(adopted is null
             ? $"Start {first} first: it begins the log. The others copy it. On one machine:"
             : $"Start {first} first: it has the log and takes messages at once. The others copy it. On one machine:");
-        foreach (string start in starts) writer.WriteLine($"  {start}");
+        foreach (string start in starts)
+            writer.WriteLine($"  {start}");
         writer.WriteLine(
             "On several machines: Server:Listen with an address that the others reach, Cluster:SecretFile and "
             + "Server:Tls:Certificate.");

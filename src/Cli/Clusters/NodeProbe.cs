@@ -65,7 +65,7 @@ internal static class NodeProbe
             HostPort.Parse(address),
             new RemotingClientOptions { Tls = tls, ConnectTimeout = Bound, RequestTimeout = Bound },
             NullLoggerFactory.Instance);
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         request.Write(new PayloadWriter(frame));
         try
         {

@@ -38,7 +38,8 @@ internal static class StatusSentences
             return $"{seats}, and none leads yet: no messages are taken. One of them claims within seconds: ask again.";
         NodeStatus[] away = [.. status.Nodes.Where(static node => !node.HasSeat && !node.IsThere)];
         NodeStatus[] behind = [.. status.Nodes.Where(static node => !node.HasSeat && node.IsThere)];
-        if (live >= status.WantedSeats) return $"{seats}: messages are taken. Nothing is to be done.";
+        if (live >= status.WantedSeats)
+            return $"{seats}: messages are taken. Nothing is to be done.";
         string missing = away.Length > 0
             ? $"{Nodes(away)} {(away.Length == 1 ? "is" : "are")} not there"
             : $"{Nodes(behind)} {(behind.Length == 1 ? "copies" : "copy")} the log";

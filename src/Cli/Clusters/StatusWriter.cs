@@ -57,11 +57,13 @@ internal sealed class StatusWriter(CliStreams streams)
         json.WriteNumber("epoch", status.State?.Epoch ?? 0);
         json.WriteString("leader", status.State?.Leader.Node);
         json.WriteStartArray("seats");
-        foreach (Seat seat in status.State?.Seats ?? []) json.WriteStringValue(seat.Node);
+        foreach (Seat seat in status.State?.Seats ?? [])
+            json.WriteStringValue(seat.Node);
         json.WriteEndArray();
         json.WriteNumber("minSeats", status.State?.Min ?? 0);
         json.WriteStartArray("nodes");
-        foreach (NodeStatus node in status.Nodes) Write(json, node);
+        foreach (NodeStatus node in status.Nodes)
+            Write(json, node);
         json.WriteEndArray();
         json.WriteBoolean("takesMessages", status.TakesMessages);
         json.WriteBoolean("healthy", status.IsHealthy);
@@ -76,8 +78,10 @@ internal sealed class StatusWriter(CliStreams streams)
         json.WriteString("life", node.LifeText);
         json.WriteString("role", JsonNamingPolicy.CamelCase.ConvertName(node.Role.ToString()));
         json.WriteBoolean("answers", node.IsThere);
-        if (node.Answer?.Told is { } told) json.WriteNumber("epoch", told.Epoch);
-        else json.WriteNull("epoch");
+        if (node.Answer?.Told is { } told)
+            json.WriteNumber("epoch", told.Epoch);
+        else
+            json.WriteNull("epoch");
         json.WriteBoolean("serves", node.Answer is { IsServing: true });
         json.WriteString("trouble", node.Answer?.Trouble);
         json.WriteEndObject();

@@ -118,8 +118,10 @@ internal static class AclCommands
             }
 
             string done = known.Contains(rules[i]) ? "there already" : "set";
-            if (isJson) writer.WriteJson(rules[i]);
-            else await streams.Error.WriteLineAsync($"{done}: {rules[i]}");
+            if (isJson)
+                writer.WriteJson(rules[i]);
+            else
+                await streams.Error.WriteLineAsync($"{done}: {rules[i]}");
         }
 
         return ExitCode.Done;
@@ -134,8 +136,10 @@ internal static class AclCommands
             CustomParser = result =>
             {
                 string word = result.Tokens[0].Value;
-                if (word == "deny") return RuleEffect.Deny;
-                if (word != "allow") result.AddError($"'{word}' is no effect of a rule: allow or deny.");
+                if (word == "deny")
+                    return RuleEffect.Deny;
+                if (word != "allow")
+                    result.AddError($"'{word}' is no effect of a rule: allow or deny.");
                 return RuleEffect.Allow;
             },
         };
@@ -186,8 +190,10 @@ internal static class AclCommands
         string? warning = RuleTurn.WarnOfLast(known, rule);
         if (isPreview)
         {
-            if (isJson) new AccessWriter(streams, isJson).WriteJson(rule);
-            if (warning is not null) await streams.Error.WriteLineAsync(warning);
+            if (isJson)
+                new AccessWriter(streams, isJson).WriteJson(rule);
+            if (warning is not null)
+                await streams.Error.WriteLineAsync(warning);
             await streams.Error.WriteLineAsync($"would be removed: {rule}; nothing was changed");
             return ExitCode.Done;
         }
@@ -199,8 +205,10 @@ internal static class AclCommands
         }
 
         await admin.RemoveRuleAsync(rule, cancellationToken);
-        if (isJson) new AccessWriter(streams, isJson).WriteJson(rule);
-        else await streams.Error.WriteLineAsync($"removed: {rule}");
+        if (isJson)
+            new AccessWriter(streams, isJson).WriteJson(rule);
+        else
+            await streams.Error.WriteLineAsync($"removed: {rule}");
         return ExitCode.Done;
     }
 
@@ -252,7 +260,8 @@ internal static class AclCommands
             AccessResource about = parsed.GetRequiredValue(resource);
             if (permission == Permission.All)
                 throw new UsageException("Name one operation: each is decided by itself.");
-            if (about.IsPattern) throw new UsageException("Name one resource: each is decided by itself.");
+            if (about.IsPattern)
+                throw new UsageException("Name one resource: each is decided by itself.");
             PermissionText.Demand(permission, about.Kind);
             await using EQueueClient client = options.CreateClient(parsed);
             TestRuleResponse found = await client.Admin.TestAccessAsync(

@@ -34,7 +34,8 @@ internal static class BackupCommands
         {
             string backup = Path.GetFullPath(parsed.GetRequiredValue(directory));
             bool isJson = options.IsJson(parsed);
-            if (parsed.GetValue(rate) is < 1) throw new UsageException("--rate must be 1 or more.");
+            if (parsed.GetValue(rate) is < 1)
+                throw new UsageException("--rate must be 1 or more.");
             if (!parsed.GetValue(verify))
             {
                 string source = LogCommands.DataDirectory(parsed.GetRequiredValue(data));
@@ -106,7 +107,8 @@ internal static class BackupCommands
             streams, isJson, "verify",
             progress => StoreBackup.Verify(backup, progress, damaged.Add, cancellationToken));
         new BackupWriter(streams, isJson, backup).WriteVerification(result, damaged);
-        if (damaged.Count == 0) return ExitCode.Done;
+        if (damaged.Count == 0)
+            return ExitCode.Done;
         if (!isJson)
         {
             streams.Error.WriteLine(

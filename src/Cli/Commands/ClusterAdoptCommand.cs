@@ -74,7 +74,8 @@ internal static class ClusterAdoptCommand
     private static DirectoryAdoption Open(
         string directory, string cluster, string node, string[] nodes, bool isSync)
     {
-        if (!Directory.Exists(directory)) throw new DirectoryNotFoundException($"There is no directory {directory}.");
+        if (!Directory.Exists(directory))
+            throw new DirectoryNotFoundException($"There is no directory {directory}.");
         try
         {
             return DirectoryAdoption.Open(directory, cluster, node, nodes, isSync, TimeProvider.System);

@@ -30,7 +30,7 @@ internal static class ClusterElectCommand
             var shard = new EtcdShard(client, etcd.Name(parsed), node: null);
             ClusterStatus status = await ClusterStatusCommand.ReadAsync(
                 shard, etcd.Name(parsed), options.ReadTls(parsed), cancellationToken);
-            Election election = Election.Of(status, parsed.GetRequiredValue(name), etcd.Flags(parsed));
+            var election = Election.Of(status, parsed.GetRequiredValue(name), etcd.Flags(parsed));
             if (!parsed.GetValue(accept))
                 throw new UsageException($"{election.What} Nothing was changed: --accept-loss does it.");
             await election.RunAsync(shard, cancellationToken);

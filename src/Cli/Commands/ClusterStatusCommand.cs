@@ -23,8 +23,10 @@ internal static class ClusterStatusCommand
             ClusterStatus status = await ReadAsync(
                 shard, etcd.Name(parsed), options.ReadTls(parsed), cancellationToken);
             var writer = new StatusWriter(streams);
-            if (options.IsJson(parsed)) writer.WriteJson(status);
-            else writer.WriteText(status);
+            if (options.IsJson(parsed))
+                writer.WriteJson(status);
+            else
+                writer.WriteText(status);
             return status.IsHealthy ? ExitCode.Done : ExitCode.Failed;
         });
         return command;

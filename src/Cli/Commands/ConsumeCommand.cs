@@ -31,7 +31,8 @@ internal static class ConsumeCommand
             int exitCode = request.Group is null
                 ? await ReadQueueAsync(client, request, printer, cancellationToken)
                 : await ReadGroupAsync(client, request, printer, cancellationToken);
-            if (exitCode == ExitCode.Done) skipped.Conclude();
+            if (exitCode == ExitCode.Done)
+                skipped.Conclude();
             return exitCode;
         });
         return command;
@@ -55,7 +56,8 @@ internal static class ConsumeCommand
         printer.CommitAsync = token => consumer.CommitAsync(token);
         printer.CommitLastAsync = (message, token) => consumer.CommitAsync(message, token);
         int exitCode = await printer.RunAsync(consumer.ReadAllAsync, cancellationToken);
-        if (exitCode == ExitCode.Interrupted) await consumer.CloseAsync(Farewell);
+        if (exitCode == ExitCode.Interrupted)
+            await consumer.CloseAsync(Farewell);
         return exitCode;
     }
 

@@ -64,9 +64,12 @@ internal sealed class ConsumeOptions
     {
         string? group = parsed.GetValue(_group);
         int? queue = parsed.GetValue(_queue);
-        if (group is null == queue is null) throw new UsageException("Give exactly one of --group and --queue.");
-        if (group is "") throw new UsageException("--group must not be empty.");
-        if (queue is < 0) throw new UsageException("--queue must be 0 or more.");
+        if (group is null == queue is null)
+            throw new UsageException("Give exactly one of --group and --queue.");
+        if (group is "")
+            throw new UsageException("--group must not be empty.");
+        if (queue is < 0)
+            throw new UsageException("--queue must be 0 or more.");
         _end.Check(parsed);
         return new ConsumeRequest
         {

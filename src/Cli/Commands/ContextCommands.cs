@@ -40,9 +40,11 @@ internal static class ContextCommands
             string added = parsed.GetRequiredValue(name);
             if (!NameRules.IsValid(added))
                 throw new UsageException($"'{added}' is no name: letters, digits, '.', '_' and '-' only.");
-            if (!options.NamesServer(parsed)) throw new UsageException("Say which servers: add --server HOST:PORT.");
+            if (!options.NamesServer(parsed))
+                throw new UsageException("Say which servers: add --server HOST:PORT.");
             NamedContext context = options.ReadContext(parsed);
-            if (context.PasswordFile is not null) SecretText.ReadFile(context.PasswordFile);
+            if (context.PasswordFile is not null)
+                SecretText.ReadFile(context.PasswordFile);
             if (context.TokenFile is not null && !File.Exists(context.TokenFile))
                 throw new UsageException($"There is no file {context.TokenFile}.");
             // Nothing is connected: addresses and files are looked at.
@@ -153,8 +155,10 @@ internal static class ContextCommands
     private static async Task<int> TellAsync(
         GlobalOptions options, ParseResult parsed, CliStreams streams, string done, string name)
     {
-        if (options.IsJson(parsed)) JsonLine.Write(streams.Output, json => json.WriteString(done, name));
-        else await streams.Error.WriteLineAsync($"{done} context {name}");
+        if (options.IsJson(parsed))
+            JsonLine.Write(streams.Output, json => json.WriteString(done, name));
+        else
+            await streams.Error.WriteLineAsync($"{done} context {name}");
         return ExitCode.Done;
     }
 }

@@ -31,7 +31,8 @@ internal sealed class EndOptions
     /// <exception cref="UsageException">The count is out of its range.</exception>
     public void Check(ParseResult parsed)
     {
-        if (Count(parsed) is < 1) throw new UsageException("--count must be 1 or more.");
+        if (Count(parsed) is < 1)
+            throw new UsageException("--count must be 1 or more.");
     }
 
     public long? Count(ParseResult parsed) => parsed.GetValue(_count);

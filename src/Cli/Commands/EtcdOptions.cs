@@ -59,10 +59,14 @@ internal sealed class EtcdOptions
     public string Flags(ParseResult parsed)
     {
         string flags = parsed.GetResult(_etcd) is { Implicit: false } ? $"--etcd {parsed.GetValue(_etcd)} " : "";
-        if (Name(parsed) != UsualName) flags += $"--name {Name(parsed)} ";
-        if (parsed.GetValue(_user) is { } user) flags += $"--etcd-user {user} ";
-        if (parsed.GetValue(_passwordFile) is { } file) flags += $"--etcd-password-file {file} ";
-        if (parsed.GetValue(_authority) is { } authority) flags += $"--etcd-ca {authority} ";
+        if (Name(parsed) != UsualName)
+            flags += $"--name {Name(parsed)} ";
+        if (parsed.GetValue(_user) is { } user)
+            flags += $"--etcd-user {user} ";
+        if (parsed.GetValue(_passwordFile) is { } file)
+            flags += $"--etcd-password-file {file} ";
+        if (parsed.GetValue(_authority) is { } authority)
+            flags += $"--etcd-ca {authority} ";
         return flags;
     }
 
@@ -70,9 +74,12 @@ internal sealed class EtcdOptions
     public string Settings(ParseResult parsed)
     {
         string settings = $"--Cluster:Etcd {parsed.GetValue(_etcd)}";
-        if (Name(parsed) != UsualName) settings += $" --Cluster:Name {Name(parsed)}";
-        if (parsed.GetValue(_user) is { } user) settings += $" --Cluster:EtcdUser {user}";
-        if (parsed.GetValue(_passwordFile) is { } file) settings += $" --Cluster:EtcdPasswordFile {file}";
+        if (Name(parsed) != UsualName)
+            settings += $" --Cluster:Name {Name(parsed)}";
+        if (parsed.GetValue(_user) is { } user)
+            settings += $" --Cluster:EtcdUser {user}";
+        if (parsed.GetValue(_passwordFile) is { } file)
+            settings += $" --Cluster:EtcdPasswordFile {file}";
         if (parsed.GetValue(_authority) is { } authority)
             settings += $" --Cluster:EtcdCertificateAuthority {authority}";
         return settings;

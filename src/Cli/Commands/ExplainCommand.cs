@@ -37,8 +37,10 @@ internal static class ExplainCommand
         };
         command.SetAction(async (parsed, cancellationToken) =>
         {
-            if (parsed.GetValue(queue) < 0) throw new UsageException("--queue must be 0 or more.");
-            if (parsed.GetValue(offset) < 0) throw new UsageException("--offset must be 0 or more.");
+            if (parsed.GetValue(queue) < 0)
+                throw new UsageException("--queue must be 0 or more.");
+            if (parsed.GetValue(offset) < 0)
+                throw new UsageException("--offset must be 0 or more.");
             await using EQueueClient client = options.CreateClient(parsed);
             IReadOnlyList<Explanation> explanations = await new Explainer(client.Admin, TimeProvider.System)
                 .ExplainAsync(

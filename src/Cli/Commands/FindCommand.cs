@@ -25,7 +25,8 @@ internal static class FindCommand
             BufferedStream output = find.Open(parsed, streams);
             using (var writer = new MessageWriter(output, request.Format))
             {
-                foreach (DetachedMessage message in found.Messages) writer.Write(message);
+                foreach (DetachedMessage message in found.Messages)
+                    writer.Write(message);
             }
 
             await output.FlushAsync(CancellationToken.None);
@@ -78,8 +79,10 @@ internal static class FindCommand
             throw new PartlyDoneException(message, new EQueueException(ErrorCode.DamagedData, message));
         }
 
-        if (found.Messages.Count == 0) throw new NothingFoundException($"{request.Topic} has {request.Sought}.");
-        if (found.HasMore) await error.WriteLineAsync($"there are more than {found.Messages.Count}: see --limit");
+        if (found.Messages.Count == 0)
+            throw new NothingFoundException($"{request.Topic} has {request.Sought}.");
+        if (found.HasMore)
+            await error.WriteLineAsync($"there are more than {found.Messages.Count}: see --limit");
         return ExitCode.Done;
     }
 }

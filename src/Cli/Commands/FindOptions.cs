@@ -106,14 +106,18 @@ internal sealed class FindOptions
             throw new UsageException("Give one of --offset (with --queue), --key, --since and --last.");
         if (request.Offset is not null && request.Queue is null)
             throw new UsageException("--offset counts within a queue: add --queue.");
-        if (request.Queue is < 0) throw new UsageException("--queue must be 0 or more.");
-        if (request.Offset is < 0) throw new UsageException("--offset must be 0 or more.");
+        if (request.Queue is < 0)
+            throw new UsageException("--queue must be 0 or more.");
+        if (request.Offset is < 0)
+            throw new UsageException("--offset must be 0 or more.");
         if (!isRange && (request.Until is not null || hasLimit))
             throw new UsageException("--until and --limit go with --key and --since.");
         if (request.AllQueues && (request.Key is null || request.Queue is not null))
             throw new UsageException("--all-queues goes with --key, and not with --queue.");
         if (Math.Min(request.Limit, request.Last ?? 1) < 1
             || Math.Max(request.Limit, request.Last ?? 1) > FoundMessages.MaxCount)
+        {
             throw new UsageException($"--limit and --last must be 1 to {FoundMessages.MaxCount}.");
+        }
     }
 }

@@ -44,8 +44,10 @@ internal sealed partial class GlobalOptions
     /// <summary>The context whose servers the command goes to; null when others are named.</summary>
     private NamedContext? ContextOf(ParseResult parsed)
     {
-        if (NamesServer(parsed)) return null;
-        if (parsed.GetValue(_context) is null && streams.Variable("EQUEUE_SERVER") is { Length: > 0 }) return null;
+        if (NamesServer(parsed))
+            return null;
+        if (parsed.GetValue(_context) is null && streams.Variable("EQUEUE_SERVER") is { Length: > 0 })
+            return null;
         ContextBook book = Contexts.Read();
         return ContextName(parsed, book) is { } name ? book.Demand(name) : null;
     }

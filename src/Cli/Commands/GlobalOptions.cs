@@ -144,7 +144,8 @@ internal sealed partial class GlobalOptions(CliStreams streams)
     {
         string certificate = ReadTls(parsed)?.CertificateFile is { } file ? $"the certificate in {file}" : "";
         Identity = login?.Text ?? certificate;
-        if (login is null) return null;
+        if (login is null)
+            return null;
         if (!_opened.TryGetValue(login, out Credentials? opened))
         {
             opened = OpenOrRefuse(login);

@@ -35,7 +35,8 @@ internal static class GroupCommands
         {
             await using EQueueClient client = options.CreateClient(parsed);
             var groups = new List<GroupListing>();
-            await foreach (GroupListing group in client.Admin.ListGroupsAsync(cancellationToken)) groups.Add(group);
+            await foreach (GroupListing group in client.Admin.ListGroupsAsync(cancellationToken))
+                groups.Add(group);
             new GroupWriter(streams, options.IsJson(parsed)).Write(groups);
             return ExitCode.Done;
         });
@@ -136,7 +137,8 @@ internal static class GroupCommands
             int[] numbers = parsed.GetValue(queues) ?? [];
             if (numbers.Length > 0 && parsed.GetValue(topic) is null)
                 throw new UsageException("--queue names a queue of a topic: add --topic.");
-            if (numbers.Any(number => number < 0)) throw new UsageException("--queue must be 0 or more.");
+            if (numbers.Any(number => number < 0))
+                throw new UsageException("--queue must be 0 or more.");
             bool isPreview = parsed.GetValue(preview);
             await using EQueueClient client = options.CreateClient(parsed);
             IReadOnlyList<ResetQueue> reset = await client.Admin.ResetGroupOffsetsAsync(
@@ -149,8 +151,10 @@ internal static class GroupCommands
                 cancellationToken);
             new GroupWriter(streams, options.IsJson(parsed)).Write(reset, isPreview);
             ThrowIfFailed(reset);
-            if (reset.Count == 0) await streams.Error.WriteLineAsync("the group has no progress: name a topic");
-            else if (isPreview) await streams.Error.WriteLineAsync("nothing was changed: leave out --dry-run to do it");
+            if (reset.Count == 0)
+                await streams.Error.WriteLineAsync("the group has no progress: name a topic");
+            else if (isPreview)
+                await streams.Error.WriteLineAsync("nothing was changed: leave out --dry-run to do it");
             return ExitCode.Done;
         });
         return command;
@@ -194,7 +198,8 @@ internal static class GroupCommands
                 JsonLine.Write(streams.Output, json =>
                 {
                     json.WriteString("deleted", group);
-                    if (only is not null) json.WriteString("topic", only);
+                    if (only is not null)
+                        json.WriteString("topic", only);
                 });
             }
             else
@@ -211,7 +216,8 @@ internal static class GroupCommands
     private static void ThrowIfFailed(IReadOnlyList<ResetQueue> queues)
     {
         ResetQueue? failed = queues.FirstOrDefault(queue => queue.Error != ErrorCode.None);
-        if (failed is null) return;
+        if (failed is null)
+            return;
         int count = queues.Count(queue => queue.Error != ErrorCode.None);
         var cause = new EQueueException(
             failed.Error,

@@ -49,8 +49,10 @@ internal static class LogCommands
             LogVerification found = ProgressBar.Run(
                 streams, isJson, "verify", progress => LogVerifier.Verify(path, progress, cancellationToken));
             var output = new BufferedStream(streams.Output);
-            if (isJson) WriteJson(output, found);
-            else WriteText(output, found);
+            if (isJson)
+                WriteJson(output, found);
+            else
+                WriteText(output, found);
             output.Flush();
             return Task.FromResult(found.BadRanges.Count == 0 ? ExitCode.Done : ExitCode.Damaged);
         });
@@ -72,13 +74,16 @@ internal static class LogCommands
         };
         command.SetAction((parsed, cancellationToken) =>
         {
-            if (parsed.GetValue(from) < 0) throw new UsageException("--from must be 0 or more.");
-            if (parsed.GetValue(count) is < 1) throw new UsageException("--count must be 1 or more.");
-            LogInspector log = LogInspector.Open(DataDirectory(parsed.GetRequiredValue(directory)));
+            if (parsed.GetValue(from) < 0)
+                throw new UsageException("--from must be 0 or more.");
+            if (parsed.GetValue(count) is < 1)
+                throw new UsageException("--count must be 1 or more.");
+            var log = LogInspector.Open(DataDirectory(parsed.GetRequiredValue(directory)));
             var output = new BufferedStream(streams.Output);
             var writer = new LogWriter(output, options.IsJson(parsed));
             writer.WriteStore(log);
-            foreach (SegmentSummary segment in log.Segments) writer.Write(segment);
+            foreach (SegmentSummary segment in log.Segments)
+                writer.Write(segment);
             foreach ((LogPosition start, LogPosition end, bool isWhole) in log.Snapshots)
                 writer.WriteSnapshot(start, end, isWhole);
             if (parsed.GetValue(entries))
@@ -109,7 +114,8 @@ internal static class LogCommands
             + $"positions {found.FirstPosition.Value} to {found.EndPosition.Value}"));
         foreach (BadRange range in found.BadRanges)
             writer.WriteLine($"damaged: {range.Size} bytes at position {range.Position.Value} in {range.Segment}");
-        if (found.BadRanges.Count == 0) writer.WriteLine("no damage");
+        if (found.BadRanges.Count == 0)
+            writer.WriteLine("no damage");
     }
 
     private static void WriteJson(Stream output, LogVerification found) => JsonLine.Write(output, json =>

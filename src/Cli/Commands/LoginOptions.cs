@@ -50,7 +50,8 @@ internal sealed class LoginOptions(Func<string, string?> variable)
         string? user = parsed.GetValue(_user);
         string? passwordFile = parsed.GetValue(_passwordFile);
         DemandOne(parsed);
-        if (passwordFile is not null && user is null) throw PasswordWithoutUser();
+        if (passwordFile is not null && user is null)
+            throw PasswordWithoutUser();
         return context with
         {
             User = user,
@@ -72,7 +73,8 @@ internal sealed class LoginOptions(Func<string, string?> variable)
             return new Login { Source = "--token-file", TokenFile = tokenFile };
         string? user = parsed.GetValue(_user);
         string? passwordFile = parsed.GetValue(_passwordFile);
-        if (user is null && passwordFile is null && FindToken() is { } token) return token;
+        if (user is null && passwordFile is null && FindToken() is { } token)
+            return token;
         string source = user is not null ? "--user"
             : Variable(UserVariable) is not null ? UserVariable : $"context {name}";
         user ??= Variable(UserVariable) ?? context?.User;
@@ -88,7 +90,8 @@ internal sealed class LoginOptions(Func<string, string?> variable)
             };
         }
 
-        if (passwordFile is not null) throw PasswordWithoutUser();
+        if (passwordFile is not null)
+            throw PasswordWithoutUser();
         return context?.TokenFile is { } kept ? new Login { Source = source, TokenFile = kept } : null;
     }
 
@@ -106,7 +109,8 @@ internal sealed class LoginOptions(Func<string, string?> variable)
                 $"The environment has {string.Join(" and ", set)}: unset all but one, or say --user or --token-file.");
         }
 
-        if (Variable(TokenVariable) is { } token) return new Login { Source = TokenVariable, Token = token };
+        if (Variable(TokenVariable) is { } token)
+            return new Login { Source = TokenVariable, Token = token };
         return Variable(TokenFileVariable) is { } file
             ? new Login { Source = TokenFileVariable, TokenFile = file } : null;
     }
@@ -117,7 +121,8 @@ internal sealed class LoginOptions(Func<string, string?> variable)
 
     private void DemandOne(ParseResult parsed)
     {
-        if (parsed.GetValue(_tokenFile) is null) return;
+        if (parsed.GetValue(_tokenFile) is null)
+            return;
         if (parsed.GetValue(_user) is not null || parsed.GetValue(_passwordFile) is not null)
             throw new UsageException("Choose: --token-file, or --user with its password.");
     }

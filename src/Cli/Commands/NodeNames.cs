@@ -57,7 +57,8 @@ internal static class NodeNames
     private static string ParseFlush(ArgumentResult result)
     {
         string word = result.Tokens[0].Value;
-        if (word is not (Sync or Async)) result.AddError($"--flush is {Sync} or {Async}; found '{word}'.");
+        if (word is not (Sync or Async))
+            result.AddError($"--flush is {Sync} or {Async}; found '{word}'.");
         return word;
     }
 }

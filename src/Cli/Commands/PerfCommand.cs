@@ -31,11 +31,14 @@ internal static class PerfCommand
         };
         command.SetAction(async (parsed, cancellationToken) =>
         {
-            if (parsed.GetValue(seconds) is < 1 or > 60) throw new UsageException("--seconds must be 1 to 60.");
+            if (parsed.GetValue(seconds) is < 1 or > 60)
+                throw new UsageException("--seconds must be 1 to 60.");
             if (parsed.GetValue(size) < SelfTest.LeastSize)
                 throw new UsageException($"--size must be {SelfTest.LeastSize} or more.");
-            if (parsed.GetValue(queues) < 1) throw new UsageException("--queues must be 1 or more.");
-            if (parsed.GetValue(rate) is < 1) throw new UsageException("--rate must be 1 or more.");
+            if (parsed.GetValue(queues) < 1)
+                throw new UsageException("--queues must be 1 or more.");
+            if (parsed.GetValue(rate) is < 1)
+                throw new UsageException("--rate must be 1 or more.");
             await using EQueueClient client = options.CreateClient(parsed);
             string topic = $"equeue-perf-{Guid.NewGuid():N}"[..24];
             await client.Admin.CreateTopicAsync(
@@ -53,7 +56,8 @@ internal static class PerfCommand
             }
 
             Write(streams.Output, result, parsed.GetValue(size), options.IsJson(parsed));
-            if (result is { Missing: 0, Repeated: 0, Received: > 0 }) return ExitCode.Done;
+            if (result is { Missing: 0, Repeated: 0, Received: > 0 })
+                return ExitCode.Done;
             throw new InvalidOperationException(
                 $"{result.Missing} of {result.Acknowledged} messages did not come back, {result.Repeated} came again.");
         });
@@ -114,8 +118,10 @@ internal static class PerfCommand
         json.WriteStartObject(name);
         foreach ((string key, double share) in new[] { ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999) })
         {
-            if (latency.Find(share) is { } value) json.WriteNumber(key, value);
-            else json.WriteNull(key);
+            if (latency.Find(share) is { } value)
+                json.WriteNumber(key, value);
+            else
+                json.WriteNull(key);
         }
 
         json.WriteNumber("max", latency.Max);

@@ -33,8 +33,10 @@ internal static class QuotaCommands
             CustomParser = result =>
             {
                 string word = result.Tokens[0].Value;
-                if (word == Client) return QuotaKind.Client;
-                if (word != Topic) result.AddError($"'{word}' has no quota: client or topic.");
+                if (word == Client)
+                    return QuotaKind.Client;
+                if (word != Topic)
+                    result.AddError($"'{word}' has no quota: client or topic.");
                 return QuotaKind.Topic;
             },
         };
@@ -75,13 +77,18 @@ internal static class QuotaCommands
                 parsed.GetValue(fetch) ?? 0,
                 parsed.GetValue(requests) ?? 0);
             if (quota.IsEmpty)
+            {
                 throw new UsageException(
                     "A quota needs a rate above 0: --produce-rate, --fetch-rate or --request-rate. "
                     + "'quota remove' takes one away.");
+            }
+
             await using EQueueClient client = options.CreateClient(parsed);
             await client.Admin.SetQuotaAsync(quota, cancellationToken);
-            if (options.IsJson(parsed)) Write(streams.Output, quota);
-            else await streams.Error.WriteLineAsync($"set the quota of {Text(quota.Kind)} {quota.Name}");
+            if (options.IsJson(parsed))
+                Write(streams.Output, quota);
+            else
+                await streams.Error.WriteLineAsync($"set the quota of {Text(quota.Kind)} {quota.Name}");
             return ExitCode.Done;
         });
         return command;
@@ -105,15 +112,18 @@ internal static class QuotaCommands
                 ?? throw new NothingFoundException($"There is no quota of {Text(quota.Kind)} '{quota.Name}'.");
             if (parsed.GetValue(preview))
             {
-                if (options.IsJson(parsed)) Write(streams.Output, found);
+                if (options.IsJson(parsed))
+                    Write(streams.Output, found);
                 await streams.Error.WriteLineAsync(
                     $"the quota of {Text(quota.Kind)} {quota.Name} would be removed; nothing was changed");
                 return ExitCode.Done;
             }
 
             await client.Admin.SetQuotaAsync(quota, cancellationToken);
-            if (options.IsJson(parsed)) Write(streams.Output, quota);
-            else await streams.Error.WriteLineAsync($"removed the quota of {Text(quota.Kind)} {quota.Name}");
+            if (options.IsJson(parsed))
+                Write(streams.Output, quota);
+            else
+                await streams.Error.WriteLineAsync($"removed the quota of {Text(quota.Kind)} {quota.Name}");
             return ExitCode.Done;
         });
         return command;
@@ -128,7 +138,8 @@ internal static class QuotaCommands
             IReadOnlyList<Quota> quotas = await client.Admin.ListQuotasAsync(cancellationToken);
             if (options.IsJson(parsed))
             {
-                foreach (Quota quota in quotas) Write(streams.Output, quota);
+                foreach (Quota quota in quotas)
+                    Write(streams.Output, quota);
                 return ExitCode.Done;
             }
 

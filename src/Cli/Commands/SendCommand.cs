@@ -64,7 +64,8 @@ internal static class SendCommand
             Task closing = Task.CompletedTask;
             await using CancellationTokenRegistration onSignal = cancellationToken.Register(
                 () => closing = producer.CloseAsync(Farewell).AsTask());
-            if (lines is null) await window.AddAsync(SendOne(producer, request, body));
+            if (lines is null)
+                await window.AddAsync(SendOne(producer, request, body));
             isInterrupted = lines is not null && await new LineSender(producer, request, window, TimeProvider.System)
                 .RunAsync(lines, readsMessages, cancellationToken);
             await window.CompleteAsync();
@@ -102,7 +103,8 @@ internal static class SendCommand
     {
         string messages = window.Stored == 1 ? "message" : "messages";
         string done = $"sent {window.Stored} {messages} to {request.Topic} in {elapsed.TotalSeconds:0.0} s";
-        if (isInterrupted) throw new EQueueException(ErrorCode.Cancelled, $"interrupted: {done}{LeftOf(window)}");
+        if (isInterrupted)
+            throw new EQueueException(ErrorCode.Cancelled, $"interrupted: {done}{LeftOf(window)}");
         if (window.Failure is null)
         {
             await streams.Error.WriteLineAsync(done);

@@ -125,7 +125,8 @@ internal sealed class SendOptions
     /// <exception cref="UsageException">The options contradict each other.</exception>
     public SendRequest Read(ParseResult parsed, bool readsMessages)
     {
-        if (Sources(parsed) != (readsMessages ? 0 : 1)) throw new UsageException(OneSource);
+        if (Sources(parsed) != (readsMessages ? 0 : 1))
+            throw new UsageException(OneSource);
         string? format = parsed.GetValue(_format);
         if (format is not null && parsed.GetValue(_lines) is null)
             throw new UsageException("--format goes with --lines.");
@@ -141,7 +142,8 @@ internal sealed class SendOptions
         string? separator = parsed.GetValue(_keySeparator);
         if (separator is not null && (parsed.GetValue(_lines) is null || parsed.GetValue(_key) is not null))
             throw new UsageException("--key-separator goes with --lines and not with --key.");
-        if (separator is "") throw new UsageException("--key-separator must not be empty.");
+        if (separator is "")
+            throw new UsageException("--key-separator must not be empty.");
         if (parsed.GetResult(_rate) is { Implicit: false } && parsed.GetValue(_rate) < 1)
             throw new UsageException("--rate must be 1 or more.");
         return new SendRequest
@@ -173,12 +175,14 @@ internal sealed class SendOptions
 
     private static RecordProperties? ReadProperties(string[] pairs)
     {
-        if (pairs.Length == 0) return null;
+        if (pairs.Length == 0)
+            return null;
         var properties = new RecordProperties();
         foreach (string pair in pairs)
         {
             int equals = pair.IndexOf('=', StringComparison.Ordinal);
-            if (equals < 1) throw new UsageException($"--property must be name=value; found '{pair}'.");
+            if (equals < 1)
+                throw new UsageException($"--property must be name=value; found '{pair}'.");
             try
             {
                 properties.Add(pair[..equals], pair[(equals + 1)..]);

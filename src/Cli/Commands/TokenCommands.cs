@@ -57,7 +57,8 @@ internal static class TokenCommands
             TimeSpan? lifetime = parsed.GetValue(expires);
             if (lifetime is not null && parsed.GetValue(forever))
                 throw new UsageException("Choose: --expires or --no-expiry.");
-            if (!parsed.GetValue(forever)) lifetime ??= UsualLifetime;
+            if (!parsed.GetValue(forever))
+                lifetime ??= UsualLifetime;
             string owner = parsed.GetRequiredValue(user);
             await using EQueueClient client = options.CreateClient(parsed);
             string? end = lifetime is { } time ? JsonText.Time(TimeProvider.System.GetUtcNow() + time) : null;
@@ -99,9 +100,11 @@ internal static class TokenCommands
             TokenListing token = known.FirstOrDefault(one => one.Id == revoked)
                 ?? throw new NothingFoundException($"There is no token '{revoked}'.");
             bool isPreview = parsed.GetValue(preview);
-            if (!isPreview) await client.Admin.RevokeTokenAsync(token.Id, cancellationToken);
+            if (!isPreview)
+                await client.Admin.RevokeTokenAsync(token.Id, cancellationToken);
             bool isJson = options.IsJson(parsed);
-            if (isJson) new AccessWriter(streams, isJson).WriteJson(token);
+            if (isJson)
+                new AccessWriter(streams, isJson).WriteJson(token);
             if (isPreview)
             {
                 await streams.Error.WriteLineAsync(

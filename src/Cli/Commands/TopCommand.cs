@@ -28,7 +28,8 @@ internal static class TopCommand
         };
         command.SetAction(async (parsed, cancellationToken) =>
         {
-            if (parsed.GetValue(rows) < 1) throw new UsageException("--rows must be 1 or more.");
+            if (parsed.GetValue(rows) < 1)
+                throw new UsageException("--rows must be 1 or more.");
             TimeProvider time = TimeProvider.System;
             await using EQueueClient client = options.CreateClient(parsed);
             EQueueClient[] each =
@@ -49,7 +50,7 @@ internal static class TopCommand
                     async token =>
                     {
                         Load now = await Load.ReadAsync(client.Admin, admins, time, token);
-                        TopReport report = TopReport.Of(
+                        var report = TopReport.Of(
                             before, now, await GroupLagLine.ReadAsync(client.Admin, [], token),
                             parsed.GetValue(rows), time);
                         before = now;
@@ -59,7 +60,8 @@ internal static class TopCommand
             }
             finally
             {
-                foreach (EQueueClient one in each) await one.DisposeAsync();
+                foreach (EQueueClient one in each)
+                    await one.DisposeAsync();
             }
         });
         return command;

@@ -73,7 +73,8 @@ internal static class TopicCommands
                 "altered",
                 async (admin, topic, token) =>
                 {
-                    if (!mayMoveKeys) await DemandEmptyAsync(admin, topic, changes.QueueCount!.Value, token);
+                    if (!mayMoveKeys)
+                        await DemandEmptyAsync(admin, topic, changes.QueueCount!.Value, token);
                     return await admin.AlterTopicAsync(topic, changes, token);
                 },
                 WriteWithSettingsAsync);
@@ -89,7 +90,8 @@ internal static class TopicCommands
         EQueueAdmin admin, string topic, int count, CancellationToken cancellationToken)
     {
         TopicDescription before = await admin.DescribeTopicAsync(topic, cancellationToken);
-        if (count <= before.Queues.Count || before.Queues.All(static queue => queue.End == queue.Start)) return;
+        if (count <= before.Queues.Count || before.Queues.All(static queue => queue.End == queue.Start))
+            return;
         throw new UsageException(
             $"{topic} holds messages. With {count} queues instead of {before.Queues.Count} keys go to other queues, "
             + "and messages of one key do not keep their order until the older ones are consumed: add --yes.");
@@ -138,7 +140,8 @@ internal static class TopicCommands
         {
             await using EQueueClient client = options.CreateClient(parsed);
             var topics = new List<TopicListing>();
-            await foreach (TopicListing topic in client.Admin.ListTopicsAsync(cancellationToken)) topics.Add(topic);
+            await foreach (TopicListing topic in client.Admin.ListTopicsAsync(cancellationToken))
+                topics.Add(topic);
             if (!options.IsJson(parsed))
             {
                 TableWriter.Write(

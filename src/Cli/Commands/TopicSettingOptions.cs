@@ -70,7 +70,8 @@ internal sealed class TopicSettingOptions
     /// <exception cref="UsageException">A value is out of its range.</exception>
     public TopicSettings Read(ParseResult parsed)
     {
-        if (parsed.GetValue(_queues) is < 1) throw new UsageException("--queues must be 1 or more.");
+        if (parsed.GetValue(_queues) is < 1)
+            throw new UsageException("--queues must be 1 or more.");
         if (parsed.GetValue(_maxMessageBytes) is < 1 or > int.MaxValue)
             throw new UsageException($"--max-message-bytes must be 1 to {int.MaxValue}.");
         return new TopicSettings

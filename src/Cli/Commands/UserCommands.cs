@@ -176,7 +176,8 @@ internal static class UserCommands
 
             IReadOnlyList<TokenListing> tokens =
                 await client.Admin.ListTokensAsync(cancellationToken).ToListAsync(cancellationToken);
-            if (isJson) new AccessWriter(streams, isJson).WriteJson(user);
+            if (isJson)
+                new AccessWriter(streams, isJson).WriteJson(user);
             await streams.Error.WriteLineAsync(
                 $"user {user.Name} would be removed, with {tokens.Count(one => one.User == user.Name)} tokens; "
                 + "nothing was changed");
@@ -223,8 +224,10 @@ internal static class UserCommands
 
     private static async Task<int> TellAsync(string done, UserListing user, bool isJson, CliStreams streams)
     {
-        if (isJson) new AccessWriter(streams, isJson).WriteJson(user);
-        else await streams.Error.WriteLineAsync($"{done} user {user.Name}");
+        if (isJson)
+            new AccessWriter(streams, isJson).WriteJson(user);
+        else
+            await streams.Error.WriteLineAsync($"{done} user {user.Name}");
         return ExitCode.Done;
     }
 }

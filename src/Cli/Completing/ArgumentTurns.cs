@@ -22,7 +22,8 @@ internal static class ArgumentTurns
             }
         }
 
-        foreach (Command inner in command.Subcommands) AddTo(inner);
+        foreach (Command inner in command.Subcommands)
+            AddTo(inner);
     }
 
     private static bool IsNext(Argument argument, CompletionContext context)
@@ -30,12 +31,14 @@ internal static class ArgumentTurns
         CommandResult result = context.ParseResult.CommandResult;
         int typed = result.Command.Arguments.Sum(one => result.GetResult(one)?.Tokens.Count ?? 0);
         // The word under the cursor is one of them.
-        if (context.WordToComplete.Length > 0) typed--;
+        if (context.WordToComplete.Length > 0)
+            typed--;
         int before = 0;
         foreach (Argument one in result.Command.Arguments)
         {
             int most = one.Arity.MaximumNumberOfValues;
-            if (one == argument) return typed >= before && typed - before < most;
+            if (one == argument)
+                return typed >= before && typed - before < most;
             before += most;
         }
 

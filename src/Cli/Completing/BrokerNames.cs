@@ -23,13 +23,15 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         foreach (Argument argument in command.Arguments)
         {
             // What is to be made is not there yet; a token is made of a user who is.
-            if (command.Name is "create" or "add" && argument.Name != "user") continue;
+            if (command.Name is "create" or "add" && argument.Name != "user")
+                continue;
             Add(argument.CompletionSources, WhatIs(argument.Name, command));
         }
 
         foreach (Option option in command.Options)
             Add(option.CompletionSources, WhatIs(option.Name.TrimStart('-'), command));
-        foreach (Command inner in command.Subcommands) AddTo(inner);
+        foreach (Command inner in command.Subcommands)
+            AddTo(inner);
     }
 
     /// <summary>What an argument or an option names: what it is called, unless its family of commands says
@@ -48,14 +50,22 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
 
     private void Add(List<Func<CompletionContext, IEnumerable<CompletionItem>>> sources, string what)
     {
-        if (what == "topic") sources.Add(context => Ask(context, ReadTopicsAsync));
-        else if (what == "group") sources.Add(context => Ask(context, ReadGroupsAsync));
-        else if (what == "user") sources.Add(context => Ask(context, ReadUsersAsync));
-        else if (what == "group-of-users") sources.Add(context => Ask(context, ReadGroupsOfUsersAsync));
-        else if (what == "token") sources.Add(context => Ask(context, ReadTokensAsync));
-        else if (what == "principal") sources.Add(context => Ask(context, ReadPrincipalsAsync));
-        else if (what == "resource") sources.Add(context => Ask(context, ReadResourcesAsync));
-        else if (what == "context") sources.Add(_ => options.Contexts.Read().Contexts.Keys.Select(Item));
+        if (what == "topic")
+            sources.Add(context => Ask(context, ReadTopicsAsync));
+        else if (what == "group")
+            sources.Add(context => Ask(context, ReadGroupsAsync));
+        else if (what == "user")
+            sources.Add(context => Ask(context, ReadUsersAsync));
+        else if (what == "group-of-users")
+            sources.Add(context => Ask(context, ReadGroupsOfUsersAsync));
+        else if (what == "token")
+            sources.Add(context => Ask(context, ReadTokensAsync));
+        else if (what == "principal")
+            sources.Add(context => Ask(context, ReadPrincipalsAsync));
+        else if (what == "resource")
+            sources.Add(context => Ask(context, ReadResourcesAsync));
+        else if (what == "context")
+            sources.Add(_ => options.Contexts.Read().Contexts.Keys.Select(Item));
     }
 
     private static CompletionItem Item(string name) => new(name);
@@ -65,10 +75,11 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         CompletionContext context, Func<EQueueAdmin, List<string>, CancellationToken, Task> read)
     {
         var names = new List<string>();
-        Task asking = Task.Run(async () =>
+        var asking = Task.Run(async () =>
         {
             using var ending = new CancellationTokenSource(patience);
-            if (options.TryCreateSilentClient(context.ParseResult) is not { } client) return;
+            if (options.TryCreateSilentClient(context.ParseResult) is not { } client)
+                return;
             await using (client) await read(client.Admin, names, ending.Token);
         });
         try
@@ -85,7 +96,8 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
     /// <summary>What is completed goes to a shell: only what a name may be, whatever the broker says.</summary>
     private static void Add(List<string> names, string name)
     {
-        if (NameRules.IsValid(name)) names.Add(name);
+        if (NameRules.IsValid(name))
+            names.Add(name);
     }
 
     private static async Task ReadTopicsAsync(
@@ -94,7 +106,8 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         await foreach (TopicListing topic in admin.ListTopicsAsync(cancellationToken))
         {
             Add(names, topic.Topic);
-            if (names.Count == MostNames) return;
+            if (names.Count == MostNames)
+                return;
         }
     }
 
@@ -104,13 +117,15 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
         await foreach (GroupListing group in admin.ListGroupsAsync(cancellationToken))
         {
             Add(names, group.Group);
-            if (names.Count == MostNames) return;
+            if (names.Count == MostNames)
+                return;
         }
     }
 
     private static async Task ReadUsersAsync(EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
     {
-        await foreach (UserListing user in admin.ListUsersAsync(cancellationToken)) Add(names, user.Name);
+        await foreach (UserListing user in admin.ListUsersAsync(cancellationToken))
+            Add(names, user.Name);
     }
 
     private static async Task ReadGroupsOfUsersAsync(
@@ -118,14 +133,16 @@ internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
     {
         await foreach (UserListing user in admin.ListUsersAsync(cancellationToken))
         {
-            foreach (string group in user.Groups) Add(names, group);
+            foreach (string group in user.Groups)
+                Add(names, group);
         }
     }
 
     private static async Task ReadTokensAsync(
         EQueueAdmin admin, List<string> names, CancellationToken cancellationToken)
     {
-        await foreach (TokenListing token in admin.ListTokensAsync(cancellationToken)) Add(names, token.Id);
+        await foreach (TokenListing token in admin.ListTokensAsync(cancellationToken))
+            Add(names, token.Id);
     }
 
     private static async Task ReadPrincipalsAsync(

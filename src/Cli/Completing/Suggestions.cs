@@ -12,7 +12,8 @@ internal static class Suggestions
     public static IReadOnlyList<string> Of(RootCommand root, ParserConfiguration configuration, string line)
     {
         int program = line.TrimStart().IndexOf(' ', StringComparison.Ordinal);
-        if (program < 0) return [];
+        if (program < 0)
+            return [];
         string rest = line.TrimStart()[(program + 1)..];
         string word = rest[(rest.LastIndexOf(' ') + 1)..];
         string[] fitting =

@@ -16,11 +16,13 @@ internal static class GroupCheck
     public static async ValueTask DemandAsync(
         EQueueAdmin admin, ConsumeRequest request, CancellationToken cancellationToken)
     {
-        if (await FindAsync(admin, request.Group!, request.Topic, cancellationToken) is not { } group) return;
+        if (await FindAsync(admin, request.Group!, request.Topic, cancellationToken) is not { } group)
+            return;
         bool hasProgress = group.Queues.Any(queue => queue.Committed.Value >= 0);
         long left = hasProgress ? group.Queues.Sum(queue => queue.Lag) : 0;
         int members = group.Members.Count;
-        if (members == 0 && left == 0 && !(hasProgress && request.Follow)) return;
+        if (members == 0 && left == 0 && !(hasProgress && request.Follow))
+            return;
         string has = string.Join(" and ", new[]
         {
             members > 0 ? Count(members) : null,
@@ -40,10 +42,12 @@ internal static class GroupCheck
     public static async ValueTask DemandForwardersAsync(
         EQueueAdmin admin, string group, string topic, CancellationToken cancellationToken)
     {
-        if (await FindAsync(admin, group, topic, cancellationToken) is not { } found) return;
+        if (await FindAsync(admin, group, topic, cancellationToken) is not { } found)
+            return;
         int others = found.Members.Count(
             static member => !member.Client.StartsWith(ForwarderName + '/', StringComparison.Ordinal));
-        if (others == 0) return;
+        if (others == 0)
+            return;
         throw new UsageException(
             $"{group} has {Count(others)} that {(others == 1 ? "is no forwarder" : "are no forwarders")}. What is "
             + "forwarded is committed, and they do not get it: add --yes to take part, or leave --group out: each "

@@ -81,7 +81,8 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
         }
 
         ValueTask<bool> next = messages.MoveNextAsync();
-        if (next.IsCompleted) return await next;
+        if (next.IsCompleted)
+            return await next;
 
         await output.FlushAsync(CancellationToken.None);
         Task<bool> waiting = next.AsTask();
@@ -103,9 +104,10 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
 
     private TimeSpan WaitFor(long idleSince)
     {
-        if (request.IdleExit is not { } idle) return CommitInterval;
+        if (request.IdleExit is not { } idle)
+            return CommitInterval;
         TimeSpan left = idle - time.GetElapsedTime(idleSince);
-        TimeSpan least = TimeSpan.FromMilliseconds(1);
+        var least = TimeSpan.FromMilliseconds(1);
         return left < least ? least : left < CommitInterval ? left : CommitInterval;
     }
 
@@ -114,7 +116,8 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
     /// <summary>Commits on the way; a broker that is away for now is asked again a moment later.</summary>
     private async ValueTask TryCommitAsync(CancellationToken cancellationToken)
     {
-        if (CommitAsync is null || !_hasUncommitted) return;
+        if (CommitAsync is null || !_hasUncommitted)
+            return;
         try
         {
             await CommitAsync(cancellationToken);
@@ -138,13 +141,15 @@ internal sealed class MessagePrinter(Stream output, ConsumeRequest request, Time
     private async ValueTask FinishAtAsync(ReceivedMessage last)
     {
         await output.FlushAsync(CancellationToken.None);
-        if (CommitLastAsync is not null) await CommitLastAsync(last, CancellationToken.None);
+        if (CommitLastAsync is not null)
+            await CommitLastAsync(last, CancellationToken.None);
         await CommitPrintedAsync(CancellationToken.None);
     }
 
     private async ValueTask CommitPrintedAsync(CancellationToken cancellationToken)
     {
-        if (CommitAsync is not null && _hasUncommitted) await CommitAsync(cancellationToken);
+        if (CommitAsync is not null && _hasUncommitted)
+            await CommitAsync(cancellationToken);
     }
 
     /// <summary>A person or a service manager waits for the end: a broker that is away is not waited for.</summary>

@@ -28,7 +28,8 @@ internal sealed class SkipRemarks(TextWriter error) : ILoggerFactory, ILogger
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (eventId.Name != EventName) return;
+        if (eventId.Name != EventName)
+            return;
         lock (_gate)
         {
             _count++;
@@ -43,7 +44,8 @@ internal sealed class SkipRemarks(TextWriter error) : ILoggerFactory, ILogger
     /// <exception cref="PartlyDoneException">Something was passed over.</exception>
     public static void Conclude(int count)
     {
-        if (count == 0) return;
+        if (count == 0)
+            return;
         string places = count == 1 ? "one place" : $"{count} places";
         string message = $"messages in {places} could not be read and were passed over; see above";
         throw new PartlyDoneException(message, new EQueueException(ErrorCode.DamagedData, message));

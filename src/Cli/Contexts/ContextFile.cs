@@ -25,7 +25,8 @@ internal sealed class ContextFile(Func<string, string?> variable)
     /// <exception cref="UsageException">It is there and cannot be understood.</exception>
     public ContextBook Read()
     {
-        if (Path is null || !File.Exists(Path)) return new ContextBook();
+        if (Path is null || !File.Exists(Path))
+            return new ContextBook();
         try
         {
             byte[] bytes = File.ReadAllBytes(Path);
@@ -58,14 +59,18 @@ internal sealed class ContextFile(Func<string, string?> variable)
         if (Path is null)
             throw new UsageException("There is no place for contexts: set HOME, or XDG_CONFIG_HOME to a full path.");
         string folder = System.IO.Path.GetDirectoryName(Path)!;
-        if (OperatingSystem.IsWindows()) Directory.CreateDirectory(folder);
-        else Directory.CreateDirectory(folder, OwnFolder);
+        if (OperatingSystem.IsWindows())
+            Directory.CreateDirectory(folder);
+        else
+            Directory.CreateDirectory(folder, OwnFolder);
         string fresh = $"{Path}.{Guid.NewGuid():N}";
         var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.Write };
-        if (!OperatingSystem.IsWindows()) options.UnixCreateMode = OwnFile;
+        if (!OperatingSystem.IsWindows())
+            options.UnixCreateMode = OwnFile;
         try
         {
-            using (var file = new FileStream(fresh, options)) JsonSerializer.Serialize(file, book, Format);
+            using (var file = new FileStream(fresh, options))
+                JsonSerializer.Serialize(file, book, Format);
             File.Move(fresh, Path, overwrite: true);
         }
         catch
@@ -77,9 +82,11 @@ internal sealed class ContextFile(Func<string, string?> variable)
 
     private static string? FolderOf(Func<string, string?> variable)
     {
-        if (OperatingSystem.IsWindows()) return variable("APPDATA") is { Length: > 0 } roaming ? roaming : null;
+        if (OperatingSystem.IsWindows())
+            return variable("APPDATA") is { Length: > 0 } roaming ? roaming : null;
         // Paths that are not full ones are none, says the XDG specification.
-        if (variable("XDG_CONFIG_HOME") is { } folder && System.IO.Path.IsPathFullyQualified(folder)) return folder;
+        if (variable("XDG_CONFIG_HOME") is { } folder && System.IO.Path.IsPathFullyQualified(folder))
+            return folder;
         return variable("HOME") is { Length: > 0 } home ? System.IO.Path.Combine(home, ".config") : null;
     }
 }

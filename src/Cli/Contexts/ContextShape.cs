@@ -16,7 +16,7 @@ internal static class ContextShape
     /// <exception cref="JsonException">It is no JSON, or not of that shape; the message names the place.</exception>
     public static void Check(ReadOnlyMemory<byte> file)
     {
-        using JsonDocument document = JsonDocument.Parse(file);
+        using var document = JsonDocument.Parse(file);
         JsonElement book = document.RootElement;
         CheckMembers(book, "the file", OfBook);
         foreach (JsonProperty member in book.EnumerateObject())
@@ -47,11 +47,14 @@ internal static class ContextShape
 
                 bool isServer = member.Name.Equals(nameof(NamedContext.Server), AnyCase);
                 hasServer |= isServer;
-                if (isServer) Demand(member.Value, what, "a text", JsonValueKind.String);
-                else Demand(member.Value, what, "a text or null", JsonValueKind.String, JsonValueKind.Null);
+                if (isServer)
+                    Demand(member.Value, what, "a text", JsonValueKind.String);
+                else
+                    Demand(member.Value, what, "a text or null", JsonValueKind.String, JsonValueKind.Null);
             }
 
-            if (!hasServer) throw new JsonException($"{place} has no member 'server'.");
+            if (!hasServer)
+                throw new JsonException($"{place} has no member 'server'.");
         }
     }
 
@@ -60,7 +63,8 @@ internal static class ContextShape
         Demand(value, place, "an object", JsonValueKind.Object);
         foreach (JsonProperty member in value.EnumerateObject())
         {
-            if (known.Contains(member.Name, StringComparer.OrdinalIgnoreCase)) continue;
+            if (known.Contains(member.Name, StringComparer.OrdinalIgnoreCase))
+                continue;
             string question = Nearest.Ask(member.Name, known) is { } near ? $" {near}" : "";
             throw new JsonException(
                 $"unknown member '{member.Name}' in {place}: allowed is {string.Join(", ", known)}.{question}");
@@ -69,7 +73,8 @@ internal static class ContextShape
 
     private static void Demand(JsonElement value, string what, string allowed, params JsonValueKind[] kinds)
     {
-        if (kinds.Contains(value.ValueKind)) return;
+        if (kinds.Contains(value.ValueKind))
+            return;
         string found = value.ValueKind.ToString().ToLowerInvariant();
         throw new JsonException($"{what} is {found}: allowed is {allowed}.");
     }

@@ -92,14 +92,21 @@ internal sealed class Explainer(EQueueAdmin admin, TimeProvider time)
     private static Standing StandingOf(Explanation facts, int subscriptionCount, bool isFiltered)
     {
         long committed = facts.Progress?.Committed.Value ?? -1;
-        if (facts.Offset >= facts.Queue.End.Value) return Standing.NotStored;
-        if (isFiltered) return Standing.Filtered;
+        if (facts.Offset >= facts.Queue.End.Value)
+            return Standing.NotStored;
+        if (isFiltered)
+            return Standing.Filtered;
         // Also when retention took it since: it was consumed, and that is what was asked.
-        if (committed > facts.Offset) return Standing.Committed;
-        if (facts.Offset < facts.Queue.Start.Value) return Standing.Expired;
-        if (facts.Message is null) return facts.Standing;
-        if (committed < 0 && subscriptionCount == 0) return Standing.NotSubscribed;
-        if (subscriptionCount == 0) return Standing.NoMembers;
+        if (committed > facts.Offset)
+            return Standing.Committed;
+        if (facts.Offset < facts.Queue.Start.Value)
+            return Standing.Expired;
+        if (facts.Message is null)
+            return facts.Standing;
+        if (committed < 0 && subscriptionCount == 0)
+            return Standing.NotSubscribed;
+        if (subscriptionCount == 0)
+            return Standing.NoMembers;
         bool isOwned = facts.Instance is not null || facts.Progress is { Owner: >= 0 };
         return isOwned ? Standing.InHands : Standing.Moving;
     }
@@ -108,7 +115,8 @@ internal sealed class Explainer(EQueueAdmin admin, TimeProvider time)
     {
         if (facts.Instance is { } instance)
             return group.Members.FirstOrDefault(member => member.InstanceId == instance);
-        if (facts.Progress is not { } progress) return null;
+        if (facts.Progress is not { } progress)
+            return null;
         int index = progress.Owner >= 0 ? progress.Owner : progress.Target;
         return index >= 0 && index < group.Members.Count ? group.Members[index] : null;
     }

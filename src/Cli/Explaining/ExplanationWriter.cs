@@ -15,7 +15,8 @@ internal static class ExplanationWriter
             return;
         }
 
-        foreach (string sentence in Sentences.Of(facts)) output.Write(Encoding.UTF8.GetBytes(sentence + "\n"));
+        foreach (string sentence in Sentences.Of(facts))
+            output.Write(Encoding.UTF8.GetBytes(sentence + "\n"));
     }
 
     private static void WriteFields(Utf8JsonWriter json, Explanation facts)
@@ -32,7 +33,8 @@ internal static class ExplanationWriter
         json.WriteNumber("start", facts.Queue.Start.Value);
         json.WriteNumber("end", facts.Queue.End.Value);
         json.WriteStartArray("tagsRead");
-        foreach (string tag in facts.Tags) json.WriteStringValue(tag);
+        foreach (string tag in facts.Tags)
+            json.WriteStringValue(tag);
         json.WriteEndArray();
         if (facts.Progress is { Committed.Value: >= 0 } progress)
         {
@@ -63,7 +65,8 @@ internal static class ExplanationWriter
         }
 
         json.WriteStartArray("sentences");
-        foreach (string sentence in Sentences.Of(facts)) json.WriteStringValue(sentence);
+        foreach (string sentence in Sentences.Of(facts))
+            json.WriteStringValue(sentence);
         json.WriteEndArray();
     }
 }

@@ -13,7 +13,8 @@ internal static class Sentences
         yield return Reason(facts);
         if (facts.Standing is not (Standing.NotStored or Standing.Missing or Standing.NotSubscribed))
             yield return Progress(facts);
-        if (Advice(facts) is { } advice) yield return advice;
+        if (Advice(facts) is { } advice)
+            yield return advice;
     }
 
     private static string Stored(Explanation facts)
@@ -22,8 +23,10 @@ internal static class Sentences
         string span = facts.Queue.Start.Value == facts.Queue.End.Value
             ? $"the queue is empty, and its next offset is {facts.Queue.End.Value}"
             : $"the queue holds {facts.Queue.Start.Value} to {facts.Queue.End.Value - 1}";
-        if (facts.Offset >= facts.Queue.End.Value) return $"{place} is not stored: {span}.";
-        if (facts.Offset < facts.Queue.Start.Value) return $"{place} is no longer stored: {span}.";
+        if (facts.Offset >= facts.Queue.End.Value)
+            return $"{place} is not stored: {span}.";
+        if (facts.Offset < facts.Queue.Start.Value)
+            return $"{place} is no longer stored: {span}.";
         if (facts.Message is not { } message)
         {
             return facts.Standing switch
@@ -92,7 +95,7 @@ internal static class Sentences
 
     private static string CommittedAt(Explanation facts, long committedMs)
     {
-        DateTimeOffset at = DateTimeOffset.FromUnixTimeMilliseconds(committedMs);
+        var at = DateTimeOffset.FromUnixTimeMilliseconds(committedMs);
         TimeSpan age = facts.AskedAt - at;
         return $" at {JsonText.Time(at)} ({HumanText.Time(age < TimeSpan.Zero ? TimeSpan.Zero : age)} ago)";
     }

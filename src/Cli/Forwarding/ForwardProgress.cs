@@ -51,7 +51,8 @@ internal sealed class ForwardProgress(ForwardWindow window, ForwardRemarks remar
         while (true)
         {
             Task changed = window.WhenChanged();
-            if (window.Failure is not null || queues.All(IsAtRest)) break;
+            if (window.Failure is not null || queues.All(IsAtRest))
+                break;
             await changed.WaitAsync(cancellationToken);
         }
 
@@ -82,7 +83,8 @@ internal sealed class ForwardProgress(ForwardWindow window, ForwardRemarks remar
     /// </remarks>
     private QueueProgress PlaceOf(QueueProgress queue)
     {
-        if (!_trails.TryGetValue(queue.Queue, out QueueTrail? trail)) return queue;
+        if (!_trails.TryGetValue(queue.Queue, out QueueTrail? trail))
+            return queue;
         (long reached, bool isAtRest) = trail.Look();
         long next = isAtRest ? Math.Max(reached, queue.Next.Value) : reached;
         return queue with { Next = new QueueOffset(next) };

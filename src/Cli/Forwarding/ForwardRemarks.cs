@@ -58,7 +58,8 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
     /// <summary>No progress any more.</summary>
     public void EndProgress()
     {
-        lock (_gate) EraseProgress();
+        lock (_gate)
+            EraseProgress();
     }
 
     public ILogger CreateLogger(string categoryName) => this;
@@ -72,10 +73,13 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (!IsEnabled(logLevel) || eventId.Name == BatchFailed) return;
-        if (eventId.Name == SkipRemarks.EventName) Interlocked.Increment(ref _skippedCount);
+        if (!IsEnabled(logLevel) || eventId.Name == BatchFailed)
+            return;
+        if (eventId.Name == SkipRemarks.EventName)
+            Interlocked.Increment(ref _skippedCount);
         string text = formatter(state, exception);
-        if (IsNew(text)) Write(text);
+        if (IsNew(text))
+            Write(text);
     }
 
     IDisposable? ILogger.BeginScope<TState>(TState state) => null;
@@ -88,8 +92,10 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
     {
         lock (_gate)
         {
-            if (_warnedAt.TryGetValue(warning, out long at) && time.GetElapsedTime(at) < Repeat) return false;
-            if (_warnedAt.Count >= MaxWarnings) _warnedAt.Clear();
+            if (_warnedAt.TryGetValue(warning, out long at) && time.GetElapsedTime(at) < Repeat)
+                return false;
+            if (_warnedAt.Count >= MaxWarnings)
+                _warnedAt.Clear();
             _warnedAt[warning] = time.GetTimestamp();
             return true;
         }
@@ -97,7 +103,8 @@ internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProv
 
     private void EraseProgress()
     {
-        if (_hasProgress) error.Write(Erase);
+        if (_hasProgress)
+            error.Write(Erase);
         _hasProgress = false;
     }
 }

@@ -40,7 +40,8 @@ internal sealed class ForwardSpan(ForwardWindow window, int queue, long first, l
     public void Close(long next, int count, long bodyBytes)
     {
         (Next, Count, BodyBytes) = (next, count, bodyBytes);
-        if (Interlocked.Add(ref _unsettled, count) == 0) Complete();
+        if (Interlocked.Add(ref _unsettled, count) == 0)
+            Complete();
     }
 
     /// <summary>A message of it could not be sent, or was not stored: the span is never done.</summary>
@@ -55,8 +56,10 @@ internal sealed class ForwardSpan(ForwardWindow window, int queue, long first, l
 
     private void Settle(EQueueException? error)
     {
-        if (error is not null) Fail(error);
-        if (Interlocked.Decrement(ref _unsettled) == 0) Complete();
+        if (error is not null)
+            Fail(error);
+        if (Interlocked.Decrement(ref _unsettled) == 0)
+            Complete();
     }
 
     private void Complete()

@@ -56,7 +56,8 @@ internal sealed class ForwardWindow : IDisposable
     /// <summary>Nothing is sent any more: what follows a message that is not stored must not overtake it.</summary>
     public void Fail(EQueueException failure)
     {
-        if (Interlocked.CompareExchange(ref _failure, failure, null) is not null) return;
+        if (Interlocked.CompareExchange(ref _failure, failure, null) is not null)
+            return;
         _failed.Cancel();
         Tell();
     }

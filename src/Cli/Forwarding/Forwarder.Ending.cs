@@ -45,13 +45,16 @@ internal sealed partial class Forwarder
         {
             await _ticksEnd.CancelAsync();
             await ticks;
-            if (!_window.IsEmpty) await _producer.AbortAsync();
+            if (!_window.IsEmpty)
+                await _producer.AbortAsync();
             _remarks.EndProgress();
         }
 
         failure = await CommitLastAsync(stop) is { } commitFailure ? failure ?? commitFailure : failure;
-        if (stop.IsCancellationRequested) await _consumer.CloseAsync(Farewell);
-        if (failure is not null) throw failure;
+        if (stop.IsCancellationRequested)
+            await _consumer.CloseAsync(Farewell);
+        if (failure is not null)
+            throw failure;
     }
 
     /// <summary>Commits, and shows progress, every second.</summary>
@@ -65,7 +68,8 @@ internal sealed partial class Forwarder
             while (await timer.WaitForNextTickAsync(_ticksEnd.Token))
             {
                 await _progress.TryCommitAsync(_ticksEnd.Token);
-                if (!_remarks.ShowsProgress) continue;
+                if (!_remarks.ShowsProgress)
+                    continue;
                 (long messages, long now) = (Messages, _time.GetTimestamp());
                 ShowProgress(messages, (messages - before) / _time.GetElapsedTime(at, now).TotalSeconds);
                 (before, at) = (messages, now);
@@ -102,15 +106,18 @@ internal sealed partial class Forwarder
             silence.CancelAfter(Hurry);
         });
         using CancellationTokenRegistration onFailure = _window.Failed.Register(BeginPatience);
-        if (hasFailed) BeginPatience();
+        if (hasFailed)
+            BeginPatience();
         try
         {
             while (!_window.IsEmpty)
             {
                 Task changed = _window.WhenChanged();
-                if (_window.IsEmpty) break;
+                if (_window.IsEmpty)
+                    break;
                 await changed.WaitAsync(either.Token);
-                if (stop.IsCancellationRequested) silence.CancelAfter(Hurry);
+                if (stop.IsCancellationRequested)
+                    silence.CancelAfter(Hurry);
             }
 
             return null;

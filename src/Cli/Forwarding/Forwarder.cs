@@ -95,7 +95,8 @@ internal sealed partial class Forwarder : IDisposable
             {
                 await WaitForRoomAsync(cancellationToken);
                 SendSpan(batch, trail);
-                if (_left == 0 || _window.Failure is not null) return;
+                if (_left == 0 || _window.Failure is not null)
+                    return;
             }
             while (trail.End < batch.NextOffset.Value);
         }
@@ -104,7 +105,8 @@ internal sealed partial class Forwarder : IDisposable
     private async ValueTask<bool> MoveNextAsync(IAsyncEnumerator<ReceivedBatch> batches)
     {
         ValueTask<bool> next = batches.MoveNextAsync();
-        if (next.IsCompleted || _request.IdleExit is not { } idle) return await next;
+        if (next.IsCompleted || _request.IdleExit is not { } idle)
+            return await next;
         _idle.CancelAfter(idle);
         bool hasNext = await next;
         _idle.CancelAfter(Timeout.InfiniteTimeSpan);
@@ -116,7 +118,8 @@ internal sealed partial class Forwarder : IDisposable
         while (!HasRoom())
         {
             Task changed = _window.WhenChanged();
-            if (HasRoom()) return;
+            if (HasRoom())
+                return;
             await changed.WaitAsync(cancellationToken);
         }
 
@@ -141,14 +144,16 @@ internal sealed partial class Forwarder : IDisposable
         long next = batch.NextOffset.Value;
         foreach (RecordView record in batch)
         {
-            if (record.Offset.Value < trail.End) continue;
+            if (record.Offset.Value < trail.End)
+                continue;
             if (count == most)
             {
                 next = record.Offset.Value;
                 break;
             }
 
-            if (!TrySend(record, span)) break;
+            if (!TrySend(record, span))
+                break;
             count++;
             bodyBytes += record.Body.Length;
         }

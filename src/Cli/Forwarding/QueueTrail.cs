@@ -14,7 +14,8 @@ internal sealed class QueueTrail(long first)
     /// <summary>Takes in a span before the first of its messages leaves.</summary>
     public void Add(ForwardSpan span)
     {
-        lock (_gate) _spans.Enqueue(span);
+        lock (_gate)
+            _spans.Enqueue(span);
     }
 
     /// <returns>Offset before which the target has everything, and whether nothing is under way.</returns>

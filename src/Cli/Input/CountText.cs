@@ -10,7 +10,8 @@ internal static class CountText
     public static long? Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long count)) return count;
+        if (long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long count))
+            return count;
         result.AddError($"'{text}' is no count: write a number, 0 or more.");
         return null;
     }

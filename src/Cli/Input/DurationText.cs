@@ -18,9 +18,11 @@ internal static class DurationText
     {
         foreach ((string suffix, double milliseconds) in Units)
         {
-            if (!text.EndsWith(suffix, StringComparison.Ordinal)) continue;
+            if (!text.EndsWith(suffix, StringComparison.Ordinal))
+                continue;
             ReadOnlySpan<char> digits = text.AsSpan(0, text.Length - suffix.Length);
-            if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, null, out double count)) continue;
+            if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, null, out double count))
+                continue;
             double total = count * milliseconds;
             return total >= 1 && total <= TimeSpan.FromDays(mostDays).TotalMilliseconds
                 ? TimeSpan.FromMilliseconds(total) : null;
@@ -49,7 +51,8 @@ internal static class DurationText
     public static TimeSpan Parse(ArgumentResult result, int mostDays)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text, mostDays) is { } value) return value;
+        if (TryRead(text, mostDays) is { } value)
+            return value;
         result.AddError($"'{text}' is no duration: write 500ms, 30s, 5m, 2h or 7d; 1ms to {mostDays}d.");
         return default;
     }

@@ -36,9 +36,11 @@ internal sealed class LineReader(Stream stream, int maxLineBytes)
         while (true)
         {
             int found = _buffer.AsSpan(_searched, _end - _searched).IndexOf((byte)'\n');
-            if (found >= 0) return Take(_searched + found, skip: 1);
+            if (found >= 0)
+                return Take(_searched + found, skip: 1);
             _searched = _end;
-            if (_hasEnded) return _end > _start && Take(_end, skip: 0);
+            if (_hasEnded)
+                return _end > _start && Take(_end, skip: 0);
             MakeRoom();
             // A pipe or a terminal may block in the system, where no token reaches.
             int size = await stream.ReadAsync(_buffer.AsMemory(_end), cancellationToken)
@@ -51,7 +53,8 @@ internal sealed class LineReader(Stream stream, int maxLineBytes)
     private bool Take(int end, int skip)
     {
         LineNumber++;
-        if (end - _start > maxLineBytes) ThrowTooLong();
+        if (end - _start > maxLineBytes)
+            ThrowTooLong();
         Current = _buffer.AsMemory(_start, end - _start);
         _start = _searched = end + skip;
         return true;
@@ -73,7 +76,8 @@ internal sealed class LineReader(Stream stream, int maxLineBytes)
             _start = 0;
         }
 
-        if (_end == _buffer.Length) Array.Resize(ref _buffer, _buffer.Length * 2);
+        if (_end == _buffer.Length)
+            Array.Resize(ref _buffer, _buffer.Length * 2);
     }
 
     private void ThrowTooLong()

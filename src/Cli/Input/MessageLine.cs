@@ -24,7 +24,7 @@ internal sealed record MessageLine
     {
         try
         {
-            using JsonDocument document = JsonDocument.Parse(line);
+            using var document = JsonDocument.Parse(line);
             return Read(document.RootElement);
         }
         catch (Exception exception)
@@ -36,7 +36,8 @@ internal sealed record MessageLine
 
     private static MessageLine Read(JsonElement root)
     {
-        if (root.ValueKind != JsonValueKind.Object) throw new FormatException($"found {Kind(root)}, not an object.");
+        if (root.ValueKind != JsonValueKind.Object)
+            throw new FormatException($"found {Kind(root)}, not an object.");
         var members = new Dictionary<string, JsonElement>(StringComparer.Ordinal);
         foreach (JsonProperty member in root.EnumerateObject())
         {
@@ -106,7 +107,8 @@ internal sealed record MessageLine
 
     private static byte[]? ReadBase64(JsonElement value, string member)
     {
-        if (value.ValueKind == JsonValueKind.Null) return null;
+        if (value.ValueKind == JsonValueKind.Null)
+            return null;
         return Demand(value, JsonValueKind.String, member).TryGetBytesFromBase64(out byte[]? bytes)
             ? bytes : throw new FormatException($"'{member}' is no base64.");
     }

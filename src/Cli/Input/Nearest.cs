@@ -26,8 +26,10 @@ internal static class Nearest
     {
         (one, other) = (one.ToUpperInvariant(), other.ToUpperInvariant());
         int[,] rows = new int[one.Length + 1, other.Length + 1];
-        for (int i = 0; i <= one.Length; i++) rows[i, 0] = i;
-        for (int j = 0; j <= other.Length; j++) rows[0, j] = j;
+        for (int i = 0; i <= one.Length; i++)
+            rows[i, 0] = i;
+        for (int j = 0; j <= other.Length; j++)
+            rows[0, j] = j;
         for (int i = 1; i <= one.Length; i++)
         {
             for (int j = 1; j <= other.Length; j++)

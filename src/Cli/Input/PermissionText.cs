@@ -39,7 +39,8 @@ internal static class PermissionText
     /// <exception cref="UsageException">There is no such operation with such a thing.</exception>
     public static void Demand(Permission permission, ResourceKind kind)
     {
-        if (Fits(permission, kind)) return;
+        if (Fits(permission, kind))
+            return;
         string others = string.Join(
             " and ", Enum.GetValues<ResourceKind>().Where(one => Fits(permission, one)).Select(ResourceText.Of));
         throw new UsageException(
@@ -52,7 +53,8 @@ internal static class PermissionText
         string word = result.Tokens[0].Value;
         foreach (Permission permission in Enum.GetValues<Permission>())
         {
-            if (word == Of(permission)) return permission;
+            if (word == Of(permission))
+                return permission;
         }
 
         string? question = Meant.TryGetValue(word, out Permission meant)

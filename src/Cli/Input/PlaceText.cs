@@ -9,8 +9,10 @@ internal static class PlaceText
     public static T? TryRead<T>(string text, T begin, T end, Func<long, T> atOffset, Func<DateTimeOffset, T> atTime)
         where T : struct
     {
-        if (text == "begin") return begin;
-        if (text == "end") return end;
+        if (text == "begin")
+            return begin;
+        if (text == "end")
+            return end;
         if (ValueOf("offset", text) is { } offset)
             return long.TryParse(offset, NumberStyles.None, null, out long value) ? atOffset(value) : null;
         return ValueOf("time", text) is { } written && TimeText.TryRead(written) is { } time ? atTime(time) : null;

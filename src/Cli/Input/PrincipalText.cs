@@ -38,7 +38,8 @@ internal static class PrincipalText
     public static string Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (WhyNone(text) is { } reason) result.AddError($"'{text}' is no principal: {reason}");
+        if (WhyNone(text) is { } reason)
+            result.AddError($"'{text}' is no principal: {reason}");
         return text;
     }
 
@@ -46,9 +47,12 @@ internal static class PrincipalText
     public static string ParseOne(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (text == Me) return "";
-        if (text == Owner) return text;
-        if (text != AccessRule.Everybody && !text.StartsWith(Group, StringComparison.Ordinal)) return Parse(result);
+        if (text == Me)
+            return "";
+        if (text == Owner)
+            return text;
+        if (text != AccessRule.Everybody && !text.StartsWith(Group, StringComparison.Ordinal))
+            return Parse(result);
         result.AddError($"'{text}' is several: name one, as user:NAME.");
         return text;
     }
@@ -56,10 +60,13 @@ internal static class PrincipalText
     /// <remarks>The broker has the last word; what it would refuse without doubt is said before.</remarks>
     private static string? WhyNone(string text)
     {
-        if (Words.Contains(text)) return null;
-        if (text == Owner) return "no rule binds the owner of the broker.";
+        if (Words.Contains(text))
+            return null;
+        if (text == Owner)
+            return "no rule binds the owner of the broker.";
         string? kind = Kinds.FirstOrDefault(one => text.StartsWith(one, StringComparison.Ordinal));
-        if (kind is null) return WhyNoKind(text);
+        if (kind is null)
+            return WhyNoKind(text);
         string name = text[kind.Length..];
         return kind switch
         {

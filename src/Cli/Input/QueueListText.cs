@@ -16,7 +16,8 @@ internal static class QueueListText
     public static int[] Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (text == All) return [];
+        if (text == All)
+            return [];
         var numbers = new SortedSet<int>();
         foreach (string part in text.Split(','))
         {

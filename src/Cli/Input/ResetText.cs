@@ -24,7 +24,8 @@ internal static class ResetText
     public static ResetPosition Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text) is { } position) return position;
+        if (TryRead(text) is { } position)
+            return position;
         result.AddError(
             $"'{text}' is no place to go on: write begin, end, offset:N, time:2026-01-31T12:00:00Z or by:N.");
         return default;

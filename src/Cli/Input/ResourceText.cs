@@ -40,10 +40,12 @@ internal static class ResourceText
 
     private static AccessResource Read(string text, ArgumentResult result)
     {
-        if (text == Of(ResourceKind.Broker)) return new AccessResource(ResourceKind.Broker, "");
+        if (text == Of(ResourceKind.Broker))
+            return new AccessResource(ResourceKind.Broker, "");
         foreach (ResourceKind kind in (ReadOnlySpan<ResourceKind>)[ResourceKind.Topic, ResourceKind.Group])
         {
-            if (!text.StartsWith($"{Of(kind)}:", StringComparison.Ordinal)) continue;
+            if (!text.StartsWith($"{Of(kind)}:", StringComparison.Ordinal))
+                continue;
             string name = text[(Of(kind).Length + 1)..];
             string beginning = name.EndsWith(Any, StringComparison.Ordinal) ? name[..^1] : name;
             if (name == Any || IsBeginning(beginning, isWhole: beginning == name))

@@ -33,16 +33,21 @@ internal sealed class SecretPrompt(TextWriter error, CancellationToken interrupt
         while (true)
         {
             ConsoleKeyInfo key = Console.ReadKey(intercept: true);
-            if (key.Key == ConsoleKey.Enter || key.KeyChar is '\r' or '\n' or EndOfText) return typed.ToString();
-            if (key.Key == ConsoleKey.Backspace) Erase(typed);
-            else if (key.KeyChar == EraseLine) typed.Clear();
-            else if (!char.IsControl(key.KeyChar)) typed.Append(key.KeyChar);
+            if (key.Key == ConsoleKey.Enter || key.KeyChar is '\r' or '\n' or EndOfText)
+                return typed.ToString();
+            if (key.Key == ConsoleKey.Backspace)
+                Erase(typed);
+            else if (key.KeyChar == EraseLine)
+                typed.Clear();
+            else if (!char.IsControl(key.KeyChar))
+                typed.Append(key.KeyChar);
         }
     }
 
     private static void Erase(StringBuilder typed)
     {
-        if (typed.Length == 0) return;
+        if (typed.Length == 0)
+            return;
         bool isPair = char.IsLowSurrogate(typed[^1]) && typed.Length > 1;
         typed.Length -= isPair ? 2 : 1;
     }

@@ -59,7 +59,8 @@ internal static class SecretText
     /// <exception cref="UsageException">It is empty, or more than a line.</exception>
     public static void Demand(string password, string name)
     {
-        if (password.Length == 0) throw new UsageException($"{name} holds no password.");
+        if (password.Length == 0)
+            throw new UsageException($"{name} holds no password.");
         if (password.Any(char.IsControl))
             throw new UsageException($"{name} holds more than one line, or control characters: that is no password.");
     }

@@ -14,7 +14,8 @@ internal static class SizeText
     {
         foreach ((string suffix, long bytes) in Units)
         {
-            if (!text.EndsWith(suffix, StringComparison.OrdinalIgnoreCase)) continue;
+            if (!text.EndsWith(suffix, StringComparison.OrdinalIgnoreCase))
+                continue;
             ReadOnlySpan<char> digits = text.AsSpan(0, text.Length - suffix.Length);
             return long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long count)
                 && count <= long.MaxValue / bytes ? count * bytes : null;
@@ -27,7 +28,8 @@ internal static class SizeText
     public static long? Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text) is { } value) return value;
+        if (TryRead(text) is { } value)
+            return value;
         result.AddError($"'{text}' is no size: write 4096, 512KiB, 10MiB, 2GiB or 1TiB.");
         return null;
     }

@@ -13,7 +13,8 @@ internal static class StartText
     public static StartPosition Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text) is { } position) return position;
+        if (TryRead(text) is { } position)
+            return position;
         result.AddError($"'{text}' is no place to start: write begin, end, offset:N or time:2026-01-31T12:00:00Z.");
         return default;
     }

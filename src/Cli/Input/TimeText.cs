@@ -16,7 +16,8 @@ internal static class TimeText
     public static DateTimeOffset? Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text) is { } time) return time;
+        if (TryRead(text) is { } time)
+            return time;
         result.AddError($"'{text}' is no time: write 2026-01-31T12:00:00Z.");
         return null;
     }

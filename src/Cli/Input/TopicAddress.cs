@@ -19,7 +19,8 @@ internal sealed record TopicAddress(string Addresses, string Topic)
     public static TopicAddress? Parse(ArgumentResult result)
     {
         string text = result.Tokens[0].Value;
-        if (TryRead(text) is { } address) return address;
+        if (TryRead(text) is { } address)
+            return address;
         result.AddError($"'{text}' is no topic of a broker: write HOST:PORT/TOPIC.");
         return null;
     }

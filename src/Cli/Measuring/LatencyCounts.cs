@@ -30,23 +30,27 @@ internal sealed class LatencyCounts
     /// <returns>Null when there are none.</returns>
     public long? Find(double share)
     {
-        if (Count == 0) return null;
+        if (Count == 0)
+            return null;
         long wanted = Math.Max(1, (long)Math.Ceiling(share * Count));
         int index = -1;
-        for (long seen = 0; seen < wanted;) seen += _counts[++index];
+        for (long seen = 0; seen < wanted;)
+            seen += _counts[++index];
         return Math.Min(Max, HighestOf(index));
     }
 
     private static int IndexOf(long value)
     {
-        if (value < Steps) return (int)value;
+        if (value < Steps)
+            return (int)value;
         int shift = BitOperations.Log2((ulong)value) - StepBits;
         return ((shift + 1) << StepBits) + (int)((value >> shift) - Steps);
     }
 
     private static long HighestOf(int index)
     {
-        if (index < Steps) return index;
+        if (index < Steps)
+            return index;
         int shift = (index >> StepBits) - 1;
         return ((((long)(index & (Steps - 1)) + Steps + 1) << shift) - 1);
     }

@@ -39,7 +39,8 @@ internal sealed class SelfTest(EQueueClient client, string topic, int size, int?
         try
         {
             await SendAsync(duration, patience, started, reading, cancellationToken);
-            if (Volatile.Read(ref _received) >= _sent) _allSent.TrySetResult();
+            if (Volatile.Read(ref _received) >= _sent)
+                _allSent.TrySetResult();
             if (await Task.WhenAny(_allSent.Task, reading, Task.Delay(patience, cancellationToken)) == reading)
                 await reading;
             cancellationToken.ThrowIfCancellationRequested();
@@ -69,8 +70,10 @@ internal sealed class SelfTest(EQueueClient client, string topic, int size, int?
             while (Stopwatch.GetElapsedTime(started) < duration && !reading.IsCompleted)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                if (pacer is not null) await pacer.WaitAsync(cancellationToken);
-                if (underWay.Count == Window) await underWay.Dequeue();
+                if (pacer is not null)
+                    await pacer.WaitAsync(cancellationToken);
+                if (underWay.Count == Window)
+                    await underWay.Dequeue();
                 long now = Stopwatch.GetTimestamp();
                 BinaryPrimitives.WriteInt64LittleEndian(body, number++);
                 BinaryPrimitives.WriteInt64LittleEndian(body.AsSpan(8), now);
@@ -78,12 +81,14 @@ internal sealed class SelfTest(EQueueClient client, string topic, int size, int?
                     producer.SendAsync(topic, new RecordContent { Body = body }, CancellationToken.None), now));
             }
 
-            while (underWay.Count > 0) await underWay.Dequeue();
+            while (underWay.Count > 0)
+                await underWay.Dequeue();
         }
         finally
         {
             // After a failure: the first one is told, the others are awaited.
-            foreach (Task send in underWay) await send.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            foreach (Task send in underWay)
+                await send.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         }
 
         Volatile.Write(ref _sent, number);
@@ -93,7 +98,8 @@ internal sealed class SelfTest(EQueueClient client, string topic, int size, int?
     {
         await send;
         TimeSpan latency = Stopwatch.GetElapsedTime(sentAt);
-        lock (_ack) _ack.Add(latency);
+        lock (_ack)
+            _ack.Add(latency);
     }
 
     private async Task ReadAsync(QueueReader reader, CancellationToken cancellationToken)
@@ -109,15 +115,18 @@ internal sealed class SelfTest(EQueueClient client, string topic, int size, int?
                 Interlocked.Increment(ref _received);
             }
 
-            if (_received == Volatile.Read(ref _sent)) _allSent.TrySetResult();
+            if (_received == Volatile.Read(ref _sent))
+                _allSent.TrySetResult();
         }
     }
 
     /// <returns>Whether the message came for the first time.</returns>
     private bool Note(long number)
     {
-        if (number >= _seen.Length) Array.Resize(ref _seen, Math.Max((int)number + 1, _seen.Length * 2));
-        if (_seen[number]++ == 0) return true;
+        if (number >= _seen.Length)
+            Array.Resize(ref _seen, Math.Max((int)number + 1, _seen.Length * 2));
+        if (_seen[number]++ == 0)
+            return true;
         _repeated++;
         return false;
     }

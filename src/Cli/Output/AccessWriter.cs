@@ -11,7 +11,8 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
     {
         if (isJson)
         {
-            foreach (UserListing user in users) WriteJson(user);
+            foreach (UserListing user in users)
+                WriteJson(user);
             return;
         }
 
@@ -31,7 +32,8 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
     {
         if (isJson)
         {
-            foreach (TokenListing token in tokens) WriteJson(token);
+            foreach (TokenListing token in tokens)
+                WriteJson(token);
             return;
         }
 
@@ -50,7 +52,8 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
     {
         if (isJson)
         {
-            foreach (AccessRule rule in rules) WriteJson(rule);
+            foreach (AccessRule rule in rules)
+                WriteJson(rule);
             return;
         }
 
@@ -94,7 +97,8 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
         json.WriteBoolean("disabled", user.IsDisabled);
         json.WriteBoolean("hasPassword", user.HasPassword);
         json.WriteStartArray("groups");
-        foreach (string group in user.Groups) json.WriteStringValue(group);
+        foreach (string group in user.Groups)
+            json.WriteStringValue(group);
         json.WriteEndArray();
     });
 

@@ -57,7 +57,8 @@ internal sealed class BackupWriter(CliStreams streams, bool isJson, string backu
                 WriteWhere(json, data: null);
                 WriteFiles(json, result);
                 json.WriteStartArray("damaged");
-                foreach (string path in damaged) json.WriteStringValue(path);
+                foreach (string path in damaged)
+                    json.WriteStringValue(path);
                 json.WriteEndArray();
                 WritePoint(json, result);
             });
@@ -75,7 +76,8 @@ internal sealed class BackupWriter(CliStreams streams, bool isJson, string backu
     private void WriteWhere(Utf8JsonWriter json, string? data)
     {
         json.WriteString("backup", backup);
-        if (data is not null) json.WriteString("data", data);
+        if (data is not null)
+            json.WriteString("data", data);
     }
 
     private static void WriteFiles(Utf8JsonWriter json, BackupResult result)
@@ -104,6 +106,7 @@ internal sealed class BackupWriter(CliStreams streams, bool isJson, string backu
     private void WriteLines(params IEnumerable<string> lines)
     {
         using var writer = new StreamWriter(_output, leaveOpen: true) { NewLine = "\n" };
-        foreach (string line in lines) writer.WriteLine(line);
+        foreach (string line in lines)
+            writer.WriteLine(line);
     }
 }

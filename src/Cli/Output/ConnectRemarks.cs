@@ -20,7 +20,8 @@ internal sealed class ConnectRemarks(TextWriter error, TimeProvider time)
         {
             bool isSaid = _said.TryGetValue(failure.Address, out (string Reason, long At) last)
                 && last.Reason == failure.Reason && time.GetElapsedTime(last.At) < Repeat;
-            if (isSaid) return;
+            if (isSaid)
+                return;
             _said[failure.Address] = (failure.Reason, time.GetTimestamp());
             error.WriteLine($"equeue: {failure.Address}: {failure.Reason}; still trying");
         }

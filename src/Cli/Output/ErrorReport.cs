@@ -18,7 +18,8 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
         if (!IsJson)
         {
             Error.WriteLine(topic is null ? $"equeue: {message}" : $"equeue: {topic}: {message}");
-            if (next is not null) Error.WriteLine($"next: {next}");
+            if (next is not null)
+                Error.WriteLine($"next: {next}");
             return;
         }
 
@@ -31,8 +32,10 @@ internal sealed record ErrorReport(TextWriter Error, bool IsJson)
             json.WriteString("code", failure?.Code.ToString() ?? CodeOf(exception));
             json.WriteString("message", message);
             json.WriteBoolean("retriable", failure?.IsRetriable ?? false);
-            if (topic is not null) json.WriteString("topic", topic);
-            if (next is not null) json.WriteString("next", next);
+            if (topic is not null)
+                json.WriteString("topic", topic);
+            if (next is not null)
+                json.WriteString("next", next);
             json.WriteEndObject();
             json.WriteEndObject();
         }

@@ -48,7 +48,8 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
 
         streams.Error.WriteLine(
             $"{name}: {Text(group.Kind)}, {Text(group.State)}, {Count(group.Members.Count, "member")}");
-        if (streams.IsTerminal && group.Members.Count > 0) WriteMembers(group);
+        if (streams.IsTerminal && group.Members.Count > 0)
+            WriteMembers(group);
         TableWriter.Write(
             streams,
             ["topic", "queue", "owner", "committed", "start", "end", "lag", "age of lag"],
@@ -135,7 +136,8 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
     /// and JSON have in full.</summary>
     private static string? NameOf(GroupDescription group, int index)
     {
-        if (index < 0 || index >= group.Members.Count) return null;
+        if (index < 0 || index >= group.Members.Count)
+            return null;
         MemberDescription member = group.Members[index];
         string name = NameOf(member);
         return group.Members.Count(other => NameOf(other) == name) == 1 ? name : $"{name}#{$"{member.Member:N}"[..8]}";
@@ -174,7 +176,8 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
             json.WriteStartObject();
             json.WriteString("topic", subscription.Topic);
             json.WriteStartArray("tags");
-            foreach (string tag in subscription.Tags) json.WriteStringValue(tag);
+            foreach (string tag in subscription.Tags)
+                json.WriteStringValue(tag);
             json.WriteEndArray();
             json.WriteEndObject();
         }
@@ -208,14 +211,18 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
 
     private static void WriteMemberOrNull(Utf8JsonWriter json, string name, GroupDescription group, int member)
     {
-        if (member < 0 || member >= group.Members.Count) json.WriteNull(name);
-        else json.WriteString(name, group.Members[member].Member);
+        if (member < 0 || member >= group.Members.Count)
+            json.WriteNull(name);
+        else
+            json.WriteString(name, group.Members[member].Member);
     }
 
     private static void WriteNumberOrNull(Utf8JsonWriter json, string name, long value)
     {
-        if (value < 0) json.WriteNull(name);
-        else json.WriteNumber(name, value);
+        if (value < 0)
+            json.WriteNull(name);
+        else
+            json.WriteNumber(name, value);
     }
 
     private static string Count(int count, string what) => count == 1 ? $"1 {what}" : $"{count} {what}s";

@@ -54,7 +54,8 @@ internal sealed class HelpText(TextWriter output, int width)
     private static string Usage(Command command, IReadOnlyList<string> words)
     {
         var parts = new List<string>(words);
-        if (command.Subcommands.Any(static one => !one.Hidden)) parts.Add("[command]");
+        if (command.Subcommands.Any(static one => !one.Hidden))
+            parts.Add("[command]");
         foreach (Argument argument in command.Arguments.Where(static one => !one.Hidden))
         {
             string many = argument.Arity.MaximumNumberOfValues > 1 ? "..." : "";
@@ -100,7 +101,8 @@ internal sealed class HelpText(TextWriter output, int width)
 
     private void WriteSection(string title, (string Label, string Text)[] rows)
     {
-        if (rows.Length == 0) return;
+        if (rows.Length == 0)
+            return;
         output.WriteLine(title);
         int column = rows.Max(
             static row => row.Text.Length == 0 || row.Label.Length > WidestLabel ? 0 : row.Label.Length);
@@ -113,7 +115,8 @@ internal sealed class HelpText(TextWriter output, int width)
             }
 
             bool isWide = label.Length > WidestLabel;
-            if (isWide) output.WriteLine($"  {label}");
+            if (isWide)
+                output.WriteLine($"  {label}");
             WriteLines(isWide ? new string(' ', column + 4) : $"  {label.PadRight(column)}  ", column + 4, text);
         }
 
@@ -127,8 +130,10 @@ internal sealed class HelpText(TextWriter output, int width)
         while (text.Length > room)
         {
             int cut = text.LastIndexOf(' ', room);
-            if (cut <= 0) cut = text.IndexOf(' ', StringComparison.Ordinal);
-            if (cut <= 0) break;
+            if (cut <= 0)
+                cut = text.IndexOf(' ', StringComparison.Ordinal);
+            if (cut <= 0)
+                break;
             output.WriteLine(head + text[..cut]);
             head = new string(' ', indent);
             text = text[(cut + 1)..];

@@ -36,13 +36,16 @@ internal static class MessageJson
         WriteText(json, Key, message.Key);
         WriteText(json, Tag, message.Tag);
         WriteProperties(json, message.Properties);
-        if (message.Body is { } body) json.WriteBase64String(Body, body.Span);
-        else json.WriteNull(Body);
+        if (message.Body is { } body)
+            json.WriteBase64String(Body, body.Span);
+        else
+            json.WriteNull(Body);
         json.WriteString(CreateTime, JsonText.Time(message.CreateTime));
         json.WriteString(StoredTime, JsonText.Time(message.StoredTime));
         WriteIfBinary(json, KeyBase64, message.Key);
         WriteIfBinary(json, TagBase64, message.Tag);
-        if (!IsKeptByName(message.Properties)) WritePairs(json, message.Properties);
+        if (!IsKeptByName(message.Properties))
+            WritePairs(json, message.Properties);
     }
 
     private static void WriteText(Utf8JsonWriter json, string name, ReadOnlyMemory<byte>? bytes) =>
@@ -50,7 +53,8 @@ internal static class MessageJson
 
     private static void WriteIfBinary(Utf8JsonWriter json, string name, ReadOnlyMemory<byte>? bytes)
     {
-        if (bytes is { } some && !Utf8.IsValid(some.Span)) json.WriteBase64String(name, some.Span);
+        if (bytes is { } some && !Utf8.IsValid(some.Span))
+            json.WriteBase64String(name, some.Span);
     }
 
     /// <summary>Values by name; a name that comes several times has a list of them.</summary>
@@ -60,7 +64,8 @@ internal static class MessageJson
         foreach ((byte[] name, byte[]? value) in properties)
         {
             string text = Encoding.UTF8.GetString(name);
-            if (!byName.TryGetValue(text, out List<string?>? values)) byName.Add(text, values = []);
+            if (!byName.TryGetValue(text, out List<string?>? values))
+                byName.Add(text, values = []);
             values.Add(value is null ? null : Encoding.UTF8.GetString(value));
         }
 
@@ -74,7 +79,8 @@ internal static class MessageJson
             }
 
             json.WriteStartArray(name);
-            foreach (string? value in values) json.WriteStringValue(value);
+            foreach (string? value in values)
+                json.WriteStringValue(value);
             json.WriteEndArray();
         }
 
@@ -88,9 +94,11 @@ internal static class MessageJson
         byte[]? before = null;
         foreach ((byte[] name, byte[]? value) in properties)
         {
-            if (!Utf8.IsValid(name) || !Utf8.IsValid(value)) return false;
+            if (!Utf8.IsValid(name) || !Utf8.IsValid(value))
+                return false;
             bool isSame = before is not null && name.AsSpan().SequenceEqual(before);
-            if (!isSame && !names.Add(Encoding.UTF8.GetString(name))) return false;
+            if (!isSame && !names.Add(Encoding.UTF8.GetString(name)))
+                return false;
             before = name;
         }
 
@@ -104,8 +112,10 @@ internal static class MessageJson
         {
             json.WriteStartArray();
             json.WriteBase64StringValue(name);
-            if (value is null) json.WriteNullValue();
-            else json.WriteBase64StringValue(value);
+            if (value is null)
+                json.WriteNullValue();
+            else
+                json.WriteBase64StringValue(value);
             json.WriteEndArray();
         }
 

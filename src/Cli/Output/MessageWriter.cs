@@ -11,15 +11,19 @@ internal sealed class MessageWriter(Stream output, MessageFormat format) : IDisp
 
     public void Write(in ReceivedMessage message)
     {
-        if (format == MessageFormat.Raw) output.Write(message.Body.Span);
-        else Write(PrintedMessage.Of(message));
+        if (format == MessageFormat.Raw)
+            output.Write(message.Body.Span);
+        else
+            Write(PrintedMessage.Of(message));
         output.Write("\n"u8);
     }
 
     public void Write(DetachedMessage message)
     {
-        if (format == MessageFormat.Raw) output.Write(message.Body);
-        else Write(PrintedMessage.Of(message));
+        if (format == MessageFormat.Raw)
+            output.Write(message.Body);
+        else
+            Write(PrintedMessage.Of(message));
         output.Write("\n"u8);
     }
 
@@ -27,15 +31,19 @@ internal sealed class MessageWriter(Stream output, MessageFormat format) : IDisp
 
     private void Write(in PrintedMessage message)
     {
-        if (format == MessageFormat.Text) WriteText(message);
-        else WriteJson(message);
+        if (format == MessageFormat.Text)
+            WriteText(message);
+        else
+            WriteJson(message);
     }
 
     private void WriteText(in PrintedMessage message)
     {
         var head = new StringBuilder($"{message.Queue}:{message.Offset} {JsonText.Time(message.StoredTime)} ");
-        if (message.Key is { } key) head.Append($"key={Part(key.Span)} ");
-        if (message.Tag is { } tag) head.Append($"tag={Part(tag.Span)} ");
+        if (message.Key is { } key)
+            head.Append($"key={Part(key.Span)} ");
+        if (message.Tag is { } tag)
+            head.Append($"tag={Part(tag.Span)} ");
         foreach ((byte[] name, byte[]? value) in message.Properties)
             head.Append($"{Part(name)}={(value is null ? "null" : Part(value))} ");
         output.Write(Encoding.UTF8.GetBytes(head.ToString()));

@@ -7,7 +7,8 @@ internal sealed class OutputClosedException() : Exception("The reader of standar
     /// <summary>Whether it is what ended a command.</summary>
     public static bool IsCauseOf(Exception? exception)
     {
-        while (exception is not (null or OutputClosedException)) exception = exception.InnerException;
+        while (exception is not (null or OutputClosedException))
+            exception = exception.InnerException;
         return exception is not null;
     }
 }

@@ -56,7 +56,8 @@ internal readonly record struct PrintedMessage
     /// <summary>Bytes that are there. (A null beside memory would be empty memory.)</summary>
     private static ReadOnlyMemory<byte>? Some(bool isThere, ReadOnlyMemory<byte> bytes)
     {
-        if (isThere) return bytes;
+        if (isThere)
+            return bytes;
         return null;
     }
 

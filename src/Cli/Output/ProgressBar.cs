@@ -13,7 +13,8 @@ internal static class ProgressBar
     /// <param name="work">Tells its progress, if it is given something to tell it to.</param>
     public static T Run<T>(CliStreams streams, bool isJson, string title, Func<Action<FileProgress>?, T> work)
     {
-        if (isJson || !streams.IsTerminal || !streams.IsErrorTerminal) return work(null);
+        if (isJson || !streams.IsTerminal || !streams.IsErrorTerminal)
+            return work(null);
         IAnsiConsole console = AnsiConsole.Create(
             new AnsiConsoleSettings { Out = new AnsiConsoleOutput(streams.ExactError) });
         return console.Progress()

@@ -12,7 +12,8 @@ internal sealed class ReceiptWriter(Stream output, bool isJson)
 
     public void Write(in SendReceipt receipt)
     {
-        if (_isClosed) return;
+        if (_isClosed)
+            return;
         try
         {
             WriteOpen(receipt);
@@ -25,7 +26,8 @@ internal sealed class ReceiptWriter(Stream output, bool isJson)
 
     public void Flush()
     {
-        if (_isClosed) return;
+        if (_isClosed)
+            return;
         try
         {
             output.Flush();

@@ -54,6 +54,7 @@ internal sealed class ResultStream(Stream output) : OutputStream
 
     private void ThrowIfClosed()
     {
-        if (_isClosed) throw new OutputClosedException();
+        if (_isClosed)
+            throw new OutputClosedException();
     }
 }

@@ -25,7 +25,8 @@ internal sealed partial class StandardOutput : OutputStream
     /// <summary>Whether the reader of the pipe has closed its end. Never waits, and writes nothing.</summary>
     public static bool IsReaderGone()
     {
-        if (OperatingSystem.IsWindows()) return false;
+        if (OperatingSystem.IsWindows())
+            return false;
         var entry = new PollEntry { Descriptor = Descriptor };
         return Poll(ref entry, 1, 0) > 0 && (entry.Found & PollErrorOrHangUp) != 0;
     }
@@ -49,9 +50,12 @@ internal sealed partial class StandardOutput : OutputStream
             }
 
             int error = Marshal.GetLastPInvokeError();
-            if (error == BrokenPipe) throw new OutputClosedException();
-            if (error == WouldBlock) WaitForRoom();
-            else if (error != Interrupted) throw Failure(error);
+            if (error == BrokenPipe)
+                throw new OutputClosedException();
+            if (error == WouldBlock)
+                WaitForRoom();
+            else if (error != Interrupted)
+                throw Failure(error);
         }
     }
 

@@ -12,13 +12,16 @@ internal static class TableWriter
         using var writer = new StreamWriter(streams.Output, leaveOpen: true) { NewLine = "\n" };
         if (!streams.IsTerminal)
         {
-            foreach (string[] row in rows) writer.WriteLine(string.Join('\t', row.Select(TerminalText.OneLine)));
+            foreach (string[] row in rows)
+                writer.WriteLine(string.Join('\t', row.Select(TerminalText.OneLine)));
             return;
         }
 
-        var table = new Table().Border(TableBorder.Rounded);
-        foreach (string column in columns) table.AddColumn(new TableColumn(Markup.Escape(column)));
-        foreach (string[] row in rows) table.AddRow([.. row.Select(cell => Markup.Escape(TerminalText.OneLine(cell)))]);
+        Table table = new Table().Border(TableBorder.Rounded);
+        foreach (string column in columns)
+            table.AddColumn(new TableColumn(Markup.Escape(column)));
+        foreach (string[] row in rows)
+            table.AddRow([.. row.Select(cell => Markup.Escape(TerminalText.OneLine(cell)))]);
         IAnsiConsole console = AnsiConsole.Create(new AnsiConsoleSettings { Out = new AnsiConsoleOutput(writer) });
         console.Write(table);
     }

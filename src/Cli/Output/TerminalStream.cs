@@ -27,13 +27,15 @@ internal sealed class TerminalStream(Stream output) : OutputStream
 
     protected override void Dispose(bool disposing)
     {
-        if (disposing) WriteRest();
+        if (disposing)
+            WriteRest();
         base.Dispose(disposing);
     }
 
     private void WriteRest()
     {
-        if (_rest.Length == 0) return;
+        if (_rest.Length == 0)
+            return;
         byte[] rest = _rest;
         _rest = [];
         TerminalText.Write(rest, isLast: true, output);

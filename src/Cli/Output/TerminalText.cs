@@ -36,7 +36,8 @@ internal static class TerminalText
         while (at < bytes.Length)
         {
             OperationStatus status = Rune.DecodeFromUtf8(bytes[at..], out Rune rune, out int size);
-            if (status == OperationStatus.NeedMoreData && !isLast) break;
+            if (status == OperationStatus.NeedMoreData && !isLast)
+                break;
             bool isWhole = status == OperationStatus.Done;
             if (isWhole && !IsEscaped(rune, isLine: false))
             {
@@ -46,9 +47,16 @@ internal static class TerminalText
 
             output.Write(bytes[written..at]);
             var escape = new StringBuilder();
-            if (isWhole) Append(escape, rune);
-            else foreach (byte one in bytes.Slice(at, size))
-                escape.Append(CultureInfo.InvariantCulture, $"\\x{one:x2}");
+            if (isWhole)
+            {
+                Append(escape, rune);
+            }
+            else
+            {
+                foreach (byte one in bytes.Slice(at, size))
+                    escape.Append(CultureInfo.InvariantCulture, $"\\x{one:x2}");
+            }
+
             output.Write(Encoding.ASCII.GetBytes(escape.ToString()));
             at += size;
             written = at;

@@ -32,7 +32,8 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
             LastStored(queue) ?? "-",
             Describe(queue.State),
         }));
-        if (!streams.IsTerminal) WriteRows();
+        if (!streams.IsTerminal)
+            WriteRows();
     }
 
     /// <summary>Tells a topic's settings on standard error, unless they are in its JSON.</summary>
@@ -44,8 +45,10 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     /// <summary>Tells that a topic is gone.</summary>
     public async Task WriteDeletedAsync(string topic)
     {
-        if (isJson) JsonLine.Write(streams.Output, json => json.WriteString("deleted", topic));
-        else await streams.Error.WriteLineAsync($"deleted {topic}");
+        if (isJson)
+            JsonLine.Write(streams.Output, json => json.WriteString("deleted", topic));
+        else
+            await streams.Error.WriteLineAsync($"deleted {topic}");
     }
 
     /// <summary>Tells what would go with a topic.</summary>
@@ -73,7 +76,8 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     /// <summary>Has everything printed that was written.</summary>
     public async Task FlushAsync()
     {
-        if (_rows.Count > 0) WriteRows();
+        if (_rows.Count > 0)
+            WriteRows();
         await streams.Output.FlushAsync(CancellationToken.None);
     }
 

@@ -24,7 +24,8 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
             bool hasLine = isAtLine || await lines.ReadAsync(cancellationToken);
             while (!window.HasFailed && hasLine)
             {
-                if (pacer is not null) await pacer.WaitAsync(cancellationToken);
+                if (pacer is not null)
+                    await pacer.WaitAsync(cancellationToken);
                 cancellationToken.ThrowIfCancellationRequested();
                 await window.AddAsync(request.IsJson ? SendMessage(lines) : SendLine(lines));
                 hasLine = await lines.ReadAsync(cancellationToken);
@@ -44,7 +45,7 @@ internal sealed class LineSender(Producer producer, SendRequest request, SendWin
 
     private ValueTask<SendReceipt> SendMessage(LineReader lines)
     {
-        MessageLine message = MessageLine.Read(lines.Current, lines.LineNumber);
+        var message = MessageLine.Read(lines.Current, lines.LineNumber);
         var content = new RecordContent
         {
             Key = message.Key,

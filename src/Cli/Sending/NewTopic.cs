@@ -47,7 +47,8 @@ internal static class NewTopic
             await foreach (TopicListing listing in admin.ListTopicsAsync(patience.Token))
             {
                 names.Add(listing.Topic);
-                if (names.Count == MostNames) break;
+                if (names.Count == MostNames)
+                    break;
             }
 
             meant = Nearest.Ask(topic, names);

@@ -23,8 +23,10 @@ internal sealed class Pacer
     /// <summary>Completes when one more message may be sent.</summary>
     public ValueTask WaitAsync(CancellationToken cancellationToken)
     {
-        if (_tokens < 1) Fill();
-        if (_tokens < 1) return new ValueTask(WaitForTokenAsync(cancellationToken));
+        if (_tokens < 1)
+            Fill();
+        if (_tokens < 1)
+            return new ValueTask(WaitForTokenAsync(cancellationToken));
         _tokens--;
         return ValueTask.CompletedTask;
     }
@@ -33,7 +35,7 @@ internal sealed class Pacer
     {
         while (_tokens < 1)
         {
-            TimeSpan untilNext = TimeSpan.FromSeconds((1 - _tokens) / _perSecond);
+            var untilNext = TimeSpan.FromSeconds((1 - _tokens) / _perSecond);
             await Task.Delay(untilNext > ShortestWait ? untilNext : ShortestWait, _time, cancellationToken);
             Fill();
         }

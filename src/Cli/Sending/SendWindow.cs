@@ -46,7 +46,8 @@ internal sealed class SendWindow
     /// <summary>Takes a send in; waits for the oldest ones while the window is full.</summary>
     public ValueTask AddAsync(ValueTask<SendReceipt> send)
     {
-        if (send.IsFaulted) _hasFailed = true;
+        if (send.IsFaulted)
+            _hasFailed = true;
         return _underWay.Writer.WriteAsync(send);
     }
 
@@ -63,7 +64,8 @@ internal sealed class SendWindow
         {
             while (await _underWay.Reader.WaitToReadAsync())
             {
-                while (_underWay.Reader.TryRead(out ValueTask<SendReceipt> send)) await TakeAsync(send);
+                while (_underWay.Reader.TryRead(out ValueTask<SendReceipt> send))
+                    await TakeAsync(send);
                 _receipts?.Flush();
             }
         }
@@ -77,7 +79,8 @@ internal sealed class SendWindow
 
     private async ValueTask TakeAsync(ValueTask<SendReceipt> send)
     {
-        if (!send.IsCompleted) _receipts?.Flush();
+        if (!send.IsCompleted)
+            _receipts?.Flush();
         SendReceipt receipt;
         try
         {
@@ -88,7 +91,8 @@ internal sealed class SendWindow
         {
             _hasFailed = true;
             Failed++;
-            if (exception is ProducerClosedException { MayBeStored: true }) Unknown++;
+            if (exception is ProducerClosedException { MayBeStored: true })
+                Unknown++;
             WasClosed |= exception is ObjectDisposedException;
             Failure ??= exception;
             return;

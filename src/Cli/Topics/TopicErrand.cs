@@ -46,7 +46,8 @@ internal sealed record TopicErrand<T>(
         }
 
         window.Demand(Done, areMany);
-        if (areMany) await streams.Error.WriteLineAsync($"{Done} {window.Done} topics");
+        if (areMany)
+            await streams.Error.WriteLineAsync($"{Done} {window.Done} topics");
         return ExitCode.Done;
     }
 }

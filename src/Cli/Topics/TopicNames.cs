@@ -36,7 +36,8 @@ internal sealed class TopicNames
     {
         bool hasLines = parsed.GetValue(_lines) is not null;
         int count = parsed.GetValue(_names)?.Length ?? 0;
-        if (hasLines == count > 0) throw new UsageException("Name one topic or more, or give --lines.");
+        if (hasLines == count > 0)
+            throw new UsageException("Name one topic or more, or give --lines.");
         return hasLines || count > 1;
     }
 
@@ -51,7 +52,8 @@ internal sealed class TopicNames
         await using Stream? stream = LineReader.Open(parsed.GetValue(_lines), input);
         if (stream is null)
         {
-            foreach (string name in parsed.GetValue(_names)!) yield return name;
+            foreach (string name in parsed.GetValue(_names)!)
+                yield return name;
             yield break;
         }
 
@@ -59,7 +61,8 @@ internal sealed class TopicNames
         while (await lines.ReadAsync(cancellationToken))
         {
             string name = Encoding.UTF8.GetString(lines.Current.Span).Trim();
-            if (name.Length > 0) yield return name;
+            if (name.Length > 0)
+                yield return name;
         }
     }
 }

@@ -39,8 +39,10 @@ internal sealed class TopicWindow<T>(Func<string, ValueTask<T>> request, Func<T,
             while (true)
             {
                 await TakeReadyAsync(next);
-                if (_hasStopped) await reading.CancelAsync();
-                if (!await next || _hasStopped) break;
+                if (_hasStopped)
+                    await reading.CancelAsync();
+                if (!await next || _hasStopped)
+                    break;
                 _underWay.Enqueue((source.Current, request(source.Current).AsTask()));
                 next = source.MoveNextAsync().AsTask();
             }
@@ -51,7 +53,8 @@ internal sealed class TopicWindow<T>(Func<string, ValueTask<T>> request, Func<T,
         }
         finally
         {
-            while (_underWay.Count > 0) await TakeAsync();
+            while (_underWay.Count > 0)
+                await TakeAsync();
         }
 
         cancellationToken.ThrowIfCancellationRequested();
@@ -64,8 +67,10 @@ internal sealed class TopicWindow<T>(Func<string, ValueTask<T>> request, Func<T,
     /// <exception cref="PartlyDoneException">It is done for some.</exception>
     public void Demand(string verb, bool areMany)
     {
-        if (_failure is null) return;
-        if (!areMany) throw _failure;
+        if (_failure is null)
+            return;
+        if (!areMany)
+            throw _failure;
         string rest = _hasStopped ? "; the rest was not tried" : "";
         string message = $"{verb} {Done} topics, {_failed} failed{rest}: {_failure.Message}";
         throw Done == 0
@@ -76,14 +81,17 @@ internal sealed class TopicWindow<T>(Func<string, ValueTask<T>> request, Func<T,
     /// <summary>Takes answers while the window is full or the next name is not there yet.</summary>
     private async Task TakeReadyAsync(Task<bool> next)
     {
-        while (_underWay.Count >= Size && !_hasStopped) await TakeAsync();
+        while (_underWay.Count >= Size && !_hasStopped)
+            await TakeAsync();
         while (_underWay.Count > 0 && !next.IsCompleted && !_hasStopped)
         {
-            if (await Task.WhenAny(next, _underWay.Peek().Answer) == next) return;
+            if (await Task.WhenAny(next, _underWay.Peek().Answer) == next)
+                return;
             await TakeAsync();
         }
 
-        if (!next.IsCompleted) await Show();
+        if (!next.IsCompleted)
+            await Show();
     }
 
     private async Task TakeAsync()

@@ -28,7 +28,8 @@ internal sealed record GroupLagLine(
         List<string> names = [.. groups];
         if (names.Count == 0)
         {
-            await foreach (GroupListing group in admin.ListGroupsAsync(cancellationToken)) names.Add(group.Group);
+            await foreach (GroupListing group in admin.ListGroupsAsync(cancellationToken))
+                names.Add(group.Group);
         }
 
         var lines = new List<GroupLagLine>();

@@ -45,7 +45,9 @@ internal static class LagWriter
         json.WriteNumber("memberCount", line.MemberCount);
         json.WriteNumber("queueCount", line.QueueCount);
         json.WriteNumber("lag", line.Lag);
-        if (line.LagMs < 0) json.WriteNull("lagMs");
-        else json.WriteNumber("lagMs", line.LagMs);
+        if (line.LagMs < 0)
+            json.WriteNull("lagMs");
+        else
+            json.WriteNumber("lagMs", line.LagMs);
     }
 }

@@ -46,7 +46,8 @@ internal sealed record Load(
         int count = 0;
         await foreach (TopicListing topic in admin.ListTopicsAsync(cancellationToken))
         {
-            if (++count <= MostTopics) names.Add(topic.Topic);
+            if (++count <= MostTopics)
+                names.Add(topic.Topic);
         }
 
         long at = time.GetTimestamp();
@@ -57,7 +58,8 @@ internal sealed record Load(
                 name => EndOfAsync(admin, name, cancellationToken)));
             foreach ((string name, long? end) in found)
             {
-                if (end is { } known) ends[name] = known;
+                if (end is { } known)
+                    ends[name] = known;
             }
         }
 

@@ -26,10 +26,12 @@ internal sealed class Screen(CliStreams streams, TimeProvider time, bool redraws
         {
             for (int shown = 0; shown != rounds; shown++)
             {
-                if (shown > 0) await Task.Delay(interval, time, cancellationToken);
+                if (shown > 0)
+                    await Task.Delay(interval, time, cancellationToken);
                 Action<CliStreams> print = await round(cancellationToken);
                 using var page = new MemoryStream();
-                if (redraws) page.Write(Clear);
+                if (redraws)
+                    page.Write(Clear);
                 Stream escaped = streams.IsTerminal ? new TerminalStream(page) : page;
                 print(streams with { Output = escaped });
                 escaped.Flush();

@@ -28,7 +28,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         Options = options;
         _reports = new ConnectReports(options);
-        var addresses = options.InMemory is null
+        ServerAddress[] addresses = options.InMemory is null
             ? ServerAddress.ParseList(options.Addresses)
             : [ServerAddress.InMemory];
         _seeds = [.. addresses.Select((address, index) => new Seed(this, address, index))];
@@ -50,7 +50,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         get
         {
-            var troubles = Brokers.Select(static seed => seed.Trouble).OfType<string>().ToArray();
+            string[] troubles = Brokers.Select(static seed => seed.Trouble).OfType<string>().ToArray();
             return troubles.Length == 0 ? null : string.Join("; ", troubles);
         }
     }
@@ -84,7 +84,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         if (Array.Find(_seeds, seed => seed.Address == address) is { } seed)
             return await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
-        var link = Open(address);
+        BrokerLink link = Open(address);
         await using (link.ConfigureAwait(false))
         {
             return await link.InvokeAsync(request, Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
@@ -97,7 +97,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        var seed = await GetAnyAsync(cancellationToken).ConfigureAwait(false);
+        Seed seed = await GetAnyAsync(cancellationToken).ConfigureAwait(false);
         return await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
     }
 
@@ -118,14 +118,14 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         List<BrokerAnswer<TResponse>> answers = [];
         EQueueException? refusal = null;
         EQueueException? absent = null;
-        foreach (var seed in await ConnectEachAsync(cancellationToken).ConfigureAwait(false))
+        foreach (Seed seed in await ConnectEachAsync(cancellationToken).ConfigureAwait(false))
         {
-            var share = seed.Share;
+            int share = seed.Share;
             if (requestOf(share) is not { } request)
                 continue;
             try
             {
-                var answer = await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+                TResponse answer = await seed.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
                 answers.Add(new BrokerAnswer<TResponse>(share, answer));
             }
             catch (EQueueException exception) when (absences.Contains(exception.Code))
@@ -158,15 +158,15 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         where T : class
     {
         List<T> gathered = [];
-        var seeds = await ConnectEachAsync(cancellationToken).ConfigureAwait(false);
-        foreach (var seed in seeds)
+        IReadOnlyList<Seed> seeds = await ConnectEachAsync(cancellationToken).ConfigureAwait(false);
+        foreach (Seed seed in seeds)
         {
             T? last = null;
             bool hasMore;
             do
             {
-                (var items, hasMore) = await pageOf(seed, last, cancellationToken).ConfigureAwait(false);
-                foreach (var item in items)
+                (IReadOnlyList<T> items, hasMore) = await pageOf(seed, last, cancellationToken).ConfigureAwait(false);
+                foreach (T item in items)
                 {
                     // Each page is behind the one before: one that is not would be asked for again without end.
                     if (last is not null && string.CompareOrdinal(nameOf(item), nameOf(last)) <= 0)
@@ -183,7 +183,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
             while (hasMore);
         }
 
-        foreach (var item in unite(gathered))
+        foreach (T item in unite(gathered))
             yield return item;
     }
 
@@ -217,15 +217,15 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         if (Brokers is [{ HasLink: true } only])
             return only;
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
-        var time = Options.TimeProvider;
-        var started = time.GetTimestamp();
+        TimeProvider time = Options.TimeProvider;
+        long started = time.GetTimestamp();
         while (true)
         {
             // A single address is given all the time there is; of several, each has its turn.
-            var left = Options.RequestTimeout - time.GetElapsedTime(started);
-            var brokers = Brokers;
-            var isLast = brokers.Count == 1 || left <= Options.ConnectTimeout;
-            var seed = brokers[(int)((uint)Volatile.Read(ref _preferred) % brokers.Count)];
+            TimeSpan left = Options.RequestTimeout - time.GetElapsedTime(started);
+            IReadOnlyList<Seed> brokers = Brokers;
+            bool isLast = brokers.Count == 1 || left <= Options.ConnectTimeout;
+            Seed seed = brokers[(int)((uint)Volatile.Read(ref _preferred) % brokers.Count)];
             try
             {
                 await seed.ConnectAsync(Positive(isLast ? left : Options.ConnectTimeout), either.Token)
@@ -252,7 +252,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
         _isDisposed = true;
         await _closing.CancelAsync().ConfigureAwait(false);
         await _clusters.DisposeAsync().ConfigureAwait(false);
-        foreach (var seed in _seeds)
+        foreach (Seed seed in _seeds)
             await seed.DisposeAsync().ConfigureAwait(false);
     }
 
@@ -260,11 +260,11 @@ internal sealed class BrokerDirectory : IAsyncDisposable
 
     private Seed? FindConnected()
     {
-        var first = Volatile.Read(ref _preferred);
-        var brokers = Brokers;
-        for (var i = 0; i < brokers.Count; i++)
+        int first = Volatile.Read(ref _preferred);
+        IReadOnlyList<Seed> brokers = Brokers;
+        for (int i = 0; i < brokers.Count; i++)
         {
-            var seed = brokers[(int)((uint)(first + i) % brokers.Count)];
+            Seed seed = brokers[(int)((uint)(first + i) % brokers.Count)];
             if (seed.IsConnected)
                 return seed;
         }
@@ -277,7 +277,7 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     {
         while (true)
         {
-            var brokers = Brokers;
+            IReadOnlyList<Seed> brokers = Brokers;
             if (brokers.Count == 1)
                 return [await GetAnyAsync(cancellationToken).ConfigureAwait(false)];
             using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
@@ -302,9 +302,9 @@ internal sealed class BrokerDirectory : IAsyncDisposable
     private Action ArrangeSeeds()
     {
         List<Seed> brokers = [];
-        foreach (var seed in _seeds)
+        foreach (Seed seed in _seeds)
         {
-            var stands = _clusters.Of(seed.Address) is { } cluster
+            Seed stands = _clusters.Of(seed.Address) is { } cluster
                 ? Array.Find(_seeds, one => one.Address == cluster.Address) ?? seed : seed;
             if (!brokers.Contains(stands))
                 brokers.Add(stands);

@@ -18,10 +18,10 @@ internal sealed partial class BrokerLink
 
     private async ValueTask ShakeHandsAsync(IHandshakeChannel channel, CancellationToken cancellationToken)
     {
-        var hello = _options.Credentials is { } credentials
+        HelloResponse hello = _options.Credentials is { } credentials
             ? await LogInAsync(channel, credentials, cancellationToken).ConfigureAwait(false)
             : await GreetAsync<HelloResponse>(channel, Greeting(), 0, cancellationToken).ConfigureAwait(false);
-        var history = _readsHistory && TellsHistory(hello)
+        LogHistory? history = _readsHistory && TellsHistory(hello)
             ? await ReadHistoryAsync(channel, cancellationToken).ConfigureAwait(false)
             : null;
         await _plan.AdmitAsync(hello, () => AskNodesAsync(channel, cancellationToken)).ConfigureAwait(false);
@@ -35,13 +35,13 @@ internal sealed partial class BrokerLink
     {
         if (_options.Tls is null && !IsPrivate(channel.RemoteEndPoint))
             throw ForGood(Faults.Unprotected(Address));
-        var login = credentials.Begin();
+        Login login = credentials.Begin();
         try
         {
-            var request = Greeting() with { Mechanism = login.Mechanism, Credentials = login.First };
-            for (var step = 1; step <= Login.MaxSteps; step++)
+            HelloRequest request = Greeting() with { Mechanism = login.Mechanism, Credentials = login.First };
+            for (int step = 1; step <= Login.MaxSteps; step++)
             {
-                var answer = await GreetAsync<AuthenticatedHello>(
+                AuthenticatedHello answer = await GreetAsync<AuthenticatedHello>(
                     channel, request, OperationVersions.Authenticated, cancellationToken).ConfigureAwait(false);
                 if (answer.IsDone)
                 {
@@ -87,18 +87,18 @@ internal sealed partial class BrokerLink
         IHandshakeChannel channel, HelloRequest request, byte version, CancellationToken cancellationToken)
         where TAnswer : IPayload<TAnswer>
     {
-        using var response = await channel
+        using ResponseFrame response = await channel
             .InvokeAsync(Encode(request), (byte)Opcode.Hello, version, cancellationToken).ConfigureAwait(false);
         if (response.Header.Error != 0)
         {
-            var refusal = Faults.From(response);
+            EQueueException refusal = Faults.From(response);
             if (refusal.Code == ErrorCode.NotLeader)
                 _plan.Refused(response);
             throw Refused(version > 0 && refusal.Code == ErrorCode.UnsupportedVersion
                 ? Faults.KnowsNoCredentials(Address, refusal) : refusal);
         }
 
-        return Payload.TryRead<TAnswer>(response.PayloadSpan, out var answer)
+        return Payload.TryRead<TAnswer>(response.PayloadSpan, out TAnswer? answer)
             ? answer
             : throw Faults.Malformed(Opcode.Hello, Address.ToString());
     }
@@ -130,11 +130,11 @@ internal sealed partial class BrokerLink
         IHandshakeChannel channel, CancellationToken cancellationToken)
     {
         var request = new CheckHistoryRequest(LogHistory.None, []);
-        using var response = await channel
+        using ResponseFrame response = await channel
             .InvokeAsync(Encode(request), (byte)Opcode.CheckHistory, 0, cancellationToken).ConfigureAwait(false);
         if (response.Header.Error != 0)
             throw Refused(Faults.From(response));
-        return Payload.TryRead<CheckHistoryResponse>(response.PayloadSpan, out var answer)
+        return Payload.TryRead<CheckHistoryResponse>(response.PayloadSpan, out CheckHistoryResponse? answer)
             ? answer.History
             : throw Faults.Malformed(Opcode.CheckHistory, Address.ToString());
     }
@@ -145,7 +145,7 @@ internal sealed partial class BrokerLink
         IHandshakeChannel channel, CancellationToken cancellationToken)
     {
         var request = new WatchLeaderRequest(Epoch: 0, TimeSpan.Zero);
-        using var response = await channel
+        using ResponseFrame response = await channel
             .InvokeAsync(Encode(request), (byte)Opcode.WatchLeader, 0, cancellationToken).ConfigureAwait(false);
         return response.Header.Error == 0 && Payload.TryRead(response.PayloadSpan, out WatchLeaderResponse told)
             ? told : null;

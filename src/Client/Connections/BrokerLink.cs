@@ -46,7 +46,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         _clientInstanceId = clientInstanceId;
         _reports = reports;
         _logger = options.LoggerFactory.CreateLogger("EQueue.Client");
-        var isInMemory = address == ServerAddress.InMemory;
+        bool isInMemory = address == ServerAddress.InMemory;
         _plan = isInMemory || clusters is null
             ? new LinkPlan(address, map: null, reports) : clusters.Plan(address, reports);
         Remoting = new RemotingClient(
@@ -112,7 +112,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
     /// <summary>What a failed call means.</summary>
     public EQueueException FaultOf(RemotingException exception)
     {
-        var fault = Faults.From(exception, Address);
+        EQueueException fault = Faults.From(exception, Address);
         return _plan.Cluster is { } cluster && fault.Code is ErrorCode.Unreachable or ErrorCode.NotLeader
             ? new EQueueException(ErrorCode.Unreachable, $"{cluster.Describe()}.", exception)
             : fault;
@@ -122,7 +122,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
     /// connection is of no use: the link leaves it.</summary>
     public EQueueException FaultOf(in ResponseFrame response)
     {
-        var fault = Faults.From(response);
+        EQueueException fault = Faults.From(response);
         if (fault.Code != ErrorCode.NotLeader)
             return fault;
         _plan.Deposed(response, fault);
@@ -136,7 +136,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
 
     private EQueueException NotInTime(TimeSpan timeout)
     {
-        var trouble = Trouble is { } reason ? $": {reason}." : ".";
+        string trouble = Trouble is { } reason ? $": {reason}." : ".";
         return new EQueueException(
             ErrorCode.Unreachable,
             $"No connection to {Address} within {timeout.TotalSeconds:0.###} s{trouble}",
@@ -153,9 +153,10 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        using var response = await SendAsync(TRequest.Opcode, (TRequest)request, timeout, cancellationToken, mark)
+        using ResponseFrame response =
+            await SendAsync(TRequest.Opcode, (TRequest)request, timeout, cancellationToken, mark)
             .ConfigureAwait(false);
-        return Payload.TryRead<TResponse>(response.PayloadSpan, out var answer)
+        return Payload.TryRead<TResponse>(response.PayloadSpan, out TResponse? answer)
             ? answer
             : throw Faults.Malformed(TRequest.Opcode, Address.ToString());
     }
@@ -178,16 +179,16 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         where TRequest : IPayload<TRequest>
     {
         // Places are of one opening of the log, and the next connection may be to another one.
-        var isRepeated = mark is null && opcode.IsQuestion();
-        var begun = _options.TimeProvider.GetTimestamp();
-        var left = timeout;
+        bool isRepeated = mark is null && opcode.IsQuestion();
+        long begun = _options.TimeProvider.GetTimestamp();
+        TimeSpan left = timeout;
         while (true)
         {
             EQueueException fault;
             bool isLost;
             try
             {
-                var response = await Remoting
+                ResponseFrame response = await Remoting
                     .InvokeAsync(Encode(request, mark), (byte)opcode, VersionOf(mark), left, cancellationToken)
                     .ConfigureAwait(false);
                 if (response.Header.Error == 0)
@@ -231,10 +232,10 @@ internal sealed partial class BrokerLink : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        var begun = ClientMeter.Begin(_options.TimeProvider);
+        long begun = ClientMeter.Begin(_options.TimeProvider);
         try
         {
-            var answer = await InvokeAsync(request, timeout, cancellationToken, mark).ConfigureAwait(false);
+            TResponse answer = await InvokeAsync(request, timeout, cancellationToken, mark).ConfigureAwait(false);
             ObserveDuration(begun, operation, group, null);
             return answer;
         }

@@ -79,7 +79,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
         lock (_gate)
         {
             _hasNodes |= told.Nodes.Count > 0;
-            var isNews = told.Epoch > _epoch || (told.Epoch == _epoch && _leader is null && leader is not null);
+            bool isNews = told.Epoch > _epoch || (told.Epoch == _epoch && _leader is null && leader is not null);
             late = isNews ? Advance(told.Epoch, leader, teller) : [];
         }
 
@@ -91,7 +91,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     public void Confirm(LinkPlan link, Guid storeId, int epoch)
     {
         LinkPlan[] late = [];
-        var node = link.Round.Target;
+        ServerAddress node = link.Round.Target;
         bool isAnother;
         lock (_gate)
         {
@@ -132,7 +132,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         lock (_gate)
         {
-            var round = link.Round;
+            LinkRound round = link.Round;
             if (round.Version != _version)
             {
                 round.Version = _version;
@@ -140,7 +140,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
                 round.Tried.Clear();
             }
 
-            var node = FindUntried(round);
+            ClusterNode? node = FindUntried(round);
             if (node is null)
             {
                 // Every address leads nowhere: those that are avoided have their turn.
@@ -164,7 +164,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         lock (_gate)
         {
-            var round = link.Round;
+            LinkRound round = link.Round;
             round.IsTrying = false;
             if (round.Epoch != 0)
             {
@@ -184,7 +184,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
                 return TimeSpan.Zero;
             }
 
-            var pause = PauseOf(round);
+            TimeSpan pause = PauseOf(round);
             round.HasHeard = false;
             return pause;
         }
@@ -196,7 +196,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         lock (_gate)
         {
-            var round = link.Round;
+            LinkRound round = link.Round;
             round.IsTrying = false;
             if (Find(round.Target) is { } node)
             {
@@ -215,8 +215,8 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         lock (_gate)
         {
-            var nodes = string.Join(", ", _nodes.Select(static node => node.Address));
-            var said = string.Join(
+            string nodes = string.Join(", ", _nodes.Select(static node => node.Address));
+            string said = string.Join(
                 "; ", _nodes.Where(static node => node.Said is not null)
                     .Select(static node => $"{node.Address}: {node.Said}"));
             if (_leader is { } leader && Find(leader) is { IsAway: true })
@@ -234,8 +234,9 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         lock (_gate)
         {
-            var first = IndexOf(last) + 1;
-            var others = Enumerable.Range(0, _nodes.Count).Select(i => _nodes[(first + i) % _nodes.Count]);
+            int first = IndexOf(last) + 1;
+            IEnumerable<ClusterNode> others =
+                Enumerable.Range(0, _nodes.Count).Select(i => _nodes[(first + i) % _nodes.Count]);
             return (others.FirstOrDefault(node => node.Address != _leader && !IsAvoided(node)) ?? After(last)).Address;
         }
     }
@@ -249,7 +250,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
 
     private static void Move(LinkPlan[] links)
     {
-        foreach (var link in links)
+        foreach (LinkPlan link in links)
             link.ConnectAnew(new EQueueException(ErrorCode.NotLeader, "The cluster has another leader."));
     }
 
@@ -273,10 +274,10 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         if (_leader is { } leader && Find(leader) is { } known && IsOpen(known))
             return known;
-        var first = IndexOf(round.Target) + 1;
-        for (var i = 0; i < _nodes.Count; i++)
+        int first = IndexOf(round.Target) + 1;
+        for (int i = 0; i < _nodes.Count; i++)
         {
-            var node = _nodes[(first + i) % _nodes.Count];
+            ClusterNode node = _nodes[(first + i) % _nodes.Count];
             if (IsOpen(node))
                 return node;
         }
@@ -301,7 +302,7 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         if (_nodes.Count == 1 || (node.Address == _leader && (node.IsGiven || node.WasReached)))
             return Timeout.InfiniteTimeSpan;
-        var patience = FirstPatience * (1 << Math.Min(rounds, 10));
+        TimeSpan patience = FirstPatience * (1 << Math.Min(rounds, 10));
         return patience < options.ConnectTimeout ? patience : options.ConnectTimeout;
     }
 
@@ -310,9 +311,9 @@ internal sealed class Cluster(ServerAddress address, ClientOptions options)
     {
         if (round.Count == 0)
             return TimeSpan.Zero;
-        var longest = round.HasHeard ? LongestPauseMs : LongestSilentPauseMs;
-        var bound = (int)Math.Min((long)FirstPauseMs << Math.Min(round.Count - 1, 20), longest);
-        var least = round.HasHeard ? bound / 2 : 0;
+        int longest = round.HasHeard ? LongestPauseMs : LongestSilentPauseMs;
+        int bound = (int)Math.Min((long)FirstPauseMs << Math.Min(round.Count - 1, 20), longest);
+        int least = round.HasHeard ? bound / 2 : 0;
         return TimeSpan.FromMilliseconds(RandomNumberGenerator.GetInt32(least, bound + 1));
     }
 }

@@ -33,7 +33,7 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
         lock (_gate)
         {
             _links.Add(link);
-            if (_clusters.TryGetValue(address, out var cluster))
+            if (_clusters.TryGetValue(address, out Cluster? cluster))
                 link.Follow(cluster);
         }
 
@@ -55,14 +55,14 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
     /// <param name="told">The nodes and the leader, as it tells them; null = it has not.</param>
     public Cluster Join(LinkPlan? teller, ServerAddress node, WatchLeaderResponse? told)
     {
-        ServerAddress? leader = told is not null && ServerAddress.TryParse(told.Leader, out var leading)
+        ServerAddress? leader = told is not null && ServerAddress.TryParse(told.Leader, out ServerAddress leading)
             ? leading : null;
         List<ServerAddress> nodes = [node];
         if (leader is { } named)
             nodes.Add(named);
-        foreach (var text in told?.Nodes ?? [])
+        foreach (string text in told?.Nodes ?? [])
         {
-            if (ServerAddress.TryParse(text, out var other))
+            if (ServerAddress.TryParse(text, out ServerAddress other))
                 nodes.Add(other);
         }
 
@@ -73,14 +73,14 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
         {
             Cluster[] known = [.. nodes.Select(one => _clusters.GetValueOrDefault(one)).OfType<Cluster>().Distinct()];
             cluster = known.FirstOrDefault();
-            var isNew = cluster is null;
-            var hasJoined = known.Length > 1;
-            foreach (var other in known.Skip(1))
+            bool isNew = cluster is null;
+            bool hasJoined = known.Length > 1;
+            foreach (Cluster? other in known.Skip(1))
                 Unite(other, cluster!, joined);
             cluster ??= new Cluster(given.Where(nodes.Contains).Append(node).First(), options);
-            foreach (var one in nodes)
+            foreach (ServerAddress one in nodes)
             {
-                var isGiven = given.Contains(one);
+                bool isGiven = given.Contains(one);
                 if (_clusters.TryAdd(one, cluster))
                 {
                     cluster.AddNode(one, isGiven);
@@ -91,7 +91,7 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
             if (hasJoined)
                 leave = changed();
 
-            foreach (var link in _links)
+            foreach (LinkPlan link in _links)
             {
                 if (link.Cluster is null && _clusters.GetValueOrDefault(link.Address) == cluster)
                     joined.Add(link);
@@ -104,7 +104,7 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
 
         if (told is not null)
             cluster.Learn(told, leader, teller);
-        foreach (var link in joined)
+        foreach (LinkPlan link in joined)
         {
             // What they try alone may hang: the others know better. Unless it is the leader.
             if (link != teller && !link.IsServed && link.Round.Target != leader)
@@ -119,20 +119,20 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
     /// gate.</summary>
     private void Unite(Cluster other, Cluster cluster, List<LinkPlan> joined)
     {
-        foreach (var (node, _) in _clusters.Where(pair => pair.Value == other).ToArray())
+        foreach ((ServerAddress node, Cluster _) in _clusters.Where(pair => pair.Value == other).ToArray())
         {
             _clusters[node] = cluster;
             cluster.AddNode(node, given.Contains(node));
         }
 
-        foreach (var link in _links.Where(link => link.Cluster == other))
+        foreach (LinkPlan? link in _links.Where(link => link.Cluster == other))
         {
             other.Remove(link);
             link.Follow(cluster);
             joined.Add(link);
         }
 
-        foreach (var watch in _watches.Where(watch => watch.Cluster == other).ToArray())
+        foreach (LeaderWatch? watch in _watches.Where(watch => watch.Cluster == other).ToArray())
         {
             _watches.Remove(watch);
             _ended.Begin(watch);
@@ -148,7 +148,7 @@ internal sealed class ClusterMap(ClientOptions options, IReadOnlyList<ServerAddr
             watches = [.. _watches];
         }
 
-        foreach (var watch in watches)
+        foreach (LeaderWatch watch in watches)
             await watch.DisposeAsync().ConfigureAwait(false);
         await _ended.WhenAllAsync().ConfigureAwait(false);
     }

@@ -1,4 +1,5 @@
 using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -17,12 +18,12 @@ internal sealed class ConnectReports(ClientOptions options)
     /// <summary>An attempt failed.</summary>
     public void Failed(ServerAddress address, ConnectFault fault)
     {
-        var now = options.TimeProvider.GetTimestamp();
-        var reason = ReasonOf(fault);
+        long now = options.TimeProvider.GetTimestamp();
+        string reason = ReasonOf(fault);
         ConnectFailure failure;
         lock (_troubles)
         {
-            if (!_troubles.TryGetValue(address, out var trouble))
+            if (!_troubles.TryGetValue(address, out Trouble? trouble))
                 _troubles[address] = trouble = new Trouble(now);
             trouble.Attempts++;
             if (trouble.Reason == reason && options.TimeProvider.GetElapsedTime(trouble.ToldAt, now) < Interval)
@@ -52,7 +53,7 @@ internal sealed class ConnectReports(ClientOptions options)
 
     private void Tell(ConnectFailure failure)
     {
-        var logger = options.LoggerFactory.CreateLogger("EQueue.Client");
+        ILogger logger = options.LoggerFactory.CreateLogger("EQueue.Client");
         Log.CannotConnect(logger, failure.Address, failure.Reason, failure.Attempts);
         try
         {

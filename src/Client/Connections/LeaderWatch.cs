@@ -76,14 +76,14 @@ internal sealed class LeaderWatch : IConnectPlan, IAsyncDisposable
 
     private async Task RunAsync()
     {
-        var idle = 0;
+        int idle = 0;
         while (!_closing.IsCancellationRequested)
         {
             // A node that answers at once although it has no news is not asked again at once.
-            var asked = _time.GetTimestamp();
-            var before = _cluster.Epoch;
+            long asked = _time.GetTimestamp();
+            int before = _cluster.Epoch;
             await AskAsync().ConfigureAwait(false);
-            var isEarly = before == _cluster.Epoch && _time.GetElapsedTime(asked) < Wait / 2;
+            bool isEarly = before == _cluster.Epoch && _time.GetElapsedTime(asked) < Wait / 2;
             idle = isEarly ? idle + 1 : 0;
             try
             {
@@ -100,11 +100,11 @@ internal sealed class LeaderWatch : IConnectPlan, IAsyncDisposable
     {
         try
         {
-            var request = BrokerLink.Encode(new WatchLeaderRequest(_cluster.Epoch, Wait));
-            using var response = await _remoting
+            FrameBuffer request = BrokerLink.Encode(new WatchLeaderRequest(_cluster.Epoch, Wait));
+            using ResponseFrame response = await _remoting
                 .InvokeAsync(request, (byte)Opcode.WatchLeader, 0, Wait + Grace, _closing.Token)
                 .ConfigureAwait(false);
-            var node = _node;
+            ServerAddress node = _node;
             if (response.Header.Error != 0 || !Payload.TryRead(response.PayloadSpan, out WatchLeaderResponse told))
                 Leave($"{node} does not tell who leads.");
             else if (_map.Join(null, node, told).IsWatchedAtLeader(node))
@@ -126,7 +126,7 @@ internal sealed class LeaderWatch : IConnectPlan, IAsyncDisposable
     {
         if (times == 0)
             return TimeSpan.Zero;
-        var pause = ShortestPause * (1 << Math.Min(times - 1, 10));
+        TimeSpan pause = ShortestPause * (1 << Math.Min(times - 1, 10));
         return pause < LongestPause ? pause : LongestPause;
     }
 }

@@ -74,8 +74,8 @@ internal sealed class LinkPlan(ServerAddress address, ClusterMap? map, ConnectRe
     /// <remarks>Such an answer may be read late: the link is at the leader by then, and stays there.</remarks>
     public void Deposed(in ResponseFrame response, Exception cause)
     {
-        var told = LeaderIn(response);
-        var isThere = told is not null && ServerAddress.TryParse(told.Leader, out var leader)
+        WatchLeaderResponse? told = LeaderIn(response);
+        bool isThere = told is not null && ServerAddress.TryParse(told.Leader, out ServerAddress leader)
             && leader == Round.Target;
         if (map is null || isThere)
             return;

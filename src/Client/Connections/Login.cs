@@ -65,7 +65,7 @@ internal sealed class ScramLogin(string user, ScramClient scram) : Login
     public override ReadOnlyMemory<byte> First => scram.FirstMessage();
 
     public override ReadOnlyMemory<byte> Answer(ReadOnlySpan<byte> challenge, ServerAddress address) =>
-        scram.Answer(challenge, out var answer) switch
+        scram.Answer(challenge, out byte[]? answer) switch
         {
             ScramError.None => answer,
             ScramError.WrongIterations => throw Refuse(

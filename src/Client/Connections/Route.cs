@@ -30,7 +30,7 @@ internal sealed record Route(
     /// <exception cref="EQueueException">The topic's error; Unreachable: a broker has never told its share.</exception>
     public IReadOnlyList<QueueRoute> QueuesOf(string topic)
     {
-        var answer = Answer.Topics[0];
+        TopicRoute answer = Answer.Topics[0];
         if (!IsComplete)
         {
             throw new EQueueException(
@@ -47,7 +47,7 @@ internal sealed record Route(
     /// <exception cref="EQueueException">As <see cref="QueuesOf"/>, and UnknownQueue.</exception>
     public QueueRoute FindQueue(string topic, int number)
     {
-        var queues = QueuesOf(topic);
+        IReadOnlyList<QueueRoute> queues = QueuesOf(topic);
         return queues.FirstOrDefault(queue => queue.Number == number)
             ?? throw new EQueueException(
                 ErrorCode.UnknownQueue,
@@ -67,8 +67,8 @@ internal sealed record Route(
         List<BrokerAddress> brokers = [];
         List<ServerAddress> addresses = [];
         List<ServerAddress> missing = [];
-        var starts = new int[shares.Count];
-        for (var i = 0; i < shares.Count; i++)
+        int[] starts = new int[shares.Count];
+        for (int i = 0; i < shares.Count; i++)
         {
             starts[i] = brokers.Count;
             if (shares[i] is not { } share)
@@ -81,7 +81,7 @@ internal sealed record Route(
             addresses.AddRange(seeds[i].AddressesIn(share));
         }
 
-        var united = topics.Select((topic, index) => Union(topic, index, shares, starts));
+        IEnumerable<TopicRoute> united = topics.Select((topic, index) => Union(topic, index, shares, starts));
         return new Route(new RouteResponse(brokers, [.. united]), addresses, missing);
     }
 
@@ -90,8 +90,8 @@ internal sealed record Route(
         List<QueueRoute> queues = [];
         TopicRoute? first = null;
         TopicRoute? refused = null;
-        var maxMessageBytes = uint.MaxValue;
-        for (var i = 0; i < shares.Count; i++)
+        uint maxMessageBytes = uint.MaxValue;
+        for (int i = 0; i < shares.Count; i++)
         {
             if (shares[i]?.Topics[index] is not { } share)
                 continue;
@@ -105,7 +105,7 @@ internal sealed record Route(
 
             first ??= share;
             maxMessageBytes = Math.Min(maxMessageBytes, share.MaxMessageBytes);
-            foreach (var queue in share.Queues)
+            foreach (QueueRoute queue in share.Queues)
             {
                 queues.Add(queue with
                 {

@@ -37,10 +37,10 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
     {
         while (true)
         {
-            var brokers = directory.Brokers;
+            IReadOnlyList<Seed> brokers = directory.Brokers;
             try
             {
-                var route = brokers.Count > 1
+                Route route = brokers.Count > 1
                     ? await UniteAsync(brokers, request, isPatient, cancellationToken).ConfigureAwait(false)
                     : await AskAsync(brokers[0], request, cancellationToken).ConfigureAwait(false);
                 if (brokers == directory.Brokers)
@@ -55,7 +55,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
 
     private async ValueTask<Route> AskAsync(Seed only, RouteRequest request, CancellationToken cancellationToken)
     {
-        var answer = await only
+        RouteResponse answer = await only
             .RouteAsync(request, only.HasLink ? null : _requestTimeout, cancellationToken).ConfigureAwait(false);
         return new Route(answer, only.AddressesIn(answer), []);
     }
@@ -68,21 +68,21 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
         using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(late.Token, cancellationToken))
         {
             // Whoever was away the last time is waited for only if there is nobody else.
-            var isAnyThere = seeds.Any(static seed => !seed.IsAway);
-            for (var i = 0; i < seeds.Count; i++)
+            bool isAnyThere = seeds.Any(static seed => !seed.IsAway);
+            for (int i = 0; i < seeds.Count; i++)
             {
-                var seed = seeds[i];
-                var mustWait = isPatient && seed.Recall(request.Topics) is null;
-                var patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : _requestTimeout;
-                var token = mustWait ? cancellationToken : lastCall.Token;
+                Seed seed = seeds[i];
+                bool mustWait = isPatient && seed.Recall(request.Topics) is null;
+                TimeSpan patience = isAnyThere && seed.IsAway && !mustWait ? TimeSpan.Zero : _requestTimeout;
+                CancellationToken token = mustWait ? cancellationToken : lastCall.Token;
                 asked[i] = seed.RouteAsync(request, patience, token).AsTask();
             }
 
             await WaitAsync(asked, late).ConfigureAwait(false);
         }
 
-        var answers = Answers(asked, cancellationToken);
-        for (var i = 0; i < seeds.Count; i++)
+        RouteResponse?[] answers = Answers(asked, cancellationToken);
+        for (int i = 0; i < seeds.Count; i++)
         {
             if (answers[i] is null && !seeds[i].IsConnected)
                 seeds[i].NoteAbsence();
@@ -91,7 +91,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
         DropRefusals(answers);
         HashSet<Guid> stores = [];
         var shares = new RouteResponse?[seeds.Count];
-        for (var i = 0; i < seeds.Count; i++)
+        for (int i = 0; i < seeds.Count; i++)
         {
             // A broker with several addresses has one share.
             shares[i] = seeds[i].StoreId is { } store && !stores.Add(store)
@@ -100,7 +100,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
         }
 
         var route = Route.Union(request.Topics, shares, seeds);
-        for (var i = 0; i < seeds.Count; i++)
+        for (int i = 0; i < seeds.Count; i++)
             Learn(seeds[i], shares[i]);
         return route;
 
@@ -113,7 +113,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
     {
         if (!Array.Exists(answers, static answer => answer is not null && !IsRefusal(answer)))
             return;
-        for (var i = 0; i < answers.Length; i++)
+        for (int i = 0; i < answers.Length; i++)
         {
             if (answers[i] is { } answer && IsRefusal(answer))
                 answers[i] = null;
@@ -135,7 +135,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
         List<Task<RouteResponse>> open = [.. asked];
         while (open.Count > 0)
         {
-            var done = await Task.WhenAny(open).ConfigureAwait(false);
+            Task<RouteResponse> done = await Task.WhenAny(open).ConfigureAwait(false);
             open.Remove(done);
             if (!done.IsCompletedSuccessfully)
                 continue;
@@ -150,7 +150,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
     {
         Exception? failure = null;
         var answers = new RouteResponse?[asked.Length];
-        for (var i = 0; i < asked.Length; i++)
+        for (int i = 0; i < asked.Length; i++)
         {
             if (asked[i].IsCompletedSuccessfully)
                 answers[i] = asked[i].Result;
@@ -170,7 +170,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
     {
         if (share is null)
             return;
-        foreach (var address in seed.AddressesIn(share))
+        foreach (ServerAddress address in seed.AddressesIn(share))
             _seeds.TryAdd(address, seed);
     }
 }

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -110,7 +111,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         using var use = new Use(this);
         while (true)
         {
-            var link = GetLink();
+            BrokerLink link = GetLink();
             try
             {
                 await link.ConnectAsync(patience, cancellationToken).ConfigureAwait(false);
@@ -138,7 +139,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
         using var use = new Use(this);
         while (true)
         {
-            var link = GetLink();
+            BrokerLink link = GetLink();
             try
             {
                 return await link
@@ -161,14 +162,15 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
     {
         if (patience is { } wait)
             await ConnectAsync(wait, cancellationToken).ConfigureAwait(false);
-        var answer = await AskRouteAsync(request with { AutoCreate = false }, cancellationToken).ConfigureAwait(false);
+        RouteResponse answer =
+            await AskRouteAsync(request with { AutoCreate = false }, cancellationToken).ConfigureAwait(false);
         if (request.AutoCreate && answer.Topics.Any(static topic => topic.Error == ErrorCode.UnknownTopic))
         {
             // Asked in two steps, so that it can be told that a topic was made: a typo makes one, too.
-            var missing = answer;
-            var logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client");
+            RouteResponse missing = answer;
+            ILogger logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client");
             answer = await AskRouteAsync(request, cancellationToken).ConfigureAwait(false);
-            for (var i = 0; i < answer.Topics.Count; i++)
+            for (int i = 0; i < answer.Topics.Count; i++)
             {
                 if (missing.Topics[i].Error == ErrorCode.UnknownTopic && answer.Topics[i].Error == ErrorCode.None)
                     Log.TopicCreated(logger, answer.Topics[i].Topic, Address);
@@ -181,7 +183,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
 
     private async ValueTask<RouteResponse> AskRouteAsync(RouteRequest request, CancellationToken cancellationToken)
     {
-        var answer = await InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+        RouteResponse answer = await InvokeAsync(request, cancellationToken).ConfigureAwait(false);
         if (answer.Topics.Count != request.Topics.Count
             || answer.Topics.Any(topic => topic.Queues.Any(queue => queue.BrokerIndex >= answer.Brokers.Count)))
         {
@@ -199,9 +201,9 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
             if (_link is { IsStale: true })
                 return null;
             List<TopicRoute> found = [];
-            foreach (var topic in topics)
+            foreach (string topic in topics)
             {
-                if (!_told.TryGetValue(topic, out var route))
+                if (!_told.TryGetValue(topic, out TopicRoute? route))
                     return null;
                 found.Add(route);
             }
@@ -253,7 +255,7 @@ internal sealed class Seed(BrokerDirectory directory, ServerAddress address, int
                 _brokers = answer.Brokers;
             }
 
-            foreach (var topic in answer.Topics)
+            foreach (TopicRoute topic in answer.Topics)
             {
                 if (topic.Error is ErrorCode.None or ErrorCode.UnknownTopic)
                     _told[topic.Topic] = topic;

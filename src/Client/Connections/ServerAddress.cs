@@ -18,7 +18,8 @@ internal readonly record struct ServerAddress(string Host, int Port)
 
     /// <summary>What the socket connects to.</summary>
     public EndPoint ToEndPoint() => IsPath ? HostPort.Parse(Host)
-        : IPAddress.TryParse(Host, out var address) ? new IPEndPoint(address, Port) : new DnsEndPoint(Host, Port);
+        : IPAddress.TryParse(Host, out IPAddress? address) ? new IPEndPoint(address, Port)
+        : new DnsEndPoint(Host, Port);
 
     /// <inheritdoc/>
     public override string ToString() => Port == 0 ? Host : Host.Contains(':') ? $"[{Host}]:{Port}" : $"{Host}:{Port}";
@@ -33,7 +34,7 @@ internal readonly record struct ServerAddress(string Host, int Port)
     public static ServerAddress[] ParseList(string addresses)
     {
         ArgumentNullException.ThrowIfNull(addresses);
-        var parts = addresses.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+        string[] parts = addresses.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         if (parts.Length == 0)
         {
             throw new ArgumentException(
@@ -69,11 +70,11 @@ internal readonly record struct ServerAddress(string Host, int Port)
                     nameof(text));
         }
 
-        var host = text;
-        var port = StandardPort;
-        var colon = text.LastIndexOf(':');
-        var isBracketed = text.StartsWith('[');
-        var hasPort = colon >= 0 && (isBracketed ? colon == text.IndexOf(']') + 1 : colon == text.IndexOf(':'));
+        string host = text;
+        int port = StandardPort;
+        int colon = text.LastIndexOf(':');
+        bool isBracketed = text.StartsWith('[');
+        bool hasPort = colon >= 0 && (isBracketed ? colon == text.IndexOf(']') + 1 : colon == text.IndexOf(':'));
         if (hasPort)
         {
             host = text[..colon];

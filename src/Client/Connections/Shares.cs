@@ -48,9 +48,9 @@ internal static class Shares
     {
         List<MemberDescription> members = [];
         List<GroupQueueDescription> queues = [];
-        foreach (var (share, group) in answers)
+        foreach ((int share, GroupDescription group) in answers)
         {
-            var places = group.Members.Select(member => Place(members, member)).ToArray();
+            int[] places = group.Members.Select(member => Place(members, member)).ToArray();
             queues.AddRange(group.Queues.Select(queue => queue with
             {
                 Number = NumberOf(queue.Number, share, count),
@@ -107,14 +107,14 @@ internal static class Shares
     /// <summary>The index of a member, who may be known from another broker.</summary>
     private static int Place(List<MemberDescription> members, MemberDescription member)
     {
-        var place = members.FindIndex(known => known.Member == member.Member);
+        int place = members.FindIndex(known => known.Member == member.Member);
         if (place < 0)
         {
             members.Add(member);
             return members.Count - 1;
         }
 
-        var known = members[place];
+        MemberDescription known = members[place];
         members[place] = known with
         {
             Address = known.Address.Length == 0 ? member.Address : known.Address,

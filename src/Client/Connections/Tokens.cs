@@ -11,12 +11,12 @@ internal static class Tokens
     private const int MaxLength = 4_096;
 
     /// <summary>The id of a whole token; any other text is one already.</summary>
-    public static string IdOf(string token) => TokenText.TryParse(token, out var id, out _) ? id : token;
+    public static string IdOf(string token) => TokenText.TryParse(token, out string? id, out _) ? id : token;
 
     /// <summary>The token without the white space around it; null: it is none.</summary>
     public static string? Check(string? text)
     {
-        var token = text?.Trim();
+        string? token = text?.Trim();
         return token is { Length: >= 1 and <= MaxLength } && !token.AsSpan().ContainsAnyExceptInRange('!', '~')
             ? token : null;
     }
@@ -31,8 +31,8 @@ internal static class Tokens
         try
         {
             using var reader = new StreamReader(path);
-            var text = new char[MaxLength + 3];
-            var count = reader.ReadBlock(text);
+            char[] text = new char[MaxLength + 3];
+            int count = reader.ReadBlock(text);
             token = Check(new string(text, 0, count)) ?? "";
             if (token.Length == 0)
                 reason = $"The file {path} has no token: {Rule}";

@@ -39,7 +39,7 @@ public sealed class Consumer : IClosable, IDisposable
         options.Validate();
         Option.Require(NameRules.IsValid(group), nameof(group), group, "a valid name");
         Option.Require(topics.Count > 0, nameof(topics), topics.Count, "at least one topic");
-        foreach (var topic in topics)
+        foreach (string topic in topics)
             Option.Require(NameRules.IsValid(topic), nameof(topics), topic, "a valid name");
         Group = group;
         Topics = [.. topics.Distinct(StringComparer.Ordinal)];
@@ -97,7 +97,7 @@ public sealed class Consumer : IClosable, IDisposable
         ThrowIfClosed();
         if (cancellationToken.IsCancellationRequested)
             return ValueTask.FromCanceled(cancellationToken);
-        var (queue, offset) = message.Place;
+        (QueueCursor queue, QueueOffset offset) = message.Place;
         queue.Processed = offset.Value + 1;
         return CallAsync(() => _member.CommitAsync(queue, cancellationToken), cancellationToken);
     }
@@ -126,7 +126,7 @@ public sealed class Consumer : IClosable, IDisposable
     {
         var nexts = new Dictionary<QueueCursor, long>(places.Count);
         EQueueException? failure = null;
-        foreach (var place in places)
+        foreach (QueueProgress place in places)
         {
             if (_stream.FindHeld(place.Topic, place.Queue) is { } cursor)
                 nexts[cursor] = place.Next.Value;
@@ -181,7 +181,7 @@ public sealed class Consumer : IClosable, IDisposable
     public ValueTask CloseAsync(TimeSpan timeout)
     {
         Option.CheckCloseTimeout(timeout);
-        var ended = _ending.EndWithinAsync(timeout);
+        Task ended = _ending.EndWithinAsync(timeout);
         lock (_lock)
             _disposal ??= DisposeOnceAsync();
         return new ValueTask(Task.WhenAll(ended, _disposal));
@@ -189,7 +189,7 @@ public sealed class Consumer : IClosable, IDisposable
 
     private async Task DisposeOnceAsync()
     {
-        var leaving = _member.CloseAsync(_ending.Over).AsTask();
+        Task leaving = _member.CloseAsync(_ending.Over).AsTask();
         if (!await _ending.CompletesAsync(leaving).ConfigureAwait(false))
             Log.CallbackKept(_logger, Group);
         await _stream.DisposeAsync().ConfigureAwait(false);
@@ -208,7 +208,7 @@ public sealed class Consumer : IClosable, IDisposable
     private void SetPaused(string topic, int queue, bool isPaused)
     {
         ThrowIfClosed();
-        var cursor = FindOwned(topic, queue);
+        QueueCursor cursor = FindOwned(topic, queue);
         cursor.Session.SetPaused(cursor, isPaused);
     }
 

@@ -58,7 +58,7 @@ public sealed record DetachedMessage
         if (ExactProperties is not null)
             return ExactProperties.Copy();
         var copy = new RecordProperties();
-        foreach (var (name, value) in Properties)
+        foreach ((string name, byte[]? value) in Properties)
             copy.Add(Encoding.UTF8.GetBytes(name), OptionalBytes.FromArray(value));
         return copy;
     }
@@ -69,7 +69,7 @@ public sealed record DetachedMessage
     {
         List<KeyValuePair<string, byte[]?>>? properties = null;
         RecordProperties? exact = null;
-        foreach (var property in record.Properties)
+        foreach (RecordProperty property in record.Properties)
         {
             properties ??= [];
             if (exact is null && !Utf8.IsValid(property.Name))
@@ -98,14 +98,14 @@ public sealed record DetachedMessage
     private static RecordProperties CopyOf(RecordPropertyReader properties)
     {
         var copy = new RecordProperties();
-        foreach (var property in properties)
+        foreach (RecordProperty property in properties)
             copy.Add(property);
         return copy;
     }
 
     private string? TextOf(string name)
     {
-        foreach (var (found, value) in Properties)
+        foreach ((string found, byte[]? value) in Properties)
         {
             if (found == name)
                 return value is null ? null : Encoding.UTF8.GetString(value);

@@ -10,8 +10,8 @@ internal sealed partial class FetchSession
     private FetchRequest BuildRequest()
     {
         List<FetchQueue>? queues = null;
-        var isNew = _sessionId == 0;
-        foreach (var cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
+        bool isNew = _sessionId == 0;
+        foreach (QueueCursor cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
         {
             if (cursor.IsPaused || cursor.IsRemoved || cursor.Fork is not null)
                 continue;
@@ -46,8 +46,8 @@ internal sealed partial class FetchSession
     /// <returns>Null when there is nothing for the reader.</returns>
     private FetchedAnswer? TakeApart(in ResponseFrame response, ref EQueueException? failure)
     {
-        var payload = response.Payload;
-        if (!FetchResponseHeader.TryRead(payload.Span, out var header))
+        ReadOnlyMemory<byte> payload = response.Payload;
+        if (!FetchResponseHeader.TryRead(payload.Span, out FetchResponseHeader header))
         {
             failure = Faults.Malformed(Opcode.Fetch, Link.Address.ToString());
             return null;
@@ -55,17 +55,17 @@ internal sealed partial class FetchSession
 
         _sessionId = header.SessionId;
         _sequence++;
-        var answer = _free.TryPop(out var used) ? used : new FetchedAnswer(this);
-        var rest = payload[FetchResponseHeader.Size..];
-        for (var i = 0; i < header.QueueCount; i++)
+        FetchedAnswer answer = _free.TryPop(out FetchedAnswer? used) ? used : new FetchedAnswer(this);
+        ReadOnlyMemory<byte> rest = payload[FetchResponseHeader.Size..];
+        for (int i = 0; i < header.QueueCount; i++)
         {
-            if (!FetchedQueueHeader.TryRead(rest.Span, out var queue))
+            if (!FetchedQueueHeader.TryRead(rest.Span, out FetchedQueueHeader queue))
             {
                 failure = Faults.Malformed(Opcode.Fetch, Link.Address.ToString());
                 break;
             }
 
-            var entries = rest.Slice(FetchedQueueHeader.Size, queue.EntriesSize);
+            ReadOnlyMemory<byte> entries = rest.Slice(FetchedQueueHeader.Size, queue.EntriesSize);
             rest = rest[(FetchedQueueHeader.Size + queue.EntriesSize)..];
             TakeQueue(answer, queue, entries);
         }
@@ -84,7 +84,7 @@ internal sealed partial class FetchSession
     /// <summary>Under the gate.</summary>
     private void TakeQueue(FetchedAnswer answer, in FetchedQueueHeader queue, ReadOnlyMemory<byte> entries)
     {
-        if (!_queues.TryGetValue(new FetchQueueKey(queue.Log, queue.Queue), out var cursor)
+        if (!_queues.TryGetValue(new FetchQueueKey(queue.Log, queue.Queue), out QueueCursor? cursor)
             || cursor.IsRemoved || _changed.Contains(cursor))
         {
             return;
@@ -92,7 +92,7 @@ internal sealed partial class FetchSession
 
         if (queue.VisibleEnd.Value >= 0 && queue.Error == ErrorCode.None)
             cursor.VisibleEnd = queue.VisibleEnd.Value;
-        var from = cursor.FetchNext.Value;
+        long from = cursor.FetchNext.Value;
         if (queue.Error == ErrorCode.None)
             cursor.FetchNext = queue.Next;
         else

@@ -17,8 +17,8 @@ internal sealed partial class FetchSession
         {
             if (Link.Hello is null)
                 await Link.ConnectAsync(_client.RequestTimeout, cancellationToken).ConfigureAwait(false);
-            var history = Link.History;
-            var answer = await ask().ConfigureAwait(false);
+            LogHistory? history = Link.History;
+            T? answer = await ask().ConfigureAwait(false);
             if (Link.History?.Opening == history?.Opening)
                 return (answer, history);
         }
@@ -35,11 +35,11 @@ internal sealed partial class FetchSession
     /// the place is one of this history from here on. Under the gate.</summary>
     private bool MustCheck()
     {
-        var isNew = _sessionId == 0;
-        var history = Link.History;
+        bool isNew = _sessionId == 0;
+        LogHistory? history = Link.History;
         if (isNew)
             _opening = history?.Opening;
-        foreach (var cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
+        foreach (QueueCursor cursor in isNew ? _queues.Values : (IReadOnlyCollection<QueueCursor>)_changed)
         {
             if (cursor.IsPaused || cursor.IsRemoved || cursor.Fork is not null)
                 continue;
@@ -59,7 +59,7 @@ internal sealed partial class FetchSession
     private void BeginCheck()
     {
         _isRecovering = true;
-        var previous = _recovery;
+        Task previous = _recovery;
         _recovery = Task.Run(() => CheckAsync(previous));
     }
 
@@ -108,21 +108,22 @@ internal sealed partial class FetchSession
         }
 
         FetchedAnswer? forks = null;
-        foreach (var share in cursors.GroupBy(static cursor => cursor.History!))
+        foreach (IGrouping<LogHistory, QueueCursor> share in cursors.GroupBy(static cursor => cursor.History!))
         {
-            foreach (var some in share.Chunk(CheckHistoryRequest.MaxPlaces))
+            foreach (QueueCursor[] some in share.Chunk(CheckHistoryRequest.MaxPlaces))
             {
                 (QueueCursor Cursor, int Version, QueueOffset Farthest)[] asked;
                 lock (_gate)
                     asked = [.. some.Select(static one => (one, one.Version, one.Farthest))];
-                var places = Array.ConvertAll(asked, static one => new QueuePlace(one.Cursor.Key, one.Farthest));
-                var answer = await HistoryCheck.JudgeAsync(
+                QueuePlace[] places =
+                    Array.ConvertAll(asked, static one => new QueuePlace(one.Cursor.Key, one.Farthest));
+                CheckHistoryResponse answer = await HistoryCheck.JudgeAsync(
                     Link, share.Key, places, _client.RequestTimeout, _closing.Token).ConfigureAwait(false);
                 lock (_gate)
                 {
-                    for (var i = 0; i < asked.Length; i++)
+                    for (int i = 0; i < asked.Length; i++)
                     {
-                        var (cursor, version, _) = asked[i];
+                        (QueueCursor cursor, int version, QueueOffset _) = asked[i];
                         if (cursor.Version == version && cursor.History == share.Key && !cursor.IsRemoved)
                             Settle(cursor, answer.Forks[i], answer.History, ref forks);
                     }

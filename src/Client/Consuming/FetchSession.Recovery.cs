@@ -20,7 +20,7 @@ internal sealed partial class FetchSession
             if (failure.Code is not (ErrorCode.UnknownFetchSession or ErrorCode.DivergingEpoch))
             {
                 _isRecovering = true;
-                var previous = _recovery;
+                Task previous = _recovery;
                 _recovery = Task.Run(() => RecoverAsync(failure, previous));
                 return;
             }
@@ -32,14 +32,15 @@ internal sealed partial class FetchSession
     private async Task RecoverAsync(EQueueException failure, Task previous)
     {
         await previous.ConfigureAwait(false);
-        var fault = Link.IsStale || !(failure.IsRetriable || failure.Code == ErrorCode.InternalError) ? failure : null;
+        EQueueException? fault =
+            Link.IsStale || !(failure.IsRetriable || failure.Code == ErrorCode.InternalError) ? failure : null;
         try
         {
             if (fault is null)
             {
                 Log.FetchInterrupted(_logger, Link.Address, failure.Message);
-                var isLost = failure.Code == ErrorCode.ConnectionLost;
-                var pause = isLost ? TimeSpan.FromMilliseconds(1) : _client.ReconnectBackoffMin;
+                bool isLost = failure.Code == ErrorCode.ConnectionLost;
+                TimeSpan pause = isLost ? TimeSpan.FromMilliseconds(1) : _client.ReconnectBackoffMin;
                 await Task.Delay(pause, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
                 await Link.ConnectAsync(Timeout.InfiniteTimeSpan, _closing.Token).ConfigureAwait(false);
             }

@@ -81,7 +81,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     {
         lock (_gate)
         {
-            foreach (var cursor in cursors)
+            foreach (QueueCursor cursor in cursors)
             {
                 if (cursor.IsRemoved)
                     continue;
@@ -125,7 +125,8 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     public async ValueTask<(QueueOffset Offset, LogHistory? History)> FindOffsetAsync(
         OffsetQuestion question, CancellationToken cancellationToken)
     {
-        var (offsets, history) = await FindOffsetsAsync([question], cancellationToken).ConfigureAwait(false);
+        (QueueOffset[] offsets, LogHistory? history) =
+            await FindOffsetsAsync([question], cancellationToken).ConfigureAwait(false);
         return (offsets[0], history);
     }
 
@@ -134,7 +135,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     public async ValueTask<(QueueOffset[] Offsets, LogHistory? History)> FindOffsetsAsync(
         IReadOnlyList<OffsetQuestion> questions, CancellationToken cancellationToken)
     {
-        var (response, history) = await InOneHistoryAsync(
+        (FindOffsetsResponse response, LogHistory? history) = await InOneHistoryAsync(
             () => Link.InvokeAsync(new FindOffsetsRequest(questions), _client.RequestTimeout, cancellationToken),
             cancellationToken).ConfigureAwait(false);
         if (response.Answers.Count != questions.Count)
@@ -152,7 +153,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             if (_isClosed || _isRevivalDue)
                 return;
             _isRevivalDue = true;
-            var previous = _revival;
+            Task previous = _revival;
             _revival = Task.Run(() => ReviveLaterAsync(previous));
         }
     }
@@ -186,7 +187,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         lock (_gate)
         {
             _hasFailed = false;
-            foreach (var cursor in _queues.Values)
+            foreach (QueueCursor cursor in _queues.Values)
             {
                 if (!cursor.IsInSession)
                     _changed.Add(cursor);
@@ -254,7 +255,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             sentAt = _sentAt;
         }
 
-        var failure = Link.FaultOf(exception);
+        EQueueException failure = Link.FaultOf(exception);
         ObserveAnswer(sentAt, failure);
         Recover(failure);
     }

@@ -33,11 +33,11 @@ internal static class GroupCommit
     {
         List<Place>? due = null;
         List<(QueueCursor, ErrorCode)>? refused = null;
-        foreach (var cursor in cursors)
+        foreach (QueueCursor cursor in cursors)
         {
             // The history before the place: it is changed behind it.
-            var history = cursor.History;
-            var next = places is null ? cursor.Processed : places[cursor];
+            LogHistory? history = cursor.History;
+            long next = places is null ? cursor.Processed : places[cursor];
             if (places is not null && cursor.HasForked && next > cursor.Delivered)
                 (refused ??= []).Add((cursor, ErrorCode.DivergingEpoch));
             else if (next > cursor.Committed || (places is null && IsToldInAnother(cursor, history)))
@@ -46,11 +46,14 @@ internal static class GroupCommit
 
         if (due is null)
             return refused ?? [];
-        foreach (var share in due.Chunk(MaxQueues))
+        foreach (Place[] share in due.Chunk(MaxQueues))
         {
             var terms = new CommitTerms(link, group, member, timeout, IsNamed: places is not null);
-            foreach (var (cursor, error) in await SendAsync(terms, share, cancellationToken).ConfigureAwait(false))
+            foreach ((QueueCursor cursor, ErrorCode error)
+                in await SendAsync(terms, share, cancellationToken).ConfigureAwait(false))
+            {
                 (refused ??= []).Add((cursor, error));
+            }
         }
 
         return refused ?? [];
@@ -63,13 +66,14 @@ internal static class GroupCommit
     private static async ValueTask<IReadOnlyList<(QueueCursor Cursor, ErrorCode Error)>> SendAsync(
         CommitTerms terms, Place[] share, CancellationToken cancellationToken)
     {
-        for (var attempt = 1; ; attempt++)
+        for (int attempt = 1; ; attempt++)
         {
-            var opening = terms.Link.History?.Opening;
+            HistoryMark? opening = terms.Link.History?.Opening;
             try
             {
                 List<(QueueCursor, ErrorCode)> refused = [];
-                var fitting = await SieveAsync(terms, share, opening, refused, cancellationToken).ConfigureAwait(false);
+                Place[] fitting =
+                    await SieveAsync(terms, share, opening, refused, cancellationToken).ConfigureAwait(false);
                 if (fitting.Length > 0)
                     await SendAsync(terms, fitting, opening, refused, cancellationToken).ConfigureAwait(false);
                 return refused;
@@ -93,7 +97,7 @@ internal static class GroupCommit
         if (opening is null || Array.TrueForAll(share, one => one.History is null || one.History.Opening == opening))
             return share;
         List<Place> fitting = [];
-        foreach (var known in share.GroupBy(static one => one.History))
+        foreach (IGrouping<LogHistory?, Place> known in share.GroupBy(static one => one.History))
         {
             Place[] some = [.. known];
             if (known.Key is null || known.Key.Opening == opening)
@@ -102,7 +106,7 @@ internal static class GroupCommit
                 continue;
             }
 
-            var answer = await HistoryCheck.JudgeAsync(
+            CheckHistoryResponse answer = await HistoryCheck.JudgeAsync(
                 terms.Link,
                 known.Key,
                 Array.ConvertAll(some, static one => new QueuePlace(one.Cursor.Key, new QueueOffset(one.Next))),
@@ -110,7 +114,7 @@ internal static class GroupCommit
                 cancellationToken).ConfigureAwait(false);
             if (answer.History.Opening != opening)
                 throw new EQueueException(ErrorCode.DivergingEpoch);
-            for (var i = 0; i < some.Length; i++)
+            for (int i = 0; i < some.Length; i++)
             {
                 if (answer.Forks[i] == CheckHistoryResponse.Fits)
                     fitting.Add(some[i]);
@@ -135,14 +139,14 @@ internal static class GroupCommit
             new QueueOffset(one.Next),
             terms.IsNamed ? -1 : one.Cursor.LastEpoch, // the entry before a place may be long gone from memory
             null))]);
-        var response = await terms.Link.InvokeObservedAsync(
+        CommitOffsetsResponse response = await terms.Link.InvokeObservedAsync(
             "commit", terms.Group, request, terms.Timeout, cancellationToken, opening).ConfigureAwait(false);
         if (response.Errors.Count != share.Length)
             throw Faults.Malformed(Opcode.CommitOffsets, terms.Link.Address.ToString());
-        for (var i = 0; i < share.Length; i++)
+        for (int i = 0; i < share.Length; i++)
         {
             // Behind what is committed: somebody has processed it, which is all that a commit says.
-            var (cursor, next, history) = share[i];
+            (QueueCursor cursor, long next, LogHistory? history) = share[i];
             if (response.Errors[i] is not (ErrorCode.None or ErrorCode.OffsetBehind))
             {
                 refused.Add((cursor, response.Errors[i]));

@@ -10,7 +10,7 @@ internal sealed partial class GroupMember
     public async ValueTask CommitAsync(CancellationToken cancellationToken)
     {
         EQueueException? failure = null;
-        foreach (var session in Sessions)
+        foreach (MemberSession session in Sessions)
         {
             try
             {
@@ -39,7 +39,7 @@ internal sealed partial class GroupMember
         IReadOnlyDictionary<QueueCursor, long> places, CancellationToken cancellationToken)
     {
         EQueueException? failure = null;
-        foreach (var share in places.Keys.GroupBy(static cursor => cursor.Owner))
+        foreach (IGrouping<MemberSession?, QueueCursor> share in places.Keys.GroupBy(static cursor => cursor.Owner))
         {
             try
             {
@@ -77,14 +77,14 @@ internal sealed partial class GroupMember
                     .ConfigureAwait(false);
                 _commitDue.Reset();
                 late.Clear();
-                var sessions = Sessions;
-                foreach (var session in sessions)
+                MemberSession[] sessions = Sessions;
+                foreach (MemberSession session in sessions)
                 {
                     if (await TryBeginCommitAsync(session, running).ConfigureAwait(false) is { } before)
                         late.Add(before);
                 }
 
-                foreach (var gone in running.Keys.Except(sessions).ToArray())
+                foreach (MemberSession? gone in running.Keys.Except(sessions).ToArray())
                 {
                     if (running[gone].IsCompleted)
                         running.Remove(gone);
@@ -103,7 +103,7 @@ internal sealed partial class GroupMember
     /// <returns>The one before, if that is not answered yet: this one is due behind it.</returns>
     private async ValueTask<Task?> TryBeginCommitAsync(MemberSession session, Dictionary<MemberSession, Task> running)
     {
-        if (running.Remove(session, out var before))
+        if (running.Remove(session, out Task? before))
         {
             if (!before.IsCompleted)
                 return running[session] = before;

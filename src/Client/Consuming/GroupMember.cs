@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -36,7 +37,7 @@ internal sealed partial class GroupMember
     {
         _directory = directory;
         _stream = stream;
-        var logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
+        ILogger logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         _terms = new MemberTerms(group, Guid.NewGuid(), topics, options, directory.Options, logger);
         stream.Dropped = OnDroppedAsync;
         stream.IsSettled = IsSettled;
@@ -101,7 +102,7 @@ internal sealed partial class GroupMember
 
     private async ValueTask LeaveAllAsync(bool stays, CancellationToken patience)
     {
-        var sessions = Sessions;
+        MemberSession[] sessions = Sessions;
         _isJoinedWholly = false;
         _byAddress.Clear();
         Volatile.Write(ref _sessions, []);
@@ -116,7 +117,7 @@ internal sealed partial class GroupMember
     {
         // A refusal leaves it so: the next call goes on where this one ends.
         _isJoinedWholly = false;
-        foreach (var (address, session) in _byAddress.ToArray())
+        foreach ((ServerAddress address, MemberSession session) in _byAddress.ToArray())
         {
             if (!session.IsAlive)
                 await LeaveAsync(address, session).ConfigureAwait(false);
@@ -125,24 +126,24 @@ internal sealed partial class GroupMember
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _closing.Token);
         List<ServerAddress> present = [];
         List<ServerAddress> away = [];
-        foreach (var address in await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
+        foreach (ServerAddress address in await FindBrokersInTimeAsync(either.Token).ConfigureAwait(false))
         {
             if (!_byAddress.ContainsKey(address))
                 (_directory.IsAway(address) ? away : present).Add(address);
         }
 
         // Those that are away are waited for only where there is nobody else to read from.
-        var isAnyThere = present.Count > 0 || _byAddress.Count > 0;
-        var (atOnce, later) = isAnyThere ? (present, away) : (away, present);
-        var failures = await Task.WhenAll(atOnce.Select(address => JoinAsync(address, either.Token)))
+        bool isAnyThere = present.Count > 0 || _byAddress.Count > 0;
+        (List<ServerAddress> atOnce, List<ServerAddress> later) = isAnyThere ? (present, away) : (away, present);
+        EQueueException?[] failures = await Task.WhenAll(atOnce.Select(address => JoinAsync(address, either.Token)))
             .ConfigureAwait(false);
-        var failure = failures.FirstOrDefault(static one => one is { IsRetriable: false })
+        EQueueException? failure = failures.FirstOrDefault(static one => one is { IsRetriable: false })
             ?? (_byAddress.Count == 0 ? failures.FirstOrDefault(static one => one is not null) : null);
         if (failure is not null)
             throw failure;
 
         // Their queues come when they are back; the others are read meanwhile.
-        foreach (var address in later.Concat(atOnce.Where((_, index) => failures[index] is not null)))
+        foreach (ServerAddress address in later.Concat(atOnce.Where((_, index) => failures[index] is not null)))
             JoinLater(address);
         _isJoinedWholly = true;
         if (_areLoopsRunning)
@@ -211,8 +212,8 @@ internal sealed partial class GroupMember
     /// <summary>Asks until a broker that is just restarting answers, for no longer than a request may take.</summary>
     private async ValueTask<HashSet<ServerAddress>> FindBrokersInTimeAsync(CancellationToken cancellationToken)
     {
-        var begun = _terms.Client.TimeProvider.GetTimestamp();
-        for (var attempt = 1; ; attempt++)
+        long begun = _terms.Client.TimeProvider.GetTimestamp();
+        for (int attempt = 1; ; attempt++)
         {
             try
             {
@@ -235,15 +236,15 @@ internal sealed partial class GroupMember
     /// </summary>
     private async ValueTask<HashSet<ServerAddress>> FindBrokersAsync(CancellationToken cancellationToken)
     {
-        var mayCreate = _terms.Options.AutoCreateTopics && !_hasRoutes;
-        var route = await _directory.RouteAsync(_terms.Topics, mayCreate, cancellationToken).ConfigureAwait(false);
+        bool mayCreate = _terms.Options.AutoCreateTopics && !_hasRoutes;
+        Route route = await _directory.RouteAsync(_terms.Topics, mayCreate, cancellationToken).ConfigureAwait(false);
         _hasRoutes |= route.IsComplete;
         HashSet<ServerAddress> found = [.. route.Missing];
-        foreach (var topic in route.Answer.Topics)
+        foreach (TopicRoute topic in route.Answer.Topics)
         {
             if (topic.Error is not (ErrorCode.None or ErrorCode.UnknownTopic))
                 throw new EQueueException(topic.Error, $"{ErrorCodes.Describe(topic.Error)}: {topic.Topic}.");
-            foreach (var queue in topic.Queues)
+            foreach (QueueRoute queue in topic.Queues)
                 found.Add(route.AddressOf(queue));
         }
 
@@ -261,9 +262,9 @@ internal sealed partial class GroupMember
         if (_hasToldMissing)
             return;
         _hasToldMissing = true;
-        foreach (var topic in route.Answer.Topics.Where(static topic => topic.Error == ErrorCode.UnknownTopic))
+        foreach (TopicRoute? topic in route.Answer.Topics.Where(static topic => topic.Error == ErrorCode.UnknownTopic))
         {
-            var near = await NearNames.FindAsync(_directory, topic.Topic).ConfigureAwait(false);
+            string[] near = await NearNames.FindAsync(_directory, topic.Topic).ConfigureAwait(false);
             Log.TopicMissing(
                 _terms.Logger, _terms.Group, topic.Topic, near.Length == 0 ? "" : " " + NearNames.Ask(near));
         }
@@ -301,14 +302,14 @@ internal sealed partial class GroupMember
         {
             if (!IsJoined)
                 return;
-            var found = await FindBrokersAsync(_closing.Token).ConfigureAwait(false);
-            foreach (var (address, session) in _byAddress.ToArray())
+            HashSet<ServerAddress> found = await FindBrokersAsync(_closing.Token).ConfigureAwait(false);
+            foreach ((ServerAddress address, MemberSession session) in _byAddress.ToArray())
             {
                 if (!found.Contains(address))
                     await LeaveAsync(address, session).ConfigureAwait(false);
             }
 
-            foreach (var address in found.Where(address => !_byAddress.ContainsKey(address)))
+            foreach (ServerAddress address in found.Where(address => !_byAddress.ContainsKey(address)))
                 JoinLater(address);
         }
         catch (EQueueException exception)

@@ -14,7 +14,8 @@ internal static class HistoryCheck
         TimeSpan timeout,
         CancellationToken cancellationToken)
     {
-        var answer = await link.InvokeAsync(new CheckHistoryRequest(known, places), timeout, cancellationToken)
+        CheckHistoryResponse answer =
+            await link.InvokeAsync(new CheckHistoryRequest(known, places), timeout, cancellationToken)
             .ConfigureAwait(false);
         return answer.Forks.Count == places.Count
             ? answer

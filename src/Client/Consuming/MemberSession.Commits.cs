@@ -58,13 +58,13 @@ internal sealed partial class MemberSession
     /// </summary>
     private async ValueTask CommitBeforeLeavingAsync(IReadOnlyList<QueueCursor> cursors, CancellationToken patience)
     {
-        for (var attempt = 1; ; attempt++)
+        for (int attempt = 1; ; attempt++)
         {
             // A queue that was begun and not read on has a place to commit as well, which is worth no wait.
-            var count = cursors.Count(static cursor => cursor.HasUncommitted);
+            int count = cursors.Count(static cursor => cursor.HasUncommitted);
             if (count == 0 && (attempt > 1 || !Link.Remoting.IsConnected))
             {
-                var lost = cursors.Count(static cursor => cursor.IsGivenUp && cursor.Processed > cursor.Committed);
+                int lost = cursors.Count(static cursor => cursor.IsGivenUp && cursor.Processed > cursor.Committed);
                 if (lost > 0)
                     Log.LeftUncommitted(_terms.Logger, _terms.Group, lost, "the queues are no longer this member's");
                 return;
@@ -86,7 +86,7 @@ internal sealed partial class MemberSession
             }
             catch (Exception exception) when (exception is EQueueException or OperationCanceledException)
             {
-                var reason = patience.IsCancellationRequested
+                string reason = patience.IsCancellationRequested
                     ? Link.Trouble ?? "the broker did not answer in time" : exception.Message.TrimEnd('.');
                 if (count > 0)
                     Log.LeftUncommitted(_terms.Logger, _terms.Group, count, reason);
@@ -121,7 +121,7 @@ internal sealed partial class MemberSession
         EQueueException? failure;
         try
         {
-            var gone = isNamed ? cursors.FirstOrDefault(static cursor => cursor.IsGivenUp) : null;
+            QueueCursor? gone = isNamed ? cursors.FirstOrDefault(static cursor => cursor.IsGivenUp) : null;
             failure = await SendAsync(
                 [.. cursors.Where(static cursor => !cursor.IsGivenUp)], isLast, places, cancellationToken)
                 .ConfigureAwait(false);
@@ -151,10 +151,10 @@ internal sealed partial class MemberSession
         CancellationToken cancellationToken)
     {
         EQueueException? failure = null;
-        var refusals = await GroupCommit.SendAsync(
+        IReadOnlyList<(QueueCursor Cursor, ErrorCode Error)> refusals = await GroupCommit.SendAsync(
             Link, _terms.Group, _terms.Member, cursors, _terms.Client.RequestTimeout, cancellationToken, places)
             .ConfigureAwait(false);
-        foreach (var (cursor, error) in refusals)
+        foreach ((QueueCursor cursor, ErrorCode error) in refusals)
         {
             if (error == ErrorCode.QueueNotOwned || (isLast && error == ErrorCode.FencedGeneration))
                 OnLost(cursor);
@@ -191,7 +191,7 @@ internal sealed partial class MemberSession
             MemberQueue[] queues = [.. _queues.Values.Where(queue =>
                 queue is { Place: MemberQueue.Stage.Revoked, Cursor: { IsRemoved: true } cursor }
                 && !_stream.IsInHand(cursor))];
-            foreach (var queue in queues)
+            foreach (MemberQueue queue in queues)
                 queue.Place = MemberQueue.Stage.Releasing;
             return queues;
         }
@@ -203,10 +203,10 @@ internal sealed partial class MemberSession
     /// </summary>
     private async ValueTask ReleaseAsync(MemberQueue[] queues)
     {
-        var begun = _terms.Client.TimeProvider.GetTimestamp();
+        long begun = _terms.Client.TimeProvider.GetTimestamp();
         QueueCursor[] cursors = [.. queues.Select(static queue => queue.Cursor!)];
         await TellAsync(_terms.Options.Revoking, cursors).ConfigureAwait(false);
-        for (var attempt = 1; !await TryCommitLastAsync(cursors).ConfigureAwait(false); attempt++)
+        for (int attempt = 1; !await TryCommitLastAsync(cursors).ConfigureAwait(false); attempt++)
         {
             if (_terms.Client.TimeProvider.GetElapsedTime(begun) >= _terms.Options.ReleaseTimeout)
                 break;
@@ -218,14 +218,14 @@ internal sealed partial class MemberSession
 
         lock (_gate)
         {
-            foreach (var queue in queues)
+            foreach (MemberQueue queue in queues)
             {
                 if (IsCurrent(queue))
                     SetReleased(queue);
             }
         }
 
-        foreach (var cursor in cursors)
+        foreach (QueueCursor cursor in cursors)
             _stream.Remove(cursor);
         Log.QueuesGivenUp(_terms.Logger, _terms.Group, cursors.Length, Link.Address, NamesOf(cursors));
     }
@@ -240,9 +240,9 @@ internal sealed partial class MemberSession
         {
             // Lost meanwhile, or gone: there is nobody to commit it any more.
             QueueCursor[] held = [.. cursors.Where(IsHeld)];
-            foreach (var cursor in held)
+            foreach (QueueCursor cursor in held)
                 cursor.IsGivenUp = true;
-            var isDue = _terms.Options.AutoCommit && _terms.KeepsProgress;
+            bool isDue = _terms.Options.AutoCommit && _terms.KeepsProgress;
             failure = isDue ? await SendAsync(held, isLast: true, null, _closing.Token).ConfigureAwait(false) : null;
         }
         catch (EQueueException exception)
@@ -266,6 +266,6 @@ internal sealed partial class MemberSession
     private bool IsHeld(QueueCursor cursor)
     {
         lock (_gate)
-            return _queues.TryGetValue(cursor.Key, out var queue) && queue.Cursor == cursor;
+            return _queues.TryGetValue(cursor.Key, out MemberQueue? queue) && queue.Cursor == cursor;
     }
 }

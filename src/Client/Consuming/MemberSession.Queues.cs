@@ -20,7 +20,7 @@ internal sealed partial class MemberSession
     {
         lock (_gate)
         {
-            if (_queues.TryGetValue(cursor.Key, out var queue) && queue.Cursor == cursor)
+            if (_queues.TryGetValue(cursor.Key, out MemberQueue? queue) && queue.Cursor == cursor)
                 queue.IsGone = true;
         }
 
@@ -48,13 +48,13 @@ internal sealed partial class MemberSession
 
             // Another epoch: the broker was restarted, and what it lists of the queues named to it are claims that
             // hold.
-            var isRestart = _seen != GroupGeneration.Join && answer.Generation.Epoch != _seen.Epoch;
+            bool isRestart = _seen != GroupGeneration.Join && answer.Generation.Epoch != _seen.Epoch;
             _seen = answer.Generation;
             _pending = answer.Pending;
             _toldVersion = beat.ListVersion;
             if (beat.Request.Subscriptions is not null)
                 _toldOn = beat.Connection;
-            foreach (var queue in beat.Released)
+            foreach (MemberQueue queue in beat.Released)
             {
                 if (IsCurrent(queue))
                     _queues.Remove(queue.Key);
@@ -62,14 +62,14 @@ internal sealed partial class MemberSession
 
             if (answer.Assignment is { } assignment)
             {
-                var told = Take(assignment, isRestart || _terms.Options.IsBroadcast, dropped);
+                HashSet<FetchQueueKey> told = Take(assignment, isRestart || _terms.Options.IsBroadcast, dropped);
                 GiveUp(told, isRestart, revoked, dropped);
             }
         }
 
-        foreach (var cursor in revoked)
+        foreach (QueueCursor cursor in revoked)
             _stream.Revoke(cursor);
-        foreach (var cursor in dropped)
+        foreach (QueueCursor cursor in dropped)
             Drop(cursor);
         _starts.Set();
         _releases.Set();
@@ -81,12 +81,12 @@ internal sealed partial class MemberSession
         IReadOnlyList<AssignedTopic> assignment, bool isRenewal, List<QueueCursor> dropped)
     {
         HashSet<FetchQueueKey> told = [];
-        foreach (var topic in assignment)
+        foreach (AssignedTopic topic in assignment)
         {
-            foreach (var queue in topic.Queues)
+            foreach (AssignedQueue queue in topic.Queues)
             {
                 told.Add(queue.Queue);
-                if (_queues.TryGetValue(queue.Queue, out var known))
+                if (_queues.TryGetValue(queue.Queue, out MemberQueue? known))
                 {
                     // One that is being released is not taken up again: the release completes, a new grant follows.
                     if (known.Grant == queue.Grant)
@@ -102,7 +102,7 @@ internal sealed partial class MemberSession
                         dropped.Add(lost);
                 }
 
-                var number = _stream.NumberOf(_fetch, queue.Number);
+                int number = _stream.NumberOf(_fetch, queue.Number);
                 _queues[queue.Queue] = new MemberQueue(topic.Topic, queue with { Number = number });
                 _listVersion++;
             }
@@ -115,7 +115,7 @@ internal sealed partial class MemberSession
     private void GiveUp(
         HashSet<FetchQueueKey> told, bool isRestart, List<QueueCursor> revoked, List<QueueCursor> dropped)
     {
-        foreach (var queue in _queues.Values.Where(queue => !told.Contains(queue.Key)).ToArray())
+        foreach (MemberQueue? queue in _queues.Values.Where(queue => !told.Contains(queue.Key)).ToArray())
         {
             if (isRestart)
             {
@@ -144,7 +144,8 @@ internal sealed partial class MemberSession
         _news.Set();
     }
 
-    private bool IsCurrent(MemberQueue queue) => _queues.TryGetValue(queue.Key, out var known) && known == queue;
+    private bool IsCurrent(MemberQueue queue) =>
+        _queues.TryGetValue(queue.Key, out MemberQueue? known) && known == queue;
 
     /// <summary>The session is over: nothing is committed any more, and the next call joins.</summary>
     private void DropAll()
@@ -159,7 +160,7 @@ internal sealed partial class MemberSession
             _urgent = null;
             if (!_terms.Options.IsBroadcast || _failure is not null || _isLeaving)
             {
-                foreach (var queue in _queues.Values)
+                foreach (MemberQueue queue in _queues.Values)
                 {
                     if (queue.Cursor is { } cursor)
                         dropped.Add(cursor);
@@ -170,7 +171,7 @@ internal sealed partial class MemberSession
             }
         }
 
-        foreach (var cursor in dropped)
+        foreach (QueueCursor cursor in dropped)
             Drop(cursor);
         urgent?.TrySetResult();
     }
@@ -186,7 +187,7 @@ internal sealed partial class MemberSession
     {
         lock (_gate)
         {
-            if (_queues.TryGetValue(cursor.Key, out var queue) && queue.Cursor == cursor)
+            if (_queues.TryGetValue(cursor.Key, out MemberQueue? queue) && queue.Cursor == cursor)
             {
                 _queues.Remove(cursor.Key);
                 _listVersion++;

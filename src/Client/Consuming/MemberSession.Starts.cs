@@ -9,7 +9,7 @@ internal sealed partial class MemberSession
 
     private async Task RunStartsAsync()
     {
-        var failures = 0;
+        int failures = 0;
         while (!_closing.IsCancellationRequested && _failure is null)
         {
             try
@@ -77,12 +77,13 @@ internal sealed partial class MemberSession
     /// <summary>Begins where the group has committed, or where the options say.</summary>
     private async ValueTask StartAsync(MemberQueue[] queues)
     {
-        var (made, history) = await _fetch.InOneHistoryAsync(() => FindPlacesAsync(queues), _closing.Token)
+        (List<(MemberQueue Queue, QueueCursor Cursor)> made, LogHistory? history) =
+            await _fetch.InOneHistoryAsync(() => FindPlacesAsync(queues), _closing.Token)
             .ConfigureAwait(false);
         List<QueueCursor> begun = [];
         lock (_gate)
         {
-            foreach (var (queue, cursor) in made)
+            foreach ((MemberQueue queue, QueueCursor cursor) in made)
             {
                 cursor.History = cursor.CommittedIn = history;
                 if (_isLeaving || !IsCurrent(queue) || queue.Place != MemberQueue.Stage.Starting)
@@ -97,7 +98,7 @@ internal sealed partial class MemberSession
             Log.QueuesGained(_terms.Logger, _terms.Group, begun.Count, Link.Address, NamesOf(begun));
         if (begun.Count > 0)
             await TellAsync(_terms.Options.Assigned, begun).ConfigureAwait(false);
-        foreach (var cursor in begun)
+        foreach (QueueCursor cursor in begun)
             _fetch.Add(cursor);
         _stream.Wake();
     }
@@ -108,16 +109,16 @@ internal sealed partial class MemberSession
         Dictionary<FetchQueueKey, long> places = [];
         if (_terms.KeepsProgress)
         {
-            var answer = await Link.InvokeAsync(
+            ReadOffsetsResponse answer = await Link.InvokeAsync(
                 new ReadOffsetsRequest(_terms.ProgressName, keys), _terms.Client.RequestTimeout, _closing.Token)
                 .ConfigureAwait(false);
             places = answer.Offsets.ToDictionary(static one => one.Queue, static one => one.Next.Value);
         }
 
         List<(MemberQueue Queue, QueueCursor Cursor)> made = [];
-        foreach (var queue in queues)
+        foreach (MemberQueue queue in queues)
         {
-            var committed = places.GetValueOrDefault(queue.Key, -1);
+            long committed = places.GetValueOrDefault(queue.Key, -1);
             made.Add((queue, await FindPlaceAsync(queue, committed).ConfigureAwait(false)));
         }
 
@@ -128,14 +129,14 @@ internal sealed partial class MemberSession
     private static string NamesOf(IReadOnlyCollection<QueueCursor> cursors)
     {
         const int Most = 20;
-        var names = string.Join(", ", cursors.Take(Most).Select(static cursor => $"{cursor.Topic}/{cursor.Number}"));
+        string names = string.Join(", ", cursors.Take(Most).Select(static cursor => $"{cursor.Topic}/{cursor.Number}"));
         return cursors.Count > Most ? names + ", ..." : names;
     }
 
     private async ValueTask<QueueCursor> FindPlaceAsync(MemberQueue queue, long committed)
     {
-        var startAt = _terms.Options.StartAt;
-        var start = committed >= 0
+        StartPosition startAt = _terms.Options.StartAt;
+        QueueOffset start = committed >= 0
             ? new QueueOffset(committed)
             : startAt.KnownOffset ?? (await _fetch
                 .FindOffsetAsync(startAt.ToQuestion(queue.Key), _closing.Token).ConfigureAwait(false)).Offset;

@@ -69,8 +69,8 @@ internal sealed partial class MemberSession : IAsyncDisposable
     /// <exception cref="EQueueException">Refused, or no connection within the request timeout.</exception>
     public async ValueTask JoinAsync(CancellationToken cancellationToken)
     {
-        var begun = _terms.Client.TimeProvider.GetTimestamp();
-        for (var attempt = 1; !await TryJoinAsync(begun, cancellationToken).ConfigureAwait(false); attempt++)
+        long begun = _terms.Client.TimeProvider.GetTimestamp();
+        for (int attempt = 1; !await TryJoinAsync(begun, cancellationToken).ConfigureAwait(false); attempt++)
         {
             await Task.Delay(
                 _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20),
@@ -117,10 +117,10 @@ internal sealed partial class MemberSession : IAsyncDisposable
         if (_isLeaving)
             return;
         _isLeaving = true;
-        var cursors = Cursors();
-        foreach (var cursor in cursors)
+        IReadOnlyList<QueueCursor> cursors = Cursors();
+        foreach (QueueCursor cursor in cursors)
             _stream.Revoke(cursor);
-        var isMember = _failure is null && _seen != GroupGeneration.Join;
+        bool isMember = _failure is null && _seen != GroupGeneration.Join;
         if (isMember && _terms.Options.AutoCommit && _terms.KeepsProgress)
             await CommitBeforeLeavingAsync(cursors, patience).ConfigureAwait(false);
         await DisposeAsync().ConfigureAwait(false);
@@ -153,7 +153,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
 
     private async Task RunAsync()
     {
-        var failures = 0;
+        int failures = 0;
         while (_failure is null && !_closing.IsCancellationRequested)
         {
             Beat? beat = null;
@@ -163,7 +163,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
                 await Link.ConnectAsync(Timeout.InfiniteTimeSpan, _closing.Token).ConfigureAwait(false);
                 beat = Prepare();
                 _punctuality.Expect(beat.Request.MaxWait);
-                var pause = await BeatAsync(beat, _closing.Token).ConfigureAwait(false);
+                TimeSpan pause = await BeatAsync(beat, _closing.Token).ConfigureAwait(false);
                 _punctuality.Check();
                 failures = 0;
                 beat.Urgent?.TrySetResult();
@@ -213,10 +213,11 @@ internal sealed partial class MemberSession : IAsyncDisposable
     /// <returns>How long to wait before the next one.</returns>
     private async ValueTask<TimeSpan> BeatAsync(Beat beat, CancellationToken cancellationToken)
     {
-        var request = beat.Request;
-        var sentAt = _terms.Client.TimeProvider.GetTimestamp();
+        GroupHeartbeatRequest request = beat.Request;
+        long sentAt = _terms.Client.TimeProvider.GetTimestamp();
         using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        var call = Link.InvokeAsync(request, request.MaxWait + _terms.Patience, patience.Token).AsTask();
+        Task<GroupHeartbeatResponse> call =
+            Link.InvokeAsync(request, request.MaxWait + _terms.Patience, patience.Token).AsTask();
         GroupHeartbeatResponse answer;
         try
         {
@@ -255,12 +256,12 @@ internal sealed partial class MemberSession : IAsyncDisposable
         _news.Reset();
         lock (_gate)
         {
-            var connection = Link.Remoting.ConnectionGeneration;
-            var isWhole = _seen == GroupGeneration.Join || connection != _toldOn;
-            var isListed = isWhole || _listVersion != _toldVersion;
-            var urgent = _urgent;
+            long connection = Link.Remoting.ConnectionGeneration;
+            bool isWhole = _seen == GroupGeneration.Join || connection != _toldOn;
+            bool isListed = isWhole || _listVersion != _toldVersion;
+            TaskCompletionSource? urgent = _urgent;
             _urgent = null;
-            var options = _terms.Options;
+            ConsumerOptions options = _terms.Options;
             var request = new GroupHeartbeatRequest
             {
                 Group = _terms.Group,
@@ -285,14 +286,14 @@ internal sealed partial class MemberSession : IAsyncDisposable
     {
         get
         {
-            var third = _terms.Options.SessionTimeout / 3;
+            TimeSpan third = _terms.Options.SessionTimeout / 3;
             return third < LongestWait ? third : LongestWait;
         }
     }
 
     private async ValueTask OnBeatFailedAsync(Beat? beat, EQueueException exception, int failures)
     {
-        var wasWhole = beat?.Request.Subscriptions is not null;
+        bool wasWhole = beat?.Request.Subscriptions is not null;
         switch (exception.Code)
         {
             case ErrorCode.FencedGeneration when failures == 1:
@@ -369,7 +370,7 @@ internal sealed partial class MemberSession : IAsyncDisposable
         try
         {
             var request = new GroupLeaveRequest(_terms.Group, _terms.Member, stays);
-            var time = _terms.Patience < LongestFarewell ? _terms.Patience : LongestFarewell;
+            TimeSpan time = _terms.Patience < LongestFarewell ? _terms.Patience : LongestFarewell;
             await Link.InvokeAsync(request, time, patience).ConfigureAwait(false);
         }
         catch (EQueueException exception)

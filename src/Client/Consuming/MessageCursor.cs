@@ -59,8 +59,8 @@ internal sealed class MessageCursor(TagFilter filter, BrokenRecords broken)
     /// <exception cref="DamagedDataException">The records are not what the header says.</exception>
     public bool MoveNext()
     {
-        var batch = Batch.Span;
-        var firstWanted = FirstWanted.Value - BaseOffset.Value;
+        ReadOnlySpan<byte> batch = Batch.Span;
+        long firstWanted = FirstWanted.Value - BaseOffset.Value;
         while (_records.TryRead(batch, out _record))
         {
             if (_record.OffsetDelta >= firstWanted && (Filter.IsOpen || Filter.Matches(_record.In(batch))))
@@ -77,9 +77,9 @@ internal sealed class MessageCursor(TagFilter filter, BrokenRecords broken)
     /// <exception cref="DamagedDataException">The reader's policy is to stop there.</exception>
     public void OnBroken(ErrorCode reason)
     {
-        var next = 0L;
+        long next = 0L;
         var records = new RecordCursor(Batch.Span);
-        while (records.TryRead(Batch.Span, out var record))
+        while (records.TryRead(Batch.Span, out RecordRange record))
             next = record.OffsetDelta + 1L;
         broken(Queue, Math.Max(FirstWanted.Value, BaseOffset.Value + next), BatchEnd.Value, reason);
     }
@@ -90,17 +90,17 @@ internal sealed class MessageCursor(TagFilter filter, BrokenRecords broken)
         List<ActivityContext>? contexts = null;
         ReadOnlySpan<byte> last = default;
         var records = new RecordReader(Batch.Span);
-        while ((contexts is null || contexts.Count < most) && records.TryRead(out var record))
+        while ((contexts is null || contexts.Count < most) && records.TryRead(out RecordView record))
         {
             if (BaseOffset.Value + record.OffsetDelta < FirstWanted.Value || !Filter.Matches(record)
-                || !MessageTrace.TryFind(record.Properties, "traceparent"u8, out var parent)
+                || !MessageTrace.TryFind(record.Properties, "traceparent"u8, out OptionalBytes parent)
                 || parent.Value.SequenceEqual(last))
             {
                 continue;
             }
 
             last = parent.Value;
-            if (MessageTrace.TryRead(record, out var context))
+            if (MessageTrace.TryRead(record, out ActivityContext context))
                 ClientTrace.Add(ref contexts, context);
         }
 
@@ -114,9 +114,9 @@ internal sealed class MessageCursor(TagFilter filter, BrokenRecords broken)
     {
         if (Filter.IsOpen)
             return to - from;
-        var count = 0L;
+        long count = 0L;
         var records = new RecordReader(Batch.Span);
-        while (records.TryRead(out var record) && BaseOffset.Value + record.OffsetDelta < to)
+        while (records.TryRead(out RecordView record) && BaseOffset.Value + record.OffsetDelta < to)
         {
             if (BaseOffset.Value + record.OffsetDelta >= from && Filter.Matches(record))
                 count++;
@@ -129,7 +129,7 @@ internal sealed class MessageCursor(TagFilter filter, BrokenRecords broken)
     /// <returns>The generation of what is handed out next.</returns>
     public long Advance()
     {
-        var generation = _generation + 1;
+        long generation = _generation + 1;
         Volatile.Write(ref _generation, generation);
         return generation;
     }

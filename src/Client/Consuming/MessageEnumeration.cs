@@ -70,7 +70,7 @@ internal sealed class MessageEnumeration(
                 return ValueTask.FromCanceled<bool>(CallerToken);
             }
 
-            var step = Next();
+            MessageStream.Step step = Next();
             return step == MessageStream.Step.Found ? new ValueTask<bool>(true) : MoveNextSlowAsync(step);
         }
 

@@ -59,7 +59,7 @@ internal sealed partial class MessageStream
         // Put back before looking: what comes later interrupts the next step.
         _isInterrupted = false;
         Interlocked.MemoryBarrier();
-        var cursor = _cursor.Queue;
+        QueueCursor cursor = _cursor.Queue;
         if (!cursor.IsRemoved)
             return _queue.Version == cursor.Version;
         cursor.Processed = cursor.Delivered;
@@ -79,7 +79,7 @@ internal sealed partial class MessageStream
     /// <summary>Fetches again what is left of a batch that was read in the other way.</summary>
     private void Reopen()
     {
-        var cursor = _cursor.Queue;
+        QueueCursor cursor = _cursor.Queue;
         EndHanding();
         _isInBatch = false;
         _cursor.Close();
@@ -100,7 +100,7 @@ internal sealed partial class MessageStream
     /// <summary>Puts an answer behind those of its session that are withheld: it must not overtake them.</summary>
     private bool TryQueueUp()
     {
-        var session = _answer!.Session;
+        FetchSession session = _answer!.Session;
         if (!_withheld.Exists(held => held.Answer.Session == session))
             return false;
         _withheld.Add(new Withheld(_answer, 0, null, default));
@@ -111,10 +111,10 @@ internal sealed partial class MessageStream
     /// <summary>Goes on where an answer was put aside, in the middle of a queue's share or before the first.</summary>
     private bool TryRestore()
     {
-        var index = _withheld.FindIndex(static held => held.Answer.Session.Lease is not { IsOver: true });
+        int index = _withheld.FindIndex(static held => held.Answer.Session.Lease is not { IsOver: true });
         if (index < 0)
             return false;
-        var held = _withheld[index];
+        Withheld held = _withheld[index];
         _withheld.RemoveAt(index);
         _answer = held.Answer;
         _queueIndex = held.QueueIndex;

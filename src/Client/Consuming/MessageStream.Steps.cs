@@ -48,7 +48,7 @@ internal sealed partial class MessageStream
 
         while (true)
         {
-            var step = NextBatchCore();
+            Step step = NextBatchCore();
             if (step != Step.Found)
                 return step;
             if (!TryNextRecord())
@@ -62,7 +62,7 @@ internal sealed partial class MessageStream
     public Step NextBatch()
     {
         _cursor.Advance();
-        var step = NextBatchCore();
+        Step step = NextBatchCore();
         if (step == Step.Found)
         {
             _cursor.Queue.Delivered = _cursor.BatchEnd.Value;
@@ -93,12 +93,12 @@ internal sealed partial class MessageStream
             LeaveBatch();
         while (true)
         {
-            var isIn = _isInQueue || TryEnterQueue();
+            bool isIn = _isInQueue || TryEnterQueue();
             if (_seeks.Count > 0)
                 ApplySeeks();
             if (!isIn)
                 return AtRest();
-            var cursor = _queue.Cursor;
+            QueueCursor cursor = _queue.Cursor;
             if (!TryTakeInHand(cursor) || _queue.Version != cursor.Version)
                 LeaveQueue(isDone: false);
             else if (_answer!.Session.Lease is { IsOver: true })
@@ -130,7 +130,7 @@ internal sealed partial class MessageStream
                 return true;
             }
 
-            var done = _answer;
+            FetchedAnswer done = _answer;
             _answer = null;
             if (done.IsMarked)
                 CommitDue?.Invoke();
@@ -160,29 +160,30 @@ internal sealed partial class MessageStream
     /// <exception cref="DamagedDataException">It cannot be decoded. It stays: the next loop meets it again.</exception>
     private bool TryOpenEntry()
     {
-        var cursor = _queue.Cursor;
-        if (!EntryView.TryRead(_entries.Span, out var entry))
+        QueueCursor cursor = _queue.Cursor;
+        if (!EntryView.TryRead(_entries.Span, out EntryView entry))
         {
             OnCorrupt(cursor, cursor.Delivered, EndOfUnknown(default));
             return false;
         }
 
-        var batch = _entries[entry.HeaderSize..entry.Size];
-        var rest = _entries[entry.Size..];
+        ReadOnlyMemory<byte> batch = _entries[entry.HeaderSize..entry.Size];
+        ReadOnlyMemory<byte> rest = _entries[entry.Size..];
         if (entry.Kind != EntryView.MessagesKind)
         {
             _entries = rest;
             return false;
         }
 
-        if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length)
+        if (!RecordBatch.TryReadHeader(batch.Span, out RecordBatchHeader header, out _)
+                || header.TotalSize != batch.Length)
         {
             OnCorrupt(cursor, cursor.Delivered, EndOfUnknown(rest.Span));
             return false;
         }
 
-        var baseOffset = header.BaseOffset;
-        var end = header.NextOffset;
+        QueueOffset baseOffset = header.BaseOffset;
+        QueueOffset end = header.NextOffset;
         if (end.Value <= cursor.Delivered)
         {
             _entries = rest;
@@ -204,7 +205,7 @@ internal sealed partial class MessageStream
 
         if (header.Codec != RecordCodec.None)
         {
-            var error = RecordBatch.Decompress(batch, _directory.Options.MaxFrameBytes, out batch);
+            ErrorCode error = RecordBatch.Decompress(batch, _directory.Options.MaxFrameBytes, out batch);
             if (error != ErrorCode.None)
             {
                 OnBroken(cursor, Math.Max(cursor.Delivered, baseOffset.Value), end.Value, error);
@@ -227,9 +228,9 @@ internal sealed partial class MessageStream
     /// <param name="rest">The entries behind it.</param>
     private long EndOfUnknown(ReadOnlySpan<byte> rest)
     {
-        var delivered = _queue.Cursor.Delivered;
-        var end = EntryView.TryRead(rest, out var entry) && entry.Kind == EntryView.MessagesKind
-            && RecordBatch.TryReadHeader(rest[entry.HeaderSize..entry.Size], out var header, out _)
+        long delivered = _queue.Cursor.Delivered;
+        long end = EntryView.TryRead(rest, out EntryView entry) && entry.Kind == EntryView.MessagesKind
+            && RecordBatch.TryReadHeader(rest[entry.HeaderSize..entry.Size], out RecordBatchHeader header, out _)
             ? header.BaseOffset.Value
             : _queue.Next;
         return Math.Max(end, delivered + 1);
@@ -239,8 +240,8 @@ internal sealed partial class MessageStream
     {
         EndHanding();
         _isInBatch = false;
-        var cursor = _cursor.Queue;
-        var end = _cursor.BatchEnd.Value;
+        QueueCursor cursor = _cursor.Queue;
+        long end = _cursor.BatchEnd.Value;
         _cursor.Close();
         if (_queue.Version == cursor.Version)
             Pass(cursor, end);
@@ -268,7 +269,7 @@ internal sealed partial class MessageStream
     {
         lock (_gate)
         {
-            while (_seeks.TryDequeue(out var seek))
+            while (_seeks.TryDequeue(out (QueueCursor Cursor, long Offset) seek))
             {
                 seek.Cursor.Delivered = seek.Offset;
                 seek.Cursor.Processed = seek.Offset;
@@ -293,7 +294,7 @@ internal sealed partial class MessageStream
     private bool IsAtEnd()
     {
         // Asked first: a queue that comes in between is in the list that is looked at then.
-        var isSettled = IsSettled is { } ask ? ask() : Cursors.Count > 0;
+        bool isSettled = IsSettled is { } ask ? ask() : Cursors.Count > 0;
         return isSettled && Cursors.All(static cursor => cursor.HasStopped || cursor.IsRemoved);
     }
 

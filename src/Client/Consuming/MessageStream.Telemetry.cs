@@ -35,12 +35,12 @@ internal sealed partial class MessageStream
     {
         if (_processing is null && !ClientMeter.Consumed.Enabled)
             return;
-        var span = _processing;
+        Activity? span = _processing;
         _processing = null;
-        var messages = TakeHandedOut();
+        long messages = TakeHandedOut();
         if (messages == 0)
             return; // a span of nothing is never ended, and so never told
-        var queue = _cursor.Queue;
+        QueueCursor queue = _cursor.Queue;
         ClientMeter.CountConsumed(_logger, messages, queue.Topic, Group, queue.Session.Link.Address);
         if (span is not null)
             ClientTrace.EndProcess(_logger, span, messages);
@@ -49,8 +49,8 @@ internal sealed partial class MessageStream
     /// <summary>Messages of the open batch that were handed out since this was last asked.</summary>
     private long TakeHandedOut()
     {
-        var from = _observedTo;
-        var to = Math.Min(_cursor.Queue.Delivered, _cursor.BatchEnd.Value);
+        long from = _observedTo;
+        long to = Math.Min(_cursor.Queue.Delivered, _cursor.BatchEnd.Value);
         if (to <= from)
             return 0;
         _observedTo = to;

@@ -16,9 +16,9 @@ internal sealed partial class MessageStream
     /// <exception cref="EQueueException">The options say so, or nothing else can be done.</exception>
     public async ValueTask TroubleAsync(CancellationToken cancellationToken)
     {
-        var queue = _queue;
+        FetchedQueue queue = _queue;
         LeaveQueue(isDone: false);
-        var cursor = queue.Cursor;
+        QueueCursor cursor = queue.Cursor;
         switch (queue.Error)
         {
             case ErrorCode.OffsetOutOfRange when _options.WhenOutOfRange != OutOfRangePolicy.Throw:
@@ -66,7 +66,7 @@ internal sealed partial class MessageStream
     {
         try
         {
-            var (next, history) = await cursor.Session
+            (QueueOffset next, LogHistory? history) = await cursor.Session
                 .FindOffsetAsync(question, cancellationToken).ConfigureAwait(false);
             Log.OffsetReset(_logger, cursor.Topic, cursor.Number, from, next.Value);
             Seek(cursor, next, isFound: true, history);
@@ -88,7 +88,7 @@ internal sealed partial class MessageStream
     /// </summary>
     private void OnFork(QueueCursor cursor, HistoryFork fork)
     {
-        var from = cursor.Delivered;
+        long from = cursor.Delivered;
         if (from > fork.End.Value && _options.WhenDiverged == DivergedHistoryPolicy.Throw)
         {
             cursor.Session.ForgetFork(cursor);
@@ -96,7 +96,7 @@ internal sealed partial class MessageStream
         }
 
         // The places first, the history after them: a commit must not find the old places under the new history.
-        var next = Math.Min(from, fork.End.Value);
+        long next = Math.Min(from, fork.End.Value);
         cursor.Delivered = cursor.Processed = next;
         cursor.Committed = Math.Min(cursor.Committed, next);
         cursor.LastEpoch = -1;

@@ -57,7 +57,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         lock (_gate)
         {
             ObjectDisposedException.ThrowIf(_isClosed, typeof(Consumer));
-            if (!_sessions.TryGetValue(address, out var session) || session.Link.IsStale)
+            if (!_sessions.TryGetValue(address, out FetchSession? session) || session.Link.IsStale)
             {
                 if (session is not null)
                     _left.Add(session);
@@ -76,7 +76,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     {
         lock (_gate)
         {
-            if (_isClosed || !_sessions.Remove(address, out var session))
+            if (_isClosed || !_sessions.Remove(address, out FetchSession? session))
                 return;
             _left.Add(session);
             EndLeft();
@@ -98,7 +98,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     {
         lock (_gate)
         {
-            foreach (var cursor in cursors)
+            foreach (QueueCursor cursor in cursors)
                 cursor.Session = session;
             _cursors = [.. _cursors, .. cursors];
         }
@@ -160,7 +160,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
             return;
         }
 
-        var (offset, history) = await cursor.Session
+        (QueueOffset offset, LogHistory? history) = await cursor.Session
             .FindOffsetAsync(position.ToQuestion(cursor.Key), cancellationToken).ConfigureAwait(false);
         Seek(cursor, offset, isFound: true, history);
     }
@@ -234,7 +234,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
             sessions = [.. _sessions.Values];
         }
 
-        foreach (var session in sessions)
+        foreach (FetchSession session in sessions)
             session.Revive();
         if (_isInBatch)
             BeginHanding();
@@ -280,13 +280,13 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         }
 
         Wake();
-        foreach (var session in sessions)
+        foreach (FetchSession session in sessions)
             await session.DisposeAsync().ConfigureAwait(false);
         await _endings.WhenAllAsync().ConfigureAwait(false);
 
         lock (_gate)
         {
-            while (_answers.TryDequeue(out var answer))
+            while (_answers.TryDequeue(out FetchedAnswer? answer))
                 answer.Release();
         }
 
@@ -296,9 +296,9 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     /// <summary>Ends the sessions that were left and have no queue in the list any more. Under the gate.</summary>
     private void EndLeft()
     {
-        for (var i = _left.Count - 1; i >= 0 && !_isClosed; i--)
+        for (int i = _left.Count - 1; i >= 0 && !_isClosed; i--)
         {
-            var session = _left[i];
+            FetchSession session = _left[i];
             if (_cursors.Exists(cursor => cursor.Session == session))
                 continue;
             _left.RemoveAt(i);

@@ -17,7 +17,7 @@ internal sealed class Punctuality(MemberTerms terms, ServerAddress address)
     {
         if (_dueBy == 0)
             return;
-        var late = Time.GetElapsedTime(_dueBy);
+        TimeSpan late = Time.GetElapsedTime(_dueBy);
         _dueBy = 0;
         if (late < terms.Options.SessionTimeout / 4)
             return;

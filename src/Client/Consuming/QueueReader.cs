@@ -40,8 +40,8 @@ public sealed class QueueReader : IClosable, IDisposable
     private async ValueTask AssignOneAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken)
     {
-        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
-        var found = route.FindQueue(topic, queue);
+        Route route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
+        QueueRoute found = route.FindQueue(topic, queue);
         await AssignAsync(topic, route, [found], position, cancellationToken).ConfigureAwait(false);
     }
 
@@ -57,7 +57,7 @@ public sealed class QueueReader : IClosable, IDisposable
     private async ValueTask AssignEachAsync(
         string topic, StartPosition position, CancellationToken cancellationToken)
     {
-        var route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
+        Route route = await _directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
         await AssignAsync(topic, route, route.QueuesOf(topic), position, cancellationToken).ConfigureAwait(false);
     }
 
@@ -138,9 +138,10 @@ public sealed class QueueReader : IClosable, IDisposable
 
     private async ValueTask CommitEachAsync(string group, CancellationToken cancellationToken)
     {
-        foreach (var cursors in _stream.Cursors.GroupBy(static cursor => cursor.Session))
+        foreach (IGrouping<FetchSession, QueueCursor> cursors
+            in _stream.Cursors.GroupBy(static cursor => cursor.Session))
         {
-            var refusals = await GroupCommit.SendAsync(
+            IReadOnlyList<(QueueCursor Cursor, ErrorCode Error)> refusals = await GroupCommit.SendAsync(
                 cursors.Key.Link,
                 group,
                 Guid.Empty,
@@ -190,10 +191,10 @@ public sealed class QueueReader : IClosable, IDisposable
         CancellationToken cancellationToken)
     {
         List<(FetchSession Session, QueueCursor[] Cursors)> shares = [];
-        foreach (var share in queues.GroupBy(route.AddressOf))
+        foreach (IGrouping<ServerAddress, QueueRoute> share in queues.GroupBy(route.AddressOf))
         {
-            var session = _stream.GetSession(share.Key);
-            foreach (var some in share.Chunk(QueuesAtOnce))
+            FetchSession session = _stream.GetSession(share.Key);
+            foreach (QueueRoute[] some in share.Chunk(QueuesAtOnce))
             {
                 shares.Add((session, await StartAsync(topic, session, some, position, cancellationToken)
                     .ConfigureAwait(false)));
@@ -202,13 +203,13 @@ public sealed class QueueReader : IClosable, IDisposable
 
         // Only now that every broker has told its places: all of the queues are assigned, or none.
         var numbers = queues.Select(static queue => queue.Number).ToHashSet();
-        foreach (var known in _stream.Cursors
+        foreach (QueueCursor? known in _stream.Cursors
             .Where(cursor => cursor.Topic == topic && !cursor.IsRemoved && numbers.Contains(cursor.Number)))
         {
             _stream.Remove(known);
         }
 
-        foreach (var (session, cursors) in shares)
+        foreach ((FetchSession session, QueueCursor[] cursors) in shares)
             _stream.Add(session, cursors);
     }
 
@@ -221,7 +222,7 @@ public sealed class QueueReader : IClosable, IDisposable
         CancellationToken cancellationToken)
     {
         List<OffsetQuestion> questions = [];
-        foreach (var queue in queues)
+        foreach (QueueRoute queue in queues)
         {
             var key = new FetchQueueKey(queue.Log, queue.Id);
             if (position.KnownOffset is null)
@@ -230,13 +231,13 @@ public sealed class QueueReader : IClosable, IDisposable
                 questions.Add(new OffsetQuestion(key, OffsetQuestion.End));
         }
 
-        var (answers, history) = questions.Count == 0
+        (QueueOffset[] answers, LogHistory? history) = questions.Count == 0
             ? ([], null) : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
-        var next = 0;
+        int next = 0;
         var cursors = new QueueCursor[queues.Length];
-        for (var i = 0; i < cursors.Length; i++)
+        for (int i = 0; i < cursors.Length; i++)
         {
-            var offset = position.KnownOffset ?? answers[next++];
+            QueueOffset offset = position.KnownOffset ?? answers[next++];
             var key = new FetchQueueKey(queues[i].Log, queues[i].Id);
             cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset) { History = history };
             if (_options.StopAtEnd)
@@ -252,7 +253,7 @@ public sealed class QueueReader : IClosable, IDisposable
     private void SetPaused(string topic, int queue, bool isPaused)
     {
         ThrowIfClosed();
-        var cursor = FindAssigned(topic, queue);
+        QueueCursor cursor = FindAssigned(topic, queue);
         cursor.Session.SetPaused(cursor, isPaused);
     }
 

@@ -37,7 +37,7 @@ public readonly struct ReceivedMessage
     {
         get
         {
-            var current = Current;
+            MessageCursor current = Current;
             return current.Part(current.Record.BodyStart, current.Record.BodyLength);
         }
     }
@@ -50,7 +50,7 @@ public readonly struct ReceivedMessage
     {
         get
         {
-            var current = Current;
+            MessageCursor current = Current;
             return current.Part(current.Record.KeyStart, current.Record.KeyLength);
         }
     }
@@ -63,7 +63,7 @@ public readonly struct ReceivedMessage
     {
         get
         {
-            var current = Current;
+            MessageCursor current = Current;
             return current.Record.TagLength < 0
                 ? null
                 : Encoding.UTF8.GetString(current.Part(current.Record.TagStart, current.Record.TagLength).Span);
@@ -75,7 +75,7 @@ public readonly struct ReceivedMessage
     {
         get
         {
-            var current = Current;
+            MessageCursor current = Current;
             return current.Part(current.Record.TagStart, current.Record.TagLength);
         }
     }
@@ -116,7 +116,7 @@ public readonly struct ReceivedMessage
     /// <summary>A copy that stays valid.</summary>
     public DetachedMessage Detach()
     {
-        var current = Current;
+        MessageCursor current = Current;
         return DetachedMessage.Copy(
             current.Queue.Topic, current.Queue.Number, current.Offset, current.StoredTimeMs, current.View);
     }
@@ -126,7 +126,7 @@ public readonly struct ReceivedMessage
     {
         get
         {
-            var current = Current;
+            MessageCursor current = Current;
             return (current.Queue, current.Offset);
         }
     }

@@ -15,7 +15,7 @@ internal sealed class TagFilter
     {
         _tags = [.. tags.Select(Encoding.UTF8.GetBytes)];
         Mask = _tags.Length == 0 ? TagBits.Unknown : 0;
-        foreach (var tag in _tags)
+        foreach (byte[] tag in _tags)
             Mask |= TagBits.Of(tag);
     }
 
@@ -34,7 +34,7 @@ internal sealed class TagFilter
 
     private bool IsWanted(ReadOnlySpan<byte> tag)
     {
-        foreach (var wanted in _tags)
+        foreach (byte[] wanted in _tags)
         {
             if (tag.SequenceEqual(wanted))
                 return true;

@@ -43,7 +43,7 @@ internal sealed class AdminCalls(BrokerDirectory directory)
         Owner,
         async () =>
         {
-            var seed = await directory.GetAnyAsync(cancellationToken).ConfigureAwait(false);
+            Seed seed = await directory.GetAnyAsync(cancellationToken).ConfigureAwait(false);
             return await seed.GetLink()
                 .ConnectAsync(directory.Options.RequestTimeout, cancellationToken).ConfigureAwait(false);
         },
@@ -55,7 +55,8 @@ internal sealed class AdminCalls(BrokerDirectory directory)
         topic,
         async () =>
         {
-            var finder = await MessageFinder.OpenAsync(directory, topic, cancellationToken).ConfigureAwait(false);
+            MessageFinder finder =
+                await MessageFinder.OpenAsync(directory, topic, cancellationToken).ConfigureAwait(false);
             await using (finder.ConfigureAwait(false))
                 return await look(finder).ConfigureAwait(false);
         },

@@ -29,13 +29,13 @@ internal sealed class MessageFinder : IAsyncDisposable
     public static async ValueTask<MessageFinder> OpenAsync(
         BrokerDirectory directory, string topic, CancellationToken cancellationToken)
     {
-        var route = await directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
-        var queues = route.QueuesOf(topic);
+        Route route = await directory.RouteOfAsync(topic, cancellationToken).ConfigureAwait(false);
+        IReadOnlyList<QueueRoute> queues = route.QueuesOf(topic);
         var finder = new MessageFinder(topic, route);
-        foreach (var queue in queues)
+        foreach (QueueRoute queue in queues)
         {
-            var address = route.AddressOf(queue);
-            if (!finder._links.TryGetValue(address, out var link))
+            ServerAddress address = route.AddressOf(queue);
+            if (!finder._links.TryGetValue(address, out BrokerLink? link))
                 finder._links.Add(address, link = directory.Open(address));
             var key = new FetchQueueKey(queue.Log, queue.Id);
             finder._queues.Add(new QueuePeek(link, directory.Options, topic, queue.Number, key));
@@ -46,7 +46,7 @@ internal sealed class MessageFinder : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var link in _links.Values)
+        foreach (BrokerLink link in _links.Values)
             await link.DisposeAsync().ConfigureAwait(false);
     }
 
@@ -54,12 +54,12 @@ internal sealed class MessageFinder : IAsyncDisposable
     public async ValueTask<DetachedMessage?> ReadAsync(
         int queue, long offset, CancellationToken cancellationToken)
     {
-        var peek = At(queue);
-        var (start, end) = await peek.FindEndsAsync(cancellationToken).ConfigureAwait(false);
+        QueuePeek peek = At(queue);
+        (long start, long end) = await peek.FindEndsAsync(cancellationToken).ConfigureAwait(false);
         if (offset < start || offset >= end)
             return null;
         DetachedMessage? found = null;
-        var result = await peek.ReadAsync(offset, maxBytes: 1, Visit, cancellationToken).ConfigureAwait(false);
+        PeekResult result = await peek.ReadAsync(offset, maxBytes: 1, Visit, cancellationToken).ConfigureAwait(false);
         if (found is not null || result.Error is ErrorCode.None or ErrorCode.OffsetOutOfRange)
             return found;
         throw new EQueueException(
@@ -79,9 +79,9 @@ internal sealed class MessageFinder : IAsyncDisposable
         DateTimeOffset since, DateTimeOffset? until, int? queue, int limit, CancellationToken cancellationToken)
     {
         var pick = new MessagePick(limit, newest: false);
-        foreach (var peek in Choose(queue))
+        foreach (QueuePeek peek in Choose(queue))
         {
-            var (from, to) = await peek.FindRangeAsync(since, until, cancellationToken).ConfigureAwait(false);
+            (long from, long to) = await peek.FindRangeAsync(since, until, cancellationToken).ConfigureAwait(false);
             await ShowAsync(peek, from, to, pick, endsWithoutRoom: true, cancellationToken).ConfigureAwait(false);
         }
 
@@ -92,10 +92,10 @@ internal sealed class MessageFinder : IAsyncDisposable
     public async ValueTask<FoundMessages> ReadLatestAsync(int count, int? queue, CancellationToken cancellationToken)
     {
         var pick = new MessagePick(count, newest: true);
-        foreach (var peek in Choose(queue))
+        foreach (QueuePeek peek in Choose(queue))
         {
-            var (start, end) = await peek.FindEndsAsync(cancellationToken).ConfigureAwait(false);
-            var from = Math.Max(start, end - count);
+            (long start, long end) = await peek.FindEndsAsync(cancellationToken).ConfigureAwait(false);
+            long from = Math.Max(start, end - count);
             pick.HasMore |= from > start;
             await ShowAsync(peek, from, end, pick, endsWithoutRoom: false, cancellationToken).ConfigureAwait(false);
         }
@@ -108,11 +108,11 @@ internal sealed class MessageFinder : IAsyncDisposable
         ReadOnlyMemory<byte> key, KeySearchOptions options, CancellationToken cancellationToken)
     {
         var pick = new MessagePick(options.Limit, newest: false);
-        var queue = options.Queue
+        int? queue = options.Queue
             ?? (options.AllQueues ? null : _queues[Murmur2.QueueOf(key.Span, _queues.Count)].Number);
-        foreach (var peek in Choose(queue))
+        foreach (QueuePeek peek in Choose(queue))
         {
-            var (from, to) = await peek
+            (long from, long to) = await peek
                 .FindRangeAsync(options.Since, options.Until, cancellationToken).ConfigureAwait(false);
             await FindByKeyAsync(peek, key, from, to, options.Limit, pick, cancellationToken).ConfigureAwait(false);
         }
@@ -139,7 +139,7 @@ internal sealed class MessageFinder : IAsyncDisposable
                 To = new QueueOffset(to),
                 MaxCount = (int)Math.Min(limit + 1 - found, MaxOffsets),
             };
-            var answer = await peek.FindByKeyAsync(request, cancellationToken).ConfigureAwait(false);
+            FindByKeyResponse answer = await peek.FindByKeyAsync(request, cancellationToken).ConfigureAwait(false);
             _unreadableCount += answer.UnreadableCount;
             from = Math.Max(answer.NextOffset.Value, from + 1);
             found += answer.Offsets.Count;
@@ -153,11 +153,11 @@ internal sealed class MessageFinder : IAsyncDisposable
     private static async ValueTask<bool> TakeAsync(
         QueuePeek peek, IReadOnlyList<QueueOffset> offsets, MessagePick pick, CancellationToken cancellationToken)
     {
-        var goesOn = true;
-        var next = 0;
+        bool goesOn = true;
+        int next = 0;
         while (goesOn && next < offsets.Count)
         {
-            var asked = next;
+            int asked = next;
             await peek.ReadAsync(offsets[next].Value, maxBytes: 1, Visit, cancellationToken).ConfigureAwait(false);
             if (next == asked)
                 next++;
@@ -169,7 +169,7 @@ internal sealed class MessageFinder : IAsyncDisposable
         {
             if (at != offsets[next])
                 return true;
-            var place = (storedTimeMs, peek.Number, at.Value);
+            (long storedTimeMs, int Number, long Value) place = (storedTimeMs, peek.Number, at.Value);
             goesOn = pick.Takes(place);
             if (goesOn)
                 pick.Add(place, peek.Detach(at, storedTimeMs, record));
@@ -180,10 +180,10 @@ internal sealed class MessageFinder : IAsyncDisposable
     private async ValueTask ShowAsync(
         QueuePeek peek, long from, long to, MessagePick pick, bool endsWithoutRoom, CancellationToken cancellationToken)
     {
-        var goesOn = true;
+        bool goesOn = true;
         while (goesOn && from < to)
         {
-            var result = await peek.ReadAsync(from, PieceBytes, Visit, cancellationToken).ConfigureAwait(false);
+            PeekResult result = await peek.ReadAsync(from, PieceBytes, Visit, cancellationToken).ConfigureAwait(false);
             _unreadableCount += result.UnreadableCount;
             from = result.Next;
         }
@@ -193,7 +193,7 @@ internal sealed class MessageFinder : IAsyncDisposable
             goesOn = at.Value < to;
             if (!goesOn)
                 return false;
-            var place = (storedTimeMs, peek.Number, at.Value);
+            (long storedTimeMs, int Number, long Value) place = (storedTimeMs, peek.Number, at.Value);
             if (pick.Takes(place))
                 pick.Add(place, peek.Detach(at, storedTimeMs, record));
             else
@@ -206,7 +206,7 @@ internal sealed class MessageFinder : IAsyncDisposable
 
     private QueuePeek At(int queue)
     {
-        var found = _route.FindQueue(_topic, queue);
+        QueueRoute found = _route.FindQueue(_topic, queue);
         return _queues.First(peek => peek.Number == found.Number);
     }
 }

@@ -15,7 +15,7 @@ internal sealed class MessagePick(int limit, bool newest)
     /// <summary>Whether a message of that place would be kept.</summary>
     public bool Takes(Place place)
     {
-        if (_kept.Count < limit || !_kept.TryPeek(out _, out var worst))
+        if (_kept.Count < limit || !_kept.TryPeek(out _, out (long StoredTimeMs, int Queue, long Offset) worst))
             return true;
         HasMore = true;
         return newest ? place.CompareTo(worst) > 0 : place.CompareTo(worst) < 0;

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Client;
 
@@ -15,7 +16,7 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     /// <exception cref="EQueueException">UnknownQueue.</exception>
     public async ValueTask<(long Start, long End)> FindEndsAsync(CancellationToken cancellationToken)
     {
-        var offsets = await FindOffsetsAsync([OffsetQuestion.Begin, OffsetQuestion.End], cancellationToken)
+        long[] offsets = await FindOffsetsAsync([OffsetQuestion.Begin, OffsetQuestion.End], cancellationToken)
             .ConfigureAwait(false);
         return (offsets[0], offsets[1]);
     }
@@ -24,9 +25,9 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     public async ValueTask<(long From, long To)> FindRangeAsync(
         DateTimeOffset? since, DateTimeOffset? until, CancellationToken cancellationToken)
     {
-        var from = since is { } first ? Math.Max(0, first.ToUnixTimeMilliseconds()) : OffsetQuestion.Begin;
-        var to = until is { } last ? Math.Max(0, last.ToUnixTimeMilliseconds()) : OffsetQuestion.End;
-        var offsets = await FindOffsetsAsync([from, to], cancellationToken).ConfigureAwait(false);
+        long from = since is { } first ? Math.Max(0, first.ToUnixTimeMilliseconds()) : OffsetQuestion.Begin;
+        long to = until is { } last ? Math.Max(0, last.ToUnixTimeMilliseconds()) : OffsetQuestion.End;
+        long[] offsets = await FindOffsetsAsync([from, to], cancellationToken).ConfigureAwait(false);
         return (offsets[0], offsets[1]);
     }
 
@@ -43,7 +44,7 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     public async ValueTask<PeekResult> ReadAsync(
         long from, int maxBytes, RecordVisitor visit, CancellationToken cancellationToken)
     {
-        var wait = (int)Math.Min(options.RequestTimeout.TotalMilliseconds, 60_000);
+        int wait = (int)Math.Min(options.RequestTimeout.TotalMilliseconds, 60_000);
         var request = new FetchRequest
         {
             MinBytes = 1,
@@ -51,17 +52,17 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
             MaxWaitMs = wait,
             Queues = [new FetchQueue(key, new QueueOffset(from), -1, maxBytes, uint.MaxValue, new QueueOffset(-1))],
         };
-        using var response = await link.SendAsync(
+        using ResponseFrame response = await link.SendAsync(
             Opcode.Fetch, request, options.RequestTimeout + options.RequestTimeout, cancellationToken)
             .ConfigureAwait(false);
-        var payload = response.Payload;
-        if (!FetchResponseHeader.TryRead(payload.Span, out var head))
+        ReadOnlyMemory<byte> payload = response.Payload;
+        if (!FetchResponseHeader.TryRead(payload.Span, out FetchResponseHeader head))
             throw Faults.Malformed(Opcode.Fetch, link.Address.ToString());
         if (head.QueueCount == 0)
             throw new EQueueException(ErrorCode.Timeout, $"{topic}/{number} gave nothing at {from} within {wait} ms.");
-        if (!FetchedQueueHeader.TryRead(payload.Span[FetchResponseHeader.Size..], out var queue))
+        if (!FetchedQueueHeader.TryRead(payload.Span[FetchResponseHeader.Size..], out FetchedQueueHeader queue))
             throw Faults.Malformed(Opcode.Fetch, link.Address.ToString());
-        var next = Math.Max(queue.Next.Value, from + 1);
+        long next = Math.Max(queue.Next.Value, from + 1);
         return queue.Error switch
         {
             ErrorCode.None => Show(
@@ -84,24 +85,25 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     private PeekResult Show(ReadOnlyMemory<byte> entries, long from, long next, RecordVisitor visit)
     {
         var result = new PeekResult(from, 0, ErrorCode.None);
-        var goesOn = true;
-        while (goesOn && EntryView.TryRead(entries.Span, out var entry))
+        bool goesOn = true;
+        while (goesOn && EntryView.TryRead(entries.Span, out EntryView entry))
         {
-            var batch = entries[entry.HeaderSize..entry.Size];
+            ReadOnlyMemory<byte> batch = entries[entry.HeaderSize..entry.Size];
             entries = entries[entry.Size..];
             if (entry.Kind != EntryView.MessagesKind)
                 continue;
-            if (!RecordBatch.TryReadHeader(batch.Span, out var header, out _) || header.TotalSize != batch.Length)
+            if (!RecordBatch.TryReadHeader(batch.Span, out RecordBatchHeader header, out _)
+                || header.TotalSize != batch.Length)
             {
                 // How many it has is not known: what the answer covers is passed over.
                 next = Math.Max(next, result.Next + 1);
                 return new PeekResult(next, result.UnreadableCount + next - result.Next, ErrorCode.CorruptBatch);
             }
 
-            var (first, end) = (header.BaseOffset.Value, header.NextOffset.Value);
-            var reached = Math.Max(first, from);
+            (long first, long end) = (header.BaseOffset.Value, header.NextOffset.Value);
+            long reached = Math.Max(first, from);
             ReadOnlyMemory<byte> plain = default;
-            var error = RecordBatch.HasValidCrc(batch.Span)
+            ErrorCode error = RecordBatch.HasValidCrc(batch.Span)
                 ? RecordBatch.Decompress(batch, options.MaxFrameBytes, out plain)
                 : ErrorCode.CorruptBatch;
             if (error == ErrorCode.None)
@@ -126,9 +128,9 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     {
         var records = new RecordReader(batch.Span);
         error = ErrorCode.None;
-        while (records.TryRead(out var record))
+        while (records.TryRead(out RecordView record))
         {
-            var offset = baseOffset + record.OffsetDelta;
+            long offset = baseOffset + record.OffsetDelta;
             if (offset < reached)
                 continue;
             reached = offset + 1;
@@ -143,11 +145,11 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     private async ValueTask<long[]> FindOffsetsAsync(long[] times, CancellationToken cancellationToken)
     {
         var request = new FindOffsetsRequest([.. times.Select(time => new OffsetQuestion(key, time))]);
-        var response = await link
+        FindOffsetsResponse response = await link
             .InvokeAsync(request, options.RequestTimeout, cancellationToken).ConfigureAwait(false);
         if (response.Answers.Count != times.Length)
             throw Faults.Malformed(Opcode.FindOffsets, link.Address.ToString());
-        foreach (var answer in response.Answers)
+        foreach (OffsetAnswer answer in response.Answers)
         {
             if (answer.Error != ErrorCode.None)
                 throw new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic}/{number}.");

@@ -30,7 +30,7 @@ public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
             int low = 0, high = _runs.Length - 1;
             while (low < high)
             {
-                var middle = (low + high + 1) >>> 1;
+                int middle = (low + high + 1) >>> 1;
                 if (_runs[middle].FirstIndex <= index)
                     low = middle;
                 else
@@ -44,7 +44,7 @@ public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
     /// <inheritdoc/>
     public IEnumerator<SendReceipt> GetEnumerator()
     {
-        for (var i = 0; i < Count; i++)
+        for (int i = 0; i < Count; i++)
             yield return this[i];
     }
 

@@ -14,19 +14,19 @@ internal sealed partial class BrokerLane
     /// <inheritdoc/>
     void IResponseSink.OnResponse(long token, ResponseFrame response)
     {
-        var request = _requests[token];
+        ProduceRequest request = _requests[token];
         using (response)
         {
-            var payload = response.PayloadSpan;
+            ReadOnlySpan<byte> payload = response.PayloadSpan;
             if (response.Header.Error != 0)
             {
-                var failure = _link.FaultOf(response);
-                var isLost = failure.Code == ErrorCode.ConnectionLost;
+                EQueueException failure = _link.FaultOf(response);
+                bool isLost = failure.Code == ErrorCode.ConnectionLost;
                 FailRequest(request, failure, isUnknown: isLost);
                 if (isLost)
                     Reconnect(request.Generation);
             }
-            else if (!ProduceResponse.TryReadHeader(payload, out _, out var count) || count != request.Batches.Count)
+            else if (!ProduceResponse.TryReadHeader(payload, out _, out int count) || count != request.Batches.Count)
             {
                 FailRequest(request, Faults.Malformed(Opcode.Produce, Address.ToString()), isUnknown: true);
             }
@@ -35,7 +35,7 @@ internal sealed partial class BrokerLane
                 ObserveAnswer(request, null);
                 using (_gate.Enter())
                 {
-                    for (var i = 0; i < count; i++)
+                    for (int i = 0; i < count; i++)
                     {
                         var result = ProduceResult.Read(
                             payload[(ProduceResponse.HeaderSize + (i * ProduceResult.Size))..]);
@@ -54,8 +54,8 @@ internal sealed partial class BrokerLane
     /// <inheritdoc/>
     void IResponseSink.OnFailure(long token, RemotingException exception)
     {
-        var request = _requests[token];
-        var wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
+        ProduceRequest request = _requests[token];
+        bool wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
         FailRequest(request, _link.FaultOf(exception), isUnknown: !wasNotSent);
         if (exception.Error is RemotingError.ConnectionLost or RemotingError.Unreachable)
             Reconnect(request.Generation);
@@ -91,7 +91,7 @@ internal sealed partial class BrokerLane
         ObserveAnswer(request, failure);
         using (_gate.Enter())
         {
-            foreach (var batch in request.Batches)
+            foreach (SendBatch batch in request.Batches)
             {
                 if (_isClosed)
                     FailClosed(request, batch);
@@ -108,7 +108,7 @@ internal sealed partial class BrokerLane
     /// <summary>What became of one batch. Under the gate.</summary>
     private void OnResult(ProduceRequest request, SendBatch batch, in ProduceResult result)
     {
-        var queue = batch.Queue;
+        QueueLane queue = batch.Queue;
         if (result.IsStored)
         {
             queue.Remove(batch);
@@ -181,7 +181,7 @@ internal sealed partial class BrokerLane
     private void SendAgain(
         SendBatch batch, EQueueException failure, bool isUnknown, int retryAfterMs, bool isCalm = false)
     {
-        var queue = batch.Queue;
+        QueueLane queue = batch.Queue;
         batch.LastError = failure;
 
         // Only an answer about the sequence itself settles what an unanswered attempt has left open.
@@ -194,7 +194,7 @@ internal sealed partial class BrokerLane
         {
             if (batch.Attempts == 1)
                 Log.BatchRefused(_logger, queue.Topic.Name, queue.Number, failure.Code);
-            var pause = BackoffOf(batch.Attempts);
+            TimeSpan pause = BackoffOf(batch.Attempts);
             if (retryAfterMs > 0)
                 pause = TimeSpan.FromMilliseconds(Math.Min(retryAfterMs, _options.RetryBackoffMax.TotalMilliseconds));
             queue.RetryAt = After(pause);
@@ -207,7 +207,7 @@ internal sealed partial class BrokerLane
     /// <summary>A batch that no attempt can save. Under the gate.</summary>
     private void GiveUp(ProduceRequest request, SendBatch batch, EQueueException failure)
     {
-        var queue = batch.Queue;
+        QueueLane queue = batch.Queue;
         batch.State = BatchState.Waiting;
         Fail(batch, failure, request.Settled);
         if (failure.Code is ErrorCode.UnknownQueue or ErrorCode.UnknownTopic)
@@ -236,14 +236,14 @@ internal sealed partial class BrokerLane
 
     private void FailClosed(ProduceRequest request, SendBatch batch)
     {
-        var failure = CloseFailureOf(batch);
+        EQueueException failure = CloseFailureOf(batch);
         batch.State = BatchState.Waiting;
         Fail(batch, failure, request.Settled);
     }
 
     private TimeSpan BackoffOf(int attempts)
     {
-        var pause = _options.RetryBackoffMin * Math.Pow(2, Math.Min(attempts - 1, 20));
+        TimeSpan pause = _options.RetryBackoffMin * Math.Pow(2, Math.Min(attempts - 1, 20));
         return pause < _options.RetryBackoffMax ? pause : _options.RetryBackoffMax;
     }
 
@@ -257,7 +257,7 @@ internal sealed partial class BrokerLane
             _timerDue = long.MaxValue;
             if (_isClosed)
                 return;
-            var now = _time.GetTimestamp();
+            long now = _time.GetTimestamp();
             EndOldHolds(now);
             if (now >= _sweepDue)
                 SweepAll(now, failed);
@@ -276,8 +276,8 @@ internal sealed partial class BrokerLane
     private void SweepAll(long now, List<SettledBatch> failed)
     {
         _sweepDue = long.MaxValue;
-        var hasPending = false;
-        foreach (var queue in _queues.Values)
+        bool hasPending = false;
+        foreach (QueueLane queue in _queues.Values)
             hasPending |= Sweep(queue, now, failed);
         if (hasPending)
             ArmSweep(now + ToTicks(_sweepInterval));
@@ -290,7 +290,7 @@ internal sealed partial class BrokerLane
         if (queue.Open is { } open && IsOverdue(open, now))
             CloseBatch(queue, wasFull: false);
         SendBatch? next;
-        for (var batch = queue.First; batch is not null; batch = next)
+        for (SendBatch? batch = queue.First; batch is not null; batch = next)
         {
             // One that came from another queue may be older than those before it.
             next = batch.Next;
@@ -310,7 +310,7 @@ internal sealed partial class BrokerLane
 
     private EQueueException Expired(SendBatch batch)
     {
-        var cause = batch.LastError ?? _lastSessionError;
+        EQueueException? cause = batch.LastError ?? _lastSessionError;
         if (!batch.MayBeStored && !batch.Queue.IsWritable && cause is null or { Code: ErrorCode.QueueNotWritable })
         {
             return new EQueueException(

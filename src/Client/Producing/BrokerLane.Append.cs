@@ -30,12 +30,12 @@ internal sealed partial class BrokerLane
     {
         awaitable = default;
         bool mustDispatch;
-        var status = AppendStatus.Appended;
+        AppendStatus status = AppendStatus.Appended;
         using (_gate.Enter())
         {
             if (_isClosed)
                 return AppendStatus.Closed;
-            var batch = queue.Open;
+            SendBatch? batch = queue.Open;
             if (batch is null || !TryJoin(batch, content))
                 status = Renew(queue, content, mayMove, ref batch);
             if (status == AppendStatus.Appended)
@@ -66,7 +66,7 @@ internal sealed partial class BrokerLane
         out Awaitable awaitable)
     {
         awaitable = default;
-        var taken = 0;
+        int taken = 0;
         bool mustDispatch;
         using (_gate.Enter())
         {
@@ -76,8 +76,8 @@ internal sealed partial class BrokerLane
             status = AppendStatus.Appended;
             while (from + taken < to)
             {
-                var content = messages.Encode(from + taken);
-                var batch = queue.Open;
+                RecordContent content = messages.Encode(from + taken);
+                SendBatch? batch = queue.Open;
                 if (batch is null || !TryJoin(batch, content))
                 {
                     // A full batch ends the run; the first message of a run opens one.
@@ -122,7 +122,7 @@ internal sealed partial class BrokerLane
                 return AppendStatus.Moved;
         }
 
-        var status = TryOpen(queue, content, out batch);
+        AppendStatus status = TryOpen(queue, content, out batch);
         if (status != AppendStatus.Appended)
             return status;
         queue.Open = batch;
@@ -135,20 +135,20 @@ internal sealed partial class BrokerLane
     private AppendStatus TryOpen(QueueLane queue, in RecordContent content, out SendBatch? batch)
     {
         batch = null;
-        var isTraced = ClientTrace.IsListenedTo;
-        var size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
+        bool isTraced = ClientTrace.IsListenedTo;
+        long size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
         if (isTraced && TraceStamp.Sampled is { } activity)
             size += TraceStamp.MostBytes(activity);
 
         // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own
         // batch.
-        var alone = size + FrameOverhead + 16;
-        var maxBatchBytes = MaxBatchBytes;
+        long alone = size + FrameOverhead + 16;
+        int maxBatchBytes = MaxBatchBytes;
         if ((maxBatchBytes > 0 && size > maxBatchBytes) || alone > Array.MaxLength)
             return AppendStatus.TooLarge;
-        var most = Math.Min(queue.Bound?.MaxBytes ?? int.MaxValue, maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes);
-        var usual = Math.Min(queue.BufferBytes, FrameOverhead + most);
-        var bytes = (int)Math.Max(alone, usual);
+        int most = Math.Min(queue.Bound?.MaxBytes ?? int.MaxValue, maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes);
+        int usual = Math.Min(queue.BufferBytes, FrameOverhead + most);
+        int bytes = (int)Math.Max(alone, usual);
         if (!Budget.TryReserve(bytes))
             return AppendStatus.NoRoom;
         batch = _producer.RentBatch();
@@ -168,7 +168,7 @@ internal sealed partial class BrokerLane
     /// <summary>Moves the open batch to the pending ones. Under the gate.</summary>
     private void CloseBatch(QueueLane queue, bool wasFull)
     {
-        var batch = queue.Open!;
+        SendBatch batch = queue.Open!;
         queue.Open = null;
         queue.Add(batch);
         queue.Learn(batch, wasFull && queue.Bound is null, _options.BatchBytes);

@@ -31,7 +31,7 @@ internal sealed partial class BrokerLane
         List<QueueLane> queues;
         using (_gate.Enter())
             queues = [.. _queues.Values.Where(static queue => queue.First is not null || queue.Open is not null)];
-        foreach (var queue in queues)
+        foreach (QueueLane queue in queues)
         {
             if (queue.Topic.FindElsewhere(this) is { } target)
                 Move(queue, target);
@@ -41,8 +41,8 @@ internal sealed partial class BrokerLane
     /// <summary>Takes the batches without keys that were never sent to another lane's queue.</summary>
     private void Move(QueueLane queue, QueueLane target)
     {
-        var other = target.Broker;
-        var (first, second) = _id < other._id ? (this, other) : (other, this);
+        BrokerLane other = target.Broker;
+        (BrokerLane first, BrokerLane second) = _id < other._id ? (this, other) : (other, this);
         using (first._gate.Enter())
         {
             using (second._gate.Enter())
@@ -52,7 +52,7 @@ internal sealed partial class BrokerLane
                 if (queue.Open is { HasKeys: false })
                     CloseBatch(queue, wasFull: false);
                 SendBatch? next;
-                for (var batch = queue.First; batch is not null; batch = next)
+                for (SendBatch? batch = queue.First; batch is not null; batch = next)
                 {
                     next = batch.Next;
                     if (batch.Attempts > 0 || batch.HasKeys || batch.Size > other.MaxBatchBytes)

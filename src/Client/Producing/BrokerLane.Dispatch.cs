@@ -59,20 +59,20 @@ internal sealed partial class BrokerLane
             return null;
         }
 
-        var now = _time.GetTimestamp();
+        long now = _time.GetTimestamp();
         CloseOpen(now);
-        var batch = TakeSendable(now, int.MaxValue, int.MaxValue);
+        SendBatch? batch = TakeSendable(now, int.MaxValue, int.MaxValue);
         if (batch is null)
             return null;
 
-        var request = _freeRequests.Pop();
+        ProduceRequest request = _freeRequests.Pop();
         request.Batches.Add(batch);
-        var size = batch.Size;
-        var records = batch.RecordCount;
+        int size = batch.Size;
+        int records = batch.RecordCount;
         if (size <= SmallBatchBytes)
         {
             // What may have to wait for room is answered soon: no more of it together than one batch may hold.
-            var bound = batch.Queue.Bound;
+            SendBound? bound = batch.Queue.Bound;
             while (size < _options.BatchBytes
                 && TakeSendable(
                     now,
@@ -95,10 +95,10 @@ internal sealed partial class BrokerLane
     /// Under the gate.</summary>
     private SendBatch? TakeSendable(long now, int maxSize, int maxRecords)
     {
-        for (var turns = _ready.Count; turns > 0; turns--)
+        for (int turns = _ready.Count; turns > 0; turns--)
         {
-            var queue = _ready.Peek();
-            var batch = queue.FindNext(now, _window, _renewal != Renewal.None);
+            QueueLane queue = _ready.Peek();
+            SendBatch? batch = queue.FindNext(now, _window, _renewal != Renewal.None);
             if (batch is null)
             {
                 // An answer, the timer or the new session lists it again.
@@ -128,13 +128,14 @@ internal sealed partial class BrokerLane
 
     private void Send(ProduceRequest request)
     {
-        var timeout = TimeoutOf(request);
-        var deadlineMs = (int)Math.Min(timeout.TotalMilliseconds, int.MaxValue);
+        TimeSpan timeout = TimeoutOf(request);
+        int deadlineMs = (int)Math.Min(timeout.TotalMilliseconds, int.MaxValue);
         var header = new ProduceRequestHeader(
             _options.Durability, deadlineMs, TransactionId: 0, request.Batches.Count);
-        foreach (var batch in request.Batches)
+        foreach (SendBatch batch in request.Batches)
             batch.Encode(_packer);
-        var frame = request.Batches.Count == 1 ? request.Batches[0].ToRequest(header) : Gather(request.Batches, header);
+        FrameBuffer frame =
+            request.Batches.Count == 1 ? request.Batches[0].ToRequest(header) : Gather(request.Batches, header);
         request.Generation = _link.Remoting.ConnectionGeneration;
         ObserveLeaving(request);
         _link.Remoting.Invoke(
@@ -150,12 +151,12 @@ internal sealed partial class BrokerLane
     /// <summary>One frame for many small batches: a copy of each.</summary>
     private static FrameBuffer Gather(List<SendBatch> batches, in ProduceRequestHeader header)
     {
-        var size = ProduceRequestHeader.Size;
-        foreach (var batch in batches)
+        int size = ProduceRequestHeader.Size;
+        foreach (SendBatch batch in batches)
             size += ProduceBatchHeader.Size + batch.Size;
         var frame = FrameBuffer.Rent(size);
         header.Write(frame.Reserve(ProduceRequestHeader.Size));
-        foreach (var batch in batches)
+        foreach (SendBatch batch in batches)
         {
             batch.WriteBatchHeader(frame.Reserve(ProduceBatchHeader.Size));
             batch.Bytes.CopyTo(frame.Reserve(batch.Size));
@@ -168,11 +169,11 @@ internal sealed partial class BrokerLane
     /// room is sent once: that its connection lives is the keep-alive's to find out.</summary>
     private TimeSpan TimeoutOf(ProduceRequest request)
     {
-        var oldest = long.MaxValue;
-        foreach (var batch in request.Batches)
+        long oldest = long.MaxValue;
+        foreach (SendBatch batch in request.Batches)
             oldest = Math.Min(oldest, batch.CreatedAt);
-        var left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
-        var timeout = _isBounded || left < _options.RequestTimeout ? left : _options.RequestTimeout;
+        TimeSpan left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
+        TimeSpan timeout = _isBounded || left < _options.RequestTimeout ? left : _options.RequestTimeout;
         return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
     }
 }

@@ -51,18 +51,18 @@ internal sealed partial class BrokerLane
 
     private void BeginHold(List<SettledBatch> settled)
     {
-        var messages = 0;
-        foreach (var (batch, _, _) in settled)
-            messages += batch.Awaitables;
+        int messages = 0;
+        foreach (SettledBatch one in settled)
+            messages += one.Batch.Awaitables;
         if (messages < LeastHeld)
             return;
         using (_gate.Enter())
         {
-            foreach (var (batch, _, _) in settled)
+            foreach (SettledBatch one in settled)
             {
-                if (batch.Awaitables == 0)
+                if (one.Batch.Awaitables == 0)
                     continue;
-                batch.HoldAge = _holdAge;
+                one.Batch.HoldAge = _holdAge;
                 if (_holds++ == 0)
                     _holdsSince = _time.GetTimestamp();
             }
@@ -76,7 +76,7 @@ internal sealed partial class BrokerLane
     {
         if (_holds == 0)
             return;
-        var end = _holdsSince + ToTicks(LongestHold);
+        long end = _holdsSince + ToTicks(LongestHold);
         if (now < end)
         {
             Arm(end);

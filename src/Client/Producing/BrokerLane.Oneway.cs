@@ -43,7 +43,7 @@ internal sealed partial class BrokerLane
                         return AppendStatus.Moved;
                 }
 
-                var status = TryOpen(queue, content, out var opened);
+                AppendStatus status = TryOpen(queue, content, out SendBatch? opened);
                 if (status != AppendStatus.Appended)
                     return status;
                 queue.OpenOneway = opened;
@@ -63,9 +63,9 @@ internal sealed partial class BrokerLane
     /// <summary>Under the gate.</summary>
     private void GatherOneway(List<Task> pending)
     {
-        foreach (var batch in _onewayFull)
+        foreach (SendBatch batch in _onewayFull)
             pending.Add(batch.WhenDone());
-        foreach (var queue in _onewayOpen)
+        foreach (QueueLane queue in _onewayOpen)
             pending.Add(queue.OpenOneway!.WhenDone());
         if (_onewayLeaving is not null)
             pending.Add(_onewayLeaving.WhenDone());
@@ -87,7 +87,7 @@ internal sealed partial class BrokerLane
                 }
             }
 
-            var failure = await SendOnewayAsync(batch).ConfigureAwait(false);
+            EQueueException? failure = await SendOnewayAsync(batch).ConfigureAwait(false);
             using (_gate.Enter())
                 _onewayLeaving = null;
             ObserveSettled(batch, failure);
@@ -108,7 +108,7 @@ internal sealed partial class BrokerLane
                 return;
         }
 
-        var drained = _link.Remoting.WhenDrained();
+        Task drained = _link.Remoting.WhenDrained();
         if (!drained.IsCompleted)
             await drained.WaitAsync(LongestOnewayGathering).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
@@ -116,8 +116,8 @@ internal sealed partial class BrokerLane
     /// <summary>Under the gate.</summary>
     private SendBatch? TakeOneway()
     {
-        var open = _onewayOpen.Count == 0 ? null : _onewayOpen[0];
-        if (!_onewayFull.TryPeek(out var full))
+        QueueLane? open = _onewayOpen.Count == 0 ? null : _onewayOpen[0];
+        if (!_onewayFull.TryPeek(out SendBatch? full))
             return open is null ? null : CloseOneway(open, wasFull: false);
         return open is not null && IsPassedOver(open.OpenOneway!, full)
             ? CloseOneway(open, wasFull: false)
@@ -132,7 +132,7 @@ internal sealed partial class BrokerLane
     /// <summary>Takes the open batch of a queue. Under the gate.</summary>
     private SendBatch CloseOneway(QueueLane queue, bool wasFull)
     {
-        var batch = queue.OpenOneway!;
+        SendBatch batch = queue.OpenOneway!;
         queue.OpenOneway = null;
         _onewayOpen.Remove(queue);
         queue.Learn(batch, wasFull && queue.Bound is null, _options.BatchBytes);
@@ -150,7 +150,7 @@ internal sealed partial class BrokerLane
             batch.Encode(_packer);
             batch.Attempts = 1;
             ObserveLeaving(batch);
-            var frame = batch.ToRequest(
+            FrameBuffer frame = batch.ToRequest(
                 new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1));
             await _link.Remoting
                 .SendOnewayAsync(frame, (byte)Opcode.Produce, 0, _closing.Token).ConfigureAwait(false);

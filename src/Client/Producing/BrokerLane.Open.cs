@@ -19,7 +19,7 @@ internal sealed partial class BrokerLane
     private bool IsQuiet => _inFlight == 0 && _holds == 0;
 
     /// <summary>Whether open batches may leave, but for their linger. Under the gate.</summary>
-    private bool MayCloseOpen => IsQuiet || (_open.TryPeek(out var first) && AnsweredRequests >= first.Due);
+    private bool MayCloseOpen => IsQuiet || (_open.TryPeek(out OpenBatch first) && AnsweredRequests >= first.Due);
 
     /// <summary>The <see cref="OpenBatch.Due"/> of a batch that is opened now.</summary>
     private long NewDue => _sentRequests + _options.MaxInFlight;
@@ -42,7 +42,7 @@ internal sealed partial class BrokerLane
 
     private void DropClosed()
     {
-        while (_open.TryPeek(out var first) && !first.IsOpen)
+        while (_open.TryPeek(out OpenBatch first) && !first.IsOpen)
             _open.Dequeue();
     }
 
@@ -50,17 +50,17 @@ internal sealed partial class BrokerLane
     /// <param name="now">In the time provider's units.</param>
     private void CloseOpen(long now)
     {
-        var isPaceDue = IsPaceDue(now);
-        for (var left = _open.Count; left > 0 && HasOpen(); left--)
+        bool isPaceDue = IsPaceDue(now);
+        for (int left = _open.Count; left > 0 && HasOpen(); left--)
         {
-            var first = _open.Peek();
+            OpenBatch first = _open.Peek();
             if (!IsQuiet && AnsweredRequests < first.Due && !isPaceDue)
             {
                 ArmPace();
                 break;
             }
 
-            var lingerEnd = first.Queue.Open!.CreatedAt + _lingerTicks;
+            long lingerEnd = first.Queue.Open!.CreatedAt + _lingerTicks;
             if (lingerEnd > now)
             {
                 Arm(lingerEnd);

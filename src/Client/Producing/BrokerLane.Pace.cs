@@ -27,7 +27,7 @@ internal sealed partial class BrokerLane
         // The broker lets requests of a bounded topic wait for room: that says nothing of the way.
         if (_isBounded)
             return;
-        var now = _time.GetTimestamp();
+        long now = _time.GetTimestamp();
         if (now - _tripsSince > ToTicks(TripWindow))
         {
             _shortestTripBefore = _shortestTrip;
@@ -36,7 +36,7 @@ internal sealed partial class BrokerLane
         }
 
         _shortestTrip = Math.Min(_shortestTrip, now - sentAt);
-        var way = Math.Min(_shortestTrip, _shortestTripBefore);
+        long way = Math.Min(_shortestTrip, _shortestTripBefore);
         _pace = way >= ToTicks(LongWay) ? way / _options.MaxInFlight : 0;
     }
 

@@ -80,14 +80,14 @@ internal sealed partial class BrokerLane
         if (_isPreparing || _isClosed)
             return;
         _isPreparing = true;
-        var previous = _sessionLoop;
+        Task previous = _sessionLoop;
         _sessionLoop = Task.Run(() => PrepareAsync(previous));
     }
 
     private async Task PrepareAsync(Task previous)
     {
         await previous.ConfigureAwait(false);
-        for (var attempts = 1; !_closing.IsCancellationRequested; attempts++)
+        for (int attempts = 1; !_closing.IsCancellationRequested; attempts++)
         {
             try
             {
@@ -115,7 +115,7 @@ internal sealed partial class BrokerLane
 
         if (_closing.IsCancellationRequested)
             return false;
-        var isPassing = exception.IsRetriable
+        bool isPassing = exception.IsRetriable
             || exception.Code is ErrorCode.ProducerFenced or ErrorCode.UnknownProducer or ErrorCode.InternalError;
         if (_link.IsStale || !isPassing)
         {
@@ -138,15 +138,16 @@ internal sealed partial class BrokerLane
 
     private async ValueTask OpenSessionAsync(CancellationToken cancellationToken)
     {
-        var hello = await _link.ConnectAsync(Timeout.InfiniteTimeSpan, cancellationToken).ConfigureAwait(false);
-        var generation = _link.Remoting.ConnectionGeneration;
+        HelloResponse hello =
+            await _link.ConnectAsync(Timeout.InfiniteTimeSpan, cancellationToken).ConfigureAwait(false);
+        long generation = _link.Remoting.ConnectionGeneration;
         if (generation <= Volatile.Read(ref _lostGeneration))
             throw new EQueueException(ErrorCode.ConnectionLost, $"The connection to {Address} is closing.");
         ProducerSession known;
         using (_gate.Enter())
         {
             // Fates must be known before the session may end: those batches go first, under the old one.
-            var isDue = _renewal != Renewal.None && _unknownCount == 0 && _inFlight == 0;
+            bool isDue = _renewal != Renewal.None && _unknownCount == 0 && _inFlight == 0;
             if (!isDue)
             {
                 BeReady(hello, generation);
@@ -156,7 +157,7 @@ internal sealed partial class BrokerLane
             known = _renewal == Renewal.NextEpoch ? _session : ProducerSession.None;
         }
 
-        var answer = await _link
+        InitProducerResponse answer = await _link
             .InvokeAsync(new InitProducerRequest(null, known), _options.RequestTimeout, cancellationToken)
             .ConfigureAwait(false);
         Log.SessionOpened(_logger, Address, answer.Session.Id, answer.Session.Epoch);
@@ -177,9 +178,9 @@ internal sealed partial class BrokerLane
     private void Renumber(List<SettledBatch> failed)
     {
         List<SendBatch> untold = [];
-        foreach (var queue in _queues.Values)
+        foreach (QueueLane queue in _queues.Values)
             queue.Renumber(untold);
-        foreach (var batch in untold)
+        foreach (SendBatch batch in untold)
             Fail(batch, Untold(batch), failed);
     }
 
@@ -193,7 +194,7 @@ internal sealed partial class BrokerLane
         _isReady = true;
         _isAway = false;
         _lastSessionError = null;
-        foreach (var queue in _queues.Values)
+        foreach (QueueLane queue in _queues.Values)
             List(queue);
     }
 }

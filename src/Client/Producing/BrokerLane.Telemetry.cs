@@ -13,12 +13,12 @@ internal sealed partial class BrokerLane
     {
         get
         {
-            var bytes = 0L;
+            long bytes = 0L;
             using (_gate.Enter())
             {
-                foreach (var queue in _queues.Values)
+                foreach (QueueLane queue in _queues.Values)
                 {
-                    for (var batch = queue.First; batch is not null; batch = batch.Next)
+                    for (SendBatch? batch = queue.First; batch is not null; batch = batch.Next)
                         bytes += batch.State == BatchState.Sent ? batch.Size : 0;
                 }
             }
@@ -32,7 +32,7 @@ internal sealed partial class BrokerLane
         request.SentAt = ClientMeter.Begin(_time);
         if (!ClientTrace.IsListenedTo && !ClientMeter.Retries.Enabled)
             return;
-        foreach (var batch in request.Batches)
+        foreach (SendBatch batch in request.Batches)
             ObserveLeaving(batch);
     }
 
@@ -49,8 +49,8 @@ internal sealed partial class BrokerLane
     {
         if (request.SentAt == 0)
             return;
-        var topic = request.Batches[0].Queue.Topic;
-        foreach (var batch in request.Batches)
+        TopicLane? topic = request.Batches[0].Queue.Topic;
+        foreach (SendBatch batch in request.Batches)
         {
             if (batch.Queue.Topic != topic)
             {

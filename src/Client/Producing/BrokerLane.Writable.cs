@@ -11,8 +11,8 @@ internal sealed partial class BrokerLane
     /// </summary>
     private void OnNotWritable(ProduceRequest request, SendBatch batch, EQueueException failure, int retryAfterMs)
     {
-        var queue = batch.Queue;
-        var mustAsk = queue.IsWritable;
+        QueueLane queue = batch.Queue;
+        bool mustAsk = queue.IsWritable;
         queue.IsWritable = false;
         if (batch.HasKeys && !batch.MayBeStored)
         {
@@ -39,7 +39,7 @@ internal sealed partial class BrokerLane
         if (queue.Topic.FindWritable(this) is not { } target)
             return false;
         SendBatch? next;
-        for (var batch = queue.First; batch is not null; batch = next)
+        for (SendBatch? batch = queue.First; batch is not null; batch = next)
         {
             next = batch.Next;
 

@@ -80,7 +80,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         _deliveryTicks = ToTicks(_options.DeliveryTimeout);
         _sweepInterval = _options.DeliveryTimeout / 4 < LongestSweep ? _options.DeliveryTimeout / 4 : LongestSweep;
         _requests = new ProduceRequest[_options.MaxInFlight + SpareRequests];
-        for (var i = 0; i < _requests.Length; i++)
+        for (int i = 0; i < _requests.Length; i++)
         {
             _requests[i] = new ProduceRequest(i);
             _freeRequests.Push(_requests[i]);
@@ -117,7 +117,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         var key = new FetchQueueKey(route.Log, route.Id);
         using (_gate.Enter())
         {
-            if (!_queues.TryGetValue(key, out var queue))
+            if (!_queues.TryGetValue(key, out QueueLane? queue))
             {
                 queue = new QueueLane(topic, route.Number, key, this, Math.Min(16 * 1024, _options.BatchBytes));
                 _queues.Add(key, queue);
@@ -137,11 +137,11 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         using (_gate.Enter())
         {
             CloseAllOpen();
-            foreach (var queue in _queues.Values)
+            foreach (QueueLane queue in _queues.Values)
             {
                 if (topic is not null && queue.Topic != topic)
                     continue;
-                for (var batch = queue.First; batch is not null; batch = batch.Next)
+                for (SendBatch? batch = queue.First; batch is not null; batch = batch.Next)
                     pending.Add(batch.WhenDone());
             }
 
@@ -182,10 +182,10 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
             Volatile.Write(ref _isClosed, true);
             _closeFailure = isProducerClosed ? null : failure;
             CloseAllOpen();
-            foreach (var queue in _queues.Values)
+            foreach (QueueLane queue in _queues.Values)
             {
                 SendBatch? next;
-                for (var batch = queue.First; batch is not null; batch = next)
+                for (SendBatch? batch = queue.First; batch is not null; batch = next)
                 {
                     next = batch.Next;
                     if (batch.State != BatchState.Sent)
@@ -213,7 +213,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
 
     private void SettleAll(List<SettledBatch> settled)
     {
-        foreach (var (batch, result, failure) in settled)
+        foreach ((SendBatch batch, ProduceResult result, EQueueException? failure) in settled)
         {
             if (failure?.InnerException is ProducerClosedException closed)
             {
@@ -244,7 +244,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         _timerDue = due;
 
         // Timers count whole milliseconds: rounded down, this one would ring too early, and again at once.
-        var wait = Math.Ceiling(_time.GetElapsedTime(_time.GetTimestamp(), due).TotalMilliseconds);
+        double wait = Math.Ceiling(_time.GetElapsedTime(_time.GetTimestamp(), due).TotalMilliseconds);
         _timer.Change(wait > 0 ? TimeSpan.FromMilliseconds(wait) : TimeSpan.Zero, Timeout.InfiniteTimeSpan);
     }
 

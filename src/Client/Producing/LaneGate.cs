@@ -21,7 +21,7 @@ internal sealed class LaneGate
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Scope Enter()
     {
-        var thread = Environment.CurrentManagedThreadId;
+        int thread = Environment.CurrentManagedThreadId;
         if (Interlocked.CompareExchange(ref _holder.Thread, thread, 0) != 0)
             EnterSlow(thread);
         return new Scope(this);
@@ -35,7 +35,7 @@ internal sealed class LaneGate
             return;
         }
 
-        for (var i = 0; i < ShortSpins; i++)
+        for (int i = 0; i < ShortSpins; i++)
         {
             Thread.SpinWait(1);
             if (TryTake(thread))

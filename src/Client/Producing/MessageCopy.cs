@@ -19,8 +19,8 @@ internal readonly struct MessageCopy
         _tagLength = LengthOf(content.Tag);
         _hasBody = content.Body.HasValue;
         _properties = PropertiesOf(content);
-        var tagAt = Math.Max(_keyLength, 0);
-        var bodyAt = tagAt + Math.Max(_tagLength, 0);
+        int tagAt = Math.Max(_keyLength, 0);
+        int bodyAt = tagAt + Math.Max(_tagLength, 0);
         _bytes = new byte[bodyAt + content.Body.Value.Length];
         content.Key.Value.CopyTo(_bytes);
         content.Tag.Value.CopyTo(_bytes.AsSpan(tagAt));
@@ -31,8 +31,8 @@ internal readonly struct MessageCopy
     {
         get
         {
-            var tagAt = Math.Max(_keyLength, 0);
-            var bodyAt = tagAt + Math.Max(_tagLength, 0);
+            int tagAt = Math.Max(_keyLength, 0);
+            int bodyAt = tagAt + Math.Max(_tagLength, 0);
             return new RecordContent
             {
                 Key = _keyLength == Absent ? default : new OptionalBytes(_bytes.AsSpan(0, _keyLength)),

@@ -21,7 +21,7 @@ internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
     /// <summary>The content of a message; valid until the next call.</summary>
     public RecordContent Encode(int index)
     {
-        var message = messages[index];
+        Message message = messages[index];
         return new RecordContent
         {
             Key = Encode(message.Key, ref _key),
@@ -35,7 +35,7 @@ internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
     {
         if (text is null)
             return default;
-        var most = Encoding.UTF8.GetMaxByteCount(text.Length);
+        int most = Encoding.UTF8.GetMaxByteCount(text.Length);
         if (scratch.Length < most)
             scratch = new byte[most];
         return new OptionalBytes(scratch.AsSpan(0, Encoding.UTF8.GetBytes(text, scratch)));

@@ -24,7 +24,7 @@ public sealed partial class Producer
     public ValueTask CloseAsync(TimeSpan timeout)
     {
         Option.CheckCloseTimeout(timeout);
-        var ended = _ending.EndWithinAsync(timeout);
+        Task ended = _ending.EndWithinAsync(timeout);
         lock (_lock)
             _disposal ??= DisposeOnceAsync();
         return new ValueTask(Task.WhenAll(ended, _disposal));
@@ -58,13 +58,13 @@ public sealed partial class Producer
 
         ClientGauges.Remove(this);
         await _closing.CancelAsync().ConfigureAwait(false);
-        foreach (var topic in _topics.Values)
+        foreach (TopicLane topic in _topics.Values)
             await topic.WhenNobodyWaits().ConfigureAwait(false);
         await _refreshes.ConfigureAwait(false);
-        foreach (var lane in Lanes())
+        foreach (BrokerLane lane in Lanes())
             await lane.DisposeAsync().ConfigureAwait(false);
         await _retired.WhenAllAsync().ConfigureAwait(false);
-        foreach (var (topic, (notSent, unknown)) in _unsent)
+        foreach ((string topic, (long notSent, long unknown)) in _unsent)
             Log.ClosedUnsent(Logger, topic, notSent, unknown);
         EndTelling();
         await _ending.CompletesAsync(_told.Task).ConfigureAwait(false);
@@ -74,7 +74,7 @@ public sealed partial class Producer
     private async ValueTask FlushAllAsync(CancellationToken cancellationToken)
     {
         // Sends that still wait for route or memory come first: the one that has a turn has all before it in a batch.
-        foreach (var topic in _topics.Values)
+        foreach (TopicLane topic in _topics.Values)
         {
             if (topic.IsWaitedFor)
                 await topic.PassAsync(cancellationToken).ConfigureAwait(false);
@@ -86,7 +86,7 @@ public sealed partial class Producer
         {
             // A batch that went from one lane to another meanwhile may have been seen in neither.
             moves = Volatile.Read(ref _moves);
-            foreach (var lane in Lanes())
+            foreach (BrokerLane lane in Lanes())
                 lane.Flush(pending);
         }
         while (moves != Volatile.Read(ref _moves));

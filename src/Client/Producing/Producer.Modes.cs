@@ -24,7 +24,7 @@ public sealed partial class Producer
     public SendReceipt Send(string topic, Message message, CancellationToken cancellationToken = default)
     {
         Span<byte> room = stackalloc byte[TextBytes];
-        var content = ContentOf(BodyOf(message), message.Key, message.Tag, message.Properties, room);
+        RecordContent content = ContentOf(BodyOf(message), message.Key, message.Tag, message.Properties, room);
         return Send(topic, content, cancellationToken);
     }
 
@@ -33,8 +33,8 @@ public sealed partial class Producer
     /// </summary>
     public SendReceipt Send(string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {
-        var lane = FindTopic(topic, cancellationToken);
-        return lane.TryAppend(content, null, null, out var awaitable)
+        TopicLane lane = FindTopic(topic, cancellationToken);
+        return lane.TryAppend(content, null, null, out Awaitable awaitable)
             ? awaitable.Batch.Wait(awaitable.Token)
             : lane.AppendWhenPossible(content, null, null, cancellationToken)
                 .ToValueTask().AsTask().GetAwaiter().GetResult();
@@ -73,7 +73,7 @@ public sealed partial class Producer
         }
 
         Span<byte> room = stackalloc byte[TextBytes];
-        var content = ContentOf(BodyOf(message), message.Key, message.Tag, message.Properties, room);
+        RecordContent content = ContentOf(BodyOf(message), message.Key, message.Tag, message.Properties, room);
         Send(topic, content, callback, state, cancellationToken);
     }
 
@@ -90,7 +90,7 @@ public sealed partial class Producer
         CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(callback);
-        var lane = FindTopic(topic, cancellationToken);
+        TopicLane lane = FindTopic(topic, cancellationToken);
         if (!lane.TryAppend(content, callback, state, out _))
             lane.AppendWhenPossible(content, callback, state, cancellationToken);
     }
@@ -126,7 +126,7 @@ public sealed partial class Producer
     /// <exception cref="EQueueException">As for the other form.</exception>
     public void SendOneway(string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {
-        var lane = FindTopic(topic, cancellationToken);
+        TopicLane lane = FindTopic(topic, cancellationToken);
         if (lane.TryAppendOneway(content))
             return;
         if (lane.IsKnownFor(content.Key.HasValue) && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
@@ -150,12 +150,12 @@ public sealed partial class Producer
         string topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(messages);
-        var lane = FindTopic(topic, cancellationToken);
-        foreach (var message in messages)
+        TopicLane lane = FindTopic(topic, cancellationToken);
+        foreach (Message message in messages)
             TagRules.Check(message.Tag);
         var encoder = new MessageEncoder(messages);
         var runs = new List<(int FirstIndex, Awaitable Awaitable)>();
-        var next = 0;
+        int next = 0;
         if (lane.IsAtRest)
         {
             lane.Check(encoder);
@@ -167,11 +167,11 @@ public sealed partial class Producer
 
         var receipts = new BatchReceipt.Run[runs.Count];
         Exception? failure = null;
-        for (var i = 0; i < receipts.Length; i++)
+        for (int i = 0; i < receipts.Length; i++)
         {
             try
             {
-                var receipt = await runs[i].Awaitable.ToValueTask().ConfigureAwait(false);
+                SendReceipt receipt = await runs[i].Awaitable.ToValueTask().ConfigureAwait(false);
                 receipts[i] = new BatchReceipt.Run(runs[i].FirstIndex, receipt);
             }
             catch (Exception exception) when (exception is EQueueException or ObjectDisposedException)
@@ -188,7 +188,7 @@ public sealed partial class Producer
     {
         while (next < messages.Count)
         {
-            var taken = lane.TryAppendRun(messages, next, out var awaitable);
+            int taken = lane.TryAppendRun(messages, next, out Awaitable awaitable);
             if (taken == 0)
                 break;
             runs.Add((next, awaitable));
@@ -208,15 +208,15 @@ public sealed partial class Producer
         using var patience = new Patience(this, lane, messages.HasKeys, cancellationToken);
         try
         {
-            using var turn = await TakeTurnAsync(lane, messages.HasKeys, patience.Token).ConfigureAwait(false);
+            using IDisposable turn = await TakeTurnAsync(lane, messages.HasKeys, patience.Token).ConfigureAwait(false);
             while (next < messages.Count)
             {
-                var isKeyed = messages.HasKey(next);
+                bool isKeyed = messages.HasKey(next);
                 await lane.ResolveAsync(isKeyed, patience.Token).ConfigureAwait(false);
                 if (next == 0)
                     lane.Check(messages);
-                var released = Budget.WhenReleased();
-                var reached = AppendRuns(lane, messages, next, runs);
+                Task released = Budget.WhenReleased();
+                int reached = AppendRuns(lane, messages, next, runs);
                 if (reached == next && lane.IsKnownFor(isKeyed))
                     await released.WaitAsync(patience.Token).ConfigureAwait(false);
                 next = reached;
@@ -235,8 +235,8 @@ public sealed partial class Producer
     {
         while (true)
         {
-            var mustPassKeys = hasKeys && (lane.IsWhole || !lane.IsResolved);
-            var turn = await lane.TakeTurnAsync(mustPassKeys, cancellationToken).ConfigureAwait(false);
+            bool mustPassKeys = hasKeys && (lane.IsWhole || !lane.IsResolved);
+            IDisposable turn = await lane.TakeTurnAsync(mustPassKeys, cancellationToken).ConfigureAwait(false);
             try
             {
                 await lane.ResolveAsync(isKeyed: false, cancellationToken).ConfigureAwait(false);

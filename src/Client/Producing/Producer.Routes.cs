@@ -17,7 +17,7 @@ public sealed partial class Producer
         {
             try
             {
-                var routes = await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken)
+                TopicRoutes routes = await RouteAsync(topic, Options.AutoCreateTopics, cancellationToken)
                     .ConfigureAwait(false);
                 topic.LastRefusal = null;
                 if (routes.IsWhole || !whole)
@@ -36,8 +36,8 @@ public sealed partial class Producer
     private async ValueTask<TopicRoutes> RouteAsync(
         TopicLane topic, bool autoCreate, CancellationToken cancellationToken)
     {
-        var route = await _directory.RouteAsync([topic.Name], autoCreate, cancellationToken).ConfigureAwait(false);
-        var answer = route.Answer.Topics[0];
+        Route route = await _directory.RouteAsync([topic.Name], autoCreate, cancellationToken).ConfigureAwait(false);
+        TopicRoute answer = route.Answer.Topics[0];
         if (answer.Error != ErrorCode.None)
         {
             var failure = new EQueueException(answer.Error, $"{ErrorCodes.Describe(answer.Error)}: {topic.Name}.");
@@ -47,11 +47,11 @@ public sealed partial class Producer
 
         if (answer.Queues.Count == 0)
             throw new EQueueException(ErrorCode.UnknownQueue, $"{topic.Name} has no queues.");
-        var bounded = answer.Queues.FirstOrDefault(static queue => queue.State.HasFlag(QueueState.Bounded));
-        var bound = bounded is null
+        QueueRoute? bounded = answer.Queues.FirstOrDefault(static queue => queue.State.HasFlag(QueueState.Bounded));
+        SendBound? bound = bounded is null
             ? null
             : await FindBoundAsync(topic, route.AddressOf(bounded), cancellationToken).ConfigureAwait(false);
-        var name = bound is null ? null : topic.Name;
+        string? name = bound is null ? null : topic.Name;
         return new TopicRoutes(
             [.. answer.Queues.Select(queue => GetLane(route.AddressOf(queue), name).GetQueue(topic, queue, bound))],
             answer.MaxMessageBytes,
@@ -61,7 +61,7 @@ public sealed partial class Producer
     private async ValueTask<SendBound?> FindBoundAsync(
         TopicLane topic, ServerAddress address, CancellationToken cancellationToken)
     {
-        var description = await _directory
+        TopicDescription description = await _directory
             .InvokeAtAsync(address, new DescribeTopicRequest(topic.Name), cancellationToken).ConfigureAwait(false);
         return SendBound.From(description.Settings);
     }
@@ -73,7 +73,7 @@ public sealed partial class Producer
             while (true)
             {
                 await Task.Delay(RefreshInterval(), Time, _closing.Token).ConfigureAwait(false);
-                foreach (var topic in _topics.Values)
+                foreach (TopicLane topic in _topics.Values)
                     await RefreshAsync(topic).ConfigureAwait(false);
             }
         }
@@ -95,7 +95,7 @@ public sealed partial class Producer
             return;
         try
         {
-            var routes = await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
+            TopicRoutes routes = await RouteAsync(topic, autoCreate: false, _closing.Token).ConfigureAwait(false);
             if (topic.WouldMove(routes))
                 await MoveAsync(topic, routes).ConfigureAwait(false);
             else
@@ -112,7 +112,8 @@ public sealed partial class Producer
     /// <summary>The topic's queues go on over other lanes, when everything sent over the old ones is settled.</summary>
     private async ValueTask MoveAsync(TopicLane topic, TopicRoutes routes)
     {
-        using var turn = await topic.TakeTurnAsync(keysAsWell: topic.IsWhole, _closing.Token).ConfigureAwait(false);
+        using IDisposable turn =
+            await topic.TakeTurnAsync(keysAsWell: topic.IsWhole, _closing.Token).ConfigureAwait(false);
         List<Task> pending = [];
         do
         {
@@ -153,8 +154,8 @@ public sealed partial class Producer
         {
             if (_closing.IsCancellationRequested)
                 throw Faults.Disposed("producer");
-            var key = (address, boundedTopic);
-            if (_lanes.TryGetValue(key, out var lane) && !lane.IsClosed)
+            (ServerAddress address, string? boundedTopic) key = (address, boundedTopic);
+            if (_lanes.TryGetValue(key, out BrokerLane? lane) && !lane.IsClosed)
                 return lane;
             if (lane is not null)
                 _retired.Begin(lane);

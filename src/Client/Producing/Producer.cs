@@ -124,7 +124,8 @@ public sealed partial class Producer : IClosable, IDisposable
         string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {
         // Made outside of the try: out of one, a result of six words goes through the stack twice.
-        var source = Append(topic, content, cancellationToken, out var number, out var failure);
+        IValueTaskSource<SendReceipt> source =
+            Append(topic, content, cancellationToken, out int number, out Exception? failure);
         if (failure is not null)
             return Failed(failure);
         return new ValueTask<SendReceipt>(source, (short)number);
@@ -169,7 +170,7 @@ public sealed partial class Producer : IClosable, IDisposable
     internal SendBudget NewBoundedBudget() => new(Options.BufferMemoryBytes / BoundedShare, _boundedBudget);
 
     /// <summary>A batch object, used before or new.</summary>
-    internal SendBatch RentBatch() => _batches.TryDequeue(out var batch) ? batch : new SendBatch(this);
+    internal SendBatch RentBatch() => _batches.TryDequeue(out SendBatch? batch) ? batch : new SendBatch(this);
 
     /// <summary>Takes back a batch object that nobody refers to any more.</summary>
     internal void Recycle(SendBatch batch)
@@ -183,10 +184,10 @@ public sealed partial class Producer : IClosable, IDisposable
         ArgumentNullException.ThrowIfNull(topic);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         cancellationToken.ThrowIfCancellationRequested();
-        var last = Volatile.Read(ref _lastTopic);
+        TopicLane? last = Volatile.Read(ref _lastTopic);
         if (last is not null && ReferenceEquals(last.Name, topic))
             return last;
-        if (!_topics.TryGetValue(topic, out var lane))
+        if (!_topics.TryGetValue(topic, out TopicLane? lane))
         {
             if (!NameRules.IsValid(topic))
             {
@@ -213,14 +214,14 @@ public sealed partial class Producer : IClosable, IDisposable
         failure = null;
         try
         {
-            var lane = FindTopic(topic, cancellationToken);
-            if (lane.TryAppend(content, null, null, out var awaitable))
+            TopicLane lane = FindTopic(topic, cancellationToken);
+            if (lane.TryAppend(content, null, null, out Awaitable awaitable))
             {
                 number = awaitable.Number;
                 return awaitable.Batch;
             }
 
-            var waiting = lane.AppendWhenPossible(content, null, null, cancellationToken);
+            WaitingSend waiting = lane.AppendWhenPossible(content, null, null, cancellationToken);
             number = waiting.Token;
             return waiting;
         }
@@ -276,10 +277,10 @@ public sealed partial class Producer : IClosable, IDisposable
     {
         if (text is null)
             return default;
-        var most = Encoding.UTF8.GetMaxByteCount(text.Length);
+        int most = Encoding.UTF8.GetMaxByteCount(text.Length);
         if (most > room.Length)
             return new OptionalBytes(Encoding.UTF8.GetBytes(text));
-        var encoded = room[..Encoding.UTF8.GetBytes(text, room)];
+        Span<byte> encoded = room[..Encoding.UTF8.GetBytes(text, room)];
         room = room[encoded.Length..];
         return new OptionalBytes(encoded);
     }

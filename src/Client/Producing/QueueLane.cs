@@ -105,7 +105,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     {
         if (RetryAt > now)
             return null;
-        for (var batch = First; batch is not null; batch = batch.Next)
+        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
         {
             if (batch.State == BatchState.Unknown)
                 return batch;
@@ -133,7 +133,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     {
         NextSequence = 0;
         HasGap = false;
-        for (var batch = First; batch is not null; batch = batch.Next)
+        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
         {
             if (batch.Sequence >= 0 && batch.HadLoss && batch.Ordinal > _untoldOrdinal)
                 untold.Add(batch);
@@ -166,7 +166,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     {
         if (!HasGap)
             return true;
-        for (var batch = First; batch is not null; batch = batch.Next)
+        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
         {
             if (batch.Sequence < 0 || batch.Ordinal < _gapOrdinal)
                 continue;
@@ -178,7 +178,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
 
         HasGap = false;
         NextSequence = _gapSequence;
-        for (var batch = First; batch is not null; batch = batch.Next)
+        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
         {
             if (batch.Ordinal > _gapOrdinal)
                 batch.Sequence = -1;

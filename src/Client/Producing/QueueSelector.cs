@@ -16,11 +16,11 @@ internal static class QueueSelector
     /// only waits for its broker, else the next that only does.</summary>
     public static int Next(QueueLane[] queues, int sticky)
     {
-        var present = Wrap(sticky, queues.Length);
-        var otherwise = queues[present].IsWritable ? sticky : -1;
-        for (var step = 1; step < queues.Length; step++)
+        int present = Wrap(sticky, queues.Length);
+        int otherwise = queues[present].IsWritable ? sticky : -1;
+        for (int step = 1; step < queues.Length; step++)
         {
-            var next = (present + step) % queues.Length;
+            int next = (present + step) % queues.Length;
             if (queues[next].TakesMessages)
                 return next;
             if (otherwise < 0 && queues[next].IsWritable)

@@ -60,7 +60,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     public int Issue()
     {
         _awaitables++;
-        var index = RecordCount - 1;
+        int index = RecordCount - 1;
         _count = index + 1;
         _blocks[index / BlockSize] ??= new Slot[BlockSize];
         return _firstToken + index;
@@ -69,7 +69,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <summary>Gives the message that was appended last a callback. Under the gate.</summary>
     public void Issue(SendCallback callback, object? state)
     {
-        ref var slot = ref SlotAt(Issue() - _firstToken);
+        ref Slot slot = ref SlotAt(Issue() - _firstToken);
         slot.State = state;
         slot.Context = callback;
         slot.Continuation = Callback;
@@ -88,8 +88,8 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         _result = result;
         _failure = failure;
-        var budget = Queue.Broker.Budget;
-        var reserved = ReservedBytes;
+        SendBudget budget = Queue.Broker.Budget;
+        long reserved = ReservedBytes;
         Frame!.Dispose();
         Frame = null;
         _references = _awaitables + 1;
@@ -102,9 +102,13 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             Release();
         }
         else if (_producer.Options.InlineCompletions)
+        {
             Execute();
+        }
         else
+        {
             Hand();
+        }
     }
 
     /// <summary>Many continuations take long and bring more to send: the receive loop's thread is not for them. What
@@ -120,10 +124,10 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <summary>Runs the continuations and callbacks, then lets the batch go.</summary>
     public void Execute()
     {
-        for (var i = 0; i < _count; i++)
+        for (int i = 0; i < _count; i++)
         {
-            ref var slot = ref SlotAt(i);
-            var continuation = Volatile.Read(ref slot.Continuation);
+            ref Slot slot = ref SlotAt(i);
+            Action<object?>? continuation = Volatile.Read(ref slot.Continuation);
             if (continuation is null || ReferenceEquals(continuation, Taken) || ReferenceEquals(continuation, Consumed))
                 continue;
             if (Interlocked.CompareExchange(ref slot.Continuation, Taken, continuation) != continuation)
@@ -152,7 +156,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     public void OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
-        ref var slot = ref SlotOf(token);
+        ref Slot slot = ref SlotOf(token);
         if (Volatile.Read(ref slot.Continuation) is not null)
             ThrowAwaitedTwice();
         if (flags != ValueTaskSourceOnCompletedFlags.None
@@ -180,14 +184,14 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <inheritdoc/>
     public SendReceipt GetResult(short token)
     {
-        ref var slot = ref SlotOf(token);
+        ref Slot slot = ref SlotOf(token);
         if (Volatile.Read(ref _isSettled) == 0)
             throw new InvalidOperationException("The send has not completed: await it.");
         if (ReferenceEquals(Interlocked.Exchange(ref slot.Continuation, Consumed), Consumed))
             ThrowAwaitedTwice();
         slot.State = null;
-        var failure = _failure;
-        var receipt = failure is null ? ReceiptOf((ushort)token - _firstToken) : default;
+        EQueueException? failure = _failure;
+        SendReceipt receipt = failure is null ? ReceiptOf((ushort)token - _firstToken) : default;
         Release();
         return failure is null ? receipt : throw PublicCall.Anew(failure);
     }
@@ -197,7 +201,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         if (GetStatus(token) == ValueTaskSourceStatus.Pending)
         {
-            var waiter = BlockedSender.OfThread;
+            ManualResetEventSlim waiter = BlockedSender.OfThread;
             waiter.Reset();
             OnCompleted(WakeBlocked, waiter, token, ValueTaskSourceOnCompletedFlags.None);
             Queue.Broker.EndHolds();
@@ -219,7 +223,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         if (HoldAge < 0)
             return;
-        var age = HoldAge;
+        int age = HoldAge;
         HoldAge = -1;
         Queue.Broker.EndHold(age);
     }
@@ -244,11 +248,11 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <returns>Whether continuations or callbacks are left to run.</returns>
     private bool WakeBlockedOnes()
     {
-        var hasOthers = false;
-        for (var i = 0; i < _count; i++)
+        bool hasOthers = false;
+        for (int i = 0; i < _count; i++)
         {
-            ref var slot = ref SlotAt(i);
-            var continuation = Volatile.Read(ref slot.Continuation);
+            ref Slot slot = ref SlotAt(i);
+            Action<object?>? continuation = Volatile.Read(ref slot.Continuation);
             if (continuation is null)
                 continue;
             if (!ReferenceEquals(continuation, WakeBlocked))
@@ -262,13 +266,13 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 
     private void RunCallback(int index)
     {
-        ref var slot = ref SlotAt(index);
+        ref Slot slot = ref SlotAt(index);
         var callback = (SendCallback)slot.Context!;
-        var state = slot.State;
+        object? state = slot.State;
         slot.State = slot.Context = null;
         slot.Continuation = Consumed;
-        var receipt = _failure is null ? ReceiptOf(index) : default;
-        var failure = _failure;
+        SendReceipt receipt = _failure is null ? ReceiptOf(index) : default;
+        EQueueException? failure = _failure;
         try
         {
             callback(state, receipt, failure);
@@ -287,10 +291,10 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             return;
 
         // Stale tokens must find nothing before the slots are clean again.
-        var used = _count;
+        int used = _count;
         _count = 0;
         _firstToken += RecordCount;
-        for (var i = 0; i < used; i += BlockSize)
+        for (int i = 0; i < used; i += BlockSize)
         {
             if (_blocks[i / BlockSize] is { } block)
                 Array.Clear(block);
@@ -305,13 +309,13 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 
     private ref Slot SlotAt(int index)
     {
-        var block = _blocks[index / BlockSize];
+        Slot[]? block = _blocks[index / BlockSize];
         return ref block is null ? ref Slot.Empty[0] : ref block[index % BlockSize];
     }
 
     private ref Slot SlotOf(short token)
     {
-        var index = (ushort)token - _firstToken;
+        int index = (ushort)token - _firstToken;
         if ((uint)index >= (uint)_count || _blocks[index / BlockSize] is not { } block)
         {
             ThrowAwaitedTwice();

@@ -133,7 +133,7 @@ internal sealed partial class SendBatch
         _contexts?.Clear();
         Span = null;
         frame.Reserve(HeaderRoom);
-        var room = frame.GetMemory(RecordBatchLayout.HeaderSize);
+        Memory<byte> room = frame.GetMemory(RecordBatchLayout.HeaderSize);
         _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, nowMs);
         _timestampMs = nowMs;
         _isEncoded = false;
@@ -175,7 +175,7 @@ internal sealed partial class SendBatch
     {
         if (_builder.RecordCount >= _maxRecords)
             return false;
-        if (MessageTrace.TryRead(content.Properties, out var context))
+        if (MessageTrace.TryRead(content.Properties, out ActivityContext context))
         {
             if (!TryAppendPlain(content))
                 return false;
@@ -218,7 +218,7 @@ internal sealed partial class SendBatch
     {
         if (!_isEncoded)
         {
-            var size = _builder.Complete(Session, Sequence);
+            int size = _builder.Complete(Session, Sequence);
             if (packer is not null)
                 size = packer.Pack(Frame!.GetSpan(size)[..size]);
             Frame!.Advance(size);
@@ -246,7 +246,7 @@ internal sealed partial class SendBatch
     /// </summary>
     public FrameBuffer ToRequest(in ProduceRequestHeader header)
     {
-        var frame = Frame!;
+        FrameBuffer frame = Frame!;
         header.Write(frame.Slice(0, ProduceRequestHeader.Size));
         WriteBatchHeader(frame.Slice(ProduceRequestHeader.Size, ProduceBatchHeader.Size));
         frame.Retain();

@@ -22,8 +22,8 @@ internal sealed record SendBound(int MaxRecords, int MaxBytes, string Words)
     {
         if (settings is not ({ MaxBacklogMessages: > 0 } or { MaxBacklogBytes: > 0 }))
             return null;
-        var records = settings.MaxBacklogMessages is > 0 and var messages ? messages / Share : SendBatch.MaxRecords;
-        var bytes = settings.MaxBacklogBytes is > 0 and var most ? most / Share : int.MaxValue;
+        long records = settings.MaxBacklogMessages is > 0 and var messages ? messages / Share : SendBatch.MaxRecords;
+        long bytes = settings.MaxBacklogBytes is > 0 and var most ? most / Share : int.MaxValue;
         return new SendBound(
             (int)Math.Clamp(records, 1, SendBatch.MaxRecords),
             (int)Math.Clamp(bytes, LeastBytes, int.MaxValue),
@@ -37,7 +37,7 @@ internal sealed record SendBound(int MaxRecords, int MaxBytes, string Words)
             bounds.Add($"{messages} messages");
         if (settings.MaxBacklogBytes is > 0 and var bytes)
             bounds.Add($"{bytes} bytes");
-        var groups = string.IsNullOrEmpty(settings.BacklogGroups) ? "its slowest group" : settings.BacklogGroups;
+        string groups = string.IsNullOrEmpty(settings.BacklogGroups) ? "its slowest group" : settings.BacklogGroups;
         return $"the topic is full: its backlog is bounded at {string.Join(" and ", bounds)}, and {groups} has not "
             + "committed on";
     }

@@ -15,10 +15,10 @@ internal sealed class SendBudget(long total, SendBudget? whole = null)
     /// <summary>Takes bytes if they are free.</summary>
     public bool TryReserve(long bytes)
     {
-        var used = Volatile.Read(ref _used);
+        long used = Volatile.Read(ref _used);
         while (used == 0 || used + bytes <= total)
         {
-            var seen = Interlocked.CompareExchange(ref _used, used + bytes, used);
+            long seen = Interlocked.CompareExchange(ref _used, used + bytes, used);
             if (seen == used)
                 return TryReserveOfWhole(bytes);
             used = seen;

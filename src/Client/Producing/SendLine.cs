@@ -51,7 +51,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
         lock (_lock)
         {
             Volatile.Write(ref _count, _count + 1);
-            var entry = other.Remove();
+            LineEntry entry = other.Remove();
             entry.Next = null;
             Link(entry);
         }
@@ -83,7 +83,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     {
         while (Head() is { } entry)
         {
-            var stepsAside = false;
+            bool stepsAside = false;
             try
             {
                 if (entry is WaitingSend send)
@@ -114,7 +114,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     {
         lock (_lock)
         {
-            var head = _first!;
+            LineEntry head = _first!;
             _first = head.Next;
             if (_first is null)
                 _last = null;
@@ -141,7 +141,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
                 await ResolveAsync(wholly: aside is null).ConfigureAwait(false);
                 if (aside is not null && send.IsKeyed && topic.IsResolved && !(topic.IsWhole && aside.IsEmpty))
                     return true;
-                var released = producer.Budget.WhenReleased();
+                Task released = producer.Budget.WhenReleased();
                 if (!send.TryAdmit() && topic.IsKnownFor(send.IsKeyed))
                 {
                     using var either = CancellationTokenSource.CreateLinkedTokenSource(
@@ -190,7 +190,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
         }
         catch (EQueueException exception)
         {
-            foreach (var send in Sends())
+            foreach (WaitingSend send in Sends())
                 send.Fail(exception);
         }
     }
@@ -211,12 +211,12 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     /// <summary>Until the first deadline of those who wait.</summary>
     private TimeSpan PatienceLeft()
     {
-        foreach (var send in Sends())
+        foreach (WaitingSend send in Sends())
         {
-            var now = producer.Time.GetTimestamp();
+            long now = producer.Time.GetTimestamp();
             if (now >= send.Deadline)
                 return TimeSpan.Zero;
-            var left = producer.Time.GetElapsedTime(now, send.Deadline);
+            TimeSpan left = producer.Time.GetElapsedTime(now, send.Deadline);
             return left < LongestWait ? left : LongestWait;
         }
 
@@ -225,8 +225,8 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
 
     private void GiveUpOverdue()
     {
-        var now = producer.Time.GetTimestamp();
-        foreach (var send in Sends())
+        long now = producer.Time.GetTimestamp();
+        foreach (WaitingSend send in Sends())
         {
             if (send.Deadline > now)
                 break;

@@ -12,19 +12,20 @@ internal static class Shortage
     /// <param name="isKeyed">Whether it needs the whole route.</param>
     public static EQueueException Of(Producer producer, TopicLane topic, bool isKeyed)
     {
-        var time = $"{producer.Options.DeliveryTimeout.TotalSeconds:0.###} s";
+        string time = $"{producer.Options.DeliveryTimeout.TotalSeconds:0.###} s";
         if (!topic.IsKnownFor(isKeyed))
         {
-            var reason = producer.RouteTrouble ?? topic.LastRefusal?.Message.TrimEnd('.') ?? "no broker has answered";
+            string reason =
+                producer.RouteTrouble ?? topic.LastRefusal?.Message.TrimEnd('.') ?? "no broker has answered";
             return new EQueueException(
                 ErrorCode.Timeout, $"No route to {topic.Name} within {time}: {reason}.", topic.LastRefusal);
         }
 
-        var lanes = producer.Lanes();
-        var causes = lanes.Select(static lane => lane.Trouble).OfType<string>().Distinct().ToArray();
+        BrokerLane[] lanes = producer.Lanes();
+        string[] causes = lanes.Select(static lane => lane.Trouble).OfType<string>().Distinct().ToArray();
         if (topic.Sticky?.Bound is { } bound)
             causes = [bound.Words, .. causes];
-        var why = causes.Length == 0 ? "the brokers have not acknowledged them yet" : string.Join("; ", causes);
+        string why = causes.Length == 0 ? "the brokers have not acknowledged them yet" : string.Join("; ", causes);
         return new EQueueException(
             ErrorCode.Timeout,
             $"No memory for a message to {topic.Name} within {time}: {producer.BufferedBytes} of "

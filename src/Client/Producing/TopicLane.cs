@@ -40,7 +40,7 @@ internal sealed class TopicLane
     {
         get
         {
-            var queues = Volatile.Read(ref _routes)?.Queues;
+            QueueLane[]? queues = Volatile.Read(ref _routes)?.Queues;
             return queues is null ? null : QueueSelector.At(queues, Volatile.Read(ref _stickyIndex));
         }
     }
@@ -61,8 +61,8 @@ internal sealed class TopicLane
             Check(content, routes);
             if (!routes.Serves(content.Key.HasValue))
                 return false;
-            var queue = Select(routes.Queues, content);
-            var status = queue.Broker.TryAppendOneway(queue, content, mayMove: !content.Key.HasValue);
+            QueueLane queue = Select(routes.Queues, content);
+            AppendStatus status = queue.Broker.TryAppendOneway(queue, content, mayMove: !content.Key.HasValue);
             if (IsOver(status, queue))
                 return status == AppendStatus.Appended;
         }
@@ -82,11 +82,11 @@ internal sealed class TopicLane
     /// <summary>As <see cref="AppendWhenPossible"/>, for a message that nobody acknowledges; not in the line.</summary>
     public async ValueTask AppendOnewayWhenPossibleAsync(MessageCopy message, CancellationToken cancellationToken)
     {
-        var isKeyed = message.Content.Key.HasValue;
+        bool isKeyed = message.Content.Key.HasValue;
         while (true)
         {
             await ResolveAsync(isKeyed, cancellationToken).ConfigureAwait(false);
-            var released = _producer.Budget.WhenReleased();
+            Task released = _producer.Budget.WhenReleased();
             if (TryAppendOneway(message.Content))
                 return;
             if (IsKnownFor(isKeyed))
@@ -147,16 +147,17 @@ internal sealed class TopicLane
     public int TryAppendRun(MessageEncoder messages, int from, out Awaitable awaitable)
     {
         awaitable = default;
-        var isKeyed = messages.HasKey(from);
-        var to = from + 1;
+        bool isKeyed = messages.HasKey(from);
+        int to = from + 1;
         while (!isKeyed && to < messages.Count && to - from < SendBatch.MaxRecords && !messages.HasKey(to))
             to++;
         while (Volatile.Read(ref _routes) is { } routes)
         {
             if (!routes.Serves(isKeyed))
                 return 0;
-            var queue = Select(routes.Queues, messages.Encode(from));
-            var taken = queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out var status, out awaitable);
+            QueueLane queue = Select(routes.Queues, messages.Encode(from));
+            int taken =
+                queue.Broker.TryAppendRun(queue, messages, from, to, !isKeyed, out AppendStatus status, out awaitable);
             if (IsOver(status, queue))
                 return taken;
         }
@@ -170,7 +171,7 @@ internal sealed class TopicLane
     {
         if (Volatile.Read(ref _routes) is not { } routes)
             return;
-        for (var i = 0; i < messages.Count; i++)
+        for (int i = 0; i < messages.Count; i++)
             Check(messages.Encode(i), routes);
     }
 
@@ -236,8 +237,11 @@ internal sealed class TopicLane
     /// <summary>Sends what is open in the queues and gathers what is not settled.</summary>
     public void GatherPending(List<Task> pending)
     {
-        foreach (var lane in (Volatile.Read(ref _routes)?.Queues ?? []).Select(static queue => queue.Broker).Distinct())
+        foreach (BrokerLane? lane
+            in (Volatile.Read(ref _routes)?.Queues ?? []).Select(static queue => queue.Broker).Distinct())
+        {
             lane.Flush(pending, this);
+        }
     }
 
     /// <summary>False while one is under way.</summary>
@@ -271,7 +275,7 @@ internal sealed class TopicLane
     /// is none.</summary>
     public QueueLane? FindWritable(BrokerLane broker)
     {
-        foreach (var queue in InTurn())
+        foreach (QueueLane queue in InTurn())
         {
             if (queue.Broker == broker && queue.IsWritable)
                 return queue;
@@ -283,7 +287,7 @@ internal sealed class TopicLane
     /// <summary>A queue of another broker that is there and takes messages; null = there is none.</summary>
     public QueueLane? FindElsewhere(BrokerLane broker)
     {
-        foreach (var queue in InTurn())
+        foreach (QueueLane queue in InTurn())
         {
             if (queue.Broker != broker && queue.TakesMessages)
                 return queue;
@@ -301,13 +305,13 @@ internal sealed class TopicLane
     {
         if (content.Key.HasValue)
             return QueueSelector.OfKey(queues, content.Key.Value);
-        var queue = QueueSelector.At(queues, Volatile.Read(ref _stickyIndex));
+        QueueLane queue = QueueSelector.At(queues, Volatile.Read(ref _stickyIndex));
         return queue.TakesMessages ? queue : SelectNext(queues);
     }
 
     private QueueLane SelectNext(QueueLane[] queues)
     {
-        var sticky = QueueSelector.Next(queues, Volatile.Read(ref _stickyIndex));
+        int sticky = QueueSelector.Next(queues, Volatile.Read(ref _stickyIndex));
         Volatile.Write(ref _stickyIndex, sticky);
         return QueueSelector.At(queues, sticky);
     }
@@ -327,8 +331,8 @@ internal sealed class TopicLane
             Check(content, routes);
             if (!routes.Serves(content.Key.HasValue))
                 return false;
-            var queue = Select(routes.Queues, content);
-            var status = queue.Broker.TryAppend(
+            QueueLane queue = Select(routes.Queues, content);
+            AppendStatus status = queue.Broker.TryAppend(
                 queue, content, !content.Key.HasValue, callback, state, out awaitable);
             if (IsOver(status, queue))
                 return status == AppendStatus.Appended;

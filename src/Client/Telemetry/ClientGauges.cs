@@ -13,7 +13,7 @@ internal static class ClientGauges
 
     static ClientGauges()
     {
-        var meter = ClientMeter.Meter;
+        Meter meter = ClientMeter.Meter;
         meter.CreateObservableUpDownCounter(
             "equeue.client.in_flight.requests",
             static () => SumByServer(static lane => lane.InFlight),
@@ -67,7 +67,7 @@ internal static class ClientGauges
         where TKey : notnull
     {
         var sums = new Dictionary<TKey, long>();
-        foreach (var (key, level) in levels)
+        foreach ((TKey key, long level) in levels)
             sums[key] = sums.GetValueOrDefault(key) + level;
         return sums.Select(sum => new Measurement<long>(sum.Value, tagsOf(sum.Key)));
     }
@@ -87,7 +87,7 @@ internal static class ClientGauges
 
     private static TagList TagsOfReader((string Topic, string? Group) reader)
     {
-        var tags = TagsOfTopic(reader.Topic);
+        TagList tags = TagsOfTopic(reader.Topic);
         if (reader.Group is not null)
             tags.Add(TelemetryTags.Group, reader.Group);
         return tags;

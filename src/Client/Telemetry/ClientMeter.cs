@@ -95,7 +95,7 @@ internal static class ClientMeter
             return;
         try
         {
-            var tags = Tags(operation, topic, group, server, failure);
+            TagList tags = Tags(operation, topic, group, server, failure);
             Duration.Record(time.GetElapsedTime(begun).TotalSeconds, tags);
         }
         catch (Exception exception)

@@ -23,10 +23,10 @@ internal static class ClientTrace
     {
         if (!IsListenedTo)
             return null;
-        var topic = batch.Queue.Topic.Name;
-        var tags = Tags("send", topic, batch.Queue.Number, server);
+        string topic = batch.Queue.Topic.Name;
+        List<KeyValuePair<string, object?>> tags = Tags("send", topic, batch.Queue.Number, server);
         tags.Add(new(TelemetryTags.MessageCount, batch.RecordCount));
-        var contexts = batch.Contexts;
+        List<ActivityContext>? contexts = batch.Contexts;
         return contexts is { Count: 1 }
             ? Start(logger, $"send {topic}", ActivityKind.Producer, contexts[0], tags, null)
             : Start(logger, $"send {topic}", ActivityKind.Producer, default, tags, contexts);
@@ -50,11 +50,12 @@ internal static class ClientTrace
     {
         if (!IsListenedTo)
             return null;
-        var queue = batch.Queue;
-        var tags = Tags("process", queue.Topic, queue.Number, queue.Session.Link.Address);
+        QueueCursor queue = batch.Queue;
+        List<KeyValuePair<string, object?>> tags =
+            Tags("process", queue.Topic, queue.Number, queue.Session.Link.Address);
         if (group is not null)
             tags.Add(new(TelemetryTags.Group, group));
-        var contexts = batch.ReadContexts(MaxContexts);
+        List<ActivityContext>? contexts = batch.ReadContexts(MaxContexts);
         return Start(logger, $"process {queue.Topic}", ActivityKind.Consumer, default, tags, contexts);
     }
 
@@ -81,11 +82,11 @@ internal static class ClientTrace
         List<KeyValuePair<string, object?>> tags,
         List<ActivityContext>? contexts)
     {
-        var current = Activity.Current;
+        Activity? current = Activity.Current;
         Activity.Current = null;
         try
         {
-            var links = contexts?.Select(static context => new ActivityLink(context)).ToArray();
+            ActivityLink[]? links = contexts?.Select(static context => new ActivityLink(context)).ToArray();
             return Source.CreateActivity(name, kind, parent, tags, links, ActivityIdFormat.W3C)?.Start();
         }
         catch (Exception exception)
@@ -101,7 +102,7 @@ internal static class ClientTrace
 
     private static void Stop(ILogger logger, Activity span)
     {
-        var current = Activity.Current;
+        Activity? current = Activity.Current;
         try
         {
             span.Stop();

@@ -17,7 +17,7 @@ public static class MessageTrace
     {
         string? parent = null;
         string? state = null;
-        foreach (var property in properties)
+        foreach (RecordProperty property in properties)
         {
             if (property.Name.SequenceEqual("traceparent"u8))
                 parent ??= Text(property.Value);
@@ -33,9 +33,9 @@ public static class MessageTrace
     internal static bool TryRead(RecordProperties? properties, out ActivityContext context)
     {
         context = default;
-        if (properties is null || !properties.TryGet("traceparent"u8, out var parent))
+        if (properties is null || !properties.TryGet("traceparent"u8, out OptionalBytes parent))
             return false;
-        properties.TryGet("tracestate"u8, out var state);
+        properties.TryGet("tracestate"u8, out OptionalBytes state);
         if (!TryParse(Text(parent), Text(state), out context))
             context = default;
         return true;
@@ -50,13 +50,13 @@ public static class MessageTrace
 
     /// <summary>The text of the first property of a name; null when there is none.</summary>
     internal static string? Find(RecordPropertyReader properties, scoped ReadOnlySpan<byte> name) =>
-        TryFind(properties, name, out var value) ? Text(value) : null;
+        TryFind(properties, name, out OptionalBytes value) ? Text(value) : null;
 
     /// <summary>The first property of a name; false when there is none.</summary>
     internal static bool TryFind(
         RecordPropertyReader properties, scoped ReadOnlySpan<byte> name, out OptionalBytes value)
     {
-        foreach (var property in properties)
+        foreach (RecordProperty property in properties)
         {
             if (property.Name.SequenceEqual(name))
             {

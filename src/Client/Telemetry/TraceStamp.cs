@@ -32,7 +32,7 @@ internal static class TraceStamp
     /// <param name="activity">Of <see cref="Sampled"/>.</param>
     public static RecordProperties Stamp(RecordProperties? own, Activity activity)
     {
-        var stamped = _scratch ??= new RecordProperties();
+        RecordProperties stamped = _scratch ??= new RecordProperties();
         stamped.Clear();
         if (own is not null)
             stamped.Add(own);

@@ -56,12 +56,13 @@ public sealed class DirectoryAdoption : IDisposable
         IDisk? disk = null)
     {
         string data = Path.GetFullPath(dataDirectory);
-        StoreMove move = StoreMove.Open(data, ShardDirectory.PathIn(data), disk);
+        var move = StoreMove.Open(data, ShardDirectory.PathIn(data), disk);
         try
         {
             var asked = new AdoptionJson(
                 cluster, node, [.. nodes], isSync, Guid.NewGuid(), time.GetUtcNow(), Guid.NewGuid(), move.End.Value);
-            if (move.Note is not { } note) return new DirectoryAdoption(move, asked);
+            if (move.Note is not { } note)
+                return new DirectoryAdoption(move, asked);
             AdoptionJson begun = JsonSerializer.Deserialize(note.Span, AdoptionText.Default.AdoptionJson)
                 ?? throw new ClusterException($"The note of the adoption that was begun in {data} cannot be read.");
             bool isSame = begun.Cluster == cluster && begun.Node == node && begun.IsSync == isSync
@@ -82,7 +83,8 @@ public sealed class DirectoryAdoption : IDisposable
     /// <summary>Moves the files to where a node has its replica; durable when it returns.</summary>
     public void Move()
     {
-        if (!HasBegun) _move.Begin(JsonSerializer.SerializeToUtf8Bytes(_plan, AdoptionText.Default.AdoptionJson));
+        if (!HasBegun)
+            _move.Begin(JsonSerializer.SerializeToUtf8Bytes(_plan, AdoptionText.Default.AdoptionJson));
         var end = new LogPosition(_plan.End);
         // A broker that stopped in order has all of it on disk, and what it had was acknowledged or may count as such.
         var record = new ReplicaRecord(LifeOf(_plan), [], IsSync: true, 0, default, end, end);

@@ -54,11 +54,12 @@ internal sealed class FileCopier(PeerLink link, long bytesPerSecond)
         {
             while (true)
             {
-                FrameBuffer request = FrameBuffer.Rent();
+                var request = FrameBuffer.Rent();
                 new FilePart(name, copy.Length).Write(new PayloadWriter(request));
                 using ResponseFrame part = await link
                     .InvokeAsync(request, PeerOpcode.ReadFile, cancellationToken).ConfigureAwait(false);
-                if (part.PayloadSpan.IsEmpty) break;
+                if (part.PayloadSpan.IsEmpty)
+                    break;
                 copy.Write(part.PayloadSpan);
                 Bytes += part.PayloadSpan.Length;
                 await PaceAsync(cancellationToken).ConfigureAwait(false);
@@ -99,13 +100,17 @@ internal sealed class FileCopier(PeerLink link, long bytesPerSecond)
             LogPosition before = files.Tail.End;
             (int copied, bool isWhole) = await CopyListedAsync(files, listing, cancellationToken).ConfigureAwait(false);
             count += copied;
-            if (isWhole && files.Tail.End < listing.Begin) files.BeginAt(listing.Begin);
+            if (isWhole && files.Tail.End < listing.Begin)
+                files.BeginAt(listing.Begin);
             idle = files.Tail.End > before ? 0 : idle + 1;
-            if (idle == 0) continue;
+            if (idle == 0)
+                continue;
             string? missing =
                 isWhole ? files.EndCopying(listing.Begin) : "what it lists goes before it is copied";
-            if (missing is null) return count;
-            if (idle >= MostIdleLooks) throw new ReplicaException($"{link.Address}: {missing}.");
+            if (missing is null)
+                return count;
+            if (idle >= MostIdleLooks)
+                throw new ReplicaException($"{link.Address}: {missing}.");
             await Task.Delay(NextLook, cancellationToken).ConfigureAwait(false);
         }
     }
@@ -149,7 +154,8 @@ internal sealed class FileCopier(PeerLink link, long bytesPerSecond)
 
     private Task PaceAsync(CancellationToken cancellationToken)
     {
-        if (bytesPerSecond == 0) return Task.CompletedTask;
+        if (bytesPerSecond == 0)
+            return Task.CompletedTask;
         double due = (double)Bytes / bytesPerSecond;
         TimeSpan early = TimeSpan.FromSeconds(due) - Elapsed;
         return early > TimeSpan.FromMilliseconds(5) ? Task.Delay(early, cancellationToken) : Task.CompletedTask;

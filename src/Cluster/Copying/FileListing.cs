@@ -11,7 +11,8 @@ internal sealed record FileListing(LeaderFiles Files) : IPayload<FileListing>
         var begin = new LogPosition(reader.ReadInt64());
         var settled = new LogPosition(reader.ReadInt64());
         var files = new (string Name, long Length)[reader.ReadCount(12)];
-        for (int i = 0; i < files.Length; i++) files[i] = (reader.ReadString(), reader.ReadInt64());
+        for (int i = 0; i < files.Length; i++)
+            files[i] = (reader.ReadString(), reader.ReadInt64());
         return new FileListing(new LeaderFiles(begin, settled, files));
     }
 

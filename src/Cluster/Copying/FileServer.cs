@@ -15,11 +15,13 @@ internal static class FileServer
     /// cannot be read.</exception>
     public static FrameBuffer Answer(PeerOpcode opcode, ReadOnlySpan<byte> payload, QueueStore store)
     {
-        FrameBuffer body = FrameBuffer.Rent();
+        var body = FrameBuffer.Rent();
         try
         {
-            if (opcode == PeerOpcode.ListFiles) new FileListing(store.ListFiles()).Write(new PayloadWriter(body));
-            else ReadPart(payload, store, body);
+            if (opcode == PeerOpcode.ListFiles)
+                new FileListing(store.ListFiles()).Write(new PayloadWriter(body));
+            else
+                ReadPart(payload, store, body);
             return body;
         }
         catch (DiskException exception)
@@ -39,7 +41,8 @@ internal static class FileServer
         if (!Payload.TryRead(payload, out FilePart part))
             throw new EQueueException(ErrorCode.MalformedRequest, "This asks for no part of a file.");
         int size = store.ReadFile(part.Name, part.Offset, body.GetSpan(FilePart.MostBytes)[..FilePart.MostBytes]);
-        if (size < 0) throw new EQueueException(ErrorCode.InvalidArgument, $"There is no file {part.Name} any more.");
+        if (size < 0)
+            throw new EQueueException(ErrorCode.InvalidArgument, $"There is no file {part.Name} any more.");
         body.Advance(size);
     }
 }

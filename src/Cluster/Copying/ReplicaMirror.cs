@@ -45,10 +45,12 @@ internal sealed class ReplicaMirror(
             {
                 // One file that cannot be had keeps no other from coming, and none from going.
                 string? why = await TryMirrorAsync(copier, name, length, cancellationToken).ConfigureAwait(false);
-                if (trouble.Length == 0) trouble = why ?? "";
+                if (trouble.Length == 0)
+                    trouble = why ?? "";
 
                 // Many packs keep no newer snapshot waiting.
-                if (copier.Elapsed > RoundTime) break;
+                if (copier.Elapsed > RoundTime)
+                    break;
             }
 
             RemoveBelow(listing.Begin);
@@ -59,7 +61,8 @@ internal sealed class ReplicaMirror(
             trouble = exception.Message;
         }
 
-        if (trouble.Length > 0 && trouble != _told) logger.MirrorFailed(node, link.Address, trouble);
+        if (trouble.Length > 0 && trouble != _told)
+            logger.MirrorFailed(node, link.Address, trouble);
         _told = trouble;
     }
 
@@ -101,14 +104,17 @@ internal sealed class ReplicaMirror(
         lock (filesLock)
         {
             open = files();
-            if (open is null || !open.Follows(name)) return;
-            if (_refused.TryGetValue(name, out string? inTheWay) && open.HasFile(inTheWay)) return;
+            if (open is null || !open.Follows(name))
+                return;
+            if (_refused.TryGetValue(name, out string? inTheWay) && open.HasFile(inTheWay))
+                return;
         }
 
         using ReplicaCopy copy = await copier.CopyAsync(open, name, length, cancellationToken).ConfigureAwait(false);
         lock (filesLock)
         {
-            if (files() == open) copy.Complete(committed());
+            if (files() == open)
+                copy.Complete(committed());
         }
     }
 }

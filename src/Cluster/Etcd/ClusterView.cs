@@ -59,8 +59,10 @@ public sealed record ClusterView(
             }
         }
 
-        if (cluster is null) return null;
-        if (nodes is null) throw ShardRecords.Unreadable(keys.ShardNodes, "it is missing");
+        if (cluster is null)
+            return null;
+        if (nodes is null)
+            throw ShardRecords.Unreadable(keys.ShardNodes, "it is missing");
         return new ClusterView(
             range.Revision, cluster, nodes, addresses, new ShardView(revision, state, history, lives));
     }

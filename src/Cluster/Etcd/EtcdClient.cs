@@ -101,7 +101,8 @@ public sealed class EtcdClient : IEtcd
             catch (EtcdException why)
             {
                 // What refuses has answered; it is no better and no worse than the others.
-                if (why.Kind is EtcdTrouble.Unavailable or EtcdTrouble.Malformed) _members.NoteFailure(member, why);
+                if (why.Kind is EtcdTrouble.Unavailable or EtcdTrouble.Malformed)
+                    _members.NoteFailure(member, why);
                 failures.Add((member, why));
             }
         }

@@ -74,10 +74,12 @@ internal sealed class EtcdGateway : IDisposable
             using var request = new HttpRequestMessage(HttpMethod.Post, new Uri(member.Address, path));
             request.Content = new ByteArrayContent(body);
             request.Content.Headers.ContentType = Json;
-            if (token is not null) request.Headers.TryAddWithoutValidation("Authorization", token);
+            if (token is not null)
+                request.Headers.TryAddWithoutValidation("Authorization", token);
             using HttpResponseMessage response = await _http.SendAsync(request, limit.Token);
             byte[] answer = await ReadAsync(response.Content, limit.Token);
-            if (response.StatusCode != HttpStatusCode.OK) throw GatewayFailure.Of(response.StatusCode, answer);
+            if (response.StatusCode != HttpStatusCode.OK)
+                throw GatewayFailure.Of(response.StatusCode, answer);
             return Read(answer, type);
         }
         catch (OperationCanceledException exception) when (!cancellationToken.IsCancellationRequested)
@@ -103,7 +105,8 @@ internal sealed class EtcdGateway : IDisposable
         while (true)
         {
             int size = await stream.ReadAsync(piece, cancellationToken);
-            if (size == 0) return answer.ToArray();
+            if (size == 0)
+                return answer.ToArray();
             if (answer.Length + size > MostAnswerBytes)
                 throw new EtcdException(EtcdTrouble.Malformed, $"an answer of more than {MostAnswerBytes} bytes");
             answer.Write(piece.AsSpan(0, size));

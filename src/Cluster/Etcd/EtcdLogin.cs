@@ -18,7 +18,8 @@ internal sealed class EtcdLogin(EtcdGateway gateway, string? user, string? passw
     /// <exception cref="EtcdException">The member gave no token.</exception>
     public async ValueTask<string?> TokenAsync(EtcdMember member, CancellationToken cancellationToken)
     {
-        if (user is null || _hasNoUsers) return null;
+        if (user is null || _hasNoUsers)
+            return null;
         return _token ?? await LogInAsync(member, cancellationToken);
     }
 
@@ -27,7 +28,8 @@ internal sealed class EtcdLogin(EtcdGateway gateway, string? user, string? passw
     {
         _hasNoUsers = false;
         // One that was fetched meanwhile stays.
-        if (ReferenceEquals(_token, token)) _token = null;
+        if (ReferenceEquals(_token, token))
+            _token = null;
     }
 
     private async Task<string?> LogInAsync(EtcdMember member, CancellationToken cancellationToken)

@@ -36,7 +36,8 @@ internal sealed class EtcdMembers(IReadOnlyList<Uri> addresses, TimeProvider tim
             _last = member;
         }
 
-        if (wasFailing) logger.EtcdMemberAnswers(member.Address);
+        if (wasFailing)
+            logger.EtcdMemberAnswers(member.Address);
     }
 
     /// <summary>A member gave no answer, or none that can be used.</summary>
@@ -49,14 +50,16 @@ internal sealed class EtcdMembers(IReadOnlyList<Uri> addresses, TimeProvider tim
             member.FailedAt = time.GetTimestamp();
         }
 
-        if (wasFailing) return;
+        if (wasFailing)
+            return;
         string next = _members.Length > 1 ? "The others are asked first" : "It is asked again and again";
         logger.EtcdMemberFails(member.Address, why.Message, next);
     }
 
     private int PlaceOf(EtcdMember member, long now)
     {
-        if (member.FailedAt is { } at && time.GetElapsedTime(at, now) < SetBack) return 2;
+        if (member.FailedAt is { } at && time.GetElapsedTime(at, now) < SetBack)
+            return 2;
         return member == _last ? 0 : 1;
     }
 }

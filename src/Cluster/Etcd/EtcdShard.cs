@@ -63,12 +63,14 @@ public sealed class EtcdShard
             EtcdOperation.Put(_keys.Cluster, identity),
             EtcdOperation.Put(_keys.ShardNodes, ShardRecords.Write(nodes)),
         ];
-        if (state is not null) puts.Add(EtcdOperation.Put(_keys.State, ShardRecords.Write(state)));
+        if (state is not null)
+            puts.Add(EtcdOperation.Put(_keys.State, ShardRecords.Write(state)));
         if (state is { Epoch: > 0 })
             puts.Add(EtcdOperation.Put(_keys.History(state.Epoch), ShardRecords.Write(state.Nonce)));
         EtcdTransactionResult result = await _etcd.TransactAsync(
             [EtcdCompare.IsAbsent(_keys.All)], puts, [EtcdOperation.Range(_keys.All)], cancellationToken);
-        if (result.Succeeded) return true;
+        if (result.Succeeded)
+            return true;
         IReadOnlyList<EtcdValue> found = OnlyRange(result).Values;
         EtcdValue? there = found.FirstOrDefault(value => value.Key == _keys.Cluster);
         if (there is null)
@@ -102,7 +104,8 @@ public sealed class EtcdShard
     public async Task<bool> TryBeginAsync(Seat first, CancellationToken cancellationToken)
     {
         NodeKey node = Node;
-        if (node.Names is not [var name, ..] || name != first.Node || name != node.Name) return false;
+        if (node.Names is not [var name, ..] || name != first.Node || name != node.Name)
+            return false;
         byte[] state = ShardRecords.Write(new ShardState(0, default, [first], 1, default));
         EtcdTransactionResult result = await _etcd.TransactAsync(
             [
@@ -136,7 +139,8 @@ public sealed class EtcdShard
                 Compares(transaction), Changes(transaction), [EtcdOperation.Range(_keys.All)], cancellationToken);
             ShardView view = ClusterView.Read(_keys, OnlyRange(result))?.Shard
                 ?? throw ShardRecords.Unreadable(_keys.Cluster, "it is missing");
-            if (result.Succeeded) return new TransactionResult(TransactionOutcome.Succeeded, view);
+            if (result.Succeeded)
+                return new TransactionResult(TransactionOutcome.Succeeded, view);
             bool isAsExpected = view.Revision == transaction.ExpectedRevision
                 && Equals(view.State, transaction.Expected);
             return isAsExpected
@@ -162,7 +166,8 @@ public sealed class EtcdShard
     public async Task<ShardState?> ElectAsync(
         ClusterView view, string node, Nonce nonce, CancellationToken cancellationToken)
     {
-        if (view.Shard.State is not { } state) throw new ArgumentException("The shard has not begun.", nameof(view));
+        if (view.Shard.State is not { } state)
+            throw new ArgumentException("The shard has not begun.", nameof(view));
         if (!view.Shard.Lives.TryGetValue(node, out Life life))
             throw new ArgumentException($"The node {node} never started.", nameof(node));
         var next = new ShardState(state.Epoch + 1, default, [new Seat(node, life)], 1, nonce);
@@ -220,7 +225,8 @@ public sealed class EtcdShard
         // By the last epoch, not by the next: numbers may leap, and the last row must stay for those who acted on it
         // (rule R11).
         int oldest = lastEpoch + 1 - ShardKeys.MostEpochs;
-        if (oldest > 0) puts.Add(EtcdOperation.Delete(_keys.HistoryUpTo(oldest)));
+        if (oldest > 0)
+            puts.Add(EtcdOperation.Delete(_keys.HistoryUpTo(oldest)));
         return puts;
     }
 

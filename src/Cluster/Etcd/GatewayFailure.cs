@@ -35,7 +35,8 @@ internal static class GatewayFailure
         }
 
         string text = failure.Message ?? failure.Error ?? "";
-        if (text.Length > MostTextLength) text = text[..MostTextLength];
+        if (text.Length > MostTextLength)
+            text = text[..MostTextLength];
         bool isOldToken = failure.Code == Unauthenticated || Has(text, OldToken);
         EtcdTrouble kind = KindOf(failure.Code, text, isOldToken);
         return new EtcdException(kind, text.Length > 0 ? text : $"code {failure.Code}")
@@ -47,7 +48,8 @@ internal static class GatewayFailure
 
     private static EtcdTrouble KindOf(int code, string text, bool isOldToken)
     {
-        if (isOldToken) return EtcdTrouble.Refused;
+        if (isOldToken)
+            return EtcdTrouble.Refused;
         return code switch
         {
             ResourceExhausted when Has(text, NoSpace) => EtcdTrouble.NoSpace,

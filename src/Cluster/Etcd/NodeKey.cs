@@ -39,7 +39,8 @@ internal sealed class NodeKey(IEtcd etcd, ShardKeys keys, string name)
             Check(place);
             bool isOther = place.Value is not null && !place.Value.AsSpan().SequenceEqual(own.Value);
             // An older value comes back when etcd is restored: it is replaced. A newer one is another process's.
-            if (isOther && own.Revision > 0 && place.Revision > own.Revision) return false;
+            if (isOther && own.Revision > 0 && place.Revision > own.Revision)
+                return false;
             EtcdTransactionResult result = await etcd.TransactAsync(
                 [
                     EtcdCompare.Holds(keys.ShardNodes, place.NamesValue),
@@ -80,7 +81,8 @@ internal sealed class NodeKey(IEtcd etcd, ShardKeys keys, string name)
 
     private void Check(Place place)
     {
-        if (place.Names.Contains(name, StringComparer.Ordinal)) return;
+        if (place.Names.Contains(name, StringComparer.Ordinal))
+            return;
         // The list may change: the next call reads it anew.
         _place = null;
         string nodes = string.Join(", ", place.Names);

@@ -117,7 +117,8 @@ internal static class ShardRecords
             throw Unreadable(found.Key, OtherVersion(found.Value) ?? exception.Message, exception);
         }
 
-        if (record.Version != Version) throw Unreadable(found.Key, TextOfVersion(record.Version));
+        if (record.Version != Version)
+            throw Unreadable(found.Key, TextOfVersion(record.Version));
         Require(
             JsonSerializer.SerializeToUtf8Bytes(record, type).AsSpan().SequenceEqual(found.Value), found,
             "it is not in the form that EQueue writes");
@@ -149,7 +150,8 @@ internal static class ShardRecords
 
     private static void Require(bool holds, EtcdValue found, string what)
     {
-        if (!holds) throw Unreadable(found.Key, what);
+        if (!holds)
+            throw Unreadable(found.Key, what);
     }
 
     private static SeatJson JsonOf(Seat seat) => new(seat.Node, TextOf(seat.Life.Value));

@@ -37,11 +37,13 @@ internal sealed class EngineDoor(LeaderBoard board)
     /// <returns>Who is to handle that frame; null when there is no engine.</returns>
     public IConnectionHandler? LetIn(ServerConnection connection)
     {
-        if (_engine is not { } engine) return null;
+        if (_engine is not { } engine)
+            return null;
         var guest = new Guest(this, engine);
         connection.HandOver(guest);
         // Closed between the look and the entry: it is not left behind.
-        if (_engine != engine) connection.Close(null);
+        if (_engine != engine)
+            connection.Close(null);
         return guest;
     }
 

@@ -14,7 +14,8 @@ internal static class EntrySender
 
     public static void Send(QueueStore store, PeerLink link, FetchAnswer answer, LogPosition from)
     {
-        if (link.Begin() is not { } frame) return;
+        if (link.Begin() is not { } frame)
+            return;
         try
         {
             PeerCodec.Write(new PayloadWriter(frame), answer);

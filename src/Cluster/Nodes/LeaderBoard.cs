@@ -20,7 +20,8 @@ internal sealed class LeaderBoard
     {
         get
         {
-            lock (_lock) return _known;
+            lock (_lock)
+                return _known;
         }
     }
 
@@ -35,10 +36,12 @@ internal sealed class LeaderBoard
             bool isOlder = state is null || state.Epoch < _known.Epoch;
             bool isSame = epoch == _known.Epoch && all.SequenceEqual(_known.Nodes)
                 && (isOlder || leader == _known.Leader);
-            if (isSame) return;
+            if (isSame)
+                return;
             bool isNew = epoch > _known.Epoch || (!isOlder && leader != _known.Leader);
             _known = new WatchLeaderResponse(epoch, isOlder ? _known.Leader : leader, all);
-            if (!isNew) return;
+            if (!isNew)
+                return;
             _changed.TrySetResult();
             _changed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         }
@@ -53,7 +56,8 @@ internal sealed class LeaderBoard
         Task changed;
         lock (_lock)
         {
-            if (_known.Epoch > epoch || _waiting >= MostWaiting) return _known;
+            if (_known.Epoch > epoch || _waiting >= MostWaiting)
+                return _known;
             _waiting++;
             changed = _changed.Task;
         }
@@ -68,7 +72,8 @@ internal sealed class LeaderBoard
         }
         finally
         {
-            lock (_lock) _waiting--;
+            lock (_lock)
+                _waiting--;
         }
 
         return Known;

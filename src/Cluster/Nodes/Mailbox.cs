@@ -15,7 +15,8 @@ internal sealed class Mailbox<T>
     {
         get
         {
-            lock (_items) return _items.Count == 0;
+            lock (_items)
+                return _items.Count == 0;
         }
     }
 
@@ -24,7 +25,8 @@ internal sealed class Mailbox<T>
     {
         get
         {
-            lock (_items) return _isClosed && _items.Count == 0;
+            lock (_items)
+                return _isClosed && _items.Count == 0;
         }
     }
 
@@ -33,7 +35,8 @@ internal sealed class Mailbox<T>
     {
         lock (_items)
         {
-            if (_isClosed) return;
+            if (_isClosed)
+                return;
             _items.Enqueue(item);
             Monitor.Pulse(_items);
         }
@@ -47,7 +50,8 @@ internal sealed class Mailbox<T>
     {
         lock (_items)
         {
-            if (_items.Count == 0 && !_isClosed && wait != TimeSpan.Zero) Monitor.Wait(_items, wait);
+            if (_items.Count == 0 && !_isClosed && wait != TimeSpan.Zero)
+                Monitor.Wait(_items, wait);
             return _items.TryDequeue(out item);
         }
     }

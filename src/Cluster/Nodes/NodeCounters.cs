@@ -40,7 +40,8 @@ internal sealed class NodeCounters(TimeProvider time)
     /// <summary>A transaction is sent; one that is sent again until its outcome is known counts once.</summary>
     public void NoteTransaction(Transaction transaction)
     {
-        if (transaction.Kind != TransactionKind.Claim) return;
+        if (transaction.Kind != TransactionKind.Claim)
+            return;
         if (!ReferenceEquals(Interlocked.Exchange(ref _claim, transaction), transaction))
             Interlocked.Increment(ref _claims);
     }

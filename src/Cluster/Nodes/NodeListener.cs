@@ -43,7 +43,8 @@ internal sealed class NodeListener(
     public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         var visitor = (Visitor)connection.State!;
-        if (visitor.IsProven) return OnPeerAsync(visitor, connection, header, payload);
+        if (visitor.IsProven)
+            return OnPeerAsync(visitor, connection, header, payload);
         switch (header.Opcode)
         {
             case (byte)PeerOpcode.Hello when visitor.Hello is null:
@@ -55,7 +56,8 @@ internal sealed class NodeListener(
             case (byte)Opcode.WatchLeader when visitor.Hello is null:
                 return WatchAsync(connection, header, payload);
             case (byte)Opcode.Hello when visitor is { Hello: null, IsWatching: false }:
-                if (door.LetIn(connection) is { } engine) return engine.OnFrameAsync(connection, header, payload);
+                if (door.LetIn(connection) is { } engine)
+                    return engine.OnFrameAsync(connection, header, payload);
                 RefuseClient(connection, header);
                 return ValueTask.CompletedTask;
             default:
@@ -221,8 +223,9 @@ internal sealed class NodeListener(
         ServerConnection connection, in FrameHeader header, T value, ErrorCode error = ErrorCode.None)
         where T : IPayload<T>
     {
-        if (header.IsOneway) return;
-        FrameBuffer body = FrameBuffer.Rent();
+        if (header.IsOneway)
+            return;
+        var body = FrameBuffer.Rent();
         value.Write(new PayloadWriter(body));
         connection.Send(
             body, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);

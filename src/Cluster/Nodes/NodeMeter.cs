@@ -44,7 +44,8 @@ internal sealed class NodeMeter : IDisposable
 
     private static IEnumerable<Measurement<long>> LagOf(Replica? replica, string node, NodeCounters counters)
     {
-        if (replica is null) return [];
+        if (replica is null)
+            return [];
         return replica.LeadingStore is { } store
             ? counters.Positions.Select(peer => Lag(peer.Key, store.Watermarks.Written.Value - peer.Value))
             : [Lag(node, counters.LeaderCommitted - replica.End.Value)];

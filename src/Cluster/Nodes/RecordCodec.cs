@@ -18,7 +18,8 @@ internal static class RecordCodec
         writer.WriteByte(Version);
         Write(writer, record.Life.Value);
         writer.WriteByte((byte)record.Former.Count);
-        foreach (Life life in record.Former) Write(writer, life.Value);
+        foreach (Life life in record.Former)
+            Write(writer, life.Value);
         writer.WriteBool(record.IsSync);
         writer.WriteInt32(record.Epoch);
         Write(writer, record.Nonce.Value);
@@ -32,7 +33,8 @@ internal static class RecordCodec
     /// <exception cref="InvalidDataException">The bytes are another version's, or none of a record.</exception>
     public static ReplicaRecord? Read(ReadOnlySpan<byte> bytes)
     {
-        if (bytes.IsEmpty) return null;
+        if (bytes.IsEmpty)
+            return null;
         var reader = new PayloadReader(bytes);
         byte version = reader.ReadByte();
         if (version != Version)
@@ -43,7 +45,8 @@ internal static class RecordCodec
 
         var life = new Life(ReadNumber(ref reader));
         var former = new Life[Math.Min((int)reader.ReadByte(), ReplicaRecord.MostFormer)];
-        for (int i = 0; i < former.Length; i++) former[i] = new Life(ReadNumber(ref reader));
+        for (int i = 0; i < former.Length; i++)
+            former[i] = new Life(ReadNumber(ref reader));
         var record = new ReplicaRecord(
             life,
             former,

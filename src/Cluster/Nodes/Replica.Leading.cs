@@ -35,7 +35,8 @@ internal sealed partial class Replica
         Volatile.Write(ref _later, record);
         lock (_chainLock)
         {
-            if (_writing.IsCompleted) _writing = Task.Run(WriteLater);
+            if (_writing.IsCompleted)
+                _writing = Task.Run(WriteLater);
         }
     }
 
@@ -45,7 +46,8 @@ internal sealed partial class Replica
         {
             lock (_filesLock)
             {
-                if (Interlocked.Exchange(ref _later, null) is not { } record || _hasEnded) return;
+                if (Interlocked.Exchange(ref _later, null) is not { } record || _hasEnded)
+                    return;
                 _unwritten = record;
                 WriteRecord();
             }
@@ -60,11 +62,15 @@ internal sealed partial class Replica
     /// files' lock.</summary>
     private void WriteRecord()
     {
-        if (_unwritten is not { } record) return;
+        if (_unwritten is not { } record)
+            return;
         byte[] bytes = RecordCodec.Write(record);
-        if (_files is { } files) files.Persist(bytes);
-        else if (_note is { } note) note.Write(note.Note with { Durable = record.Durable, Record = bytes });
-        else return;
+        if (_files is { } files)
+            files.Persist(bytes);
+        else if (_note is { } note)
+            note.Write(note.Note with { Durable = record.Durable, Record = bytes });
+        else
+            return;
         _unwritten = null;
     }
 
@@ -81,9 +87,11 @@ internal sealed partial class Replica
 
     void IReplicaActions.Publish(LogPosition committed, LogPosition durable, bool isOpen)
     {
-        if (_view.Store is not { } store) return;
+        if (_view.Store is not { } store)
+            return;
         store.SetCommitted(committed, _setup.Rules.IsSync ? committed : durable);
-        if (!isOpen || _isServed || _leading is not { } leading) return;
+        if (!isOpen || _isServed || _leading is not { } leading)
+            return;
         _isServed = true;
         Enqueue(() => ServeAsync(leading.Token));
     }
@@ -105,13 +113,15 @@ internal sealed partial class Replica
     /// stop.</summary>
     private void Enqueue(Func<Task> step)
     {
-        lock (_chainLock) _chain = RunAsync(_chain, step);
+        lock (_chainLock)
+            _chain = RunAsync(_chain, step);
     }
 
     private async Task RunAsync(Task before, Func<Task> step)
     {
         await before.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
-        if (_ended.Task.IsFaulted) return;
+        if (_ended.Task.IsFaulted)
+            return;
         try
         {
             await step().ConfigureAwait(false);
@@ -128,10 +138,12 @@ internal sealed partial class Replica
         LogPosition durable;
         lock (_filesLock)
         {
-            if (_files is not { } files) return;
+            if (_files is not { } files)
+                return;
             _view.Abandon();
             // A copy counts from the sync on that finds it complete; with async flush that may not have been yet.
-            if (files.Note.IsCopying) files.Sync();
+            if (files.Note.IsCopying)
+                files.Sync();
             durable = files.Durable;
             Guid store = files.StoreId;
             files.Dispose();
@@ -144,7 +156,8 @@ internal sealed partial class Replica
             var lead = new Lead(epoch, committed, durable);
             IShardEngine engine = await _setup.Engines
                 .OpenAsync(_setup.Files.DataDirectory, lead, cancellationToken).ConfigureAwait(false);
-            lock (_filesLock) _engine = engine;
+            lock (_filesLock)
+                _engine = engine;
             cancellationToken.ThrowIfCancellationRequested();
             _ = WatchAsync(engine);
             engine.Store.Progressed = OnProgressed;
@@ -159,22 +172,26 @@ internal sealed partial class Replica
 
     private void OnEpochStarted(int epoch, LogPosition end, IShardEngine engine)
     {
-        if (_isStopping || !_core.IsLeading || _core.Record.Epoch != epoch) return;
+        if (_isStopping || !_core.IsLeading || _core.Record.Epoch != epoch)
+            return;
         _view.Lead(engine.Store);
         _core.OnEpochStarted(epoch, end, _loop.NowMs);
     }
 
     private async Task ServeAsync(CancellationToken cancellationToken)
     {
-        if (_engine is not { } engine || cancellationToken.IsCancellationRequested) return;
+        if (_engine is not { } engine || cancellationToken.IsCancellationRequested)
+            return;
         try
         {
             IConnectionHandler handler = await engine
                 .ServeAsync(_setup.Listener, cancellationToken).ConfigureAwait(false);
-            if (cancellationToken.IsCancellationRequested) return;
+            if (cancellationToken.IsCancellationRequested)
+                return;
             _setup.Door.Open(handler);
             _setup.Logger.Serves(_setup.Node, engine.Store.Epoch);
-            if (cancellationToken.IsCancellationRequested) _setup.Door.Close();
+            if (cancellationToken.IsCancellationRequested)
+                _setup.Door.Close();
         }
         catch (Exception) when (cancellationToken.IsCancellationRequested)
         {
@@ -186,10 +203,12 @@ internal sealed partial class Replica
     private async Task ReopenAsync()
     {
         await CloseEngineAsync(isOrderly: false, CancellationToken.None).ConfigureAwait(false);
-        if (_isStopping) return;
+        if (_isStopping)
+            return;
         lock (_filesLock)
         {
-            if (_files is not null) return;
+            if (_files is not null)
+                return;
             _note = null;
             _files = ReplicaFiles.Open(_setup.Files, _setup.Logger, _setup.Time, _stopping.Token);
             WriteRecord();
@@ -197,8 +216,10 @@ internal sealed partial class Replica
 
         _loop.Post(() =>
         {
-            if (_isStopping || _files is not { } files) return;
-            lock (_filesLock) _view.Follow(files);
+            if (_isStopping || _files is not { } files)
+                return;
+            lock (_filesLock)
+                _view.Follow(files);
             _core.OnLogOpened(_loop.NowMs);
         });
     }
@@ -206,32 +227,45 @@ internal sealed partial class Replica
     private async Task CloseEngineAsync(bool isOrderly, CancellationToken cancellationToken)
     {
         await _setup.Door.EmptyAsync().ConfigureAwait(false);
-        if (_engine is not { } engine) return;
-        if (!isOrderly) engine.Store.StopLeading();
+        if (_engine is not { } engine)
+            return;
+        if (!isOrderly)
+            engine.Store.StopLeading();
         try
         {
-            if (isOrderly) await engine.StopAsync(cancellationToken).ConfigureAwait(false);
-            else await engine.DisposeAsync().ConfigureAwait(false);
+            if (isOrderly)
+                await engine.StopAsync(cancellationToken).ConfigureAwait(false);
+            else
+                await engine.DisposeAsync().ConfigureAwait(false);
         }
         catch (Exception exception) when (!isOrderly || engine.Completion.IsFaulted)
         {
             _setup.Logger.EngineClosedBadly(_setup.Node, exception.Message);
         }
 
-        lock (_filesLock) _engine = null;
+        lock (_filesLock)
+            _engine = null;
     }
 
     /// <summary>Ends the loop, the engine and the disk.</summary>
     private async Task EndAsync(bool isOrderly, CancellationToken cancellationToken)
     {
-        if (_hasEnded) return;
+        if (_hasEnded)
+            return;
         _hasEnded = true;
         _isStopping = true;
         _loop.Stop();
         Task chain;
-        lock (_chainLock) chain = _chain;
-        if (_leading is { } leading) await leading.CancelAsync().ConfigureAwait(false);
-        if (!isOrderly) lock (_filesLock) _engine?.Store.StopLeading();
+        lock (_chainLock)
+            chain = _chain;
+        if (_leading is { } leading)
+            await leading.CancelAsync().ConfigureAwait(false);
+        if (!isOrderly)
+        {
+            lock (_filesLock)
+                _engine?.Store.StopLeading();
+        }
+
         await chain.ConfigureAwait(false);
         await _writing.ConfigureAwait(false);
         LogPosition? led = _engine?.Store.Watermarks.Durable;
@@ -239,7 +273,8 @@ internal sealed partial class Replica
         _disk.Dispose();
         lock (_filesLock)
         {
-            if (_note is not { } note || !isOrderly) return;
+            if (_note is not { } note || !isOrderly)
+                return;
             LogPosition durable = led ?? note.Note.Durable;
             byte[] bytes = RecordCodec.Write(_core.Record with { Durable = durable });
             note.Write(note.Note with { Durable = durable, Record = bytes });
@@ -261,11 +296,13 @@ internal sealed partial class Replica
 
     private void OnProgressed()
     {
-        if (Interlocked.Exchange(ref _progressPosted, 1) != 0) return;
+        if (Interlocked.Exchange(ref _progressPosted, 1) != 0)
+            return;
         _loop.Post(() =>
         {
             Volatile.Write(ref _progressPosted, 0);
-            if (_isStopping || _view.Store is null) return;
+            if (_isStopping || _view.Store is null)
+                return;
             _view.Refresh();
             _core.OnLogMoved(_loop.NowMs);
         });

@@ -94,7 +94,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _setup.Counters.NoteMessage(from, message);
         _loop.Post(() =>
         {
-            if (_isStopping) return;
+            if (_isStopping)
+                return;
             // A follower may have more than the store has told of here: what it was sent was read from the store.
             _view.Refresh();
             _core.OnMessage(from, message, _loop.NowMs);
@@ -104,7 +105,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     /// <summary>Connections to a node are refused.</summary>
     public void NoteUnreachable(string node) => _loop.Post(() =>
     {
-        if (!_isStopping) _core.OnUnreachable(node, _loop.NowMs);
+        if (!_isStopping)
+            _core.OnUnreachable(node, _loop.NowMs);
     });
 
     /// <summary>A follower tells its leader that it stops in order, and gives that a moment to be on its way.</summary>
@@ -125,7 +127,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         });
         await Task.WhenAny(stopped.Task, _ended.Task).ConfigureAwait(false);
         await EndAsync(isOrderly: true, cancellationToken).ConfigureAwait(false);
-        lock (_filesLock) _files?.CloseInOrder();
+        lock (_filesLock)
+            _files?.CloseInOrder();
     }
 
     /// <summary>Ends at once: the directory is as after a crash of the process.</summary>
@@ -148,7 +151,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
     void IReplicaActions.SendEntries(string node, FetchAnswer answer, LogPosition from)
     {
-        if (_view.Store is not { } store || _setup.Links.Find(node) is not { } link) return;
+        if (_view.Store is not { } store || _setup.Links.Find(node) is not { } link)
+            return;
         try
         {
             EntrySender.Send(store, link, answer, from);
@@ -163,7 +167,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     void IReplicaActions.ReadEtcd()
     {
         // One read at a time, and one more when another was asked for meanwhile.
-        if (Interlocked.Increment(ref _reads) == 1) _ = Task.Run(ReadEtcdAsync);
+        if (Interlocked.Increment(ref _reads) == 1)
+            _ = Task.Run(ReadEtcdAsync);
     }
 
     void IReplicaActions.Transact(Transaction transaction) => _ = Task.Run(async () =>
@@ -179,7 +184,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
             result = new TransactionResult(TransactionOutcome.Unknown, null);
         }
 
-        if (result.Outcome == TransactionOutcome.Unknown) _setup.Counters.NoteEtcdFailure();
+        if (result.Outcome == TransactionOutcome.Unknown)
+            _setup.Counters.NoteEtcdFailure();
         if (result.Outcome == TransactionOutcome.Succeeded && transaction.Kind == TransactionKind.SetChange)
         {
             _setup.Logger.SeatsAre(
@@ -188,7 +194,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
         _loop.Post(() =>
         {
-            if (!_isStopping) _core.OnTransaction(transaction, result, _loop.NowMs);
+            if (!_isStopping)
+                _core.OnTransaction(transaction, result, _loop.NowMs);
         });
     });
 
@@ -199,7 +206,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     {
         lock (_filesLock)
         {
-            if (_files is not { } files) return;
+            if (_files is not { } files)
+                return;
             _setup.Logger.Cut(_setup.Node, files.Tail.End.Value, end.Value, _core.Record.Epoch);
             try
             {
@@ -217,7 +225,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
     void IReplicaActions.Stop(StopReason reason, string why)
     {
-        if (reason is not (StopReason.SetAside or StopReason.Gone)) _setup.Counters.NoteAlarm();
+        if (reason is not (StopReason.SetAside or StopReason.Gone))
+            _setup.Counters.NoteAlarm();
         _ended.TrySetResult(new ReplicaEnd(reason, why));
     }
 
@@ -247,9 +256,12 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
     private void Tick(long nowMs)
     {
-        if (_isStopping) return;
-        if (_loop.TakePause(_setup.Rules.FetchWaitMs) is { } pausedMs) _setup.Logger.Paused(_setup.Node, pausedMs);
-        if (!_core.IsLeading) _setup.Room.Look(nowMs);
+        if (_isStopping)
+            return;
+        if (_loop.TakePause(_setup.Rules.FetchWaitMs) is { } pausedMs)
+            _setup.Logger.Paused(_setup.Node, pausedMs);
+        if (!_core.IsLeading)
+            _setup.Room.Look(nowMs);
         _core.OnTick(nowMs);
     }
 
@@ -263,8 +275,10 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     private void OnFilesMoved(in ReplicaTail tail, LogPosition durable, int generation)
     {
         // What was written before the log was opened to lead is told by the store.
-        if (_isStopping || _files is null) return;
-        if (_view.TryMove(tail, durable, generation)) _core.OnLogMoved(_loop.NowMs);
+        if (_isStopping || _files is null)
+            return;
+        if (_view.TryMove(tail, durable, generation))
+            _core.OnLogMoved(_loop.NowMs);
     }
 
     private void OnAppendRefused(string why)
@@ -301,7 +315,8 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
                 return;
             }
 
-            if (Interlocked.CompareExchange(ref _reads, 0, asked) == asked) return;
+            if (Interlocked.CompareExchange(ref _reads, 0, asked) == asked)
+                return;
             Interlocked.Exchange(ref _reads, 1);
         }
         while (!_stopping.IsCancellationRequested);
@@ -326,14 +341,17 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
         ClusterView view = await _setup.Etcd.ReadAsync(_stopping.Token).ConfigureAwait(false)
             ?? throw new EtcdException(EtcdTrouble.Malformed, "The cluster is gone from etcd.");
-        if (_isEtcdAway) _setup.Logger.EtcdBack(_setup.Node);
+        if (_isEtcdAway)
+            _setup.Logger.EtcdBack(_setup.Node);
         _isEtcdAway = false;
-        if (view.Shard.Lives.TryGetValue(_setup.Node, out Life life) && life != _setup.Life) _putMs = null;
+        if (view.Shard.Lives.TryGetValue(_setup.Node, out Life life) && life != _setup.Life)
+            _putMs = null;
         _setup.Links.Take(view.Addresses);
         _setup.Board.Take(view.Shard.State, view.Nodes, view.Addresses);
         _loop.Post(() =>
         {
-            if (!_isStopping) _core.OnView(view.Shard, _loop.NowMs);
+            if (!_isStopping)
+                _core.OnView(view.Shard, _loop.NowMs);
         });
     }
 }

@@ -60,7 +60,8 @@ internal sealed class ReplicaDisk : IDisposable
     {
         _isStopping = true;
         _blocks.Close();
-        if (_thread.IsAlive) _thread.Join();
+        if (_thread.IsAlive)
+            _thread.Join();
     }
 
     private void Run()
@@ -77,10 +78,12 @@ internal sealed class ReplicaDisk : IDisposable
                 if (_blocks.TryTake(out (EntryBlock Block, int Epoch, int Generation) next, wait))
                 {
                     isDirty |= TryAppend(next.Block, next.Epoch, next.Generation);
-                    if (!_blocks.IsEmpty) continue;
+                    if (!_blocks.IsEmpty)
+                        continue;
                 }
 
-                if (!isDirty || Stopwatch.GetElapsedTime(_syncedAt) < _flushInterval) continue;
+                if (!isDirty || Stopwatch.GetElapsedTime(_syncedAt) < _flushInterval)
+                    continue;
                 Sync();
                 isDirty = false;
             }
@@ -116,7 +119,8 @@ internal sealed class ReplicaDisk : IDisposable
                 catch (DiskException exception) when (exception.Fault == DiskFault.Full && !_isStopping)
                 {
                     // Nothing is acknowledged meanwhile: the leader goes on without this node.
-                    if (!_isFullTold) _full(exception);
+                    if (!_isFullTold)
+                        _full(exception);
                     _isFullTold = true;
                     Thread.Sleep(FullInterval);
                 }
@@ -137,7 +141,8 @@ internal sealed class ReplicaDisk : IDisposable
     {
         lock (_lock)
         {
-            if (_files() is not { } files) return;
+            if (_files() is not { } files)
+                return;
             files.Sync();
             _syncedAt = Stopwatch.GetTimestamp();
             _moved(files.Tail, files.Durable);

@@ -68,7 +68,8 @@ internal sealed class ReplicaLogView : IReplicaLog
     /// <returns>False when it has been cut since: what was durable then may be gone.</returns>
     public bool TryMove(in ReplicaTail tail, LogPosition durable, int generation)
     {
-        if (generation != Generation) return false;
+        if (generation != Generation)
+            return false;
         Tail = new LogTail(tail.End, tail.Epoch, tail.Position, tail.Crc);
         Durable = durable;
         return true;
@@ -77,7 +78,8 @@ internal sealed class ReplicaLogView : IReplicaLog
     /// <summary>Looks how far the store has come.</summary>
     public void Refresh()
     {
-        if (_store is not { } store) return;
+        if (_store is not { } store)
+            return;
         LogWatermarks marks = store.Watermarks;
         // Nobody compares the tail of one who leads: its end counts.
         Tail = new LogTail(marks.Written, store.Epoch, default, 0);
@@ -90,8 +92,10 @@ internal sealed class ReplicaLogView : IReplicaLog
         var wanted = new ReplicaTail(tail.End, tail.Epoch, tail.Position, tail.Crc);
         try
         {
-            if (_store is { } store) return store.Holds(wanted);
-            lock (_lock) return _files is { } files && files.Holds(wanted);
+            if (_store is { } store)
+                return store.Holds(wanted);
+            lock (_lock)
+                return _files is { } files && files.Holds(wanted);
         }
         catch (DiskException exception) when (exception.Fault == DiskFault.NotFound)
         {
@@ -102,7 +106,9 @@ internal sealed class ReplicaLogView : IReplicaLog
     /// <inheritdoc/>
     public (int Epoch, LogPosition End) EndOfEpoch(int epoch)
     {
-        if (_store is { } store) return store.EndOfEpoch(epoch);
-        lock (_lock) return _files?.EndOfEpoch(epoch) ?? default;
+        if (_store is { } store)
+            return store.EndOfEpoch(epoch);
+        lock (_lock)
+            return _files?.EndOfEpoch(epoch) ?? default;
     }
 }

@@ -37,7 +37,8 @@ internal sealed class ReplicaLoop : IDisposable
     /// than so much, or the one before was told within the minute. On the thread.</summary>
     public long? TakePause(int atLeastMs)
     {
-        if (_pausedMs <= atLeastMs || _tickedMs - _toldMs < TellIntervalMs) return null;
+        if (_pausedMs <= atLeastMs || _tickedMs - _toldMs < TellIntervalMs)
+            return null;
         _toldMs = _tickedMs;
         long longest = _pausedMs;
         _pausedMs = 0;
@@ -51,7 +52,8 @@ internal sealed class ReplicaLoop : IDisposable
     public void Stop()
     {
         _inbox.Close();
-        if (_thread.IsAlive && Thread.CurrentThread != _thread) _thread.Join();
+        if (_thread.IsAlive && Thread.CurrentThread != _thread)
+            _thread.Join();
     }
 
     public void Dispose() => Stop();
@@ -62,9 +64,11 @@ internal sealed class ReplicaLoop : IDisposable
         {
             while (!_inbox.IsDone)
             {
-                if (_inbox.TryTake(out Action? action, TickInterval)) action();
+                if (_inbox.TryTake(out Action? action, TickInterval))
+                    action();
                 long now = NowMs;
-                if (now - _tickedMs < TickInterval.TotalMilliseconds) continue;
+                if (now - _tickedMs < TickInterval.TotalMilliseconds)
+                    continue;
                 _pausedMs = Math.Max(_pausedMs, now - _tickedMs - (long)TickInterval.TotalMilliseconds);
                 _tickedMs = now;
                 _tick(now);

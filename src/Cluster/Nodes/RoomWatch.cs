@@ -21,7 +21,8 @@ internal sealed class RoomWatch(StoreOptions store)
     /// <summary>Looks now and then, elsewhere: a disk that stands still keeps nobody waiting.</summary>
     public void Look(long nowMs)
     {
-        if (nowMs - _lookedMs < IntervalMs || Interlocked.Exchange(ref _isLooking, 1) != 0) return;
+        if (nowMs - _lookedMs < IntervalMs || Interlocked.Exchange(ref _isLooking, 1) != 0)
+            return;
         _lookedMs = nowMs;
         _ = Task.Run(LookNow);
     }

@@ -42,10 +42,10 @@ internal sealed class ShardDirectory(
     /// <exception cref="DiskException">The disk failed, or another process has the directory open.</exception>
     public ReplicaFiles Open(CancellationToken cancellationToken)
     {
-        ReplicaFilesOptions options = ReplicaFilesOptions.Of(path, store);
+        var options = ReplicaFilesOptions.Of(path, store);
         if (!ReplicaFiles.Exists(options))
             ReplicaFiles.Create(options, cluster.StoreId, cluster.LogId, time);
-        ReplicaFiles files = ReplicaFiles.Open(options, logger, time, cancellationToken);
+        var files = ReplicaFiles.Open(options, logger, time, cancellationToken);
         if (files.StoreId != cluster.StoreId || files.LogId != cluster.LogId)
         {
             Guid found = files.StoreId;
@@ -55,7 +55,8 @@ internal sealed class ShardDirectory(
                 + "the directory of this cluster's node, or to an empty one, into which the log is copied.");
         }
 
-        if (!files.Note.IsCopying) return files;
+        if (!files.Note.IsCopying)
+            return files;
         files.Dispose();
         Delete();
         ReplicaFiles.Create(options, cluster.StoreId, cluster.LogId, time);
@@ -68,7 +69,8 @@ internal sealed class ShardDirectory(
     /// <summary>Removes the directory.</summary>
     public void Delete()
     {
-        if (Directory.Exists(path)) Directory.Delete(path, recursive: true);
+        if (Directory.Exists(path))
+            Directory.Delete(path, recursive: true);
     }
 
     /// <summary>Gives the directory another name: nothing of it is used any more, nothing is destroyed.</summary>
@@ -77,7 +79,8 @@ internal sealed class ShardDirectory(
     {
         string stamp = time.GetUtcNow().ToString("yyyyMMdd'T'HHmmss'Z'", CultureInfo.InvariantCulture);
         string aside = $"{path}.aside-{stamp}";
-        for (int i = 1; Directory.Exists(aside); i++) aside = $"{path}.aside-{stamp}-{i}";
+        for (int i = 1; Directory.Exists(aside); i++)
+            aside = $"{path}.aside-{stamp}-{i}";
         Directory.Move(path, aside);
         return aside;
     }

@@ -23,7 +23,8 @@ internal sealed class EntryBlock
     /// <summary>Gives the memory back; the entries must not be looked at any more.</summary>
     public void Release()
     {
-        if (_bytes is { } bytes) ArrayPool<byte>.Shared.Return(bytes);
+        if (_bytes is { } bytes)
+            ArrayPool<byte>.Shared.Return(bytes);
         _bytes = null;
     }
 }

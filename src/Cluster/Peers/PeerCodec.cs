@@ -65,7 +65,8 @@ internal static class PeerCodec
                 writer.WriteInt32(report.Epoch);
                 Write(writer, report.Tail);
                 writer.WriteCount(report.Former.Count);
-                foreach (Life life in report.Former) Write(writer, life);
+                foreach (Life life in report.Former)
+                    Write(writer, life);
                 writer.WriteInt64(report.Committed.Value);
                 writer.WriteBool(report.HearsLeader);
                 break;
@@ -130,10 +131,13 @@ internal static class PeerCodec
             ReadPosition(ref reader),
             reader.ReadInt32(),
             ReadPosition(ref reader));
-        if (answer.Verdict > FetchVerdict.Gone) reader.Fail();
+        if (answer.Verdict > FetchVerdict.Gone)
+            reader.Fail();
         int size = reader.Remaining;
-        if (reader.Failed || size == 0) return answer;
-        if (answer.Verdict != FetchVerdict.Matched) reader.Fail();
+        if (reader.Failed || size == 0)
+            return answer;
+        if (answer.Verdict != FetchVerdict.Matched)
+            reader.Fail();
         return answer with { Entries = EntryBlock.Copy(reader.ReadRaw((uint)size)) };
     }
 
@@ -172,7 +176,8 @@ internal static class PeerCodec
         }
 
         var lives = new Life[count];
-        for (int i = 0; i < count; i++) lives[i] = ReadLife(ref reader);
+        for (int i = 0; i < count; i++)
+            lives[i] = ReadLife(ref reader);
         return lives;
     }
 
@@ -182,7 +187,8 @@ internal static class PeerCodec
     private static LogPosition ReadPosition(ref PayloadReader reader)
     {
         long value = reader.ReadInt64();
-        if (value < 0) reader.Fail();
+        if (value < 0)
+            reader.Fail();
         return new LogPosition(Math.Max(0, value));
     }
 }

@@ -15,10 +15,12 @@ internal sealed record PeerHello(Guid Cluster, int Shard, string Node, string To
 
     public static PeerHello Read(ref PayloadReader reader)
     {
-        if (reader.ReadUInt32() != Magic) reader.Fail();
+        if (reader.ReadUInt32() != Magic)
+            reader.Fail();
         var hello = new PeerHello(
             reader.ReadGuid(), reader.ReadInt32(), reader.ReadString(), reader.ReadString(), reader.ReadGuid());
-        if (!ClusterOptions.IsName(hello.Node) || !ClusterOptions.IsName(hello.To)) reader.Fail();
+        if (!ClusterOptions.IsName(hello.Node) || !ClusterOptions.IsName(hello.To))
+            reader.Fail();
         return hello;
     }
 

@@ -94,7 +94,8 @@ internal sealed class PeerLink : IAsyncDisposable
     /// <summary>Says a message, or drops it.</summary>
     public void Send(PeerMessage message)
     {
-        if (Begin() is not { } frame) return;
+        if (Begin() is not { } frame)
+            return;
         PeerCodec.Write(new PayloadWriter(frame), message);
         Send(frame);
     }
@@ -107,7 +108,8 @@ internal sealed class PeerLink : IAsyncDisposable
     public void Send(FrameBuffer frame)
     {
         ValueTask sending = _client.SendOnewayAsync(frame, (byte)PeerOpcode.Message, 0, CancellationToken.None);
-        if (!sending.IsCompletedSuccessfully) _ = IgnoreAsync(sending);
+        if (!sending.IsCompletedSuccessfully)
+            _ = IgnoreAsync(sending);
     }
 
     /// <summary>Asks for something and waits for the answer.</summary>
@@ -154,8 +156,10 @@ internal sealed class PeerLink : IAsyncDisposable
         _refusals = isRefused ? _refusals + 1 : 0;
         if (_first.TrySetException(new RemotingException(RemotingError.Unreachable, fault.Reason)))
             _ = _first.Task.Exception;
-        if (_unreachable is null) return;
-        if (_refusals >= 2) _unreachable(Node);
+        if (_unreachable is null)
+            return;
+        if (_refusals >= 2)
+            _unreachable(Node);
         // Each reason once, until there is a connection again.
         if (_told.Count < MostReasons && _told.Add(fault.Reason))
             _logger.NoConnection(_names.Node, Node, Address, fault.Reason);
@@ -193,7 +197,7 @@ internal sealed class PeerLink : IAsyncDisposable
     private static FrameBuffer Encode<T>(T payload)
         where T : IPayload<T>
     {
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         payload.Write(new PayloadWriter(frame));
         return frame;
     }

@@ -19,13 +19,16 @@ internal sealed class PeerLinks(
     {
         lock (_lock)
         {
-            if (_isDisposed) return;
+            if (_isDisposed)
+                return;
             foreach ((string node, string address) in addresses)
             {
-                if (node == names.Node) continue;
+                if (node == names.Node)
+                    continue;
                 if (_links.TryGetValue(node, out PeerLink? known))
                 {
-                    if (known.Address == address) continue;
+                    if (known.Address == address)
+                        continue;
                     _retired.Add(known.DisposeAsync().AsTask());
                 }
 
@@ -37,7 +40,8 @@ internal sealed class PeerLinks(
     /// <summary>The connection to a node; null when etcd does not know where it is.</summary>
     public PeerLink? Find(string node)
     {
-        lock (_lock) return _links.GetValueOrDefault(node);
+        lock (_lock)
+            return _links.GetValueOrDefault(node);
     }
 
     /// <summary>Says a message to a node, or drops it.</summary>
@@ -46,7 +50,8 @@ internal sealed class PeerLinks(
     /// <summary>Completes when nothing waits to be taken by the other nodes.</summary>
     public Task WhenDrained()
     {
-        lock (_lock) return Task.WhenAll(_links.Values.Select(link => link.WhenDrained()));
+        lock (_lock)
+            return Task.WhenAll(_links.Values.Select(link => link.WhenDrained()));
     }
 
     /// <summary>A connection of its own to a node, for files; the caller disposes it.</summary>

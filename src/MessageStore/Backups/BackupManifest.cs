@@ -61,7 +61,8 @@ internal sealed record BackupManifest(SectionFileHeader Header, IReadOnlyList<Ba
                 return null;
             if (verdict == FileVerdict.Refused)
                 throw LaterVersion.Refuse(disk, path);
-            return verdict == FileVerdict.Valid && reader!.VerifyAll() && TryReadFiles(reader, out var files)
+            return verdict == FileVerdict.Valid && reader!.VerifyAll()
+                && TryReadFiles(reader, out List<BackupFile>? files)
                 ? new BackupManifest(reader.Header, files)
                 : throw new StoreFormatException(path, "the list of the backup's files is damaged.");
         }

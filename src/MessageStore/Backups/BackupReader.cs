@@ -73,7 +73,7 @@ internal sealed class BackupReader
 
     private static BackupManifest ReadFinished(IDisk disk, string backup)
     {
-        BackupManifest? manifest = BackupManifest.Read(disk, backup);
+        var manifest = BackupManifest.Read(disk, backup);
         if (manifest is null)
             throw new BackupException(BackupFault.NoBackup, backup, "the directory holds no backup.");
         return manifest.IsFinished

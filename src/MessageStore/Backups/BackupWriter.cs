@@ -89,7 +89,7 @@ internal sealed class BackupWriter
 
     private BackupManifest? CheckOwner(StoreHeader store)
     {
-        BackupManifest? manifest = BackupManifest.Read(_target, Backup);
+        var manifest = BackupManifest.Read(_target, Backup);
         return manifest is null || manifest.Header.StoreId == store.StoreId
             ? manifest
             : throw new BackupException(
@@ -100,7 +100,7 @@ internal sealed class BackupWriter
     private BackupResult CopyAll()
     {
         long beganMs = _options.Time.GetUtcNow().ToUnixTimeMilliseconds();
-        BackupSource source = BackupSource.Look(_disk, Data, _cancellationToken);
+        var source = BackupSource.Look(_disk, Data, _cancellationToken);
         var files = new List<BackupFile>(source.Files.Count);
         (_doneBytes, _totalBytes) = (0, source.Files.Sum(file => file.Size));
         foreach (SourceFile file in source.Files)

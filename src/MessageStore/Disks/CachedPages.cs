@@ -19,9 +19,7 @@ internal static class CachedPages
         {
             using IDiskFile file = disk.Open(path, DiskOpen.ReadOnly);
             foreach ((long offset, long bytes) in ranges)
-            {
                 file.LetGo(offset, bytes);
-            }
         }
         catch (DiskException)
         {

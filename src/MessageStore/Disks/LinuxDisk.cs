@@ -26,17 +26,13 @@ internal sealed class LinuxDisk : IDisk
     public void Delete(string path)
     {
         if (LinuxCalls.Unlink(path) != 0 && Marshal.GetLastPInvokeError() != LinuxCalls.Enoent)
-        {
             throw LinuxCalls.Fault("unlink", path);
-        }
     }
 
     public void Rename(string from, string to)
     {
         if (LinuxCalls.Rename(from, to) != 0)
-        {
             throw LinuxCalls.Fault("rename", from);
-        }
     }
 
     public void SyncDirectory(string directory)
@@ -53,9 +49,7 @@ internal sealed class LinuxDisk : IDisk
             // File systems without a sync of folders (some network and FUSE ones) answer EINVAL: nothing more can be
             // had.
             if (result != 0 && Marshal.GetLastPInvokeError() != LinuxCalls.Einval)
-            {
                 throw LinuxCalls.SyncFault("fsync", directory);
-            }
         }
         finally
         {

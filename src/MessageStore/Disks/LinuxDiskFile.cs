@@ -92,9 +92,7 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
         while (LinuxCalls.SyncContent(Descriptor) != 0)
         {
             if (Marshal.GetLastPInvokeError() != LinuxCalls.Eintr)
-            {
                 throw LinuxCalls.SyncFault("fdatasync", path);
-            }
         }
     }
 
@@ -110,9 +108,7 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
                 return;
             }
             if (error != LinuxCalls.Eintr)
-            {
                 throw LinuxCalls.Fault("fallocate", path);
-            }
         }
     }
 
@@ -121,9 +117,7 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
         while (LinuxCalls.Truncate(Descriptor, length) != 0)
         {
             if (Marshal.GetLastPInvokeError() != LinuxCalls.Eintr)
-            {
                 throw LinuxCalls.Fault("ftruncate", path);
-            }
         }
     }
 
@@ -143,8 +137,6 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
     {
         int closing = Interlocked.Exchange(ref _descriptor, -1);
         if (closing >= 0)
-        {
             _ = LinuxCalls.Close(closing);
-        }
     }
 }

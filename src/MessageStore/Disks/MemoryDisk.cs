@@ -46,13 +46,9 @@ public sealed class MemoryDisk : IDisk
         lock (_lock)
         {
             if (mode != DiskOpen.CreateNew)
-            {
                 return new MemoryFile.Handle(Find(path, "open"), path, canWrite: mode == DiskOpen.ReadWrite);
-            }
             if (_files.ContainsKey(path))
-            {
                 throw new DiskException(DiskFault.Exists, path, "open", "a file of that name exists");
-            }
             RequireFolderOf(path, "open");
             var file = new MemoryFile(this);
             _files.Add(path, file);
@@ -64,9 +60,7 @@ public sealed class MemoryDisk : IDisk
     public bool Exists(string path)
     {
         lock (_lock)
-        {
             return _files.ContainsKey(path) || _directories.Contains(path);
-        }
     }
 
     /// <inheritdoc/>
@@ -88,9 +82,7 @@ public sealed class MemoryDisk : IDisk
         lock (_lock)
         {
             for (string? folder = path; folder is not null; folder = Path.GetDirectoryName(folder))
-            {
                 _directories.Add(folder);
-            }
         }
     }
 
@@ -100,9 +92,7 @@ public sealed class MemoryDisk : IDisk
         lock (_lock)
         {
             if (_files.Remove(path, out MemoryFile? file))
-            {
                 file.Unlink();
-            }
         }
     }
 
@@ -114,13 +104,9 @@ public sealed class MemoryDisk : IDisk
             MemoryFile file = Find(from, "rename");
             RequireFolderOf(to, "rename");
             if (from == to)
-            {
                 return;
-            }
             if (_files.Remove(to, out MemoryFile? replaced))
-            {
                 replaced.Unlink();
-            }
             _files.Remove(from);
             _files.Add(to, file);
         }
@@ -154,9 +140,7 @@ public sealed class MemoryDisk : IDisk
         {
             long found = Interlocked.CompareExchange(ref _usedBlocks, used + blocks, used);
             if (found == used)
-            {
                 return true;
-            }
             used = found;
         }
         return false;
@@ -173,9 +157,7 @@ public sealed class MemoryDisk : IDisk
     private void RequireFolderOf(string path, string operation)
     {
         if (Path.GetDirectoryName(path) is { } folder && !_directories.Contains(folder))
-        {
             throw new DiskException(DiskFault.NotFound, path, operation, "no such folder");
-        }
     }
 
     private sealed class HeldLock(MemoryDisk disk, string path) : IDisposable

@@ -90,13 +90,9 @@ internal sealed class MemoryFile(MemoryDisk disk)
             byte[]?[] blocks = Volatile.Read(ref _blocks);
             byte[]? block = index < blocks.Length ? Volatile.Read(ref blocks[index]) : null;
             if (block is null && piece.ContainsAnyExcept((byte)0))
-            {
                 block = AddBlock(checked((int)index), path);
-            }
             if (block is not null)
-            {
                 piece.CopyTo(block.AsSpan((int)start));
-            }
             bytes = bytes[piece.Length..];
             offset += piece.Length;
         }
@@ -110,9 +106,7 @@ internal sealed class MemoryFile(MemoryDisk disk)
             int count = BlocksFor(end);
             long missing = MissingBetween(_reserved, count);
             if (!disk.TryTake(missing))
-            {
                 throw Full(path, "preallocate", missing);
-            }
             _reserved = Math.Max(_reserved, count);
         }
         Extend(end);
@@ -126,9 +120,7 @@ internal sealed class MemoryFile(MemoryDisk disk)
             disk.GiveBack(CountedFrom(kept));
             _reserved = Math.Min(_reserved, kept);
             for (int i = kept; i < _blocks.Length; i++)
-            {
                 Volatile.Write(ref _blocks[i], null);
-            }
             if (kept > 0 && kept <= _blocks.Length && length < Length)
             {
                 // Behind the end all is zero, also when the file grows again.
@@ -149,13 +141,9 @@ internal sealed class MemoryFile(MemoryDisk disk)
                 Volatile.Write(ref _blocks, grown);
             }
             if (_blocks[index] is { } found)
-            {
                 return found;
-            }
             if (index >= _reserved && !disk.TryTake(1))
-            {
                 throw Full(path, "write", 1);
-            }
             // Pinned: the collector need not move what lives as long as a segment.
             byte[] block = GC.AllocateArray<byte>(BlockBytes, pinned: true);
             Volatile.Write(ref _blocks[index], block);
@@ -166,13 +154,9 @@ internal sealed class MemoryFile(MemoryDisk disk)
     private void Extend(long end)
     {
         if (end <= Length)
-        {
             return;
-        }
         lock (_lock)
-        {
             Volatile.Write(ref _length, Math.Max(_length, end));
-        }
     }
 
     private void FreeWhenUnused()
@@ -190,9 +174,7 @@ internal sealed class MemoryFile(MemoryDisk disk)
     {
         long count = MissingBetween(first, _reserved);
         for (int i = first; i < _blocks.Length; i++)
-        {
             count += _blocks[i] is null ? 0 : 1;
-        }
         return count;
     }
 
@@ -200,9 +182,7 @@ internal sealed class MemoryFile(MemoryDisk disk)
     {
         long count = 0;
         for (int i = first; i < end; i++)
-        {
             count += i < _blocks.Length && _blocks[i] is not null ? 0 : 1;
-        }
         return count;
     }
 
@@ -252,9 +232,7 @@ internal sealed class MemoryFile(MemoryDisk disk)
         public void Dispose()
         {
             if (Interlocked.Exchange(ref _isClosed, 1) == 0)
-            {
                 _file.Detach(_canWrite);
-            }
         }
 
         private MemoryFile Open() =>

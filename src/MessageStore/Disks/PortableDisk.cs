@@ -34,9 +34,7 @@ internal sealed class PortableDisk : IDisk
     public void Delete(string path) => Guard(path, "delete", () =>
     {
         if (File.Exists(path))
-        {
             File.Delete(path);
-        }
         return true;
     });
 
@@ -96,14 +94,10 @@ internal sealed class PortableDisk : IDisk
     internal static void MakeDirectory(string path) => Guard(path, "mkdir", () =>
     {
         if (OperatingSystem.IsWindows())
-        {
             return Directory.CreateDirectory(path);
-        }
         // The call gives the mode to the last one alone.
         if (Path.GetDirectoryName(path) is { Length: > 0 } above && !Directory.Exists(above))
-        {
             MakeDirectory(above);
-        }
         return Directory.CreateDirectory(path, OwnFolder);
     });
 
@@ -137,9 +131,7 @@ internal sealed class PortableDisk : IDisk
         const int WindowsManyFiles = 4, WindowsNoMemory = 8, WindowsOutOfMemory = 14, WindowsNoResources = 1450;
         const int WindowsExists = 80, WindowsAlreadyExists = 183, WindowsFull = 112, WindowsHandleFull = 39;
         if (exception is FileNotFoundException or DirectoryNotFoundException)
-        {
             return DiskFault.NotFound;
-        }
         int code = exception.HResult & 0xFFFF;
         if (OperatingSystem.IsWindows())
         {
@@ -186,9 +178,7 @@ internal sealed class PortableDisk : IDisk
                 {
                     int count = RandomAccess.Read(handle, buffer[done..], fileOffset + done);
                     if (count == 0)
-                    {
                         break;
-                    }
                     done += count;
                 }
                 return done;

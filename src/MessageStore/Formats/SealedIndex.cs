@@ -126,7 +126,10 @@ internal sealed partial class SealedIndex : IDisposable
         Span<byte> bytes = stackalloc byte[SealedQueue.RowSize];
         if (!_file.TryRead(_directory, row * SealedQueue.RowSize, bytes)
             || !SealedQueue.TryRead(bytes, out SealedQueue queue))
+        {
             throw Damaged($"row {row} of the directory does not match its checksum");
+        }
+
         return queue;
     }
 

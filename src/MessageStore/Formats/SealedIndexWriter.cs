@@ -146,7 +146,7 @@ internal sealed class SealedIndexWriter : IDisposable
             _placements.Add(_pending[0].FileOffset);
         if (_run.Length - _runSize < SealedBlock.MaxLength)
             Array.Resize(ref _run, _run.Length * 2);
-        SealedBlock block = SealedBlock.Encode(
+        var block = SealedBlock.Encode(
             _pending.AsSpan(0, _pendingCount), (uint)_runSize, _run.AsSpan(_runSize));
         _blocks.Add(block);
         _runSize += block.Length;

@@ -113,7 +113,9 @@ internal sealed record SectionFileHeader
             return FileVerdict.Damaged;
         if (BinaryPrimitives.ReadUInt16LittleEndian(source[8..]) != CurrentVersion
             || BinaryPrimitives.ReadUInt32LittleEndian(source[16..]) != 0)
+        {
             return FileVerdict.Refused;
+        }
 
         int sectionCount = BinaryPrimitives.ReadUInt16LittleEndian(source[20..]);
         if (sectionCount > MaxSections || TableOffset + (sectionCount * SectionSize) > covered.Length)

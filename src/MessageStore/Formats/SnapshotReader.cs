@@ -102,7 +102,7 @@ internal sealed class SnapshotReader : IDisposable
         using SectionCursor cursor = Open(SnapshotWriter.QueuesSection, out FileSection section);
         for (long i = 0; i < section.ItemCount; i++)
         {
-            SnapshotQueue row = SnapshotQueue.Read(Take(cursor, SnapshotQueue.RowSize));
+            var row = SnapshotQueue.Read(Take(cursor, SnapshotQueue.RowSize));
             Queue queue = queues.Open(row.Id, row.TopicId, row.Number);
             queue.Start = queue.VisibleStart = row.Start;
             queue.NextOffset = row.NextOffset;

@@ -45,11 +45,16 @@ internal sealed class StateBatchEncoder
         }
 
         if (size > Array.MaxLength)
+        {
             throw new ArgumentException(
                 $"State records of {size} bytes are more than one batch can hold.", nameof(entries));
+        }
+
         if (size > _batch.Length)
+        {
             _batch = GC.AllocateUninitializedArray<byte>(
                 (int)Math.Min(Math.Max(size, _batch.Length * 2L), Array.MaxLength));
+        }
     }
 
     private ReadOnlySpan<byte> KeyOf(in StateEntry entry)

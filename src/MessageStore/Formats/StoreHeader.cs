@@ -81,7 +81,9 @@ internal sealed record StoreHeader
             return FileVerdict.Damaged;
         if (BinaryPrimitives.ReadUInt16LittleEndian(source[8..]) != CurrentVersion
             || BinaryPrimitives.ReadUInt32LittleEndian(source[16..]) != 0)
+        {
             return FileVerdict.Refused;
+        }
 
         int logCount = BinaryPrimitives.ReadInt32LittleEndian(source[52..]);
         if (logCount is < 1 or > MaxLogs || LogIdsOffset + (logCount * 16) > covered.Length)

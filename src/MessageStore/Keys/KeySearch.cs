@@ -57,7 +57,7 @@ internal sealed class KeySearch(in KeyQuestion question, long from, long to)
     {
         while (!entries.IsEmpty && !IsOver)
         {
-            EntryHeader header = EntryHeader.Read(entries.Span);
+            var header = EntryHeader.Read(entries.Span);
             ReadBytes += header.Size;
             LookAtBatch(entries[header.HeaderLength..header.Size]);
             entries = entries[header.Size..];

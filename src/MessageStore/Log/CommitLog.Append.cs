@@ -25,26 +25,18 @@ internal sealed partial class CommitLog
     {
         long total = 0;
         foreach (ref readonly AppendItem item in items)
-        {
             total += EntryHeaderSize + item.Batch.Length;
-        }
         if (items.IsEmpty || total > MaxRequestBytes)
-        {
             return RefuseAll(items, ErrorCode.MessageTooLarge);
-        }
         long nowMs = _clock.NowMs();
         lock (_lock)
         {
             bool isReadOnly = IsReadOnly;
             if (Refusal(isReadOnly && !WaitsWhenFull) is var refusal and not ErrorCode.None)
-            {
                 return RefuseAll(items, refusal);
-            }
             nowMs = Math.Max(nowMs, _lastStoredTimeMs);
             if (isReadOnly || !TryMakeRoom(items, total, nowMs))
-            {
                 return AppendStatus.NoRoom;
-            }
             Claim(total);
             long target = -1;
             foreach (ref AppendItem item in items)
@@ -54,9 +46,7 @@ internal sealed partial class CommitLog
             }
             EndRequest();
             if (target < 0)
-            {
                 return AppendStatus.Nothing;
-            }
             _appends++;
             AddWaiter(durability, waiter, target);
         }
@@ -68,13 +58,9 @@ internal sealed partial class CommitLog
     public ErrorCode CheckSequence(QueueId queue, ReadOnlySpan<byte> batch)
     {
         if (!RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out ErrorCode error))
-        {
             return error;
-        }
         lock (_lock)
-        {
             return _state.Queues.Find(queue) is { } found ? Judge(found, header, out _) : ErrorCode.None;
-        }
     }
 
     /// <inheritdoc cref="QueueStore.SetWritable"/>
@@ -85,9 +71,7 @@ internal sealed partial class CommitLog
             foreach (QueueId id in queues)
             {
                 if (_state.Queues.Find(id) is { } queue)
-                {
                     queue.IsWritable = isWritable;
-                }
             }
         }
     }
@@ -110,14 +94,10 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             if (Refusal(isReadOnly: false) is var refusal and not ErrorCode.None)
-            {
                 throw Fault ?? new EQueueException(refusal);
-            }
             nowMs = Math.Max(nowMs, _lastStoredTimeMs);
             if (!TryMakeRoom([], total, nowMs))
-            {
                 return AppendStatus.NoRoom;
-            }
             Claim(total);
             Queue queue = _state.Queues.State;
             long end = Stage(queue, EntryKind.State, batch, count, uint.MaxValue, nowMs);
@@ -129,9 +109,7 @@ internal sealed partial class CommitLog
         }
         _writerSignal.Raise();
         if (StateBytes >= _options.SnapshotStateBytes)
-        {
             BackgroundWork?.Invoke();
-        }
         return AppendStatus.Accepted;
     }
 
@@ -143,14 +121,10 @@ internal sealed partial class CommitLog
             {
                 StateRecord change = record.AsRecord();
                 if (change.Kind == LogState.QueueRemoved)
-                {
                     MoveWatchers(change, end - 1);
-                }
                 _state.Apply(change, end);
                 if (change.Kind == LogState.TimeReset)
-                {
                     _lastStoredTimeMs = LogState.TimeOf(change);
-                }
             }
         }
         catch (Exception exception)
@@ -164,22 +138,16 @@ internal sealed partial class CommitLog
     private static AppendStatus RefuseAll(Span<AppendItem> items, ErrorCode error)
     {
         foreach (ref AppendItem item in items)
-        {
             item.Error = error;
-        }
         return AppendStatus.Nothing;
     }
 
     private ErrorCode Refusal(bool isReadOnly)
     {
         if (_lead is not null && !_hasBegun)
-        {
             throw new InvalidOperationException("A leader takes appends when it has begun its epoch.");
-        }
         if (_fault is not null)
-        {
             return ErrorCode.StoreFaulted;
-        }
         return _isClosing ? ErrorCode.ShuttingDown : isReadOnly ? ErrorCode.StorageFull : ErrorCode.None;
     }
 
@@ -207,9 +175,7 @@ internal sealed partial class CommitLog
         }
         item.Error = Judge(queue, header, out SequencedBatch original);
         if (item.Error != ErrorCode.None)
-        {
             return item.Error == ErrorCode.DuplicateSequence ? AnswerDuplicate(ref item, original) : -1;
-        }
         int count = header.LastOffsetDelta + 1;
         ProducerSession producer = header.Producer;
         long firstOffset = queue.NextOffset;
@@ -258,9 +224,7 @@ internal sealed partial class CommitLog
     {
         int size = EntryHeaderSize + batch.Length;
         if (!FitsActive(size))
-        {
             Roll(nowMs);
-        }
         long position = _staged;
         long firstOffset = queue.NextOffset;
         // Header and the stamped start of the batch are made beside, so that the ring's end may cut them anywhere.

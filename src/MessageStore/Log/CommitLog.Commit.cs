@@ -27,9 +27,7 @@ internal sealed partial class CommitLog
     public LogPosition StartLeading()
     {
         if (_lead is null || _hasBegun)
-        {
             throw new InvalidOperationException("Only a log that was opened to lead begins to, and once.");
-        }
         return new LogPosition(StartEpoch());
     }
 
@@ -37,9 +35,7 @@ internal sealed partial class CommitLog
     public void StopLeading()
     {
         if (_lead is not { Epoch: var epoch })
-        {
             throw new InvalidOperationException("A log that was not opened to lead cannot stop to.");
-        }
         var fault = new EQueueException(
             ErrorCode.ShuttingDown, $"This node leads epoch {epoch} no longer: what is not answered may be stored.");
         _isDeposed = true;
@@ -55,9 +51,7 @@ internal sealed partial class CommitLog
     public void SetCommitted(LogPosition written, LogPosition durable)
     {
         if (_lead is null)
-        {
             throw new InvalidOperationException("A log that was not opened to lead commits by itself.");
-        }
         // Own durable first: it never is ahead of own written.
         if (durable.Value > Durable || written.Value > Volatile.Read(ref _written))
         {
@@ -98,9 +92,7 @@ internal sealed partial class CommitLog
         long end = BeginEpoch();
         _progress.TryWait(() => Fault is not null || Durable >= end, Timeout.InfiniteTimeSpan);
         if (Fault is { } fault)
-        {
             throw fault;
-        }
         Volatile.Write(ref _hasBegun, true);
         StartThread("EQueue log preparer", RunPreparer);
         return end;
@@ -109,18 +101,14 @@ internal sealed partial class CommitLog
     private void CommitWritten(long position)
     {
         if (_options.FlushPolicy == FlushPolicy.Async && position > Visible)
-        {
             PublishVisible(position);
-        }
         _writtenLevel.Reach(position);
     }
 
     private void CommitDurable(long position)
     {
         if (_options.FlushPolicy == FlushPolicy.Sync && position > Visible)
-        {
             PublishVisible(position);
-        }
         _durableLevel.Reach(position);
     }
 
@@ -149,18 +137,14 @@ internal sealed partial class CommitLog
     private void WantDurable(long position)
     {
         if (position > _durableWanted)
-        {
             Volatile.Write(ref _durableWanted, position);
-        }
     }
 
     /// <summary>The log has ended: what is not committed by now may still become so elsewhere, or not.</summary>
     private void FailUncommitted()
     {
         if (_lead is null)
-        {
             return;
-        }
         var ended = new EQueueException(
             ErrorCode.ShuttingDown, "The store was closed before this was committed: it may be stored.");
         _writtenLevel.Fail(ended);

@@ -25,17 +25,13 @@ internal sealed partial class CommitLog
             while (FlushWritten() is var next && next != RoundNext.End)
             {
                 if (next == RoundNext.Wait)
-                {
                     _flusherSignal.Wait();
-                }
             }
         }
         finally
         {
             if (Fault is { } fault)
-            {
                 _durableLevel.Fail(fault);
-            }
         }
     }
 
@@ -59,15 +55,11 @@ internal sealed partial class CommitLog
     private bool TryFlushHere()
     {
         if (!_flushLock.TryEnter())
-        {
             return false;
-        }
         try
         {
             if (Fault is not null)
-            {
                 return false;
-            }
             TakeDurableWaiters();
             SyncWritten(_written);
             return true;
@@ -87,9 +79,7 @@ internal sealed partial class CommitLog
     {
         WaiterQueue incoming = default;
         lock (_lock)
-        {
             incoming.TakeAll(ref _durableIncoming);
-        }
         _durableLevel.Add(ref incoming);
     }
 
@@ -98,9 +88,7 @@ internal sealed partial class CommitLog
         long settled = Settled;
         SyncTo(written);
         if (_lead is null)
-        {
             CommitDurable(written);
-        }
         WakeKeeper(settled);
         NoteProgress();
     }
@@ -129,18 +117,14 @@ internal sealed partial class CommitLog
         bool writerDone = Volatile.Read(ref _writerDone);
         TakeDurableWaiters();
         if (Fault is not null)
-        {
             return RoundNext.End;
-        }
         // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing
         // it.
         long written = Volatile.Read(ref _written);
         if (_durable < written)
         {
             if (!IsDurableWanted && !writerDone && _options.FlushPolicy == FlushPolicy.Async && !IsIntervalOver())
-            {
                 return RoundNext.Again;
-            }
             SyncWritten(written);
             Volatile.Write(ref _isFlushTimed, false);
             _dirtySince = 0;
@@ -155,9 +139,7 @@ internal sealed partial class CommitLog
     private bool IsIntervalOver()
     {
         if (_dirtySince == 0)
-        {
             _dirtySince = Stopwatch.GetTimestamp();
-        }
         _isFlushTimed = true;
         TimeSpan left = _options.FlushInterval - Stopwatch.GetElapsedTime(_dirtySince);
         return left <= TimeSpan.Zero || !_flusherSignal.Wait(left);
@@ -171,9 +153,7 @@ internal sealed partial class CommitLog
         lock (_folderLock)
         {
             while (!TrySyncFolder())
-            {
                 _stopping.Token.WaitHandle.WaitOne(FullRetryInterval);
-            }
         }
     }
 
@@ -205,9 +185,7 @@ internal sealed partial class CommitLog
                 _syncs++;
             }
             if (!isWhole || segment.EndPosition == position)
-            {
                 break;
-            }
             _flushing = segment.Next!;
         }
         Volatile.Write(ref _durable, position);
@@ -218,9 +196,7 @@ internal sealed partial class CommitLog
     private bool TrySyncFolder()
     {
         if (Fault is { } fault)
-        {
             throw fault;
-        }
         try
         {
             _disk.SyncDirectory(_directory);

@@ -14,9 +14,7 @@ internal sealed partial class CommitLog
             long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
             bool mayStage = (_lead is null || _hasBegun) && Refusal(isReadOnly: false) == ErrorCode.None;
             if (!mayStage || !TryMakeRoom([], EntryHeaderSize, nowMs))
-            {
                 return false;
-            }
             StageEpochStart(nowMs, History.Opening.Mark);
         }
         _writerSignal.Raise();
@@ -29,17 +27,13 @@ internal sealed partial class CommitLog
     {
         long lastMs = Locked(() => _lastStoredTimeMs);
         if (timeMs >= lastMs)
-        {
             return true;
-        }
         StateEntry[] reset = [LogState.ResetTime(timeMs)];
         ReadOnlySpan<byte> batch = new StateBatchEncoder().Encode(reset, timeMs).Span;
         try
         {
             if (AppendState(batch, reset.Length, reset, Durability.Policy, new NobodyWaits()) == AppendStatus.NoRoom)
-            {
                 return false;
-            }
         }
         catch (EQueueException)
         {
@@ -79,9 +73,7 @@ internal sealed partial class CommitLog
     private long StageEpochStart(long nowMs, uint mark)
     {
         if (!FitsActive(EntryHeaderSize))
-        {
             Roll(nowMs);
-        }
         Claim(EntryHeaderSize);
         long end = StageMark(EntryKind.EpochStart, nowMs, mark);
         EndRequest();

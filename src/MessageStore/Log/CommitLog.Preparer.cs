@@ -138,9 +138,7 @@ internal sealed partial class CommitLog
         }
         _isFileMissing = false;
         lock (_lock)
-        {
             _prepared.Add(file);
-        }
         CheckSpace();
         return true;
     }
@@ -149,9 +147,7 @@ internal sealed partial class CommitLog
     private long NextCapacity()
     {
         if (_options.FlushPolicy != FlushPolicy.Sync)
-        {
             return _options.SegmentSizeBytes;
-        }
         lock (_lock)
         {
             long last = _prepared.Count > 0 ? _prepared[^1].Capacity : _active.Capacity;
@@ -172,9 +168,7 @@ internal sealed partial class CommitLog
         {
             file.Preallocate(0, Segment.HeaderSize + capacity);
             if (_options.FlushPolicy == FlushPolicy.Sync)
-            {
                 WriteZeros(file, Segment.HeaderSize + capacity, isPaced);
-            }
             file.Sync();
             SyncFolder();
         }
@@ -196,9 +190,7 @@ internal sealed partial class CommitLog
         for (long offset = 0; offset < length; offset += zeros.Length)
         {
             if (IsFileUrgent() || (isPaced && !WaitForAppends(from, (double)offset / length)))
-            {
                 return;
-            }
             file.Write(zeros.AsSpan(0, (int)Math.Min(zeros.Length, length - offset)), offset);
             file.Sync();
         }
@@ -215,9 +207,7 @@ internal sealed partial class CommitLog
             {
                 long due = from + (long)((UrgentAt(_active) - from) * share);
                 if (_isActiveOld || _staged >= due)
-                {
                     return true;
-                }
                 _preparerDueAt = due;
             }
             Wait();
@@ -245,9 +235,7 @@ internal sealed partial class CommitLog
             PreparedPath = prepared.Path,
         };
         if (_segments.Length > 0)
-        {
             _segments[^1].Next = segment;
-        }
         _segments = [.. _segments, segment];
         return segment;
     }
@@ -257,15 +245,14 @@ internal sealed partial class CommitLog
     private void CheckPlace()
     {
         if (Fault is null && IsPlaceGone())
-        {
             throw new DiskException(DiskFault.NotFound, _writing.Path, "stat", "the file that takes messages is gone");
-        }
     }
 
     private bool IsPlaceGone()
     {
         Segment writing = Volatile.Read(ref _writing);
-        if (writing.PreparedPath is not null || writing.IsSealed) return false;
+        if (writing.PreparedPath is not null || writing.IsSealed)
+            return false;
         try
         {
             return !_disk.Exists(writing.Path) || writing.File is { IsUnlinked: true };
@@ -281,13 +268,9 @@ internal sealed partial class CommitLog
     private void CheckClock()
     {
         if (_wantedResetMs == 0 && _clock.TryTakeReset(out long timeMs))
-        {
             _wantedResetMs = timeMs;
-        }
         if (_wantedResetMs > 0 && Fault is null && TryResetTime(_wantedResetMs))
-        {
             _wantedResetMs = 0;
-        }
     }
 
     private void CheckSpace()

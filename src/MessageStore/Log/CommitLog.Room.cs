@@ -18,9 +18,7 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             if (HasRoom())
-            {
                 return Task.CompletedTask;
-            }
             room = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             _roomWaiters.Add(room);
             Volatile.Write(ref _roomWanted, true);
@@ -58,9 +56,7 @@ internal sealed partial class CommitLog
     private bool TryMakeRoom(ReadOnlySpan<AppendItem> items, long total, long nowMs)
     {
         if (_staged + total + Slack - Visible > _maxUnseenBytes)
-        {
             return false;
-        }
         // Stored times may have gone back since it was made.
         long age = Math.Abs(nowMs - _active.CreatedTimeMs);
         if (age > _options.SegmentMaxAge.TotalMilliseconds && _staged > _active.BasePosition)
@@ -77,14 +73,10 @@ internal sealed partial class CommitLog
             }
         }
         if (FitsActive(total))
-        {
             return true;
-        }
         int files = FilesFor(items, total);
         if (files <= _prepared.Count)
-        {
             return true;
-        }
         _wantedFiles = Math.Max(_wantedFiles, files);
         _preparerSignal.Raise();
         return false;
@@ -116,36 +108,26 @@ internal sealed partial class CommitLog
     private bool HasRoom()
     {
         if (_fault is not null || _isClosing)
-        {
             return true;
-        }
         if (WaitsWhenFull && IsReadOnly)
-        {
             return false;
-        }
         return _staged - Visible <= _maxUnseenBytes / 2 && _prepared.Count >= _wantedFiles;
     }
 
     private void ReleaseRoomWaiters(bool force)
     {
         if (!Volatile.Read(ref _roomWanted) && !force)
-        {
             return;
-        }
         TaskCompletionSource[] released;
         lock (_lock)
         {
             if (!force && !HasRoom())
-            {
                 return;
-            }
             released = [.. _roomWaiters];
             _roomWaiters.Clear();
             Volatile.Write(ref _roomWanted, false);
         }
         foreach (TaskCompletionSource waiter in released)
-        {
             waiter.TrySetResult();
-        }
     }
 }

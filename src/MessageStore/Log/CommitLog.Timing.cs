@@ -23,9 +23,7 @@ internal sealed partial class CommitLog
     private void EndTiming(ref Histogram<double>? durations, long begun)
     {
         if (begun == 0)
-        {
             return;
-        }
         try
         {
             durations?.Record(Stopwatch.GetElapsedTime(begun).TotalSeconds);

@@ -19,9 +19,7 @@ internal sealed partial class CommitLog
         {
             Queue? queue = _state.Queues.FindVisible(id);
             if (queue is null || from.Value < queue.VisibleEnd(Visible))
-            {
                 return false;
-            }
             if (queue.IsRemoved)
             {
                 // Told when that is visible, whatever comes first.
@@ -53,9 +51,7 @@ internal sealed partial class CommitLog
             foreach ((QueueId ready, long _, List<ReadySignal> signals) in _ready)
             {
                 if (ready == id)
-                {
                     signals.Remove(signal);
-                }
             }
         }
     }
@@ -78,9 +74,7 @@ internal sealed partial class CommitLog
     private void Tell(QueueId queue, List<ReadySignal> signals)
     {
         foreach (ReadySignal signal in signals)
-        {
             signal.OnReady(queue);
-        }
         signals.Clear();
         Volatile.Write(ref _spareSignals, signals);
     }
@@ -102,9 +96,7 @@ internal sealed partial class CommitLog
     private bool TakeIfVisible(int index)
     {
         if (_ready[index].Position >= Visible)
-        {
             return false;
-        }
         _ready.RemoveAt(index);
         return true;
     }
@@ -114,9 +106,7 @@ internal sealed partial class CommitLog
         if (_state.Queues.HasTaken(visible))
         {
             lock (_lock)
-            {
                 _state.Queues.Settle(visible);
-            }
         }
     }
 
@@ -143,9 +133,7 @@ internal sealed partial class CommitLog
         if (told is not null)
         {
             foreach ((QueueId queue, List<ReadySignal> signals) in told)
-            {
                 Tell(queue, signals);
-            }
             told.Clear();
             Volatile.Write(ref _spareTold, told);
         }

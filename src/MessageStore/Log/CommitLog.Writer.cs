@@ -46,17 +46,13 @@ internal sealed partial class CommitLog
             while (WriteStaged() is var next && next != RoundNext.End)
             {
                 if (next == RoundNext.Wait)
-                {
                     _writerSignal.Wait();
-                }
             }
         }
         finally
         {
             if (Fault is { } fault)
-            {
                 _writtenLevel.Fail(fault);
-            }
             Volatile.Write(ref _writerDone, true);
             _flusherSignal.Raise();
         }
@@ -93,9 +89,7 @@ internal sealed partial class CommitLog
         }
         _writtenLevel.Add(ref incoming);
         if (Fault is not null)
-        {
             return RoundNext.End;
-        }
         if (_written == end)
         {
             // Only duplicates can wait for what is written already.
@@ -105,23 +99,17 @@ internal sealed partial class CommitLog
         }
         long begin = _written;
         for (long position = begin; position < end;)
-        {
             position += WritePiece(position, end);
-        }
         PublishWritten(end);
         if (_options.FlushPolicy != FlushPolicy.Sync || end - begin > LargestOwnSync || !TryFlushHere())
-        {
             WakeFlusher();
-        }
         return RoundNext.Again;
     }
 
     private void WriteOrWakeWriter(bool mayWrite)
     {
         if (!mayWrite || !TryWriteHere())
-        {
             _writerSignal.Raise();
-        }
     }
 
     /// <summary>An appender's own round, which spares it the wait for the writer to wake up, and for whoever sends the
@@ -131,9 +119,7 @@ internal sealed partial class CommitLog
     {
         bool mayTry = _options.FlushPolicy == FlushPolicy.Async && _writerSignal.IsParked && !IsDiskSlow();
         if (!mayTry || !_writeLock.TryEnter())
-        {
             return false;
-        }
         long began = Stopwatch.GetTimestamp();
         try
         {
@@ -148,9 +134,7 @@ internal sealed partial class CommitLog
         finally
         {
             if (Stopwatch.GetElapsedTime(began) >= SlowOwnWrite)
-            {
                 Volatile.Write(ref _slowOwnWriteAt, Stopwatch.GetTimestamp());
-            }
             _writeLock.Exit();
         }
     }
@@ -169,17 +153,13 @@ internal sealed partial class CommitLog
         {
             bool isSmall = _roundEnds.Count == 0 && _staged - _written <= LargestOwnWrite;
             if (!isSmall || _isClosing || _fault is not null)
-            {
                 return false;
-            }
             end = TakeRound();
             incoming.TakeAll(ref _writtenIncoming);
         }
         _writtenLevel.Add(ref incoming);
         if (_written < end && !TryWriteOnePiece(end))
-        {
             return false;
-        }
         PublishWritten(end);
         WakeFlusher();
         return true;
@@ -190,14 +170,10 @@ internal sealed partial class CommitLog
     {
         long length = end - _written;
         if (_writing.IsSealed || _writing.PreparedPath is not null)
-        {
             return false;
-        }
         ReadOnlySpan<byte> piece = _arena.From(_written, length);
         if (piece.Length < length)
-        {
             return false;
-        }
         try
         {
             Write(piece, _written);
@@ -218,9 +194,7 @@ internal sealed partial class CommitLog
     {
         Volatile.Write(ref _written, end);
         if (_lead is null)
-        {
             CommitWritten(end);
-        }
         NoteProgress();
     }
 
@@ -237,9 +211,7 @@ internal sealed partial class CommitLog
     private long TakeRound()
     {
         if (_roundEnds.TryDequeue(out long end))
-        {
             return end;
-        }
         return _lastRoundEnd = _staged;
     }
 
@@ -248,9 +220,7 @@ internal sealed partial class CommitLog
     private int WritePiece(long position, long end)
     {
         if (_writing.IsSealed && position == _writing.EndPosition)
-        {
             _writing = _writing.Next!;
-        }
         if (_writing.PreparedPath is not null)
         {
             RetryWhileRefused(() => BeginSegment(_writing));
@@ -329,9 +299,7 @@ internal sealed partial class CommitLog
     private void BeginSegment(Segment segment)
     {
         if (segment.PreparedPath is null)
-        {
             return;
-        }
         WriteSegmentHeader(segment);
         segment.NeedsDirectorySync = true;
         _disk.Rename(segment.PreparedPath, segment.Path);

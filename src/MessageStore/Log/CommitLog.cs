@@ -216,9 +216,7 @@ internal sealed partial class CommitLog : IDisposable
             Debug.Assert(_segments[first..behind].SequenceEqual(group), "neighbours, in their order");
             Debug.Assert(with is not null || first == 0, "the log stays one piece");
             if (with is not null)
-            {
                 with.Next = _segments[behind];
-            }
             Segment[] replaced = with is null ? [] : [with];
             Volatile.Write(ref _segments, [.. _segments[..first], .. replaced, .. _segments[behind..]]);
         }
@@ -228,9 +226,7 @@ internal sealed partial class CommitLog : IDisposable
     public T Locked<T>(Func<T> action)
     {
         lock (_lock)
-        {
             return action();
-        }
     }
 
     /// <summary>Starts the threads and, unless a leader is to say when, begins the epoch; returns when that is
@@ -240,26 +236,20 @@ internal sealed partial class CommitLog : IDisposable
         StartThread("EQueue log writer", RunWriter);
         StartThread("EQueue log flusher", RunFlusher);
         if (_lead is null)
-        {
             StartEpoch();
-        }
     }
 
     /// <summary>Takes no more appends, writes and syncs what was accepted, ends the threads. Blocks.</summary>
     public void Stop()
     {
         lock (_lock)
-        {
             _isClosing = true;
-        }
         ReleaseRoomWaiters(force: true);
         _stopping.Cancel();
         _writerSignal.Raise();
         _preparerSignal.Raise();
         foreach (Thread thread in _threads)
-        {
             thread.Join();
-        }
         FailUncommitted();
     }
 
@@ -267,19 +257,13 @@ internal sealed partial class CommitLog : IDisposable
     public void Dispose()
     {
         foreach (Segment segment in _segments)
-        {
             segment.File?.Dispose();
-        }
         foreach (PreparedFile prepared in _prepared)
-        {
             prepared.File.Dispose();
-        }
         _stopping.Dispose();
         _stalls.Dispose();
         if (Fault is null || _isDeposed)
-        {
             _completion.TrySetResult();
-        }
     }
 
     private void StartThread(string name, Action run)
@@ -325,9 +309,7 @@ internal sealed partial class CommitLog : IDisposable
         lock (_lock)
         {
             if (_fault is not null)
-            {
                 return false;
-            }
             Volatile.Write(ref _fault, fault);
             waiters.TakeAll(ref _writtenIncoming);
             waiters.TakeAll(ref _durableIncoming);

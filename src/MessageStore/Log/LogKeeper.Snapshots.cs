@@ -17,9 +17,7 @@ internal sealed partial class LogKeeper
         _isSnapshotWanted = false;
         _lastSnapshot = Stopwatch.GetTimestamp();
         if (_snapshots.Count > 0 && _snapshots[^1] == start)
-        {
             return;
-        }
         try
         {
             WriteSnapshot(start);
@@ -43,9 +41,7 @@ internal sealed partial class LogKeeper
     private void NoteReplayFrom()
     {
         if (_snapshots.Count >= KeptSnapshots)
-        {
             Volatile.Write(ref _replayFrom, _snapshots[^KeptSnapshots].Value);
-        }
     }
 
     private void WriteSnapshot(LogPosition start)
@@ -67,9 +63,7 @@ internal sealed partial class LogKeeper
         snapshot.WriteEpochs(_log.Epochs);
         var end = new LogPosition(_log.Staged);
         if (!_log.TryMakeCommitted(LogCleaner.CommitWait))
-        {
             throw new OperationCanceledException("The log takes long to become committed and durable: later.");
-        }
         snapshot.Complete(
             _log.StoreId, _log.LogId, start, end, _log.Epoch, _time.GetUtcNow().ToUnixTimeMilliseconds());
         Log.BackgroundFileWritten(_logger, path, snapshot.Size);
@@ -95,16 +89,12 @@ internal sealed partial class LogKeeper
                 for (uint i = start; i < Math.Min(start + SliceSize, count); i++)
                 {
                     if (find(i) is { } item)
-                    {
                         slice.Add(copy(item));
-                    }
                 }
                 return true;
             });
             foreach (TCopy item in slice)
-            {
                 yield return item;
-            }
             slice.Clear();
         }
     }

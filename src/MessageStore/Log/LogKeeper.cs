@@ -107,9 +107,7 @@ internal sealed partial class LogKeeper : IDisposable
         {
             bool isDone = Guarded(SealAll);
             if (IsSnapshotDue())
-            {
                 isDone &= Guarded(TakeSnapshot);
-            }
             // Another snapshot is needed then, and nobody may be left who would wake this thread.
             isDone &= !KeepsRoom();
             _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
@@ -158,9 +156,7 @@ internal sealed partial class LogKeeper : IDisposable
         foreach (Segment segment in _log.Segments)
         {
             if (!segment.IsSealed || segment.EndPosition > _log.Settled)
-            {
                 return;
-            }
             if (!segment.HasIndex)
             {
                 GiveBackRest(segment);
@@ -177,9 +173,7 @@ internal sealed partial class LogKeeper : IDisposable
     {
         long used = segment.FileOffsetOf(segment.EndPosition);
         if (segment.File is { } file && file.Length > used)
-        {
             file.Truncate(used);
-        }
     }
 
     private void WriteIndex(Segment segment, Segment? previous)
@@ -224,9 +218,7 @@ internal sealed partial class LogKeeper : IDisposable
             for (; id < _log.State.Queues.NextId && slice.Count < SliceSize; id = _log.State.Queues.SkipEmpty(id + 1))
             {
                 if (_log.State.Queues.Find(new QueueId(id)) is { } queue)
-                {
                     slice.Add(ContentOf(queue, segment));
-                }
             }
             return id;
         });
@@ -251,9 +243,7 @@ internal sealed partial class LogKeeper : IDisposable
                 runs = [];
             }
             if (run.Segment == segment)
-            {
                 runs.Insert(0, run);
-            }
         }
         return new SealedContent(queue.Id, nextOffset, lastTimeMs, runs ?? []);
     }
@@ -261,9 +251,7 @@ internal sealed partial class LogKeeper : IDisposable
     private long LastTimeIn(Segment? previous, QueueId queue)
     {
         if (previous is null or { IsLost: true })
-        {
             return 0;
-        }
         OpenSegment open = _open.Acquire(previous);
         try
         {
@@ -281,9 +269,7 @@ internal sealed partial class LogKeeper : IDisposable
         {
             int count = run.Count;
             for (int i = 0; i < count; i++)
-            {
                 index.Add(run.EntryAt(i));
-            }
         }
     }
 
@@ -297,9 +283,7 @@ internal sealed partial class LogKeeper : IDisposable
             _log.Locked(() =>
             {
                 foreach ((Queue queue, IndexRun _) in runs.Skip(start).Take(SliceSize))
-                {
                     Unlink(queue, segment);
-                }
                 return true;
             });
         }
@@ -312,18 +296,14 @@ internal sealed partial class LogKeeper : IDisposable
     private static void Unlink(Queue queue, Segment segment)
     {
         if (queue.Tail is not { } run)
-        {
             return;
-        }
         if (run.Segment.BasePosition <= segment.BasePosition)
         {
             queue.Tail = null;
             return;
         }
         while (run.Previous is { } previous && previous.Segment.BasePosition > segment.BasePosition)
-        {
             run = previous;
-        }
         run.Previous = null;
     }
 

@@ -112,9 +112,7 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
             case QueueStart:
                 Require(record, QueueKeySize, QueueStartSize);
                 if (Queues.Find(QueueOf(record)) is { } queue)
-                {
                     MoveStart(queue, record.Value, endPosition);
-                }
                 break;
             case QueueRemoved:
                 Require(record, QueueKeySize, 0);
@@ -150,9 +148,7 @@ internal sealed class LogState(QueueTable queues, ProducerTable producers, IStat
     {
         long start = BinaryPrimitives.ReadInt64LittleEndian(value);
         if (start > queue.Start)
-        {
             Queues.MoveStart(queue, start, BinaryPrimitives.ReadInt64LittleEndian(value[8..]), position);
-        }
     }
 
     /// <summary>The queue that a record of kinds 1 to 3 is about.</summary>

@@ -18,9 +18,7 @@ internal sealed class ShortageWatch(string directory, ILogger logger)
     public void Note(Exception exception)
     {
         if (Interlocked.Exchange(ref _isShort, 1) != 0)
-        {
             return;
-        }
         try
         {
             Log.ShortageBegan(logger, exception, directory);
@@ -36,8 +34,6 @@ internal sealed class ShortageWatch(string directory, ILogger logger)
     public void NoteEnd()
     {
         if (Volatile.Read(ref _isShort) != 0 && Interlocked.Exchange(ref _isShort, 0) != 0)
-        {
             Log.ShortageEnded(logger, directory);
-        }
     }
 }

@@ -30,9 +30,7 @@ internal struct WaiterQueue
     public void TakeAll(ref WaiterQueue other)
     {
         if (other._first is null)
-        {
             return;
-        }
         if (_last is null)
         {
             _first = other._first;
@@ -51,21 +49,15 @@ internal struct WaiterQueue
     {
         WaiterQueue taken = default;
         if (_first is null || _first.Target > reached)
-        {
             return taken;
-        }
         AppendWaiter last = _first;
         while (last.Next is { } next && next.Target <= reached)
-        {
             last = next;
-        }
         (taken._first, taken._last) = (_first, last);
         _first = last.Next;
         last.Next = null;
         if (_first is null)
-        {
             _last = null;
-        }
         return taken;
     }
 
@@ -95,8 +87,6 @@ internal struct WaiterQueue
         _first = waiter.Next;
         waiter.Next = null;
         if (_first is null)
-        {
             _last = null;
-        }
     }
 }

@@ -27,9 +27,7 @@ internal sealed class WorkSignal
         if (Interlocked.Exchange(ref _state, Raised) == Parked)
         {
             lock (_gate)
-            {
                 Monitor.Pulse(_gate);
-            }
         }
     }
 

@@ -36,13 +36,9 @@ internal sealed class ProducerState(long id, short epoch, ProducerTable? table =
     public SequenceWindow? Find(QueueId queue)
     {
         if (_lastWindow is not null && _lastQueue == queue.Value)
-        {
             return _lastWindow;
-        }
         if (!Windows.TryGetValue(queue.Value, out SequenceWindow? window))
-        {
             return null;
-        }
         (_lastQueue, _lastWindow) = (queue.Value, window);
         return window;
     }

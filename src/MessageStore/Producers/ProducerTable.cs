@@ -40,9 +40,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
     public ProducerState? Find(long id)
     {
         if (_last is not null && _last.Id == id)
-        {
             return _last;
-        }
         return _producers.TryGetValue(id, out ProducerState? producer) ? _last = producer : null;
     }
 
@@ -55,9 +53,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
         {
             long id = (own ?? ids)?.Invoke() ?? RandomId();
             if (id >= NextId && !_producers.ContainsKey(id))
-            {
                 return id;
-            }
         }
     }
 
@@ -84,9 +80,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
     public void Remove(long id)
     {
         if (_producers.Remove(id, out ProducerState? producer))
-        {
             CountWindows(-producer.Windows.Count);
-        }
         _last = null;
     }
 
@@ -102,20 +96,14 @@ internal sealed class ProducerTable(Func<long>? ids = null)
         int count = _producers.Count >= maxCount ? _producers.Count - maxCount + 1 + (maxCount / 100) : 0;
         bool isFull = IsFull;
         if (count == 0 && !isFull)
-        {
             yield break;
-        }
         long left = isFull ? Bytes - (MaxBytes / 10 * 9) : 0;
         foreach (ProducerState one in _producers.Values.OrderBy(one => one.LastSeenMs))
         {
             if (one == except)
-            {
                 continue;
-            }
             if ((count <= 0 && left <= 0) || most-- <= 0)
-            {
                 yield break;
-            }
             count--;
             left -= ProducerBytes + (WindowBytes * (long)one.Windows.Count);
             yield return one;
@@ -137,17 +125,11 @@ internal sealed class ProducerTable(Func<long>? ids = null)
     {
         original = default;
         if (baseSequence < 0)
-        {
             return ErrorCode.InvalidBatch;
-        }
         if (Find(session.Id) is not { } producer || session.Epoch > producer.Epoch)
-        {
             return ErrorCode.UnknownProducer;
-        }
         if (session.Epoch < producer.Epoch)
-        {
             return ErrorCode.ProducerFenced;
-        }
         if (producer.Find(queue) is not { } window)
         {
             // At the bound it begins anew: then there is room, or the longest silent makes some.
@@ -156,9 +138,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
                 : ErrorCode.OutOfOrderSequence;
         }
         if (baseSequence == window.NextSequence)
-        {
             return ErrorCode.None;
-        }
         bool isStored = window.TryFind(baseSequence, SequenceWindow.Follow(baseSequence, count - 1), out original)
             && (original.Crc is not { } stored || stored == crc);
         return isStored ? ErrorCode.DuplicateSequence : ErrorCode.OutOfOrderSequence;
@@ -177,9 +157,7 @@ internal sealed class ProducerTable(Func<long>? ids = null)
         long storedTimeMs)
     {
         if (Find(session.Id) is not { } producer || producer.Epoch != session.Epoch)
-        {
             return;
-        }
         SequenceWindow window = producer.FindOrAdd(queue);
         if (window.AppliedPosition >= endPosition)
         {

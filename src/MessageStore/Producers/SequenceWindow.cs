@@ -57,9 +57,7 @@ internal sealed class SequenceWindow
         {
             batch = _batches[(_newest - i + Size) % Size];
             if (batch.BaseSequence == baseSequence && batch.LastSequence == lastSequence)
-            {
                 return true;
-            }
         }
         batch = default;
         return false;
@@ -72,9 +70,7 @@ internal sealed class SequenceWindow
         {
             ref SequencedBatch batch = ref _batches[(_newest - i + Size) % Size];
             if (batch.EndPosition == endPosition)
-            {
                 batch = batch with { Crc = crc };
-            }
         }
     }
 }

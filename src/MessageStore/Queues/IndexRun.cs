@@ -50,14 +50,10 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
         {
             IndexEntry[][] blocks = Volatile.Read(ref _blocks);
             if (index < FirstBlock)
-            {
                 return ref blocks[0][index];
-            }
             index -= FirstBlock;
             if (index < SecondBlock)
-            {
                 return ref blocks[1][index];
-            }
             index -= SecondBlock;
             return ref blocks[2 + (index / Block)][index % Block];
         }
@@ -113,9 +109,7 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
     {
         // Readers of the tail ask for the newest entries: look there first.
         if (count == 0 || PositionOf(count - 1) < position)
-        {
             return count;
-        }
         int low = 0, high = count - 1;
         while (low < high)
         {
@@ -186,9 +180,7 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
             _ => (2 + ((index - FirstBlock - SecondBlock) / Block), (index - FirstBlock - SecondBlock) % Block),
         };
         if (block >= _blocks.Length || _blocks[block] is null)
-        {
             Grow(block);
-        }
         return ref _blocks[block][slot];
     }
 
@@ -196,9 +188,7 @@ internal sealed class IndexRun(Segment segment, long firstOffset, long firstTime
     {
         IndexEntry[][] blocks = _blocks;
         if (block >= blocks.Length)
-        {
             Array.Resize(ref blocks, Math.Max(4, blocks.Length * 2));
-        }
         blocks[block] = new IndexEntry[block == 1 ? SecondBlock : Block];
         Volatile.Write(ref _blocks, blocks);
     }

@@ -43,9 +43,7 @@ internal sealed class QueueTable
                 foreach (Queue? queue in page ?? [])
                 {
                     if (queue is { IsRemoved: false } && queue.Id != QueueId.State)
-                    {
                         yield return queue;
-                    }
                 }
             }
         }
@@ -71,9 +69,7 @@ internal sealed class QueueTable
         for (uint page = id >> PageBits; page < (uint)pages.Length; page++)
         {
             if (pages[page] is not null)
-            {
                 return Math.Max(id, page << PageBits);
-            }
         }
         return Math.Max(id, NextId);
     }
@@ -82,9 +78,7 @@ internal sealed class QueueTable
     public Queue Open(QueueId id, TopicId topicId, int number)
     {
         if (Find(id) is { } existing)
-        {
             return existing;
-        }
         var queue = new Queue(id, topicId, number);
         Volatile.Write(ref PageOf(id)[id.Value % PageSize], queue);
         NextId = id.Value + 1;

@@ -32,7 +32,7 @@ internal sealed class Takings
     /// <summary>Shows what was taken away up to a position.</summary>
     public void Settle(long visible)
     {
-        while (_pending.TryPeek(out var taken) && taken.Position <= visible)
+        while (_pending.TryPeek(out (long Position, Queue Queue, long? Start) taken) && taken.Position <= visible)
         {
             _pending.Dequeue();
             if (taken.Start is { } start)
@@ -40,7 +40,8 @@ internal sealed class Takings
             else
                 _removed.TryRemove(taken.Queue.Id, out _);
         }
-        Volatile.Write(ref _next, _pending.TryPeek(out var next) ? next.Position : long.MaxValue);
+        bool isPending = _pending.TryPeek(out (long Position, Queue Queue, long? Start) next);
+        Volatile.Write(ref _next, isPending ? next.Position : long.MaxValue);
     }
 
     private void Enqueue(long position, Queue queue, long? start)

@@ -49,15 +49,11 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
         lock (_lock)
         {
             if (_bytes < KeptBytes + StepBytes)
-            {
                 return;
-            }
             old = TakeOld();
         }
         foreach (IGrouping<Segment, ReadRange> ofSegment in old.GroupBy(range => range.Segment))
-        {
             disk.LetGo(ofSegment.Key.Path, ofSegment.Select(range => (range.FileOffset, (long)range.Size)));
-        }
     }
 
     private List<ReadRange> TakeOld()

@@ -37,9 +37,7 @@ internal sealed class DiskReader(
         CancellationToken cancellationToken)
     {
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out _, out ReadResult bounds))
-        {
             return Task.FromResult(bounds);
-        }
         FoundEntries? found = null;
         var work = new Work<ReadResult>(
             () => WithWholeIndexes(() => Read(id, from, maxBytes, tagMask, destination, out found)),
@@ -137,19 +135,13 @@ internal sealed class DiskReader(
     {
         found = null;
         if (!TailReader.TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
-        {
             return bounds;
-        }
         Interlocked.Increment(ref _reads);
         found = finder.Find(queue, from.Value, visible, maxBytes, tagMask);
         if (found.EndOffset > from.Value)
-        {
             queue.ColdReadPosition = found.EndPosition;
-        }
         if (found.Entries.Count == 0 && found.EndOffset > from.Value)
-        {
             return bounds with { NextOffset = new QueueOffset(found.EndOffset) };
-        }
         if (found.Entries.Count == 0)
         {
             long next = Math.Min(Math.Max(found.NextOffset, from.Value), bounds.VisibleEnd.Value);
@@ -246,9 +238,7 @@ internal sealed class DiskReader(
         {
             served += reader.Read(open, id, ref entries, destination, out bool isDamaged);
             if (isDamaged)
-            {
                 return AnswerDamaged(open, entries[0], served, bounds);
-            }
         }
         return bounds with { NextOffset = new QueueOffset(found.EndOffset), Size = served };
     }
@@ -257,9 +247,7 @@ internal sealed class DiskReader(
     private ReadResult AnswerDamaged(OpenSegment open, in SealedEntry entry, int served, ReadResult bounds)
     {
         if (served > 0)
-        {
             return bounds with { NextOffset = new QueueOffset(entry.FirstOffset), Size = served };
-        }
         Log.DamagedEntry(logger, open.Segment.Path, entry.Position, entry.Size);
         return bounds with { Error = ErrorCode.DamagedData, NextOffset = new QueueOffset(entry.EndOffset) };
     }

@@ -105,13 +105,9 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
             Monitor.PulseAll(_gate);
         }
         foreach (DiskWork work in refused)
-        {
             work.Refuse(new Protocol.EQueueException(Protocol.ErrorCode.ShuttingDown));
-        }
         foreach (Thread thread in threads)
-        {
             thread.Join();
-        }
     }
 
     private void RunThread()

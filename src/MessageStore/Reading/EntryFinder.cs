@@ -45,9 +45,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             int count = run.CountBefore(visible, run.Count);
             int index = run.IndexOfTime(storedTimeMs, count, log.State.TimeResets);
             if (index < count)
-            {
                 found = run.FirstOffsetOf(index);
-            }
             if (index > 0)
             {
                 // Something before it is older than asked for: nothing earlier can be the first.
@@ -124,9 +122,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
                 return log.State.TimeResets.Correct(entry.Position, entry.StoredTimeMs);
             }
             if (found.NextOffset <= next)
-            {
                 return null;
-            }
             next = found.NextOffset;
         }
         return null;
@@ -140,9 +136,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         found.NextOffset = nextRunOffset;
         int index = run.IndexOf(offset, count);
         while (index < count && found.TryTake(run.EntryAt(index)))
-        {
             index++;
-        }
     }
 
     private void CollectSealed(Queue queue, long offset, FoundEntries found)
@@ -176,15 +170,11 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         for (int block = Math.Max(0, index.FindBlock(row, new QueueOffset(offset))); block < row.BlockCount; block++)
         {
             if (!TryReadBlock(index, row, block, entries, found, out int count))
-            {
                 return;
-            }
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
                 if (entry.EndOffset <= offset)
-                {
                     continue;
-                }
                 if (entry.FirstOffset > found.LookedEndOffset)
                 {
                     // Lost between; told only when nothing before it is to be told first.
@@ -192,9 +182,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
                     return;
                 }
                 if (!found.TryTake(entry))
-                {
                     return;
-                }
             }
         }
     }
@@ -227,9 +215,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         for (int i = first; i < sealedOnes.Length; i++)
         {
             if (oldest is not null && sealedOnes[i].BasePosition >= oldest.Segment.BasePosition)
-            {
                 return null;
-            }
             OpenSegment open = segments.Acquire(sealedOnes[i]);
             try
             {
@@ -258,9 +244,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
                 if (resets.Correct(entry.Position, entry.StoredTimeMs) >= storedTimeMs)
-                {
                     return entry.FirstOffset;
-                }
             }
         }
         return null;
@@ -275,9 +259,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
             foreach (ref readonly SealedEntry entry in entries.AsSpan(0, count))
             {
                 if (entry.Position >= position)
-                {
                     return entry.FirstOffset;
-                }
             }
         }
         return null;

@@ -47,9 +47,7 @@ internal sealed class EntryReader(CommitLog log, OpenSegments segments, ColdPage
     {
         pages.LetGoOfOld();
         if (found is { Ahead.Count: > 0 } && pages.IsOld(found.Ahead[^1].Position))
-        {
             ReadAhead(found);
-        }
     }
 
     private void ReadAhead(FoundEntries found)
@@ -118,9 +116,7 @@ internal sealed class EntryReader(CommitLog log, OpenSegments segments, ColdPage
         {
             int whole = ReadWhole(open, id, neighbours, buffer.AsSpan(0, size));
             foreach (ref readonly SealedEntry entry in neighbours[..whole])
-            {
                 destination.Write(buffer.AsSpan((int)(entry.FileOffset - neighbours[0].FileOffset), entry.Size));
-            }
             return whole;
         }
         finally
@@ -137,9 +133,7 @@ internal sealed class EntryReader(CommitLog log, OpenSegments segments, ColdPage
         pages.Note(open.Segment, neighbours[^1].Position, start, bytes.Length);
         int whole = 0;
         while (whole < neighbours.Length && IsWhole(bytes[..read], start, id, neighbours[whole]))
-        {
             whole++;
-        }
         return whole;
     }
 
@@ -151,16 +145,12 @@ internal sealed class EntryReader(CommitLog log, OpenSegments segments, ColdPage
         long start = entries[0].FileOffset;
         int read = file.ReadOrNothing(bytes, start);
         if (read > 0)
-        {
             return read;
-        }
         foreach (ref readonly SealedEntry entry in entries)
         {
             int at = (int)(entry.FileOffset - start);
             if (file.ReadOrNothing(bytes.Slice(at, entry.Size), entry.FileOffset) < entry.Size)
-            {
                 return at;
-            }
             read = at + entry.Size;
         }
         return read;
@@ -172,9 +162,7 @@ internal sealed class EntryReader(CommitLog log, OpenSegments segments, ColdPage
     {
         int size = 0;
         foreach (ref readonly SealedEntry entry in entries)
-        {
             size += entry.Size;
-        }
         return size;
     }
 

@@ -49,9 +49,7 @@ internal sealed class FoundEntries(long offset, int maxBytes, uint tagMask)
     {
         bool isWanted = TagBits.MayMatch(entry.TagBits, tagMask);
         if (_looksAhead > 0 || (isWanted && Entries.Count > 0 && _size + entry.Size > maxBytes))
-        {
             return TryTakeAhead(entry, isWanted);
-        }
         if (isWanted)
         {
             _size += entry.Size;

@@ -22,9 +22,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
                 return found;
             }
             if (_open.Count >= MaxOpen)
-            {
                 CloseOldest();
-            }
             var opened = new OpenSegment(disk, logId, segment) { Users = 1, LastUse = ++_clock };
             _open.Add(segment, opened);
             return opened;
@@ -37,9 +35,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
         {
             segment.Users--;
             if (segment.IsStale && segment.Users == 0)
-            {
                 segment.Close();
-            }
         }
     }
 
@@ -52,9 +48,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
             {
                 found.IsStale = true;
                 if (found.Users == 0)
-                {
                     found.Close();
-                }
             }
         }
     }
@@ -64,9 +58,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
         lock (_lock)
         {
             foreach (OpenSegment segment in _open.Values)
-            {
                 segment.Close();
-            }
             _open.Clear();
         }
     }
@@ -77,9 +69,7 @@ internal sealed class OpenSegments(IDisk disk, Guid logId) : IDisposable
         foreach (OpenSegment segment in _open.Values)
         {
             if (segment.Users == 0 && (oldest is null || segment.LastUse < oldest.LastUse))
-            {
                 oldest = segment;
-            }
         }
         if (oldest is not null)
         {
@@ -109,9 +99,7 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
         get
         {
             lock (_lock)
-            {
                 return _file ??= disk.Open(Segment.Path, DiskOpen.ReadOnly);
-            }
         }
     }
 
@@ -122,9 +110,7 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
         get
         {
             lock (_lock)
-            {
                 return _index ??= SealedIndex.Open(disk, logId, Segment);
-            }
         }
     }
 

@@ -15,7 +15,7 @@ internal static class StoredEntry
     {
         if (bytes.Length != entry.Size || bytes.Length < EntryHeader.Length)
             return false;
-        EntryHeader header = EntryHeader.Read(bytes);
+        var header = EntryHeader.Read(bytes);
         if (header.Size != entry.Size || header.Position.Value != entry.Position || header.Queue != queue
             || header.HeaderLength < EntryHeader.Length || header.HeaderLength >= entry.Size)
         {

@@ -26,23 +26,17 @@ internal sealed partial class TailReader
             if ((entry.TagBits & tagMask) == 0)
             {
                 if (passed++ == MaxPassed)
-                {
                     break;
-                }
                 continue;
             }
             if (size > 0 && size + entry.Size > maxBytes)
-            {
                 break;
-            }
             firstWanted = Math.Min(firstWanted, end);
             size += entry.Size;
         }
         var next = new QueueOffset(run.EndOffsetOf(end - 1));
         if (size == 0)
-        {
             return bounds with { NextOffset = next };
-        }
         long position = run.PositionOf(firstWanted);
         Span<byte> bytes = default;
         if (log.IsInMemory(position))

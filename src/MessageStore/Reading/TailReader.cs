@@ -19,41 +19,27 @@ internal sealed partial class TailReader(CommitLog log)
         QueueId id, QueueOffset from, int maxBytes, uint tagMask, IBufferWriter<byte> destination)
     {
         if (!TryBegin(log, id, from, out Queue queue, out long visible, out ReadResult bounds))
-        {
             return bounds;
-        }
         if (!TryFindRun(queue, from.Value, out IndexRun? run, out long nextRunOffset))
-        {
             return bounds with { NeedsDisk = true };
-        }
         int count = run!.CountBefore(visible, run.Count);
         int first = run.IndexOf(from.Value, count);
         if (first == count)
-        {
             return bounds with { Error = ErrorCode.DamagedData, NextOffset = new QueueOffset(nextRunOffset) };
-        }
         if (!TagBits.IsEverything(tagMask))
-        {
             return ReadWanted(run, first, count, maxBytes, tagMask, destination, bounds);
-        }
         long size = run[first].Size;
         int last = first + 1;
         while (last < count && size + run[last].Size <= maxBytes)
-        {
             size += run[last++].Size;
-        }
         long firstPosition = run.PositionOf(first);
         if (!log.IsInMemory(firstPosition))
-        {
             return bounds with { NeedsDisk = true };
-        }
         Span<byte> bytes = destination.GetSpan((int)size)[..(int)size];
         Copy(run, first, last, bytes);
         Volatile.ReadBarrier();
         if (!log.IsInMemory(firstPosition))
-        {
             return bounds with { NeedsDisk = true };
-        }
         destination.Advance(bytes.Length);
         _reads++;
         return bounds with { NextOffset = new QueueOffset(run.EndOffsetOf(last - 1)), Size = bytes.Length };
@@ -89,9 +75,7 @@ internal sealed partial class TailReader(CommitLog log)
     {
         nextRunOffset = queue.NextOffset;
         for (run = queue.Tail; run is not null && offset < run.FirstOffset; run = run.Previous)
-        {
             nextRunOffset = run.FirstOffset;
-        }
         return run is not null;
     }
 
@@ -105,9 +89,7 @@ internal sealed partial class TailReader(CommitLog log)
             long position = run[index].Position;
             long end = position + run[index].Size;
             for (index++; index < last && run[index].Position == end; index++)
-            {
                 end += run[index].Size;
-            }
             int size = (int)(end - position);
             log.Arena.Read(run.Segment.BasePosition + position, bytes.Slice(done, size));
             done += size;

@@ -53,9 +53,7 @@ public static class LogVerifier
         var walk = new LogWalk(
             disk, contents.Directory, contents.LogSeed, contents.Bases, contents.ProvenDurable, contents.Packs);
         if (contents.Bases.Count > 0)
-        {
             walk.Run(0, Count, cancellationToken);
-        }
 
         badRanges.AddRange(walk.BadRanges);
         badRanges.AddRange(contents.DamagedFiles);

@@ -194,9 +194,7 @@ internal sealed class LogWalk
         if (EndsAtFirstHole)
             return false;
         using (SegmentScanner scanner = Open(segment))
-        {
             LookAhead(segment, scanner, position);
-        }
 
         if (position >= ProvenDurable)
             return false;

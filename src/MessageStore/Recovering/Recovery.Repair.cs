@@ -124,9 +124,7 @@ internal sealed partial class Recovery
         var segments = new List<Segment>();
         IEnumerable<int> walked = plan.Walk.Chain.Where(segment => segment <= plan.Walk.EndSegment);
         foreach (int i in Enumerable.Range(0, plan.Bases.Count == 0 ? 0 : plan.First).Concat(walked))
-        {
             segments.Add(MakeSegment(plan.Bases[i]));
-        }
 
         segments.AddRange(plan.Packs.Select(MakePacked));
         segments.Sort((one, other) => one.BasePosition.CompareTo(other.BasePosition));
@@ -321,7 +319,7 @@ internal sealed partial class Recovery
 
     private bool HasWholeIndex(string path, LogPosition basePosition, LogPosition endPosition, long? packedMs)
     {
-        using SealedIndex? index = SealedIndex.OpenOf(_disk, path, _logId, basePosition, endPosition, packedMs);
+        using var index = SealedIndex.OpenOf(_disk, path, _logId, basePosition, endPosition, packedMs);
         return index is not null;
     }
 }

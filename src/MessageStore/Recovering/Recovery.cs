@@ -138,8 +138,11 @@ internal sealed partial class Recovery
         }
 
         if (bases.Count > 0)
+        {
             throw new StoreFormatException(
                 path, "the store's identity is lost: neither this file nor any segment tells it.");
+        }
+
         MoveMarker.CheckNew(_disk, _options.DataDirectory);
         _store = new StoreHeader { StoreId = Guid.NewGuid(), CreatedMs = _nowMs, LogIds = [Guid.NewGuid()] };
         return false;
@@ -160,8 +163,11 @@ internal sealed partial class Recovery
         }
 
         if (verdict == FileVerdict.Valid && header!.BasePosition != basePosition)
+        {
             throw new StoreFormatException(
                 path, $"the file's name and its header (position {header.BasePosition}) differ.");
+        }
+
         return verdict;
     }
 

@@ -99,7 +99,7 @@ internal static class SealedIndexRebuilder
     private static void ReadDirectory(
         IDisk disk, Guid logId, Segment previous, SortedDictionary<uint, RebuiltQueue> queues)
     {
-        using SealedIndex index = SealedIndex.Open(disk, logId, previous);
+        using var index = SealedIndex.Open(disk, logId, previous);
         foreach (SealedQueue row in index.ReadQueues())
         {
             queues[row.Queue.Value] = new RebuiltQueue
@@ -114,7 +114,7 @@ internal static class SealedIndexRebuilder
     {
         var basePosition = new LogPosition(segment.BasePosition);
         var endPosition = new LogPosition(segment.EndPosition);
-        using SealedIndex? index =
+        using var index =
             SealedIndex.OpenOf(disk, segment.IndexPath, logId, basePosition, endPosition, segment.PackedMs);
         return index is not null && index.VerifyAll();
     }

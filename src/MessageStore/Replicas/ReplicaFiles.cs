@@ -213,7 +213,7 @@ public sealed partial class ReplicaFiles : IDisposable
                 _disk.Delete(Path.Combine(_directory, entry.Name));
         }
 
-        Dictionary<string, long> lengths =
+        var lengths =
             entries.ToDictionary(entry => entry.Name, entry => entry.Size, StringComparer.Ordinal);
         foreach (ReplicaSegment segment in _segments)
             segment.GiveBackRest(_disk, lengths[Path.GetFileName(segment.Path)]);
@@ -237,8 +237,10 @@ public sealed partial class ReplicaFiles : IDisposable
         string path = Path.Combine(_directory, name);
         FileVerdict verdict = SnapshotReader.TryOpen(_disk, path, LogId, start, out SnapshotReader? snapshot);
         using (snapshot)
+        {
             return verdict != FileVerdict.Refused
                 && (verdict != FileVerdict.Valid || snapshot!.Header.EndPosition > end);
+        }
     }
 
     /// <summary>What is above the noted position was perhaps never on the disk, or its sync failed and the system

@@ -18,7 +18,7 @@ internal static class StoredEntries
         needed = 0;
         while (bytes.Length - next >= EntryHeader.Length)
         {
-            EntryHeader header = EntryHeader.Read(bytes[next..]);
+            var header = EntryHeader.Read(bytes[next..]);
             if (header.Size < EntryHeader.Length || header.Position.Value != position.Value + next)
                 return whole;
             if (header.Kind == EntryKind.EpochStart && next > 0)

@@ -62,7 +62,7 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     {
         if (segment.IsLost)
             yield break;
-        using SealedIndex index = SealedIndex.Open(disk, log.LogId, segment);
+        using var index = SealedIndex.Open(disk, log.LogId, segment);
         foreach (SealedQueue row in index.ReadQueues())
             yield return row;
     }

@@ -145,7 +145,7 @@ internal sealed class WallClock
         TimeSpan running = Running;
         long estimateMs = _anchorMs + (long)_time.GetElapsedTime(_anchorAt).TotalMilliseconds;
         long gapMs = wallMs - estimateMs;
-        TimeSpan step = TimeSpan.FromMilliseconds(gapMs - _gapMs);
+        var step = TimeSpan.FromMilliseconds(gapMs - _gapMs);
         step = step.Duration() > LargestStep ? step : TimeSpan.Zero;
         _gapMs = gapMs;
         if (step != TimeSpan.Zero)

@@ -97,9 +97,7 @@ internal sealed class LogScrubber : IDisposable
         foreach (Segment segment in _log.Segments)
         {
             if (_log.Fault is not null)
-            {
                 return;
-            }
             if (segment.HasIndex && IsInLog(segment))
             {
                 ScrubGuarded(segment);
@@ -125,9 +123,7 @@ internal sealed class LogScrubber : IDisposable
         catch (Exception exception) when (exception is not OperationCanceledException)
         {
             if (IsInLog(segment))
-            {
                 Log.ScrubFailed(_logger, exception, segment.Path);
-            }
         }
     }
 
@@ -149,9 +145,7 @@ internal sealed class LogScrubber : IDisposable
         while (scanner.TryStep(end, out (long Position, long Size) bad))
         {
             if (bad.Size > 0)
-            {
                 Report(segment, segment.Path, bad.Position, bad.Size);
-            }
         }
     }
 

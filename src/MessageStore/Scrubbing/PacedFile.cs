@@ -27,9 +27,7 @@ internal sealed class PacedFile(IDiskFile file, ScrubPace pace, bool letsGo) : I
             }
             done += read;
             if (read < piece.Length)
-            {
                 break;
-            }
         }
         return done;
     }
@@ -79,9 +77,7 @@ internal sealed class PacedFile(IDiskFile file, ScrubPace pace, bool letsGo) : I
             }
             done += read;
             if (read < page.Length)
-            {
                 break;
-            }
         }
         return done;
     }

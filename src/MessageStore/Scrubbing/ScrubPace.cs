@@ -57,9 +57,7 @@ internal sealed class ScrubPace : IDisposable
             _signal.Wait();
         }
         if (Volatile.Read(ref _isStopped))
-        {
             throw new OperationCanceledException();
-        }
     }
 
     /// <summary>Ends the wait and refuses every later one. Any thread.</summary>

@@ -79,7 +79,7 @@ public readonly record struct FetchRequest : IPayload<FetchRequest>
 
     private static int ReadSize(ref PayloadReader reader)
     {
-        var value = reader.ReadInt32();
+        int value = reader.ReadInt32();
         if (value < 0)
             reader.Fail();
         return value;

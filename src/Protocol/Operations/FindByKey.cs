@@ -41,7 +41,7 @@ public sealed record FindByKeyRequest : IRequest<FindByKeyRequest, FindByKeyResp
     /// <inheritdoc/>
     public static FindByKeyRequest Read(ref PayloadReader reader)
     {
-        FetchQueueKey queue = FetchQueueKey.Read(ref reader);
+        var queue = FetchQueueKey.Read(ref reader);
         ReadOnlySpan<byte> key = reader.ReadBytes(out bool isNull);
         if (isNull)
             reader.Fail();

@@ -97,7 +97,7 @@ public sealed record CommitOffsetsResponse(IReadOnlyList<ErrorCode> Errors) : IP
     public static CommitOffsetsResponse Read(ref PayloadReader reader)
     {
         var errors = new ErrorCode[reader.ReadCount(2)];
-        for (var i = 0; i < errors.Length; i++)
+        for (int i = 0; i < errors.Length; i++)
             errors[i] = (ErrorCode)reader.ReadUInt16();
         return new CommitOffsetsResponse(errors);
     }
@@ -106,7 +106,7 @@ public sealed record CommitOffsetsResponse(IReadOnlyList<ErrorCode> Errors) : IP
     public void Write(PayloadWriter writer)
     {
         writer.WriteCount(Errors.Count);
-        foreach (var error in Errors)
+        foreach (ErrorCode error in Errors)
             writer.WriteUInt16((ushort)error);
     }
 }

@@ -96,7 +96,7 @@ public sealed record LogHistory(IReadOnlyList<HistoryEpoch> Epochs) : IPayload<L
     public static LogHistory Read(ref PayloadReader reader)
     {
         HistoryEpoch[] epochs = reader.ReadList<HistoryEpoch>(HistoryEpoch.Size);
-        for (var i = 0; i < epochs.Length; i++)
+        for (int i = 0; i < epochs.Length; i++)
         {
             if (epochs[i].Start < 0 || epochs[i].Mark.Epoch < 0
                 || (i > 0 && epochs[i].Mark.Epoch <= epochs[i - 1].Mark.Epoch))
@@ -173,7 +173,7 @@ public sealed record CheckHistoryResponse(LogHistory History, IReadOnlyList<Queu
     {
         var history = LogHistory.Read(ref reader);
         var forks = new QueueOffset[reader.ReadCount(8)];
-        for (var i = 0; i < forks.Length; i++)
+        for (int i = 0; i < forks.Length; i++)
             forks[i] = new QueueOffset(reader.ReadInt64());
         return new CheckHistoryResponse(history, forks);
     }
@@ -183,7 +183,7 @@ public sealed record CheckHistoryResponse(LogHistory History, IReadOnlyList<Queu
     {
         History.Write(writer);
         writer.WriteCount(Forks.Count);
-        foreach (var fork in Forks)
+        foreach (QueueOffset fork in Forks)
             writer.WriteInt64(fork.Value);
     }
 }

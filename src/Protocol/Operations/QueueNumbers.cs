@@ -7,8 +7,8 @@ internal static class QueueNumbers
     {
         if (reader.ReadNullableCount(sizeof(int)) is not { } count)
             return null;
-        var numbers = new int[count];
-        for (var i = 0; i < numbers.Length; i++)
+        int[] numbers = new int[count];
+        for (int i = 0; i < numbers.Length; i++)
             numbers[i] = reader.ReadInt32();
         return numbers;
     }
@@ -22,7 +22,7 @@ internal static class QueueNumbers
         }
 
         writer.WriteCount(numbers.Count);
-        foreach (var number in numbers)
+        foreach (int number in numbers)
             writer.WriteInt32(number);
     }
 }

@@ -28,7 +28,7 @@ public sealed record StatsResponse(IReadOnlyList<StatsFigure> Figures) : IPayloa
     /// <summary>The figure called <paramref name="name"/>, or null.</summary>
     public long? Find(string name)
     {
-        foreach (var figure in Figures)
+        foreach (StatsFigure figure in Figures)
         {
             if (figure.Name == name)
                 return figure.Value;

@@ -54,7 +54,7 @@ public sealed record TopicSettings : IPayload<TopicSettings>
     /// <inheritdoc/>
     public static TopicSettings Read(ref PayloadReader reader)
     {
-        var present = reader.ReadUInt32();
+        uint present = reader.ReadUInt32();
         if (present >> 9 != 0)
             reader.Fail();
         return new TopicSettings
@@ -120,7 +120,7 @@ public sealed record TopicSettings : IPayload<TopicSettings>
 
     private static TimeSpan ReadAge(ref PayloadReader reader)
     {
-        var milliseconds = reader.ReadInt64();
+        long milliseconds = reader.ReadInt64();
         if (milliseconds is > 0 and <= (long.MaxValue / TimeSpan.TicksPerMillisecond))
             return TimeSpan.FromMilliseconds(milliseconds);
         if (milliseconds > 0)

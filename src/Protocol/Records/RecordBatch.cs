@@ -26,7 +26,9 @@ public static partial class RecordBatch
         header = new RecordBatchHeader(bytes);
         if (header.LastOffsetDelta is < 0 or int.MaxValue
             || header.RecordsCount < 0 || header.RecordsCount > header.LastOffsetDelta + 1)
+        {
             return false;
+        }
 
         error = ErrorCode.None;
         return true;
@@ -45,7 +47,10 @@ public static partial class RecordBatch
             return ErrorCode.InvalidBatch;
         if (header.Codec == RecordCodec.None
             && header.RecordsCount > (batch.Length - At.HeaderSize) / At.MinRecordSize)
+        {
             return ErrorCode.InvalidBatch;
+        }
+
         return HasValidCrc(batch) ? ErrorCode.None : ErrorCode.CorruptBatch;
     }
 

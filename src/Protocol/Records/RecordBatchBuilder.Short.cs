@@ -37,7 +37,9 @@ public sealed partial class RecordBatchBuilder
         int deltaSize = _deltaSize;
         if (timestampDelta > 0x7F || deltaSize == 0 || body.Length > MaxShortBody
             || _end - _position < body.Length + ShortRoom || !BitConverter.IsLittleEndian)
+        {
             return false;
+        }
 
         ref byte target = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(_array), _position);
         ulong middle = _deltaAndNullKey | (timestampDelta << 8);
@@ -74,7 +76,9 @@ public sealed partial class RecordBatchBuilder
         if (timestampDelta > 0x7F || _deltaSize == 0 || record.Properties is not null || !record.Body.HasValue
             || body.Length > MaxShortBody || key.Length > MaxShortPart || tag.Length > MaxShortPart
             || _end - _position < key.Length + body.Length + tag.Length + ShortRoom || !BitConverter.IsLittleEndian)
+        {
             return false;
+        }
 
         ref byte start = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(_array), _position);
         int size = _deltaSize + key.Length + body.Length + tag.Length + (body.Length > MaxShortPart ? 4 : 3)

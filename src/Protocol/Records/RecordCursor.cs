@@ -167,7 +167,10 @@ public struct RecordCursor
 
         if (size <= sizeof(ulong)
             || Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref origin, at)) != RecordContent.LoneTagPrefix)
+        {
             return false;
+        }
+
         record.TagStart = at + sizeof(ulong) + 1;
         record.TagLength = VarInt.FromOneByte(Unsafe.Add(ref origin, at + sizeof(ulong)));
         record.HeadersCount = 1;
@@ -199,7 +202,9 @@ public struct RecordCursor
             || !TrySkip(bytes, ref at, out int keyStart, out int keyLength)
             || !TrySkip(bytes, ref at, out int bodyStart, out int bodyLength)
             || !VarInt.TryRead(bytes, ref at, out int headersCount) || headersCount < 0)
+        {
             return false;
+        }
 
         int headersStart = at;
         int tagStart = 0;
@@ -208,7 +213,10 @@ public struct RecordCursor
         {
             if (!TrySkip(bytes, ref at, out int nameStart, out int nameLength) || nameLength < 0
                 || !TrySkip(bytes, ref at, out int valueStart, out int valueLength))
+            {
                 return false;
+            }
+
             if (tagLength < 0 && bytes.Slice(nameStart, nameLength).SequenceEqual(RecordContent.TagHeaderNameUtf8))
                 (tagStart, tagLength) = (valueStart, valueLength);
         }
@@ -245,7 +253,10 @@ public struct RecordCursor
         bool isLast = _remaining == 1;
         if (offsetDelta < _nextDelta || offsetDelta > _lastOffsetDelta || isLast != (recordEnd == _end)
             || (!isLast && offsetDelta == _lastOffsetDelta))
+        {
             return false;
+        }
+
         _position = recordEnd;
         _nextDelta = offsetDelta + 1;
         _remaining--;

@@ -1,6 +1,7 @@
 using System.IO.Compression;
 using System.Runtime.InteropServices;
 using K4os.Compression.LZ4.Streams;
+using K4os.Compression.LZ4.Streams.Frames;
 using Snappier;
 using ZstdSharp;
 using static System.Buffers.Binary.BinaryPrimitives;
@@ -65,7 +66,7 @@ internal static class RecordDecoder
 
     private static ErrorCode DecodeLz4(ReadOnlyMemory<byte> records, PlainBuffer target)
     {
-        using var frame = LZ4Frame.Decode(records);
+        using ByteMemoryLZ4FrameReader frame = LZ4Frame.Decode(records);
         Span<byte> one = stackalloc byte[1];
         while (true)
         {

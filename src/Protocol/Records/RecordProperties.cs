@@ -58,8 +58,11 @@ public sealed class RecordProperties
     public void Add(ReadOnlySpan<byte> name, OptionalBytes value)
     {
         if (name.SequenceEqual(RecordContent.TagHeaderNameUtf8))
+        {
             throw new ArgumentException(
                 $"The property name {RecordContent.TagHeaderName} is reserved: set the tag instead.", nameof(name));
+        }
+
         AddBytes(name, value);
     }
 

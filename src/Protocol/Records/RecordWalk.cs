@@ -219,7 +219,10 @@ internal ref struct RecordWalk
             ushort foundBody = Unsafe.ReadUnaligned<ushort>(ref Unsafe.Add(ref origin, place + bodyAt));
             if (((found ^ expected) & mask) != 0 || ((foundBody ^ body) & bodyMask) != 0
                 || Unsafe.Add(ref origin, place + size - 1) != 0)
+            {
                 break;
+            }
+
             place += size;
             delta = next;
         }
@@ -233,7 +236,10 @@ internal ref struct RecordWalk
     {
         if (rest <= sizeof(ulong)
             || Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref origin, at)) != RecordContent.LoneTagPrefix)
+        {
             return false;
+        }
+
         int length = VarInt.FromOneByte(Unsafe.Add(ref origin, at + sizeof(ulong)));
         if (length < 0 || sizeof(ulong) + 1 + length != rest)
             return false;
@@ -249,7 +255,10 @@ internal ref struct RecordWalk
         if (!RecordCursor.TryFind(_batch, ref at, out RecordRange record) || record.OffsetDelta != delta
             || record.TimestampDelta < RecordTime.EarliestMs - _baseTimestamp
             || record.TimestampDelta > RecordTime.LatestMs - _baseTimestamp)
+        {
             return -1;
+        }
+
         LargestBody = Math.Max(LargestBody, record.BodyLength);
         NoteTag(record.TagStart, record.TagLength);
         return at;

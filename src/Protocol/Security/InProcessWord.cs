@@ -10,8 +10,8 @@ public readonly record struct InProcessWord(string Principal, string? Address)
     /// <summary>Reads what <see cref="Encode"/> wrote; anything else is a principal that there is none of.</summary>
     public static InProcessWord Parse(ReadOnlySpan<byte> credentials)
     {
-        var text = Encoding.UTF8.GetString(credentials);
-        var end = text.IndexOf(' ', StringComparison.Ordinal);
+        string text = Encoding.UTF8.GetString(credentials);
+        int end = text.IndexOf(' ', StringComparison.Ordinal);
         return end < 0 ? new InProcessWord(text, null) : new InProcessWord(text[..end], text[(end + 1)..]);
     }
 

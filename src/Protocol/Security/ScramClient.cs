@@ -47,7 +47,7 @@ public sealed class ScramClient
         clientFinal = [];
         if (ScramReader.TextOf(serverFirst) is not { } text)
             return ScramError.Malformed;
-        ScramReader reader = ScramReader.Of(text);
+        var reader = ScramReader.Of(text);
         if (reader.MeetsMandatoryExtension)
             return ScramError.Unsupported;
         if (!reader.TryTake('r', out ReadOnlySpan<char> nonce) || !ScramReader.IsNonce(nonce)
@@ -79,7 +79,7 @@ public sealed class ScramClient
     {
         if (ScramReader.TextOf(serverFinal) is not { } text)
             return ScramError.Malformed;
-        ScramReader reader = ScramReader.Of(text);
+        var reader = ScramReader.Of(text);
         if (!reader.TryTake(out ReadOnlySpan<char> part) || !ScramReader.IsExtension(part)
             || !reader.TrySkipExtensions())
         {

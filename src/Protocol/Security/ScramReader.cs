@@ -84,7 +84,7 @@ internal ref struct ScramReader
     /// <summary>Base64 as an encoder writes it: with its padding, no spaces, no bits left over.</summary>
     public static byte[]? Base64Of(ReadOnlySpan<char> text)
     {
-        var bytes = new byte[(text.Length / 4 * 3) + 3];
+        byte[] bytes = new byte[(text.Length / 4 * 3) + 3];
         return text.Length > 0 && Convert.TryFromBase64Chars(text, bytes, out int size)
             && text.SequenceEqual(Convert.ToBase64String(bytes, 0, size))
             ? bytes[..size] : null;

@@ -37,7 +37,7 @@ public sealed class ScramServer
     {
         if (ScramReader.TextOf(clientFirst) is not { } text)
             return ScramError.Malformed;
-        ScramReader reader = ScramReader.Of(text);
+        var reader = ScramReader.Of(text);
         if (!reader.TryTake(out ReadOnlySpan<char> binding) || !reader.TryTake(out ReadOnlySpan<char> actingFor))
             return ScramError.Malformed;
         if (binding.StartsWith("p=", StringComparison.Ordinal) || actingFor.StartsWith("a=", StringComparison.Ordinal))
@@ -89,7 +89,7 @@ public sealed class ScramServer
         _secret = null;
         if (ScramReader.TextOf(clientFinal) is not { } text)
             return ScramError.Malformed;
-        ScramReader reader = ScramReader.Of(text);
+        var reader = ScramReader.Of(text);
         if (!reader.TryTake('c', out ReadOnlySpan<char> binding) || ScramReader.Base64Of(binding) is not { } header
             || !reader.TryTake('r', out ReadOnlySpan<char> nonce) || !ScramReader.IsNonce(nonce))
         {

@@ -20,7 +20,8 @@ internal sealed class AnswerBurst(InFlightRing ring)
     {
         _ids[_count] = id;
         _endings[_count] = ending;
-        if (++_count == MaxAnswers) Deliver();
+        if (++_count == MaxAnswers)
+            Deliver();
     }
 
     /// <summary>Adds the answer of a call that was disarmed.</summary>
@@ -34,18 +35,22 @@ internal sealed class AnswerBurst(InFlightRing ring)
     /// <summary>Ends the calls.</summary>
     public void Deliver()
     {
-        if (_count == 0) return;
+        if (_count == 0)
+            return;
         ring.CountEnded(_count);
         LeaveWatches();
         int sinkCount = Show();
         int waitingCount = Claim();
         ring.Free(_ids.AsSpan(0, _count));
-        if (sinkCount > 0) AnswerSinks();
+        if (sinkCount > 0)
+            AnswerSinks();
         Array.Clear(_endings, 0, _count);
-        if (_hasResponses) Array.Clear(_responses, 0, _count);
+        if (_hasResponses)
+            Array.Clear(_responses, 0, _count);
         _hasResponses = false;
         _count = 0;
-        for (int i = 0; i < waitingCount; i++) _waiting[i]!.GoOn();
+        for (int i = 0; i < waitingCount; i++)
+            _waiting[i]!.GoOn();
         Array.Clear(_waiting, 0, waitingCount);
     }
 
@@ -55,9 +60,12 @@ internal sealed class AnswerBurst(InFlightRing ring)
         int sinkCount = 0;
         for (int i = 0; i < _count; i++)
         {
-            if (_endings[i].Sink is not PendingCall call) sinkCount++;
-            else if (_hasResponses && !_responses[i].IsNone) call.Show(_responses[i]);
-            else call.Show();
+            if (_endings[i].Sink is not PendingCall call)
+                sinkCount++;
+            else if (_hasResponses && !_responses[i].IsNone)
+                call.Show(_responses[i]);
+            else
+                call.Show();
         }
 
         return sinkCount;
@@ -68,14 +76,21 @@ internal sealed class AnswerBurst(InFlightRing ring)
         int waitingCount = 0;
         Interlocked.MemoryBarrier();
         for (int i = 0; i < _count; i++)
-            if (_endings[i].Sink is PendingCall call && call.TryClaim()) _waiting[waitingCount++] = call;
+        {
+            if (_endings[i].Sink is PendingCall call && call.TryClaim())
+                _waiting[waitingCount++] = call;
+        }
+
         return waitingCount;
     }
 
     private void AnswerSinks()
     {
         for (int i = 0; i < _count; i++)
-            if (_endings[i].Sink is not PendingCall) ring.Answer(_endings[i], _responses[i]);
+        {
+            if (_endings[i].Sink is not PendingCall)
+                ring.Answer(_endings[i], _responses[i]);
+        }
     }
 
     /// <summary>Calls that follow each other mostly have one token.</summary>
@@ -85,8 +100,10 @@ internal sealed class AnswerBurst(InFlightRing ring)
         for (int i = 1; i <= _count; i++)
         {
             WatchedToken? watched = _endings[first].Watched;
-            if (i < _count && _endings[i].Watched == watched) continue;
-            if (watched is not null) ring.Leave(watched, i - first);
+            if (i < _count && _endings[i].Watched == watched)
+                continue;
+            if (watched is not null)
+                ring.Leave(watched, i - first);
             first = i;
         }
     }

@@ -51,7 +51,8 @@ internal sealed class BlockingCall : IResponseSink
             // The answer may be on its way to this object: the thread's next call gets another one.
             _ofThread = null;
             ring.Fail(id, Failures.TimedOut("the calling thread was interrupted"));
-            if (_done.IsSet) _response.Dispose();
+            if (_done.IsSet)
+                _response.Dispose();
             throw;
         }
 

@@ -25,14 +25,16 @@ internal sealed partial class ClientConnection
         FrameBuffer request, byte opcode, byte version, uint id, BlockingCall call, TimeSpan timeout)
     {
         SendAlone(request, opcode, version, id, inline: true);
-        if (Interlocked.CompareExchange(ref _turn, CallersTurn, FreeTurn) == FreeTurn) ReceiveFor(call, timeout);
+        if (Interlocked.CompareExchange(ref _turn, CallersTurn, FreeTurn) == FreeTurn)
+            ReceiveFor(call, timeout);
     }
 
     /// <summary>Notes whether the last answer was a blocking call's. Written only when that changes: who calls reads
     /// what lies beside it.</summary>
     private void NoteTurn(bool isCalledInTurn)
     {
-        if (_isCalledInTurn != isCalledInTurn) _isCalledInTurn = isCalledInTurn;
+        if (_isCalledInTurn != isCalledInTurn)
+            _isCalledInTurn = isCalledInTurn;
     }
 
     /// <summary>The loop's wait for something to read. After the answer to a lone blocking call it lets the turn go,
@@ -62,11 +64,14 @@ internal sealed partial class ClientConnection
             while (!call.IsOver && _filling is null && !IsOver(began, timeout))
             {
                 long waiting = Stopwatch.GetTimestamp();
-                if (!_peer.Spin(_wire) && !_wire.Wait(LongestWait)) continue;
+                if (!_peer.Spin(_wire) && !_wire.Wait(LongestWait))
+                    continue;
                 _peer.Note(Stopwatch.GetElapsedTime(waiting));
                 Task<bool> filling = _reader.FillAsync().AsTask();
-                if (filling.IsCompletedSuccessfully && filling.Result) ReadFrames();
-                else _filling = filling;
+                if (filling.IsCompletedSuccessfully && filling.Result)
+                    ReadFrames();
+                else
+                    _filling = filling;
             }
         }
         catch (Exception exception)
@@ -96,12 +101,14 @@ internal sealed partial class ClientConnection
         Interlocked.Exchange(ref _turn, FreeTurn);
         _watchSoon();
         _ring.Gate.Pass();
-        if (_ring.InFlight > 0 || IsClosed) ResumeLoop();
+        if (_ring.InFlight > 0 || IsClosed)
+            ResumeLoop();
     }
 
     private void ResumeLoop()
     {
-        if (Interlocked.CompareExchange(ref _turn, LoopsTurn, FreeTurn) == FreeTurn) _resume.SetResult();
+        if (Interlocked.CompareExchange(ref _turn, LoopsTurn, FreeTurn) == FreeTurn)
+            _resume.SetResult();
     }
 
     /// <summary>Called by the client's timer: between calls that are not one after the other the loop receives, for the
@@ -109,9 +116,12 @@ internal sealed partial class ClientConnection
     /// <returns>Whether the turn is nobody's.</returns>
     private bool WatchTurn()
     {
-        if (Volatile.Read(ref _turn) != FreeTurn) return false;
-        if (_isFreeSinceWatch) ResumeLoop();
-        else Volatile.Write(ref _isFreeSinceWatch, true);
+        if (Volatile.Read(ref _turn) != FreeTurn)
+            return false;
+        if (_isFreeSinceWatch)
+            ResumeLoop();
+        else
+            Volatile.Write(ref _isFreeSinceWatch, true);
         return true;
     }
 }

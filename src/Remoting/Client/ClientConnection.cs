@@ -100,7 +100,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     public void Send(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
     {
         SendAlone(request, opcode, version, id, inline);
-        if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+        if (Volatile.Read(ref _turn) == FreeTurn)
+            ResumeLoop();
     }
 
     /// <summary>The same for a slot that is its own sink.</summary>
@@ -134,7 +135,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         response = default;
         uint id;
         PendingCall? call;
-        var queued = FrameSender.Queued.Refused;
+        FrameSender.Queued queued = FrameSender.Queued.Refused;
         using (_ring.Gate.Enter())
         {
             if (_ring.TryTake(null, 0, this, deadline, watching, out id, out call))
@@ -151,9 +152,12 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             return false;
         }
 
-        if (queued == FrameSender.Queued.Refused) FailUnsent(id);
-        else Sender.Follow(queued);
-        if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+        if (queued == FrameSender.Queued.Refused)
+            FailUnsent(id);
+        else
+            Sender.Follow(queued);
+        if (Volatile.Read(ref _turn) == FreeTurn)
+            ResumeLoop();
         _ring.FailIfCancelled(id, cancellationToken);
         return true;
     }
@@ -161,7 +165,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     private void SendAlone(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
     {
         request.Seal(opcode, version, FrameFlags.None, id, 0);
-        if (!Sender.Enqueue(request, inline)) FailUnsent(id);
+        if (!Sender.Enqueue(request, inline))
+            FailUnsent(id);
     }
 
     private void FailUnsent(uint id) => _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
@@ -172,7 +177,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     {
         bool isFree = WatchTurn();
         long lastReceived = Volatile.Read(ref _lastReceived);
-        if (lastReceived >= _pingSent) _pingSent = 0;
+        if (lastReceived >= _pingSent)
+            _pingSent = 0;
         TimeSpan silent = _time.GetElapsedTime(lastReceived);
         TimeSpan left = _options.KeepAliveInterval - silent;
         if (left <= TimeSpan.Zero)
@@ -195,7 +201,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// counts.</summary>
     public void Close(Exception? cause)
     {
-        if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
+            return;
         Cause = cause;
         Sender.Close();
         _wire.Abort();
@@ -203,7 +210,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
             ? Failures.Disposed()
             : Failures.ConnectionLost(RemoteEndPoint, cause));
-        if (Volatile.Read(ref _turn) == FreeTurn) ResumeLoop();
+        if (Volatile.Read(ref _turn) == FreeTurn)
+            ResumeLoop();
     }
 
     private async Task RunAsync()
@@ -229,7 +237,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     {
         while (await FillAsync().ConfigureAwait(false))
         {
-            if (_ring.InFlight >= BusyCalls) _wire.Attend(Sender);
+            if (_ring.InFlight >= BusyCalls)
+                _wire.Attend(Sender);
             ReadFrames();
             Sender.TrySendAttended();
         }
@@ -253,15 +262,20 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     {
         if (header.Opcode == FrameHeader.PingOpcode)
         {
-            if (header.Error != 0) throw Refused(payload);
-            if (!header.IsResponse) SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
+            if (header.Error != 0)
+                throw Refused(payload);
+            if (!header.IsResponse)
+                SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
         }
         else if (header.IsResponse)
         {
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
-            if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending)) return;
+            if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending))
+                return;
             NoteTurn(ending.Sink is BlockingCall);
-            if (ending.Sink is not PendingCall) Sender.Leave(); // It may keep this thread for as long as it likes.
+            // It may keep this thread for as long as it likes.
+            if (ending.Sink is not PendingCall)
+                Sender.Leave();
             if (ending.Sink is PendingCall call && header.Length <= CallCell.SmallBytes)
             {
                 call.Keep(header, payload.Span);
@@ -287,7 +301,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
 
     private void SendPing(uint correlationId, FrameFlags flags, bool inline)
     {
-        FrameBuffer ping = FrameBuffer.Rent();
+        var ping = FrameBuffer.Rent();
         ping.Seal(FrameHeader.PingOpcode, 0, flags, correlationId, 0);
         Sender.Enqueue(ping, inline);
     }

@@ -13,12 +13,16 @@ public sealed record ConnectFault(string Reason, Exception? Cause, int Attempts)
 
     private static string ReasonOf(Exception? exception)
     {
-        if (TlsRefusedException.FindIn(exception) is { } refusal) return Sentence(refusal.Message);
-        if (HttpPeerException.FindIn(exception) is { } http) return Sentence(http.Message);
+        if (TlsRefusedException.FindIn(exception) is { } refusal)
+            return Sentence(refusal.Message);
+        if (HttpPeerException.FindIn(exception) is { } http)
+            return Sentence(http.Message);
         for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
         {
-            if (cause is SocketException socket) return ReasonOf(socket);
-            if (cause is not RemotingException { Error: RemotingError.ConnectionLost }) return Sentence(cause.Message);
+            if (cause is SocketException socket)
+                return ReasonOf(socket);
+            if (cause is not RemotingException { Error: RemotingError.ConnectionLost })
+                return Sentence(cause.Message);
         }
 
         return "the peer closed the connection";

@@ -85,7 +85,8 @@ internal sealed class Dialer
 
     private async Task<Wire> DialAsync(EndPoint endPoint, EndPoint address, CancellationToken cancellationToken)
     {
-        if (address is InMemoryEndPoint memory) return new Wire(memory.Connect());
+        if (address is InMemoryEndPoint memory)
+            return new Wire(memory.Connect());
         bool isTcp = address is not UnixDomainSocketEndPoint;
         var socket = new Socket(
             address.AddressFamily, SocketType.Stream, isTcp ? ProtocolType.Tcp : ProtocolType.Unspecified);
@@ -93,10 +94,12 @@ internal sealed class Dialer
         try
         {
             wire = new Wire(socket, isForTls: _tls is not null && isTcp);
-            if (isTcp) socket.NoDelay = true;
+            if (isTcp)
+                socket.NoDelay = true;
             TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
             await wire.ConnectAsync(address, cancellationToken).ConfigureAwait(false);
-            if (isTcp) TcpSocket.StayUnpacedWithinMachine(socket);
+            if (isTcp)
+                TcpSocket.StayUnpacedWithinMachine(socket);
             if (_tls is not null && isTcp)
                 await _tls.SecureAsync(wire, endPoint, cancellationToken).ConfigureAwait(false);
             return wire;

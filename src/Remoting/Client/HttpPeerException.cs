@@ -15,7 +15,8 @@ public sealed class HttpPeerException : Exception
     public static HttpPeerException? FindIn(Exception? exception)
     {
         Exception? cause = exception;
-        while (cause is not null and not HttpPeerException) cause = cause.InnerException;
+        while (cause is not null and not HttpPeerException)
+            cause = cause.InnerException;
         return cause as HttpPeerException;
     }
 }

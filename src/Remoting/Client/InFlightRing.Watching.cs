@@ -9,12 +9,14 @@ internal sealed partial class InFlightRing
     /// <summary>The watch for a call with this token; not under <see cref="Gate"/>.</summary>
     public Watching WatchFor(CancellationToken cancellationToken)
     {
-        if (!cancellationToken.CanBeCanceled) return default;
+        if (!cancellationToken.CanBeCanceled)
+            return default;
         WatchedToken? watched = Volatile.Read(ref _watched);
         if (watched is not null && watched.Token == cancellationToken)
             return new Watching(watched, IsNew: false, cancellationToken);
 
-        using (Gate.Enter()) _unused.TryPop(out watched);
+        using (Gate.Enter())
+            _unused.TryPop(out watched);
         watched ??= new WatchedToken(this);
         watched.Begin(cancellationToken);
         return new Watching(watched, IsNew: true, cancellationToken);
@@ -23,7 +25,8 @@ internal sealed partial class InFlightRing
     /// <summary>No slot was taken with this watch.</summary>
     public void GiveUp(in Watching watching)
     {
-        if (watching.IsNew) EndRegistration(watching.Watched!);
+        if (watching.IsNew)
+            EndRegistration(watching.Watched!);
     }
 
     /// <summary>A cancelled token's calls fail. Those that are made from now on see for themselves.</summary>
@@ -39,24 +42,29 @@ internal sealed partial class InFlightRing
         foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
             uint id = slot.ArmedId;
-            if (id != 0 && ReferenceEquals(slot.Watched, watched)) Fail(id, Failures.Cancelled(watched.Token));
+            if (id != 0 && ReferenceEquals(slot.Watched, watched))
+                Fail(id, Failures.Cancelled(watched.Token));
         }
     }
 
     /// <summary>For whoever has armed a call: fails it if its token was cancelled before that could be told.</summary>
     public void FailIfCancelled(uint id, CancellationToken cancellationToken)
     {
-        if (cancellationToken.IsCancellationRequested) Fail(id, Failures.Cancelled(cancellationToken));
+        if (cancellationToken.IsCancellationRequested)
+            Fail(id, Failures.Cancelled(cancellationToken));
     }
 
     /// <summary>So many calls of a watch are over, and are not yet seen to be.</summary>
     public void Leave(WatchedToken watched, int count)
     {
-        if (!watched.Leave(count)) return;
+        if (!watched.Leave(count))
+            return;
         using (Gate.Enter())
         {
-            if (!watched.TryClose()) return;
-            if (_watched == watched) Volatile.Write(ref _watched, null);
+            if (!watched.TryClose())
+                return;
+            if (_watched == watched)
+                Volatile.Write(ref _watched, null);
         }
 
         EndRegistration(watched);
@@ -81,8 +89,10 @@ internal sealed partial class InFlightRing
 
     private void EndRegistration(WatchedToken watched)
     {
-        if (!watched.TryEnd()) return;
-        using (Gate.Enter()) _unused.Push(watched);
+        if (!watched.TryEnd())
+            return;
+        using (Gate.Enter())
+            _unused.Push(watched);
     }
 
     /// <summary>What a call's token is watched by.</summary>

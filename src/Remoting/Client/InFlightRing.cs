@@ -91,7 +91,8 @@ internal sealed partial class InFlightRing
                 isTaken = TryTake(sink, token, owner, deadline, watching, out id, out call);
             }
 
-            if (!isTaken) GiveUp(watching);
+            if (!isTaken)
+                GiveUp(watching);
         }
         while (isStale);
         return isTaken;
@@ -110,9 +111,12 @@ internal sealed partial class InFlightRing
     {
         id = 0;
         call = null;
-        if (_free.Count <= _slots.Length / 2) CollectFreed();
-        if (_free.Count <= _slots.Length / 2) Grow();
-        if (_free.Count == 0 || IsStale(watching)) return false;
+        if (_free.Count <= _slots.Length / 2)
+            CollectFreed();
+        if (_free.Count <= _slots.Length / 2)
+            Grow();
+        if (_free.Count == 0 || IsStale(watching))
+            return false;
         int index = _free.Dequeue();
         call = _slots[index];
         if (!call.TryTake(sink is null, UseCountMask, out uint useCount))
@@ -125,7 +129,8 @@ internal sealed partial class InFlightRing
         Join(watching, id);
         Volatile.Write(ref _taken.Value, unchecked(_taken.Value + 1));
         call.Arm(id, sink, token, owner, watching.Watched, deadline);
-        if (deadline >= _earliestDeadline) return true;
+        if (deadline >= _earliestDeadline)
+            return true;
         Volatile.Write(ref _earliestDeadline, deadline);
         _onEarlierDeadline?.Invoke(deadline);
         return true;
@@ -138,7 +143,8 @@ internal sealed partial class InFlightRing
     {
         PendingCall[] slots = Volatile.Read(ref _slots);
         int index = IndexOf(id);
-        if (id != 0 && index < slots.Length) return slots[index].TryDisarm(id, out ending);
+        if (id != 0 && index < slots.Length)
+            return slots[index].TryDisarm(id, out ending);
         ending = default;
         return false;
     }
@@ -153,7 +159,8 @@ internal sealed partial class InFlightRing
         TaskCompletionSource? whenFree;
         lock (_freeingLock)
         {
-            foreach (uint id in ids) _freed.Add(IndexOf(id));
+            foreach (uint id in ids)
+                _freed.Add(IndexOf(id));
             (whenFree, _whenFree) = (_whenFree, null);
         }
 
@@ -163,12 +170,16 @@ internal sealed partial class InFlightRing
     /// <summary>Ends the call of this id, if it is not over, with an error.</summary>
     public void Fail(uint id, RemotingException exception)
     {
-        if (!TryDisarm(id, out Ending ending)) return;
+        if (!TryDisarm(id, out Ending ending))
+            return;
         CountEnded(1);
-        if (ending.Watched is { } watched) Leave(watched, 1);
-        if (ending.Sink is PendingCall call) call.OnFailure(ending.Token, exception);
+        if (ending.Watched is { } watched)
+            Leave(watched, 1);
+        if (ending.Sink is PendingCall call)
+            call.OnFailure(ending.Token, exception);
         Free([id]);
-        if (ending.Sink is not PendingCall) Tell(ending.Sink, ending.Token, exception);
+        if (ending.Sink is not PendingCall)
+            Tell(ending.Sink, ending.Token, exception);
     }
 
     /// <summary>Tells a sink of a failure.</summary>
@@ -200,11 +211,13 @@ internal sealed partial class InFlightRing
     /// <summary>Fails all calls that went out on this connection; <see langword="null"/> = all calls.</summary>
     public void FailAll(object? owner, Func<RemotingException> makeException)
     {
-        if (InFlight == 0) return;
+        if (InFlight == 0)
+            return;
         foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
             uint id = slot.ArmedId;
-            if (id != 0 && (owner is null || ReferenceEquals(slot.Owner, owner))) Fail(id, makeException());
+            if (id != 0 && (owner is null || ReferenceEquals(slot.Owner, owner)))
+                Fail(id, makeException());
         }
     }
 
@@ -212,19 +225,25 @@ internal sealed partial class InFlightRing
     /// be.</summary>
     public void FailOverdue(long now)
     {
-        if (now < Volatile.Read(ref _earliestDeadline)) return;
-        using (Gate.Enter()) _earliestDeadline = long.MaxValue;
+        if (now < Volatile.Read(ref _earliestDeadline))
+            return;
+        using (Gate.Enter())
+            _earliestDeadline = long.MaxValue;
         long earliest = long.MaxValue;
         foreach (PendingCall slot in Volatile.Read(ref _slots))
         {
             uint id = slot.ArmedId;
             long deadline = slot.Deadline;
-            if (id == 0) continue;
-            if (deadline > now) earliest = Math.Min(earliest, deadline);
-            else Fail(id, Failures.TimedOut("no answer before the request's deadline"));
+            if (id == 0)
+                continue;
+            if (deadline > now)
+                earliest = Math.Min(earliest, deadline);
+            else
+                Fail(id, Failures.TimedOut("no answer before the request's deadline"));
         }
 
-        using (Gate.Enter()) _earliestDeadline = Math.Min(_earliestDeadline, earliest);
+        using (Gate.Enter())
+            _earliestDeadline = Math.Min(_earliestDeadline, earliest);
     }
 
     /// <summary>Completes when a slot may be free; whoever waits then tries again.</summary>
@@ -252,7 +271,8 @@ internal sealed partial class InFlightRing
     {
         lock (_freeingLock)
         {
-            foreach (int index in _freed) _free.Enqueue(index);
+            foreach (int index in _freed)
+                _free.Enqueue(index);
             _freed.Clear();
         }
     }
@@ -262,7 +282,8 @@ internal sealed partial class InFlightRing
     {
         int old = _slots.Length;
         int count = Math.Min(Math.Max(old * 2, FirstSlotCount), _maxSlots);
-        if (count == old) return;
+        if (count == old)
+            return;
 
         var grown = new PendingCall[count];
         _slots.CopyTo(grown, 0);
@@ -279,7 +300,7 @@ internal sealed partial class InFlightRing
     /// <summary>Nobody has taken the last result there, and perhaps nobody will.</summary>
     private PendingCall ReplaceAt(int index)
     {
-        PendingCall slot = PendingCall.InPlaceOf(_slots[index]);
+        var slot = PendingCall.InPlaceOf(_slots[index]);
         Volatile.Write(ref _slots[index], slot);
         return slot;
     }

@@ -68,7 +68,8 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     {
         ref CallCell cell = ref Cell;
         useCount = 0;
-        if (Volatile.Read(ref cell.HeldBy) != 0) return false;
+        if (Volatile.Read(ref cell.HeldBy) != 0)
+            return false;
         int ticket = cell.Ticket;
         do
         {
@@ -77,7 +78,8 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
         }
         while (useCount == 0);
         cell.Ticket = ticket;
-        if (!isAwaited) return true;
+        if (!isAwaited)
+            return true;
         cell.State = CallState.UnderWay;
         cell.HeldBy = ticket;
         return true;
@@ -86,11 +88,16 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     /// <summary>Arms the slot for the request that is sent next. Under the ring's gate.</summary>
     public void Arm(uint id, IResponseSink? sink, long sinkToken, object owner, WatchedToken? watched, long deadline)
     {
-        if (_sink != sink) _sink = sink;
-        if (_owner != owner) _owner = owner;
-        if (_watched != watched) _watched = watched;
-        if (_sinkToken != sinkToken) _sinkToken = sinkToken;
-        if (_deadline != deadline) Volatile.Write(ref _deadline, deadline);
+        if (_sink != sink)
+            _sink = sink;
+        if (_owner != owner)
+            _owner = owner;
+        if (_watched != watched)
+            _watched = watched;
+        if (_sinkToken != sinkToken)
+            _sinkToken = sinkToken;
+        if (_deadline != deadline)
+            Volatile.Write(ref _deadline, deadline);
         Volatile.Write(ref Cell.ArmedId, id);
     }
 
@@ -107,7 +114,8 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
         }
 
         ending = new InFlightRing.Ending(_sink ?? this, _sinkToken, _watched);
-        if (_sink is not null) _sink = null;
+        if (_sink is not null)
+            _sink = null;
         return true;
     }
 
@@ -184,38 +192,45 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
 
         ref CallCell cell = ref Cell;
         int ticket = cell.Ticket;
-        if (Volatile.Read(ref cell.WaitedBy) != 0) throw AwaitedTwice();
+        if (Volatile.Read(ref cell.WaitedBy) != 0)
+            throw AwaitedTwice();
         _continuation = continuation;
         _state = state;
-        if (Interlocked.CompareExchange(ref cell.WaitedBy, ticket, 0) != 0) throw AwaitedTwice();
+        if (Interlocked.CompareExchange(ref cell.WaitedBy, ticket, 0) != 0)
+            throw AwaitedTwice();
 
         // Whoever shows the outcome looks for an awaiter afterwards: one of the two sees the other. By now the awaiter
         // may have gone on, and the slot be another call's: whoever claims this one's ticket knows that it is not.
-        if (Volatile.Read(ref cell.State) != CallState.UnderWay && TryClaimOf(ticket)) GoOn();
+        if (Volatile.Read(ref cell.State) != CallState.UnderWay && TryClaimOf(ticket))
+            GoOn();
     }
 
     /// <inheritdoc/>
     public ResponseFrame GetResult(short token)
     {
         int state = SeenState(token);
-        if (state == CallState.UnderWay) throw new InvalidOperationException("The call is not over: await it.");
+        if (state == CallState.UnderWay)
+            throw new InvalidOperationException("The call is not over: await it.");
         ref CallCell cell = ref Cell;
         cell.State = CallState.Taken;
-        if (state == CallState.AnsweredHere) return new ResponseFrame(this, start + CallCell.SmallAt, cell.HeldBy);
+        if (state == CallState.AnsweredHere)
+            return new ResponseFrame(this, start + CallCell.SmallAt, cell.HeldBy);
 
         ResponseFrame response = _response;
         RemotingException? exception = _exception;
         _response = default;
         _exception = null;
         Volatile.Write(ref cell.HeldBy, 0);
-        if (exception is not null) ExceptionDispatchInfo.Throw(exception);
+        if (exception is not null)
+            ExceptionDispatchInfo.Throw(exception);
         return response;
     }
 
     /// <summary>The answer in the cell is not needed any more; does nothing when that was told before.</summary>
     public void EndSmall(int ticket)
     {
-        if (Volatile.Read(ref Cell.HeldBy) != ticket) return;
+        if (Volatile.Read(ref Cell.HeldBy) != ticket)
+            return;
         PinnedMemory.Poison(cells.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes));
         Interlocked.CompareExchange(ref Cell.HeldBy, 0, ticket);
     }
@@ -226,12 +241,14 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     private void Tell()
     {
         Interlocked.MemoryBarrier();
-        if (TryClaim()) GoOn();
+        if (TryClaim())
+            GoOn();
     }
 
     private bool TryClaimOf(int ticket)
     {
-        if (Interlocked.CompareExchange(ref Cell.WaitedBy, 0, ticket) != ticket) return false;
+        if (Interlocked.CompareExchange(ref Cell.WaitedBy, 0, ticket) != ticket)
+            return false;
         _waiting = _continuation;
         _continuation = null;
         return true;
@@ -241,7 +258,8 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     {
         ref CallCell cell = ref Cell;
         int state = Volatile.Read(ref cell.State);
-        if (token != (short)cell.Ticket || state == CallState.Taken) throw AwaitedTwice();
+        if (token != (short)cell.Ticket || state == CallState.Taken)
+            throw AwaitedTwice();
         return state;
     }
 }

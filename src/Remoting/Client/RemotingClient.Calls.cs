@@ -28,7 +28,8 @@ public sealed partial class RemotingClient
             return SendOnewaySlowAsync(request, opcode, version, cancellationToken);
 
         request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
-        if (connection.Sender.Enqueue(request, IsPrompt(request.FrameBytes))) return ValueTask.CompletedTask;
+        if (connection.Sender.Enqueue(request, IsPrompt(request.FrameBytes)))
+            return ValueTask.CompletedTask;
         return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
     }
 
@@ -48,7 +49,8 @@ public sealed partial class RemotingClient
             return SendOnewayAsync(FrameBuffer.Of(payload), opcode, version, cancellationToken);
 
         var header = FrameHeader.Of(payload, opcode, version, FrameFlags.Oneway, 0, 0);
-        if (connection.Sender.Enqueue(header, payload, IsPrompt((int)header.Length))) return ValueTask.CompletedTask;
+        if (connection.Sender.Enqueue(header, payload, IsPrompt((int)header.Length)))
+            return ValueTask.CompletedTask;
         return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
     }
 
@@ -198,7 +200,8 @@ public sealed partial class RemotingClient
     /// of a stream by the pool, which takes many at a time.</summary>
     private bool IsPrompt(int bytes)
     {
-        if (bytes <= _options.PromptOnewayBytes) return true;
+        if (bytes <= _options.PromptOnewayBytes)
+            return true;
         long nowMs = Environment.TickCount64;
         bool isAtRest = nowMs - Volatile.Read(ref _lastOnewayMs) >= RestMs;
         Volatile.Write(ref _lastOnewayMs, nowMs);
@@ -210,14 +213,16 @@ public sealed partial class RemotingClient
         ArgumentNullException.ThrowIfNull(request);
         ArgumentOutOfRangeException.ThrowIfEqual(opcode, FrameHeader.PingOpcode);
         int bytes = request.FrameBytes;
-        if (!_isDisposed && bytes <= _options.MaxFrameBytes) return;
+        if (!_isDisposed && bytes <= _options.MaxFrameBytes)
+            return;
         request.Dispose();
         throw _isDisposed ? Failures.Disposed() : Failures.TooLarge(bytes, _options.MaxFrameBytes);
     }
 
     private long DeadlineOf(TimeSpan timeout)
     {
-        if (timeout == Timeout.InfiniteTimeSpan) return long.MaxValue;
+        if (timeout == Timeout.InfiniteTimeSpan)
+            return long.MaxValue;
         ArgumentOutOfRangeException.ThrowIfLessThan(timeout, TimeSpan.Zero);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(timeout, LongestTimeout);
         TimeSpan counted = timeout == TimeSpan.Zero ? _options.RequestTimeout : timeout;
@@ -226,7 +231,8 @@ public sealed partial class RemotingClient
 
     private TimeSpan TimeLeft(long deadline)
     {
-        if (deadline == long.MaxValue) return Timeout.InfiniteTimeSpan;
+        if (deadline == long.MaxValue)
+            return Timeout.InfiniteTimeSpan;
         return TimeSpan.FromMilliseconds(Math.Max(0, deadline - NowMs()));
     }
 

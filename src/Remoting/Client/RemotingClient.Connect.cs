@@ -36,11 +36,14 @@ public sealed partial class RemotingClient
                 await ServeAsync(connection, either.Token).ConfigureAwait(false);
 
                 // A server that accepts and then throws everybody out is not to be hammered.
-                if (_time.GetElapsedTime(since) >= _options.MaxReconnectDelay) failures = 0;
+                if (_time.GetElapsedTime(since) >= _options.MaxReconnectDelay)
+                    failures = 0;
             }
 
-            if (move.IsCancellationRequested) failures = 0;
-            else if (_permanentFailure is null) await BackOffAsync(failures, either.Token).ConfigureAwait(false);
+            if (move.IsCancellationRequested)
+                failures = 0;
+            else if (_permanentFailure is null)
+                await BackOffAsync(failures, either.Token).ConfigureAwait(false);
         }
 
         Volatile.Read(ref _ready).TrySetResult(null);
@@ -49,7 +52,8 @@ public sealed partial class RemotingClient
     private async Task<ClientConnection?> TryConnectAsync(int failures, CancellationToken ending)
     {
         ConnectTarget target = _options.Plan?.Next() ?? new ConnectTarget(_endPoint, Timeout.InfiniteTimeSpan);
-        if (_options.Plan is not null) _name = HostPort.Format(target.EndPoint);
+        if (_options.Plan is not null)
+            _name = HostPort.Format(target.EndPoint);
         using var patience = new CancellationTokenSource(target.Patience, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(ending, patience.Token);
         ClientConnection? connection = null;
@@ -62,8 +66,10 @@ public sealed partial class RemotingClient
         catch (Exception exception)
         {
             connection?.Close(exception);
-            if (connection is not null) await connection.Completion.ConfigureAwait(false);
-            if (ending.IsCancellationRequested) return null;
+            if (connection is not null)
+                await connection.Completion.ConfigureAwait(false);
+            if (ending.IsCancellationRequested)
+                return null;
             bool isLate = patience.IsCancellationRequested && exception is not PermanentFailureException;
             NoteFailure(isLate ? NoAnswer(target.Patience) : exception, failures);
             return null;
@@ -83,7 +89,8 @@ public sealed partial class RemotingClient
 
     private async Task HandshakeAsync(ClientConnection connection, CancellationToken ending)
     {
-        if (_options.HandshakeAsync is null) return;
+        if (_options.HandshakeAsync is null)
+            return;
         using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, ending);
         try
@@ -106,11 +113,14 @@ public sealed partial class RemotingClient
         Publish(connection);
         _watch!.Soon();
         Log.Connected(_logger, _name, generation);
-        if (_stopping.IsCancellationRequested) connection.Close(Failures.Disposed());
-        else if (ending.IsCancellationRequested) connection.Close(null);
+        if (_stopping.IsCancellationRequested)
+            connection.Close(Failures.Disposed());
+        else if (ending.IsCancellationRequested)
+            connection.Close(null);
 
         await connection.Completion.ConfigureAwait(false);
-        if (_stopping.IsCancellationRequested) return;
+        if (_stopping.IsCancellationRequested)
+            return;
         _lastFault = ConnectFault.Of(connection.Cause, 0);
         Log.ConnectionLost(_logger, _name, connection.Cause?.Message ?? "the peer closed it.");
     }
@@ -120,7 +130,8 @@ public sealed partial class RemotingClient
     {
         lock (_lifetime)
         {
-            if (connection.IsClosed) return;
+            if (connection.IsClosed)
+                return;
             Volatile.Write(ref _connection, connection);
             _ready.TrySetResult(connection);
         }
@@ -131,7 +142,8 @@ public sealed partial class RemotingClient
     {
         lock (_lifetime)
         {
-            if (_connection != closing) return;
+            if (_connection != closing)
+                return;
             Volatile.Write(ref _ready, NewReady());
             Volatile.Write(ref _connection, null);
         }
@@ -139,7 +151,7 @@ public sealed partial class RemotingClient
 
     private void NoteFailure(Exception exception, int failures)
     {
-        ConnectFault fault = ConnectFault.Of(exception, failures + 1);
+        var fault = ConnectFault.Of(exception, failures + 1);
         _lastFault = fault;
         if (exception is PermanentFailureException)
         {
@@ -156,8 +168,10 @@ public sealed partial class RemotingClient
         }
 
         _options.ConnectFailed?.Invoke(fault);
-        if (TlsRefusedException.FindIn(exception) is { } refusal) FailWaiting(refusal);
-        else if (HttpPeerException.FindIn(exception) is { } http) FailWaiting(http);
+        if (TlsRefusedException.FindIn(exception) is { } refusal)
+            FailWaiting(refusal);
+        else if (HttpPeerException.FindIn(exception) is { } http)
+            FailWaiting(http);
     }
 
     /// <summary>Tells those who wait for a connection that waiting is of no use; later calls wait for the next

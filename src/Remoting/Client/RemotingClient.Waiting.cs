@@ -27,7 +27,8 @@ public sealed partial class RemotingClient
         finally
         {
             EndTurn();
-            if (!isHandedOver) request.Dispose();
+            if (!isHandedOver)
+                request.Dispose();
         }
     }
 
@@ -87,8 +88,10 @@ public sealed partial class RemotingClient
         {
             Task ready = Volatile.Read(ref _ready).Task;
             isIn = await _turn.WaitAsync(TimeLeft(deadline), cancellationToken).ConfigureAwait(false);
-            if (!isIn) throw NotInTime("earlier calls still wait");
-            if (!ready.IsFaulted) return;
+            if (!isIn)
+                throw NotInTime("earlier calls still wait");
+            if (!ready.IsFaulted)
+                return;
             _turn.Release();
             isIn = false;
             await ready.ConfigureAwait(false);
@@ -127,7 +130,8 @@ public sealed partial class RemotingClient
                     await WaitWritableAsync(isCall: true, deadline, cancellationToken).ConfigureAwait(false);
                 isTaken = _ring.TryTake(
                     sink, token, connection, deadline, cancellationToken, out uint id, out PendingCall? call);
-                if (isTaken) return (connection, id, call!);
+                if (isTaken)
+                    return (connection, id, call!);
                 await WithinAsync(
                     _ring.WhenFree(), deadline, $"{_options.MaxInFlight} requests wait for answers", cancellationToken)
                     .ConfigureAwait(false);
@@ -135,18 +139,21 @@ public sealed partial class RemotingClient
         }
         finally
         {
-            if (!isTaken) request.Dispose();
+            if (!isTaken)
+                request.Dispose();
         }
     }
 
     private async ValueTask<ClientConnection> WaitWritableAsync(
         bool isCall, long deadline, CancellationToken cancellationToken)
     {
-        if (cancellationToken.IsCancellationRequested) throw Failures.Cancelled(cancellationToken);
+        if (cancellationToken.IsCancellationRequested)
+            throw Failures.Cancelled(cancellationToken);
         while (true)
         {
             ClientConnection connection = await WaitReadyAsync(deadline, cancellationToken).ConfigureAwait(false);
-            if (HasRoom(connection, isCall)) return connection;
+            if (HasRoom(connection, isCall))
+                return connection;
             await WithinAsync(
                 connection.Sender.WhenWritable().AsTask(), deadline, "the peer takes too little of what waits for it",
                 cancellationToken).ConfigureAwait(false);
@@ -157,8 +164,10 @@ public sealed partial class RemotingClient
     {
         EnsureStarted();
         Task<ClientConnection?> ready = Volatile.Read(ref _ready).Task;
-        if (_isDisposed) throw Failures.Disposed();
-        if (_permanentFailure is not null) throw Failures.Unreachable(_name, _permanentFailure);
+        if (_isDisposed)
+            throw Failures.Disposed();
+        if (_permanentFailure is not null)
+            throw Failures.Unreachable(_name, _permanentFailure);
         await WithinAsync(ready, deadline, "no connection came about", cancellationToken).ConfigureAwait(false);
         return await ready.ConfigureAwait(false) ?? throw Ended();
     }

@@ -100,7 +100,8 @@ public sealed partial class RemotingClient : IAsyncDisposable
     {
         lock (_lifetime)
         {
-            if (_isDisposed) return;
+            if (_isDisposed)
+                return;
             _isDisposed = true;
         }
 
@@ -108,17 +109,20 @@ public sealed partial class RemotingClient : IAsyncDisposable
         Volatile.Read(ref _connection)?.Close(Failures.Disposed());
         await _connectLoop.ConfigureAwait(false);
         _ring.FailAll(null, Failures.Disposed);
-        if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
+        if (_watch is not null)
+            await _watch.DisposeAsync().ConfigureAwait(false);
         _stopping.Dispose();
         _logger.Dispose();
     }
 
     private void EnsureStarted()
     {
-        if (Volatile.Read(ref _isStarted)) return;
+        if (Volatile.Read(ref _isStarted))
+            return;
         lock (_lifetime)
         {
-            if (_isStarted || _isDisposed) return;
+            if (_isStarted || _isDisposed)
+                return;
             Detached.Start(() =>
             {
                 _watch = new WatchTimer(_time, NowMs, Watch);

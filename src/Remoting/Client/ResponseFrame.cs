@@ -60,7 +60,9 @@ public readonly struct ResponseFrame : IDisposable
     /// <summary>Gives the memory back.</summary>
     public void Dispose()
     {
-        if (_memory is PendingCall call) call.EndSmall(_ticket);
-        else if (_memory is ReceiveBlock block) block.EndLease(_start, _ticket);
+        if (_memory is PendingCall call)
+            call.EndSmall(_ticket);
+        else if (_memory is ReceiveBlock block)
+            block.EndLease(_start, _ticket);
     }
 }

@@ -29,7 +29,8 @@ internal sealed class WatchTimer : IAsyncDisposable
         _look = look;
         _timer = time.CreateTimer(
             static watch => ((WatchTimer)watch!).Ring(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-        lock (_lock) Schedule(long.MaxValue);
+        lock (_lock)
+            Schedule(long.MaxValue);
     }
 
     /// <summary>Rings by then. Whoever calls has noted before what is due.</summary>
@@ -37,8 +38,10 @@ internal sealed class WatchTimer : IAsyncDisposable
     {
         // Either the next ring sees what was noted, or it has begun already and this sees that.
         Interlocked.MemoryBarrier();
-        if (dueMs >= Volatile.Read(ref _nextMs)) return;
-        lock (_lock) Schedule(dueMs);
+        if (dueMs >= Volatile.Read(ref _nextMs))
+            return;
+        lock (_lock)
+            Schedule(dueMs);
     }
 
     /// <summary>Rings 50 ms from now at the latest.</summary>
@@ -47,7 +50,8 @@ internal sealed class WatchTimer : IAsyncDisposable
     /// <summary>Rings no more, and waits for a ring that has begun.</summary>
     public ValueTask DisposeAsync()
     {
-        lock (_lock) _nextMs = Closed;
+        lock (_lock)
+            _nextMs = Closed;
         return _timer.DisposeAsync();
     }
 
@@ -55,13 +59,15 @@ internal sealed class WatchTimer : IAsyncDisposable
     {
         lock (_lock)
         {
-            if (_nextMs == Closed) return;
+            if (_nextMs == Closed)
+                return;
             _nextMs = long.MaxValue;
         }
 
         Interlocked.MemoryBarrier();
         long dueMs = _look(_nowMs());
-        lock (_lock) Schedule(dueMs);
+        lock (_lock)
+            Schedule(dueMs);
     }
 
     /// <summary>Under the lock.</summary>
@@ -69,7 +75,8 @@ internal sealed class WatchTimer : IAsyncDisposable
     {
         long nowMs = _nowMs();
         long atMs = Math.Clamp(dueMs, nowMs + ShortestMs, nowMs + LongestMs);
-        if (atMs >= _nextMs) return;
+        if (atMs >= _nextMs)
+            return;
         _nextMs = atMs;
         _timer.Change(TimeSpan.FromMilliseconds(atMs - nowMs), Timeout.InfiniteTimeSpan);
     }

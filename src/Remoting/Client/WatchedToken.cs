@@ -49,7 +49,8 @@ internal sealed class WatchedToken(InFlightRing ring)
     /// <summary>Ends it for new calls if none is left. Under the ring's gate.</summary>
     public bool TryClose()
     {
-        if (!IsOpen || Volatile.Read(ref _left.Value) != _joined) return false;
+        if (!IsOpen || Volatile.Read(ref _left.Value) != _joined)
+            return false;
         IsOpen = false;
         return true;
     }
@@ -59,7 +60,8 @@ internal sealed class WatchedToken(InFlightRing ring)
     public bool TryEnd()
     {
         bool isFree = _registration.Unregister();
-        if (isFree) Token = default;
+        if (isFree)
+            Token = default;
         return isFree;
     }
 

@@ -74,8 +74,10 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     public bool TryTake(int bytes)
     {
         long more = bytes - _takenBytes;
-        if (_budget is null || bytes <= SendBudget.UnitBytes || more <= 0) return true;
-        if (!_budget.TryTake(more)) return false;
+        if (_budget is null || bytes <= SendBudget.UnitBytes || more <= 0)
+            return true;
+        if (!_budget.TryTake(more))
+            return false;
         _takenBytes += more;
         return true;
     }
@@ -176,11 +178,13 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
         while (owners > 0)
         {
             int seen = Interlocked.CompareExchange(ref _rented, owners - 1, owners);
-            if (seen == owners) break;
+            if (seen == owners)
+                break;
             owners = seen;
         }
 
-        if (owners != 1) return;
+        if (owners != 1)
+            return;
         GiveBack();
         PinnedMemory.Poison(_array);
         Pool.Return(this, _array.Length);
@@ -196,7 +200,8 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     /// <summary>From here on it counts where it is queued, or not at all.</summary>
     private void GiveBack()
     {
-        if (_takenBytes > 0) _budget!.Give(_takenBytes);
+        if (_takenBytes > 0)
+            _budget!.Give(_takenBytes);
         _takenBytes = 0;
         _budget = null;
         _maxEnd = int.MaxValue;
@@ -206,7 +211,8 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         int needed = Math.Max(sizeHint, 1);
-        if (needed > _array.Length - _end || _end > _maxEnd - needed) Grow(needed);
+        if (needed > _array.Length - _end || _end > _maxEnd - needed)
+            Grow(needed);
     }
 
     private void Grow(int needed)

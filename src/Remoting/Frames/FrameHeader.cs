@@ -72,7 +72,8 @@ public readonly record struct FrameHeader(
     {
         header = default;
         fault = FrameFault.Incomplete;
-        if (source.Length < sizeof(uint)) return false;
+        if (source.Length < sizeof(uint))
+            return false;
 
         uint length = BinaryPrimitives.ReadUInt32LittleEndian(source);
         header = default(FrameHeader) with { Length = length };
@@ -82,7 +83,8 @@ public readonly record struct FrameHeader(
             return false;
         }
 
-        if (source.Length < Size) return false;
+        if (source.Length < Size)
+            return false;
         ushort flags = BinaryPrimitives.ReadUInt16LittleEndian(source[6..]);
         if ((flags & RefuseMask) != 0)
         {

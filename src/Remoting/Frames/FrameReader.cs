@@ -40,15 +40,18 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<bool> FillAsync()
     {
-        if (_isAtEnd) return EndOfStream();
+        if (_isAtEnd)
+            return EndOfStream();
         bool isFirst = !_isFilled;
-        if (!isFirst) input.AdvanceTo(_shown.GetPosition(_readBytes), _shown.End);
+        if (!isFirst)
+            input.AdvanceTo(_shown.GetPosition(_readBytes), _shown.End);
 
         ReadResult result = await input.ReadAtLeastAsync(_neededBytes).ConfigureAwait(false);
         Show(result.Buffer);
         _isFilled = true;
         _isAtEnd = result.IsCompleted;
-        if (isFirst) RefuseOthers();
+        if (isFirst)
+            RefuseOthers();
         return !_isAtEnd || UnreadBytes >= _neededBytes || EndOfStream();
     }
 
@@ -59,7 +62,8 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     public bool TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload)
     {
         payload = default;
-        if (!TryReadHeader(out header)) return false;
+        if (!TryReadHeader(out header))
+            return false;
         int length = (int)header.Length;
         if (UnreadBytes < length)
         {
@@ -79,7 +83,8 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
     /// <summary>The frame that was read last, valid until the lease ends.</summary>
     public ResponseFrame Lease(FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        if (_wireInput is not null) return _wireInput.Lease(_readBytes - (int)header.Length);
+        if (_wireInput is not null)
+            return _wireInput.Lease(_readBytes - (int)header.Length);
         byte[] frame = new byte[header.Length];
         header.Write(frame);
         payload.CopyTo(frame.AsMemory(FrameHeader.Size));
@@ -105,7 +110,8 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
 
     private ReadOnlyMemory<byte> OnePiece(ReadOnlySequence<byte> payload)
     {
-        if (payload.IsSingleSegment) return payload.First;
+        if (payload.IsSingleSegment)
+            return payload.First;
         _joined?.Release();
         _joined = ReceiveBlock.Rent((int)payload.Length);
         payload.CopyTo(_joined.Array);
@@ -122,7 +128,8 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
         }
 
         HasSeenTls = TlsRecord.IsGreeting(_piece.Span) || TlsRecord.IsAlert(_piece.Span);
-        if (!HasSeenTls) return;
+        if (!HasSeenTls)
+            return;
         var refusal = new TlsRefusedException("The peer speaks TLS, this end does not.");
         throw new RemotingException(RemotingError.ProtocolViolation, refusal.Message, refusal);
     }
@@ -142,8 +149,10 @@ internal sealed class FrameReader(PipeReader input, int maxFrameBytes) : IDispos
             start = joined[..bytes];
         }
 
-        if (FrameHeader.TryRead(start, MaxFrameBytes, out header, out FrameFault fault)) return true;
-        if (fault != FrameFault.Incomplete) throw Violation(fault, header.Length);
+        if (FrameHeader.TryRead(start, MaxFrameBytes, out header, out FrameFault fault))
+            return true;
+        if (fault != FrameFault.Incomplete)
+            throw Violation(fault, header.Length);
         _neededBytes = start.Length < sizeof(uint) ? sizeof(uint) : FrameHeader.Size;
         return false;
     }

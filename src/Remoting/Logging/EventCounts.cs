@@ -31,8 +31,10 @@ internal sealed class EventCounts(TimeProvider time)
         lock (_lock)
         {
             held = _since != 0 && time.GetElapsedTime(_since) >= Window ? End() : [];
-            if (_since == 0) _since = time.GetTimestamp();
-            if (!_counts.TryGetValue(id, out Count? count)) _counts.Add(id, count = new Count());
+            if (_since == 0)
+                _since = time.GetTimestamp();
+            if (!_counts.TryGetValue(id, out Count? count))
+                _counts.Add(id, count = new Count());
             int most = isWarning ? GuardedLogger.MostWarningsOfAnEvent : GuardedLogger.MostOthersOfAnEvent;
             int mostOfAll = isWarning ? GuardedLogger.MostWarnings : GuardedLogger.MostOthers;
             int all = isWarning ? _warnings : _others;
@@ -40,8 +42,10 @@ internal sealed class EventCounts(TimeProvider time)
             if (count.Passed < most && all < mostOfAll)
             {
                 count.Passed++;
-                if (isWarning) _warnings++;
-                else _others++;
+                if (isWarning)
+                    _warnings++;
+                else
+                    _others++;
                 return true;
             }
 
@@ -55,7 +59,8 @@ internal sealed class EventCounts(TimeProvider time)
     /// <returns>What was not logged in it.</returns>
     public IReadOnlyList<HeldEvents> EndWindow()
     {
-        lock (_lock) return End();
+        lock (_lock)
+            return End();
     }
 
     private List<HeldEvents> End()
@@ -72,10 +77,12 @@ internal sealed class EventCounts(TimeProvider time)
 
     private static IPAddress? AddressIn(object? state)
     {
-        if (state is not IEnumerable<KeyValuePair<string, object?>> values) return null;
+        if (state is not IEnumerable<KeyValuePair<string, object?>> values)
+            return null;
         foreach (KeyValuePair<string, object?> value in values)
         {
-            if (value.Value is EndPoint peer) return PeerHost.AddressOf(peer);
+            if (value.Value is EndPoint peer)
+                return PeerHost.AddressOf(peer);
         }
 
         return null;
@@ -102,7 +109,8 @@ internal sealed class EventCounts(TimeProvider time)
         {
             Held++;
             Level = level;
-            if (address is not null && Addresses.Count < MostAddresses) Addresses.Add(address);
+            if (address is not null && Addresses.Count < MostAddresses)
+                Addresses.Add(address);
         }
     }
 }

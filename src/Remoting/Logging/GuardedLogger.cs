@@ -50,14 +50,17 @@ public sealed class GuardedLogger(ILogger logger, TimeProvider time) : ILogger, 
         Func<TState, Exception?, string> formatter)
     {
         ArgumentNullException.ThrowIfNull(formatter);
-        if (!logger.IsEnabled(logLevel)) return;
+        if (!logger.IsEnabled(logLevel))
+            return;
         if (IsCounting && logLevel is (LogLevel.Information or LogLevel.Warning or LogLevel.Error))
         {
             bool passes = _counts.TryPass(
                 logLevel, eventId.Id, state, out IReadOnlyList<EventCounts.HeldEvents> held, out bool isFirstHeld);
             LogHeld(held);
-            if (isFirstHeld) StartTimer();
-            if (!passes) return;
+            if (isFirstHeld)
+                StartTimer();
+            if (!passes)
+                return;
         }
 
         Exception? printable = PrintableException.Of(exception);

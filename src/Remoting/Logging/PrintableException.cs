@@ -18,7 +18,8 @@ internal sealed class PrintableException : Exception
     {
         for (Exception? cause = exception; cause is not null; cause = cause.InnerException)
         {
-            if (!PrintableText.Is(cause.Message)) return new PrintableException(exception!);
+            if (!PrintableText.Is(cause.Message))
+                return new PrintableException(exception!);
         }
 
         return exception;

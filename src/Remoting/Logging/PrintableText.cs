@@ -19,7 +19,8 @@ public static class PrintableText
     public static string Of(string text)
     {
         ArgumentNullException.ThrowIfNull(text);
-        if (Is(text)) return text;
+        if (Is(text))
+            return text;
         var printable = new StringBuilder(text.Length + 16);
         foreach (char character in text)
         {

@@ -20,7 +20,8 @@ internal sealed class Gate
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Scope Enter()
     {
-        if (Interlocked.CompareExchange(ref _taken.Value, 1, 0) != 0) EnterSlow();
+        if (Interlocked.CompareExchange(ref _taken.Value, 1, 0) != 0)
+            EnterSlow();
         return new Scope(this);
     }
 

@@ -67,7 +67,8 @@ internal sealed class ReceiveBlock
     public void EndLease(int start, int ticket)
     {
         ref int current = ref _tickets![start / BytesPerTicket];
-        if (Interlocked.CompareExchange(ref current, ticket + 1, ticket) == ticket) NoteEnds(1);
+        if (Interlocked.CompareExchange(ref current, ticket + 1, ticket) == ticket)
+            NoteEnds(1);
     }
 
     /// <summary>The reader lets go.</summary>
@@ -75,7 +76,8 @@ internal sealed class ReceiveBlock
 
     private void NoteEnds(int count)
     {
-        if (Interlocked.Add(ref _ends.Value, count) != AllEnded) return;
+        if (Interlocked.Add(ref _ends.Value, count) != AllEnded)
+            return;
         PinnedMemory.Poison(Array);
         Pool.Return(this, Array.Length);
     }

@@ -58,7 +58,8 @@ internal sealed class ReceiveBudget(long maxBytes, TimeProvider time)
         lock (_lock)
         {
             ReceiveLine line = LineOf(isSmall);
-            if (line.Count > 0 || !Fits(isSmall, bytes) || !MayHave(share, bytes)) return false;
+            if (line.Count > 0 || !Fits(isSmall, bytes) || !MayHave(share, bytes))
+                return false;
             Take(line, share, bytes);
             return true;
         }
@@ -84,7 +85,8 @@ internal sealed class ReceiveBudget(long maxBytes, TimeProvider time)
                 budget.Leave(waiter, isSmall, token);
             },
             (this, waiter, isSmall));
-        if (!waiter.Granted.Task.IsCompleted) Starved?.Invoke();
+        if (!waiter.Granted.Task.IsCompleted)
+            Starved?.Invoke();
         return await waiter.Granted.Task.ConfigureAwait(false);
     }
 
@@ -97,7 +99,8 @@ internal sealed class ReceiveBudget(long maxBytes, TimeProvider time)
             _usedBytes -= bytes;
             line.UsedBytes -= bytes;
             share.ReceiveBytes -= bytes;
-            if (isBeyond) line.IsBeyond = false;
+            if (isBeyond)
+                line.IsBeyond = false;
             Serve();
         }
     }
@@ -106,7 +109,8 @@ internal sealed class ReceiveBudget(long maxBytes, TimeProvider time)
     {
         lock (_lock)
         {
-            if (!LineOf(isSmall).Remove(waiter)) return;
+            if (!LineOf(isSmall).Remove(waiter))
+                return;
             Serve();
         }
 
@@ -115,8 +119,10 @@ internal sealed class ReceiveBudget(long maxBytes, TimeProvider time)
 
     private void Serve()
     {
-        if (_small.Count > 0) Serve(_small, isSmall: true);
-        if (_large.Count > 0) Serve(_large, isSmall: false);
+        if (_small.Count > 0)
+            Serve(_small, isSmall: true);
+        if (_large.Count > 0)
+            Serve(_large, isSmall: false);
         Volatile.Write(ref _waitingCount, _small.Count + _large.Count);
     }
 
@@ -125,7 +131,8 @@ internal sealed class ReceiveBudget(long maxBytes, TimeProvider time)
         while (line.Next(MayHave) is { } next)
         {
             bool fits = Fits(isSmall, next.Bytes);
-            if (!fits && line.IsBeyond) return;
+            if (!fits && line.IsBeyond)
+                return;
             line.IsBeyond |= !fits;
             Take(line, next.Share, next.Bytes);
             line.EndTurn(next.Share);

@@ -25,7 +25,8 @@ internal sealed class ReceiveLine(bool isSmall)
     {
         Queue queue = QueueOf(waiter.Share);
         queue.Waiters.AddLast(waiter.Place);
-        if (queue.Turn(waiter.Share) is { List: null } turn) _turns.AddLast(turn);
+        if (queue.Turn(waiter.Share) is { List: null } turn)
+            _turns.AddLast(turn);
         Count++;
         WaitingBytes += waiter.Bytes;
     }
@@ -35,11 +36,13 @@ internal sealed class ReceiveLine(bool isSmall)
     public bool Remove(Waiter waiter)
     {
         Queue queue = QueueOf(waiter.Share);
-        if (waiter.Place.List != queue.Waiters) return false;
+        if (waiter.Place.List != queue.Waiters)
+            return false;
         queue.Waiters.Remove(waiter.Place);
         Count--;
         WaitingBytes -= waiter.Bytes;
-        if (queue.Waiters.Count == 0) _turns.Remove(queue.Turn(waiter.Share));
+        if (queue.Waiters.Count == 0)
+            _turns.Remove(queue.Turn(waiter.Share));
         return true;
     }
 
@@ -47,7 +50,8 @@ internal sealed class ReceiveLine(bool isSmall)
     public void EndTurn(PeerShare share)
     {
         LinkedListNode<PeerShare> turn = QueueOf(share).Turn(share);
-        if (turn.List is null) return;
+        if (turn.List is null)
+            return;
         _turns.Remove(turn);
         _turns.AddLast(turn);
     }
@@ -59,7 +63,8 @@ internal sealed class ReceiveLine(bool isSmall)
         for (LinkedListNode<PeerShare>? turn = _turns.First; turn is not null; turn = turn.Next)
         {
             Waiter first = QueueOf(turn.Value).Waiters.First!.Value;
-            if (mayHave(turn.Value, first.Bytes)) return first;
+            if (mayHave(turn.Value, first.Bytes))
+                return first;
         }
 
         return null;
@@ -69,7 +74,8 @@ internal sealed class ReceiveLine(bool isSmall)
     public long OldestSince()
     {
         long oldest = long.MaxValue;
-        foreach (PeerShare share in _turns) oldest = Math.Min(oldest, QueueOf(share).Waiters.First!.Value.Since);
+        foreach (PeerShare share in _turns)
+            oldest = Math.Min(oldest, QueueOf(share).Waiters.First!.Value.Since);
         return oldest;
     }
 

@@ -10,7 +10,8 @@ internal struct SendAccount(SendBudget? budget)
     public void Count(long queuedBytes)
     {
         long bytes = queuedBytes & ~(SendBudget.UnitBytes - 1L);
-        if (bytes == _countedBytes || budget is null) return;
+        if (bytes == _countedBytes || budget is null)
+            return;
         budget.Take(bytes - _countedBytes);
         _countedBytes = bytes;
     }

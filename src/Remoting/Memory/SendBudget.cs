@@ -30,7 +30,8 @@ public sealed class SendBudget
     /// <summary>Whether so many bytes more would fit; if not, peers that take nothing are cut sooner.</summary>
     public bool HasRoom(long bytes)
     {
-        if (UsedBytes + bytes <= MaxBytes) return true;
+        if (UsedBytes + bytes <= MaxBytes)
+            return true;
         Volatile.Write(ref _refusals, 1);
         return false;
     }
@@ -40,9 +41,11 @@ public sealed class SendBudget
     public bool TryTake(long bytes)
     {
         bool isMoreThanAll = bytes > MaxBytes;
-        if (!isMoreThanAll && !HasRoom(bytes)) return false;
+        if (!isMoreThanAll && !HasRoom(bytes))
+            return false;
         long before = Interlocked.Add(ref _usedBytes, bytes) - bytes;
-        if (isMoreThanAll ? before < MaxBytes : before + bytes <= MaxBytes) return true;
+        if (isMoreThanAll ? before < MaxBytes : before + bytes <= MaxBytes)
+            return true;
         Interlocked.Add(ref _usedBytes, -bytes);
         Volatile.Write(ref _refusals, 1);
         return false;

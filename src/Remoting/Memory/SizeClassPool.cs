@@ -25,7 +25,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
     /// <summary>The capacity that a request for so many bytes gets.</summary>
     public int CapacityOf(int bytes)
     {
-        if (bytes <= minBytes) return minBytes;
+        if (bytes <= minBytes)
+            return minBytes;
         return bytes > maxBytes ? bytes : (int)BitOperations.RoundUpToPowerOf2((uint)bytes);
     }
 
@@ -33,7 +34,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
     public T Rent(int bytes)
     {
         int capacity = CapacityOf(bytes);
-        if (capacity > maxBytes) return create(capacity);
+        if (capacity > maxBytes)
+            return create(capacity);
         if (_spare.Bytes == capacity && _spare.Pool == this)
         {
             T spare = _spare.Item!;
@@ -42,7 +44,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
         }
 
         T? kept = _shelves[IndexOf(capacity)].Take();
-        if (kept is null) return create(capacity);
+        if (kept is null)
+            return create(capacity);
         Interlocked.Add(ref _keptBytes, -capacity);
         return kept;
     }
@@ -50,15 +53,18 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
     /// <summary>Gives an object of this capacity back.</summary>
     public void Return(T item, int capacity)
     {
-        if (capacity > maxBytes || capacity != CapacityOf(capacity)) return;
+        if (capacity > maxBytes || capacity != CapacityOf(capacity))
+            return;
         if (_spare.Item is null && capacity <= MaxSpareBytes)
         {
             _spare = new Spare(this, item, capacity);
             return;
         }
 
-        if (Interlocked.Add(ref _keptBytes, capacity) > maxKeptBytes) Interlocked.Add(ref _keptBytes, -capacity);
-        else _shelves[IndexOf(capacity)].Put(item);
+        if (Interlocked.Add(ref _keptBytes, capacity) > maxKeptBytes)
+            Interlocked.Add(ref _keptBytes, -capacity);
+        else
+            _shelves[IndexOf(capacity)].Put(item);
     }
 
     /// <summary>Lets go of what waits to be rented again.</summary>
@@ -74,7 +80,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
     private static Shelf[] CreateShelves(int minBytes, int maxBytes)
     {
         var shelves = new Shelf[BitOperations.Log2((uint)maxBytes) - BitOperations.Log2((uint)minBytes) + 1];
-        for (int i = 0; i < shelves.Length; i++) shelves[i] = new Shelf();
+        for (int i = 0; i < shelves.Length; i++)
+            shelves[i] = new Shelf();
         return shelves;
     }
 
@@ -93,7 +100,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
         {
             lock (_lock)
             {
-                if (_count == 0) return null;
+                if (_count == 0)
+                    return null;
                 T? item = _items[--_count];
                 _items[_count] = null;
                 return item;
@@ -115,7 +123,8 @@ internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int ma
         {
             lock (_lock)
             {
-                if (_count == _items.Length) Array.Resize(ref _items, _count * 2);
+                if (_count == _items.Length)
+                    Array.Resize(ref _items, _count * 2);
                 _items[_count++] = item;
             }
         }

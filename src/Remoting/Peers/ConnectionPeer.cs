@@ -67,7 +67,8 @@ internal sealed class ConnectionPeer
 
     private uint? FindUnixUser()
     {
-        if (!OperatingSystem.IsLinux()) return null;
+        if (!OperatingSystem.IsLinux())
+            return null;
         Span<byte> credentials = stackalloc byte[CredentialsBytes];
         try
         {

@@ -67,12 +67,14 @@ public static class LoopbackPeer
 
     private static ISocketTable? FindTable()
     {
-        if (s_table is { } table || !OperatingSystem.IsLinux()) return s_table;
+        if (s_table is { } table || !OperatingSystem.IsLinux())
+            return s_table;
         lock (ChoiceLock)
         {
             // That it fails may be a matter of the moment, such as descriptors that are used up.
             long now = Environment.TickCount64;
-            if (s_table is not null || (s_lastTry != long.MinValue && now - s_lastTry < BetweenTriesMs)) return s_table;
+            if (s_table is not null || (s_lastTry != long.MinValue && now - s_lastTry < BetweenTriesMs))
+                return s_table;
             s_lastTry = now;
             return s_table = Choose();
         }

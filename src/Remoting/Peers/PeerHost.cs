@@ -15,9 +15,12 @@ public static class PeerHost
     /// process.</returns>
     public static IPAddress? AddressOf(EndPoint? peer)
     {
-        if (peer is not IPEndPoint { Address: { } address }) return null;
-        if (address.IsIPv4MappedToIPv6) return address.MapToIPv4();
-        if (address.AddressFamily != AddressFamily.InterNetworkV6 || IPAddress.IsLoopback(address)) return address;
+        if (peer is not IPEndPoint { Address: { } address })
+            return null;
+        if (address.IsIPv4MappedToIPv6)
+            return address.MapToIPv4();
+        if (address.AddressFamily != AddressFamily.InterNetworkV6 || IPAddress.IsLoopback(address))
+            return address;
         byte[] bytes = address.GetAddressBytes();
         bytes.AsSpan(SubnetBytes).Clear();
         return new IPAddress(bytes);

@@ -61,7 +61,8 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
         Span<byte> request = stackalloc byte[RequestBytes];
         request.Clear();
         WriteRequest(request, ends, family);
-        if (_socket is null && !TryOpen()) return null;
+        if (_socket is null && !TryOpen())
+            return null;
         Span<byte> answer = stackalloc byte[512];
         int length = TryExchange(request, answer);
         if (length < 0)
@@ -130,12 +131,15 @@ internal sealed unsafe partial class SocketDiagnosis : ISocketTable
     {
         fixed (byte* sent = request, received = answer)
         {
-            if (Send(_socket!, sent, (nuint)request.Length, DoNotWait) != request.Length) return -1;
+            if (Send(_socket!, sent, (nuint)request.Length, DoNotWait) != request.Length)
+                return -1;
             for (int stale = 0; stale < MostStale; stale++)
             {
                 nint length = Receive(_socket!, received, (nuint)answer.Length, DoNotWait);
-                if (length < HeaderBytes) return -1;
-                if (MemoryMarshal.Read<uint>(answer[8..]) == _sequence) return (int)length;
+                if (length < HeaderBytes)
+                    return -1;
+                if (MemoryMarshal.Read<uint>(answer[8..]) == _sequence)
+                    return (int)length;
             }
 
             return -1;

@@ -24,7 +24,8 @@ internal sealed class SocketTableFile(string directory = "/proc/net") : ISocketT
         {
             foreach (string line in File.ReadLines(Path.Combine(directory, file)))
             {
-                if (line.Contains(wanted, StringComparison.Ordinal) && ReadUser(line) is { } user) return user;
+                if (line.Contains(wanted, StringComparison.Ordinal) && ReadUser(line) is { } user)
+                    return user;
             }
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)

@@ -39,9 +39,11 @@ internal sealed class ConnectionPlaces(int max, int keptForLocal, int maxPerAddr
         lock (_lock)
         {
             share = _withoutAddress;
-            if (address is not null && !_shares.TryGetValue(address, out share)) share = new PeerShare(address);
+            if (address is not null && !_shares.TryGetValue(address, out share))
+                share = new PeerShare(address);
             int free = max - _count - (share.IsLocal ? 0 : _kept);
-            if (maxPerAddress > 0 && address is not null && share.Connections >= maxPerAddress) return Refusal.Address;
+            if (maxPerAddress > 0 && address is not null && share.Connections >= maxPerAddress)
+                return Refusal.Address;
             if (free <= 0)
             {
                 share = null;
@@ -49,10 +51,12 @@ internal sealed class ConnectionPlaces(int max, int keptForLocal, int maxPerAddr
             }
 
             bool isFair = share.IsLocal || maxPerAddress > 0 || share.Connections == 0 || share.Connections < free;
-            if (!isFair) return Refusal.Address;
+            if (!isFair)
+                return Refusal.Address;
             _count++;
             share.Connections++;
-            if (address is not null) _shares[address] = share;
+            if (address is not null)
+                _shares[address] = share;
             return Refusal.None;
         }
     }
@@ -63,7 +67,8 @@ internal sealed class ConnectionPlaces(int max, int keptForLocal, int maxPerAddr
         lock (_lock)
         {
             _count--;
-            if (--share.Connections == 0 && share.Address is not null) _shares.Remove(share.Address);
+            if (--share.Connections == 0 && share.Address is not null)
+                _shares.Remove(share.Address);
         }
     }
 }

@@ -10,7 +10,8 @@ internal sealed class Lobby
     /// <returns>Its place, for <see cref="Leave"/>.</returns>
     public LinkedListNode<ServerConnection> Enter(ServerConnection connection)
     {
-        lock (_lock) return _waiting.AddLast(connection);
+        lock (_lock)
+            return _waiting.AddLast(connection);
     }
 
     /// <summary>Its peer is known, or it has ended; a second call does nothing.</summary>
@@ -18,7 +19,8 @@ internal sealed class Lobby
     {
         lock (_lock)
         {
-            if (place.List is not null) _waiting.Remove(place);
+            if (place.List is not null)
+                _waiting.Remove(place);
         }
     }
 
@@ -28,7 +30,8 @@ internal sealed class Lobby
         lock (_lock)
         {
             ServerConnection? oldest = _waiting.First?.Value;
-            if (oldest is not null) _waiting.RemoveFirst();
+            if (oldest is not null)
+                _waiting.RemoveFirst();
             return oldest;
         }
     }

@@ -45,25 +45,30 @@ internal sealed class MemoryRelief : IDisposable
 
     private void Arm()
     {
-        if (Interlocked.Exchange(ref _isArmed, 1) == 0) _timer.Change(Interval, Timeout.InfiniteTimeSpan);
+        if (Interlocked.Exchange(ref _isArmed, 1) == 0)
+            _timer.Change(Interval, Timeout.InfiniteTimeSpan);
     }
 
     private void Look()
     {
         Volatile.Write(ref _isArmed, 0);
-        if (_budget.WaitingCount == 0) return;
+        if (_budget.WaitingCount == 0)
+            return;
         (long wanted, TimeSpan longest) = _budget.Want;
         List<HalfFrame> halves = Halves();
         long freed = 0;
         foreach (HalfFrame half in halves.Where(half => half.HasStalled).OrderByDescending(half => half.Age))
         {
-            if (freed >= wanted) break;
+            if (freed >= wanted)
+                break;
             freed += half.Bytes;
             End(half);
         }
 
-        if (freed == 0 && longest >= LongWait && IsSlowestDue()) EndSlowest(halves);
-        if (_budget.WaitingCount > 0) Arm();
+        if (freed == 0 && longest >= LongWait && IsSlowestDue())
+            EndSlowest(halves);
+        if (_budget.WaitingCount > 0)
+            Arm();
     }
 
     private List<HalfFrame> Halves()
@@ -71,7 +76,8 @@ internal sealed class MemoryRelief : IDisposable
         var halves = new List<HalfFrame>();
         foreach (KeyValuePair<long, ServerConnection> entry in _connections)
         {
-            if (entry.Value.TryFindHalfFrame(_leastRate, out HalfFrame? half)) halves.Add(half);
+            if (entry.Value.TryFindHalfFrame(_leastRate, out HalfFrame? half))
+                halves.Add(half);
         }
 
         return halves;
@@ -82,7 +88,8 @@ internal sealed class MemoryRelief : IDisposable
     private void EndSlowest(List<HalfFrame> halves)
     {
         HalfFrame? slowest = halves.Where(half => half.Age >= LongWait).MinBy(half => half.Rate);
-        if (slowest is null) return;
+        if (slowest is null)
+            return;
         _slowestWentAt = _time.GetTimestamp();
         End(slowest);
     }

@@ -27,8 +27,10 @@ internal sealed class PartialFrame(WireReader input, TimeProvider time)
     /// <param name="isNew">Whether a frame before it was handled.</param>
     public void Note(bool isThere, bool isNew)
     {
-        if (!isThere) Volatile.Write(ref _since, 0);
-        else if (isNew || _since == 0) Volatile.Write(ref _since, time.GetTimestamp());
+        if (!isThere)
+            Volatile.Write(ref _since, 0);
+        else if (isNew || _since == 0)
+            Volatile.Write(ref _since, time.GetTimestamp());
     }
 
     /// <summary>The connection was not read for so long: the peer's time stood still.</summary>
@@ -36,7 +38,8 @@ internal sealed class PartialFrame(WireReader input, TimeProvider time)
     public void StandStill(long ticks)
     {
         long since = Volatile.Read(ref _since);
-        if (since == 0) return;
+        if (since == 0)
+            return;
         _windowSince += ticks;
         if (Interlocked.CompareExchange(ref _since, since + ticks, since) == since && _windowFrame == since)
             _windowFrame += ticks;
@@ -50,12 +53,17 @@ internal sealed class PartialFrame(WireReader input, TimeProvider time)
     {
         came = 0;
         long since = Volatile.Read(ref _since);
-        if (since == 0 || leastRate == 0) return false;
-        if (_windowFrame != since) BeginWindow(since, since);
+        if (since == 0 || leastRate == 0)
+            return false;
+        if (_windowFrame != since)
+        {
+            BeginWindow(since, since);
+        }
         else if (time.GetElapsedTime(_windowSince) >= window)
         {
             came = input.ReceivedBytes - _windowBytes;
-            if (came < leastRate * window.TotalSeconds && !input.HasArrived) return true;
+            if (came < leastRate * window.TotalSeconds && !input.HasArrived)
+                return true;
             BeginWindow(since, time.GetTimestamp());
         }
 

@@ -66,13 +66,15 @@ public sealed partial class RemotingServer
             }
         }
 
-        if (_listeners.Count == before) throw refused ?? new SocketException((int)SocketError.HostNotFound);
+        if (_listeners.Count == before)
+            throw refused ?? new SocketException((int)SocketError.HostNotFound);
     }
 
     private Socket Listen(IPEndPoint local)
     {
         var listener = new Socket(local.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-        if (local.Address.Equals(IPAddress.IPv6Any)) listener.DualMode = true;
+        if (local.Address.Equals(IPAddress.IPv6Any))
+            listener.DualMode = true;
         return Listen(listener, local);
     }
 
@@ -143,7 +145,8 @@ public sealed partial class RemotingServer
         while (true)
         {
             ConnectionPlaces.Refusal refusal = _places.TryTake(remote, out PeerShare? share);
-            if (refusal == ConnectionPlaces.Refusal.None) return share;
+            if (refusal == ConnectionPlaces.Refusal.None)
+                return share;
             if (refusal == ConnectionPlaces.Refusal.Address)
             {
                 Log.AddressRefused(_logger, remote, share!.Connections, _options.MaxConnections);
@@ -165,7 +168,8 @@ public sealed partial class RemotingServer
 
     private void GivePlace(ServerConnection connection)
     {
-        if (connection.TryLosePlace()) _places.Give(connection.Share);
+        if (connection.TryLosePlace())
+            _places.Give(connection.Share);
     }
 
     private void Begin(Socket socket, Socket listener)
@@ -190,17 +194,19 @@ public sealed partial class RemotingServer
             }
 
             TcpSocket.SizeBuffers(socket, _options.SocketBufferBytes);
-            ConnectionPeer peer = ConnectionPeer.Behind(socket, remote);
+            var peer = ConnectionPeer.Behind(socket, remote);
             TlsAcceptor? tls = isTcp ? _tls : null;
             Begin(new Wire(socket, isForTls: tls is not null), peer, share, tls);
         }
         catch (Exception exception)
         {
             socket.Dispose();
-            if (share is not null) _places.Give(share);
+            if (share is not null)
+                _places.Give(share);
 
             // A peer that is gone again: its own affair, and no reason to accept others later.
-            if (exception is not SocketException) throw;
+            if (exception is not SocketException)
+                throw;
         }
     }
 
@@ -219,17 +225,20 @@ public sealed partial class RemotingServer
     {
         connection.LeaveLobby();
         GivePlace(connection);
-        if (_connections.TryRemove(connection.Id, out _)) Interlocked.Decrement(ref _connectionCount);
+        if (_connections.TryRemove(connection.Id, out _))
+            Interlocked.Decrement(ref _connectionCount);
     }
 
     private void WatchAll()
     {
         // A pass that is late must not meet the next one: both would tell of the same peer.
-        if (Interlocked.Exchange(ref _isWatching, 1) != 0) return;
+        if (Interlocked.Exchange(ref _isWatching, 1) != 0)
+            return;
         try
         {
             bool isPressed = _sendBudget.TakePressure();
-            foreach (KeyValuePair<long, ServerConnection> entry in _connections) entry.Value.Watch(isPressed);
+            foreach (KeyValuePair<long, ServerConnection> entry in _connections)
+                entry.Value.Watch(isPressed);
         }
         finally
         {

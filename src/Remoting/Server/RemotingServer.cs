@@ -60,7 +60,8 @@ public sealed partial class RemotingServer : IAsyncDisposable
         _budget = new ReceiveBudget(options.ReceiveMemoryBytes, _time);
         if (options.MinReceiveRate > 0)
             _relief = new MemoryRelief(_budget, _connections, options.MinReceiveRate, _logger, _time);
-        if (options.Tls is not null) _tls = new TlsAcceptor(options.Tls, _logger, _time);
+        if (options.Tls is not null)
+            _tls = new TlsAcceptor(options.Tls, _logger, _time);
     }
 
     /// <summary>The first HOST:PORT that is listened on, with its real port; without one the first Unix socket, or the
@@ -85,7 +86,8 @@ public sealed partial class RemotingServer : IAsyncDisposable
         lock (_lifetime)
         {
             ObjectDisposedException.ThrowIf(_stop is not null, this);
-            if (_isStarted) throw new InvalidOperationException("The server was started before.");
+            if (_isStarted)
+                throw new InvalidOperationException("The server was started before.");
             _isStarted = true;
         }
 
@@ -111,7 +113,8 @@ public sealed partial class RemotingServer : IAsyncDisposable
                 static server => ((RemotingServer)server!).WatchAll(), this, WatchPeriod, WatchPeriod);
             foreach (Socket listener in _listeners)
                 AddLoop(() => AcceptAsync(listener));
-            if (inMemory is not null) AddLoop(() => AcceptInMemoryAsync(_options.InMemory!, inMemory));
+            if (inMemory is not null)
+                AddLoop(() => AcceptInMemoryAsync(_options.InMemory!, inMemory));
         });
     }
 
@@ -125,7 +128,8 @@ public sealed partial class RemotingServer : IAsyncDisposable
     /// one.</remarks>
     public Task StopAsync(TimeSpan drain, CancellationToken cancellationToken)
     {
-        lock (_lifetime) return _stop ??= StopOnceAsync(drain, cancellationToken);
+        lock (_lifetime)
+            return _stop ??= StopOnceAsync(drain, cancellationToken);
     }
 
     /// <summary>Stops without waiting for answers.</summary>
@@ -140,9 +144,12 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
     private void CloseListeners()
     {
-        if (_isInMemory) _options.InMemory!.Close();
-        foreach (Socket listener in _listeners) listener.Dispose();
-        foreach (UnixSocketFile file in _socketFiles) file.Dispose();
+        if (_isInMemory)
+            _options.InMemory!.Close();
+        foreach (Socket listener in _listeners)
+            listener.Dispose();
+        foreach (UnixSocketFile file in _socketFiles)
+            file.Dispose();
     }
 
     private async Task StopOnceAsync(TimeSpan drain, CancellationToken cancellationToken)
@@ -153,28 +160,35 @@ public sealed partial class RemotingServer : IAsyncDisposable
 
         long started = _time.GetTimestamp();
         ServerConnection[] connections = [.. _connections.Values];
-        Task drained = Task.WhenAll(connections.Select(connection => connection.BeginDrain()));
+        var drained = Task.WhenAll(connections.Select(connection => connection.BeginDrain()));
         bool isDrained = await EndsWithinAsync(drained, drain, cancellationToken).ConfigureAwait(false);
-        if (!isDrained && drain > TimeSpan.Zero) Log.DrainTimedOut(_logger, drain);
+        if (!isDrained && drain > TimeSpan.Zero)
+            Log.DrainTimedOut(_logger, drain);
 
         TimeSpan left = drain - _time.GetElapsedTime(started);
         TimeSpan farewell = drain == TimeSpan.Zero || left > FarewellTimeout ? FarewellTimeout : left;
-        Task shutdown = Task.WhenAll(connections.Select(connection => connection.FlushAndShutdownAsync()));
-        if (isDrained) await EndsWithinAsync(shutdown, farewell, cancellationToken).ConfigureAwait(false);
+        var shutdown = Task.WhenAll(connections.Select(connection => connection.FlushAndShutdownAsync()));
+        if (isDrained)
+            await EndsWithinAsync(shutdown, farewell, cancellationToken).ConfigureAwait(false);
 
-        foreach (ServerConnection connection in connections) connection.Close(null);
+        foreach (ServerConnection connection in connections)
+            connection.Close(null);
         await Task.WhenAll(connections.Select(connection => connection.Completion)).ConfigureAwait(false);
         await shutdown.ConfigureAwait(false);
-        if (_watch is not null) await _watch.DisposeAsync().ConfigureAwait(false);
+        if (_watch is not null)
+            await _watch.DisposeAsync().ConfigureAwait(false);
         _relief?.Dispose();
-        if (_acceptLoops.Count > 0) Log.Stopped(_logger, LocalEndPoint, connections.Length);
+        if (_acceptLoops.Count > 0)
+            Log.Stopped(_logger, LocalEndPoint, connections.Length);
         _logger.Dispose();
     }
 
     private async Task<bool> EndsWithinAsync(Task work, TimeSpan timeout, CancellationToken cancellationToken)
     {
-        if (work.IsCompleted) return true;
-        if (timeout <= TimeSpan.Zero) return false;
+        if (work.IsCompleted)
+            return true;
+        if (timeout <= TimeSpan.Zero)
+            return false;
         try
         {
             await work.WaitAsync(timeout, _time, cancellationToken).ConfigureAwait(false);

@@ -80,7 +80,8 @@ public sealed record RemotingServerOptions
 
     internal void Validate()
     {
-        if (InMemory is null || Listen is not []) OptionCheck.Addresses(nameof(Listen), Listen);
+        if (InMemory is null || Listen is not [])
+            OptionCheck.Addresses(nameof(Listen), Listen);
         Tls?.Validate();
         OptionCheck.InRange(nameof(MaxConnections), MaxConnections, 1, int.MaxValue);
         OptionCheck.InRange(nameof(LocalConnections), LocalConnections, 0, int.MaxValue);

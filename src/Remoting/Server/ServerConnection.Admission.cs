@@ -19,7 +19,8 @@ public sealed partial class ServerConnection
     /// nothing.</summary>
     public void Admit()
     {
-        if (_isAdmitted) return;
+        if (_isAdmitted)
+            return;
         _reader.MaxFrameBytes = _options.MaxFrameBytes;
         _isAdmitted = true;
         LeaveLobby();
@@ -35,7 +36,8 @@ public sealed partial class ServerConnection
     /// <summary>Waits in the lobby until it is admitted or ends. Before it starts.</summary>
     internal void Enter(Lobby lobby)
     {
-        if (_isAdmitted) return;
+        if (_isAdmitted)
+            return;
         _lobby = lobby;
         _lobbyPlace = lobby.Enter(this);
     }
@@ -43,7 +45,8 @@ public sealed partial class ServerConnection
     /// <summary>Is out of the lobby from here on.</summary>
     internal void LeaveLobby()
     {
-        if (_lobbyPlace is not null) _lobby!.Leave(_lobbyPlace);
+        if (_lobbyPlace is not null)
+            _lobby!.Leave(_lobbyPlace);
     }
 
     /// <summary>Whether the place among the server's connections is to be given back now: once.</summary>
@@ -68,7 +71,8 @@ public sealed partial class ServerConnection
     private bool EndUnadmitted()
     {
         TimeSpan stayed = _time.GetElapsedTime(Volatile.Read(ref _stayBegan));
-        if (_isAdmitted || stayed < _options.AdmissionTimeout) return false;
+        if (_isAdmitted || stayed < _options.AdmissionTimeout)
+            return false;
         Log.NotAdmitted(_logger, Id, RemoteEndPoint, _options.AdmissionTimeout);
         Close(new RemotingException(
             RemotingError.Timeout, $"The peer did not say who it is within {_options.AdmissionTimeout}."));

@@ -34,19 +34,26 @@ public sealed partial class ServerConnection
         }
         catch (RemotingException exception)
         {
-            if (Volatile.Read(ref _isClosed) == 0) Log.BadFrame(_logger, Id, RemoteEndPoint, exception.Message);
+            if (Volatile.Read(ref _isClosed) == 0)
+                Log.BadFrame(_logger, Id, RemoteEndPoint, exception.Message);
 
             // Something that is no TLS tells a TLS client at once that it is at the wrong port.
-            if (_reader.HasSeenTls) SendPing(0, FrameFlags.None, inline: true);
+            if (_reader.HasSeenTls)
+                SendPing(0, FrameFlags.None, inline: true);
             Close(exception);
         }
         catch (Exception exception)
         {
             if (_tls is not null && exception is IOException && !_hasReceived && Volatile.Read(ref _isClosed) == 0)
+            {
                 Log.HandshakeFailed(_logger, Id, RemoteEndPoint, "it went away before its first frame");
+            }
             else if (exception is not (SocketException or IOException or ObjectDisposedException
                 or OperationCanceledException))
+            {
                 Log.LoopFailed(_logger, Id, RemoteEndPoint, exception);
+            }
+
             Close(exception);
         }
 
@@ -60,21 +67,24 @@ public sealed partial class ServerConnection
 
     private async Task ProcessAsync()
     {
-        if (_tls is not null && !await SecureAsync(_tls).ConfigureAwait(false)) return;
+        if (_tls is not null && !await SecureAsync(_tls).ConfigureAwait(false))
+            return;
         Volatile.Write(ref _lastReceived, _time.GetTimestamp());
         Volatile.Write(ref _isSecured, true);
         _isInHandler = true;
         _handler.OnConnected(this);
         _isHandlerConnected = true;
         _isInHandler = false;
-        while (await _reader.FillAsync().ConfigureAwait(false)) await HandleFramesAsync().ConfigureAwait(false);
+        while (await _reader.FillAsync().ConfigureAwait(false))
+            await HandleFramesAsync().ConfigureAwait(false);
     }
 
     /// <summary>Handles the frames at hand. Their answers leave together behind them.</summary>
     private async ValueTask HandleFramesAsync()
     {
         _hasReceived = true;
-        if (!IsDraining) Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+        if (!IsDraining)
+            Volatile.Write(ref _lastReceived, _time.GetTimestamp());
         bool hasFrame = false;
         BeginBurst();
         try
@@ -82,9 +92,11 @@ public sealed partial class ServerConnection
             while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))
             {
                 hasFrame = true;
-                if (IsDraining) continue;
+                if (IsDraining)
+                    continue;
                 ValueTask handling = DispatchAsync(header, payload);
-                if (handling.IsCompletedSuccessfully && _sender.IsWritable) continue;
+                if (handling.IsCompletedSuccessfully && _sender.IsWritable)
+                    continue;
                 await PauseAsync(handling).ConfigureAwait(false);
             }
 
@@ -106,14 +118,17 @@ public sealed partial class ServerConnection
     {
         if (header.Opcode == FrameHeader.PingOpcode)
         {
-            if (!header.IsResponse) SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
+            if (!header.IsResponse)
+                SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
             return ValueTask.CompletedTask;
         }
 
-        if (!header.IsOneway && !header.IsResponse) _requests++;
+        if (!header.IsOneway && !header.IsResponse)
+            _requests++;
         _isInHandler = true;
         ValueTask handling = _handler.OnFrameAsync(this, header, payload);
-        if (handling.IsCompletedSuccessfully) _isInHandler = false;
+        if (handling.IsCompletedSuccessfully)
+            _isInHandler = false;
         return handling;
     }
 
@@ -133,14 +148,15 @@ public sealed partial class ServerConnection
 
     private void SendPing(uint correlationId, FrameFlags flags, bool inline)
     {
-        FrameBuffer ping = FrameBuffer.Rent();
+        var ping = FrameBuffer.Rent();
         ping.Seal(FrameHeader.PingOpcode, 0, flags, correlationId, 0);
         _sender.Enqueue(ping, inline);
     }
 
     private void TellHandler()
     {
-        if (!_isHandlerConnected) return;
+        if (!_isHandlerConnected)
+            return;
         try
         {
             _handler.OnDisconnected(this, _cause);

@@ -18,8 +18,10 @@ public sealed partial class ServerConnection
         using var limit = new CancellationTokenSource(tls.HandshakeTimeout, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(limit.Token, Closed);
         string? reason = await TrySecureAsync(tls, either.Token).ConfigureAwait(false);
-        if (reason is null) return Volatile.Read(ref _isClosed) == 0;
-        if (limit.IsCancellationRequested) reason = $"it was not complete after {tls.HandshakeTimeout}";
+        if (reason is null)
+            return Volatile.Read(ref _isClosed) == 0;
+        if (limit.IsCancellationRequested)
+            reason = $"it was not complete after {tls.HandshakeTimeout}";
         if (reason.Length > 0 && Volatile.Read(ref _isClosed) == 0)
         {
             Log.HandshakeFailed(_logger, Id, RemoteEndPoint, reason);
@@ -42,7 +44,8 @@ public sealed partial class ServerConnection
             byte[] first = new byte[1];
             int count = await _wire.Socket.ReceiveAsync(first, SocketFlags.Peek, cancellationToken)
                 .ConfigureAwait(false);
-            if (count == 0) return "";
+            if (count == 0)
+                return "";
             if (!TlsRecord.IsHandshake(first[0]))
             {
                 await _wire.Socket.SendAsync(TlsRecord.PlainRefused, cancellationToken).ConfigureAwait(false);
@@ -67,10 +70,12 @@ public sealed partial class ServerConnection
         catch (Exception exception) when (exception is AuthenticationException or IOException or SocketException
             or OperationCanceledException or ObjectDisposedException)
         {
-            if (stream is not null) await stream.DisposeAsync().ConfigureAwait(false);
+            if (stream is not null)
+                await stream.DisposeAsync().ConfigureAwait(false);
 
             // A client that is not trusted may be gone before it was told all.
-            if (distrust is not null and not NotLookedAt) return NotTrusted(distrust);
+            if (distrust is not null and not NotLookedAt)
+                return NotTrusted(distrust);
             return exception is SocketException ? "" : (exception.InnerException ?? exception).Message.TrimEnd('.');
         }
     }
@@ -80,7 +85,7 @@ public sealed partial class ServerConnection
     private static async ValueTask TellRefusalAsync(
         SslStream stream, string reason, CancellationToken cancellationToken)
     {
-        using FrameBuffer refusal = FrameBuffer.Rent();
+        using var refusal = FrameBuffer.Rent();
         Encoding.UTF8.GetBytes($"the certificate is not trusted: {reason}", refusal);
         refusal.Seal(FrameHeader.PingOpcode, 0, FrameFlags.Oneway, 0, FrameHeader.RefusedError);
         await stream.WriteAsync(refusal.Frame, cancellationToken).ConfigureAwait(false);

@@ -50,7 +50,8 @@ public sealed partial class ServerConnection
     /// nothing has less time.</param>
     internal void Watch(bool isPressed)
     {
-        if (Volatile.Read(ref _isClosed) != 0 || EndUnadmitted() || !Volatile.Read(ref _isSecured)) return;
+        if (Volatile.Read(ref _isClosed) != 0 || EndUnadmitted() || !Volatile.Read(ref _isSecured))
+            return;
         long ticks = _time.GetTimestamp() - _watchedAt;
         _watchedAt += ticks;
         TimeSpan stalled = _sender.StalledFor;
@@ -64,7 +65,8 @@ public sealed partial class ServerConnection
         {
             // What the peer has sent is not received meanwhile: its clocks stand still.
             _partial.StandStill(ticks);
-            if (_input.IsWaitingForMemory) Volatile.Write(ref _lastReceived, Volatile.Read(ref _lastReceived) + ticks);
+            if (_input.IsWaitingForMemory)
+                Volatile.Write(ref _lastReceived, Volatile.Read(ref _lastReceived) + ticks);
             // The peer cannot know that its ping waits behind a paused handler: a sign of life tells it.
             PingEvery(PausedPingInterval);
         }
@@ -136,7 +138,8 @@ public sealed partial class ServerConnection
 
     private void PingEvery(TimeSpan interval)
     {
-        if (_lastPing != 0 && _time.GetElapsedTime(_lastPing) < interval) return;
+        if (_lastPing != 0 && _time.GetElapsedTime(_lastPing) < interval)
+            return;
         _lastPing = _time.GetTimestamp();
         SendPing(0, FrameFlags.None, inline: false);
     }
@@ -144,26 +147,31 @@ public sealed partial class ServerConnection
     private void CountAnswer()
     {
         Interlocked.Increment(ref _answeredByOthers);
-        if (IsDraining) CheckDrained();
+        if (IsDraining)
+            CheckDrained();
     }
 
     private void BeginBurst()
     {
-        if (_isHandling != 0) return;
+        if (_isHandling != 0)
+            return;
         Interlocked.Exchange(ref _isHandling, 1);
         _sender.Cork();
     }
 
     private void EndBurst()
     {
-        if (_isHandling == 0) return;
+        if (_isHandling == 0)
+            return;
         _sender.Uncork();
         Interlocked.Exchange(ref _isHandling, 0);
-        if (IsDraining) CheckDrained();
+        if (IsDraining)
+            CheckDrained();
     }
 
     private void CheckDrained()
     {
-        if (Volatile.Read(ref _isHandling) == 0 && Unanswered <= 0) _drained.TrySetResult();
+        if (Volatile.Read(ref _isHandling) == 0 && Unanswered <= 0)
+            _drained.TrySetResult();
     }
 }

@@ -124,7 +124,8 @@ public sealed partial class ServerConnection
 
         frame.Seal(opcode, version, flags, correlationId, error);
         _sender.Enqueue(frame, inlineAllowed);
-        if ((flags & FrameFlags.Response) != FrameFlags.None) CountAnswer();
+        if ((flags & FrameFlags.Response) != FrameFlags.None)
+            CountAnswer();
     }
 
     /// <summary>Queues a frame with a copy of <paramref name="payload"/>, copied once, to where it leaves
@@ -157,12 +158,14 @@ public sealed partial class ServerConnection
         if (inlineAllowed && _sender.IsCorkedHere)
         {
             _sender.Hold(header, payload);
-            if ((flags & FrameFlags.Response) != FrameFlags.None) _answeredByLoop++;
+            if ((flags & FrameFlags.Response) != FrameFlags.None)
+                _answeredByLoop++;
             return;
         }
 
         _sender.Enqueue(header, payload, inlineAllowed);
-        if ((flags & FrameFlags.Response) != FrameFlags.None) CountAnswer();
+        if ((flags & FrameFlags.Response) != FrameFlags.None)
+            CountAnswer();
     }
 
     /// <summary>Completes when no more than the allowed bytes wait for the peer, or when the connection
@@ -173,7 +176,8 @@ public sealed partial class ServerConnection
     /// <param name="cause">Handed to <see cref="IConnectionHandler.OnDisconnected"/>.</param>
     public void Close(Exception? cause)
     {
-        if (Interlocked.Exchange(ref _isClosed, 1) != 0) return;
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
+            return;
         _cause = cause;
         _sender.Close();
         _wire.Abort();

@@ -83,8 +83,10 @@ internal sealed class ClientTrust
         }
         finally
         {
-            foreach (X509Certificate2 other in others) other.Dispose();
-            foreach (X509ChainElement element in chain.ChainElements) element.Certificate.Dispose();
+            foreach (X509Certificate2 other in others)
+                other.Dispose();
+            foreach (X509ChainElement element in chain.ChainElements)
+                element.Certificate.Dispose();
         }
     }
 }

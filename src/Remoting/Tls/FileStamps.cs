@@ -13,7 +13,8 @@ internal sealed class FileStamps : IEquatable<FileStamps>
         var stamps = new (DateTime, DateTime, long)[paths.Length];
         for (int i = 0; i < paths.Length; i++)
         {
-            if (paths[i] is { } path) stamps[i] = StampOf(path);
+            if (paths[i] is { } path)
+                stamps[i] = StampOf(path);
         }
 
         return new FileStamps(stamps);
@@ -33,8 +34,9 @@ internal sealed class FileStamps : IEquatable<FileStamps>
         try
         {
             var link = new FileInfo(path);
-            if (!link.Exists) return default;
-            var target = (FileInfo?)link.ResolveLinkTarget(returnFinalTarget: true) ?? link;
+            if (!link.Exists)
+                return default;
+            FileInfo target = (FileInfo?)link.ResolveLinkTarget(returnFinalTarget: true) ?? link;
             return (link.LastWriteTimeUtc, target.LastWriteTimeUtc, target.Exists ? target.Length : 0);
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)

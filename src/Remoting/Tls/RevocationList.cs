@@ -73,7 +73,8 @@ internal sealed class RevocationList
 
     private static (byte[] Issuer, HashSet<BigInteger> Serials) ReadSignedPart(AsnReader part)
     {
-        if (part.PeekTag().HasSameClassAndValue(Asn1Tag.Integer)) part.ReadInteger();
+        if (part.PeekTag().HasSameClassAndValue(Asn1Tag.Integer))
+            part.ReadInteger();
         part.ReadSequence();
         byte[] issuer = part.ReadEncodedValue().ToArray();
         part.ReadEncodedValue();
@@ -83,7 +84,8 @@ internal sealed class RevocationList
         if (part.HasData && part.PeekTag().HasSameClassAndValue(Asn1Tag.Sequence))
         {
             AsnReader revoked = part.ReadSequence();
-            while (revoked.HasData) serials.Add(revoked.ReadSequence().ReadInteger());
+            while (revoked.HasData)
+                serials.Add(revoked.ReadSequence().ReadInteger());
         }
 
         return (issuer, serials);

@@ -58,6 +58,7 @@ public sealed record ServerTlsOptions
 
         using var read = TlsIdentity.Read(
             new TlsIdentityFiles("Tls:Certificate", Certificate, "Tls:Key", Key, "Tls:PasswordFile", PasswordFile));
-        if (ClientAuthority is not null) ClientTrust.Read(this);
+        if (ClientAuthority is not null)
+            ClientTrust.Read(this);
     }
 }

@@ -80,7 +80,8 @@ internal sealed class TlsAcceptor
     {
         ClientTrust? trust = LookForChange().Trust;
         DateTimeOffset now = _time.GetUtcNow();
-        if (now > proof.EndsAt) return $"{proof.Certificate.Subject}: it, or an authority, expired on {proof.EndsAt:u}";
+        if (now > proof.EndsAt)
+            return $"{proof.Certificate.Subject}: it, or an authority, expired on {proof.EndsAt:u}";
         return trust is null || ReferenceEquals(trust, proof.JudgedBy) ? null : trust.Judge(proof, now);
     }
 
@@ -99,10 +100,12 @@ internal sealed class TlsAcceptor
     {
         lock (_lock)
         {
-            if (_time.GetElapsedTime(_lastLook) < LookInterval) return _current;
+            if (_time.GetElapsedTime(_lastLook) < LookInterval)
+                return _current;
             _lastLook = _time.GetTimestamp();
             FileStamps stamps = Look();
-            if (stamps.Equals(_stamps)) return _current;
+            if (stamps.Equals(_stamps))
+                return _current;
             _stamps = stamps;
             try
             {
@@ -122,7 +125,7 @@ internal sealed class TlsAcceptor
 
     private Offer Read()
     {
-        TlsIdentity identity = TlsIdentity.Read(
+        var identity = TlsIdentity.Read(
             new TlsIdentityFiles(
                 "Tls:Certificate", _options.Certificate,
                 "Tls:Key", _options.Key,

@@ -30,7 +30,8 @@ internal sealed class TlsConnector(TlsOptions options)
         catch (Exception exception)
         {
             await stream.DisposeAsync().ConfigureAwait(false);
-            if (Refusal(exception, endPoint, distrust, socketStream.FirstByte) is { } refusal) throw refusal;
+            if (Refusal(exception, endPoint, distrust, socketStream.FirstByte) is { } refusal)
+                throw refusal;
             throw;
         }
     }
@@ -45,7 +46,8 @@ internal sealed class TlsConnector(TlsOptions options)
             return new TlsRefusedException($"{address}: the certificate is not trusted: {distrust}.", exception);
         if (firstByte >= 0 && !TlsRecord.IsType(firstByte))
             return new TlsRefusedException($"{address} does not speak TLS.", exception);
-        if (exception is not AuthenticationException) return null;
+        if (exception is not AuthenticationException)
+            return null;
         string reason = (exception.InnerException ?? exception).Message;
         return new TlsRefusedException($"There is no TLS with {address}: {reason}", exception);
     }
@@ -72,7 +74,8 @@ internal sealed class TlsConnector(TlsOptions options)
                 : TlsTrust.OnlyFrom(TlsFiles.ReadAuthorities("Tls.AuthorityFile", options.AuthorityFile)),
             RemoteCertificateValidationCallback = (_, certificate, chain, errors) =>
             {
-                if (acceptsAny || errors == SslPolicyErrors.None) return true;
+                if (acceptsAny || errors == SslPolicyErrors.None)
+                    return true;
                 onDistrust(TlsTrust.Explain(errors, certificate, chain, host));
                 return false;
             },
@@ -92,7 +95,8 @@ internal sealed class TlsConnector(TlsOptions options)
         private async ValueTask<int> ReadFirstAsync(Memory<byte> buffer, CancellationToken cancellationToken)
         {
             int count = await base.ReadAsync(buffer, cancellationToken).ConfigureAwait(false);
-            if (count > 0) FirstByte = buffer.Span[0];
+            if (count > 0)
+                FirstByte = buffer.Span[0];
             return count;
         }
     }

@@ -35,8 +35,10 @@ public sealed record TlsOptions
                 "Tls.AuthorityFile", AuthorityFile, "with Tls.AcceptsAnyCertificate nobody would look at it", null);
         }
 
-        if (TargetHost is "") throw TlsFiles.Wrong("Tls.TargetHost", "", "it must be a name or null", null);
-        if (AuthorityFile is not null) TlsFiles.ReadAuthorities("Tls.AuthorityFile", AuthorityFile);
+        if (TargetHost is "")
+            throw TlsFiles.Wrong("Tls.TargetHost", "", "it must be a name or null", null);
+        if (AuthorityFile is not null)
+            TlsFiles.ReadAuthorities("Tls.AuthorityFile", AuthorityFile);
         ReadIdentity()?.Dispose();
     }
 

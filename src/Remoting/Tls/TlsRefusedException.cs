@@ -21,7 +21,8 @@ public sealed class TlsRefusedException : Exception
     public static TlsRefusedException? FindIn(Exception? exception)
     {
         Exception? cause = exception;
-        while (cause is not null and not TlsRefusedException) cause = cause.InnerException;
+        while (cause is not null and not TlsRefusedException)
+            cause = cause.InnerException;
         return cause as TlsRefusedException;
     }
 }

@@ -54,11 +54,13 @@ internal sealed class FrameQueue
     /// <param name="batch">To which it is added.</param>
     public void TakeFirst(List<FrameBuffer> batch)
     {
-        if (IsEmpty) return;
+        if (IsEmpty)
+            return;
         FrameBuffer first = _frames[0];
         _frames.RemoveAt(0);
         batch.Add(first);
-        if (first != _joined) return;
+        if (first != _joined)
+            return;
         _recentJoinedBytes = first.FrameBytes;
         _joined = null;
     }
@@ -83,8 +85,10 @@ internal sealed class FrameQueue
     private FrameBuffer? JoinedFor(int bytes)
     {
         FrameBuffer? last = _frames.Count > 0 ? _frames[^1] : null;
-        if (last is null || bytes > SmallFrameBytes || last.FrameBytes + bytes > JoinedBytes) return null;
-        if (last == _joined) return last;
+        if (last is null || bytes > SmallFrameBytes || last.FrameBytes + bytes > JoinedBytes)
+            return null;
+        if (last == _joined)
+            return last;
         return last.FrameBytes > SmallFrameBytes ? null : BeginJoined(last.FrameBytes + bytes, last);
     }
 

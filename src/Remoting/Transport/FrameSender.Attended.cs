@@ -27,19 +27,22 @@ internal sealed partial class FrameSender
     /// <summary>The calling thread sends what is queued from now on.</summary>
     public void Attend()
     {
-        if (!_isAttended) Volatile.Write(ref _isAttended, true);
+        if (!_isAttended)
+            Volatile.Write(ref _isAttended, true);
     }
 
     /// <summary>Sends a piece of what is queued by now, on this thread.</summary>
     /// <returns>Whether there was something to send, and nobody else at it.</returns>
     public bool TrySendAttended()
     {
-        if (!IsAttended || Volatile.Read(ref _queuedBytes) == 0 || _drain == DrainState.Running) return false;
+        if (!IsAttended || Volatile.Read(ref _queuedBytes) == 0 || _drain == DrainState.Running)
+            return false;
         Gather(GatheredByAttendantBytes);
         using (_gate.Enter())
         {
             _bytesInAbsence = 0;
-            if (_drain == DrainState.Running || _queue.IsEmpty) return false;
+            if (_drain == DrainState.Running || _queue.IsEmpty)
+                return false;
             _drain = DrainState.Running;
         }
 
@@ -51,7 +54,8 @@ internal sealed partial class FrameSender
     /// </summary>
     public void Leave()
     {
-        if (!IsAttended) return;
+        if (!IsAttended)
+            return;
         bool isNew;
         using (_gate.Enter())
         {
@@ -60,17 +64,21 @@ internal sealed partial class FrameSender
             isNew = !_queue.IsEmpty && MustStart(inline: false);
         }
 
-        if (isNew) Start(inline: false);
+        if (isNew)
+            Start(inline: false);
     }
 
     /// <summary>So many bytes were queued: whether this thread is to send a piece, because nobody does and the
     /// attendant has not looked for long. What comes in large frames has its own rhythm. Under the gate.</summary>
     private bool MustRelieve(int bytes)
     {
-        if (_drain != DrainState.None) return false;
+        if (_drain != DrainState.None)
+            return false;
         _bytesInAbsence += bytes;
-        if (!_callersHelp || bytes > FrameQueue.SmallFrameBytes) return false;
-        if (_bytesInAbsence < AbsenceBytes || _queuedBytes < RelievedAboveBytes) return false;
+        if (!_callersHelp || bytes > FrameQueue.SmallFrameBytes)
+            return false;
+        if (_bytesInAbsence < AbsenceBytes || _queuedBytes < RelievedAboveBytes)
+            return false;
         _drain = DrainState.Running;
         return true;
     }
@@ -81,7 +89,8 @@ internal sealed partial class FrameSender
     {
         try
         {
-            if (!TakeBatch(isAttendant: true)) return;
+            if (!TakeBatch(isAttendant: true))
+                return;
             await SendBatchAsync(_batch).ConfigureAwait(false);
         }
         catch (Exception exception)
@@ -93,10 +102,13 @@ internal sealed partial class FrameSender
         bool isNew = false;
         using (_gate.Enter())
         {
-            if (_isAttended || _queue.IsEmpty) EndDrain();
-            else isNew = TrySchedule();
+            if (_isAttended || _queue.IsEmpty)
+                EndDrain();
+            else
+                isNew = TrySchedule();
         }
 
-        if (isNew) Start(inline: false);
+        if (isNew)
+            Start(inline: false);
     }
 }

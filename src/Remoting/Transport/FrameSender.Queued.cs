@@ -21,4 +21,13 @@ internal sealed partial class FrameSender
         /// <summary>This thread is to send a piece in the attendant's place.</summary>
         ToRelieve,
     }
+
+    private enum DrainState
+    {
+        None,
+
+        /// <summary>The thread pool is to begin it.</summary>
+        Scheduled,
+        Running,
+    }
 }

@@ -13,10 +13,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
     private const int GatheredBytes = 128 * 1024;
-    private const int GatheringSpins = 40;
     private const int LateFrames = 400;
-
-    private static readonly TimeSpan LongestGathering = TimeSpan.FromMicroseconds(30);
 
     private readonly Wire _wire;
     private readonly int _maxQueuedBytes;
@@ -114,7 +111,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     public bool Enqueue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         Queued queued;
-        using (_gate.Enter()) queued = Queue(header, payload, inline);
+        using (_gate.Enter())
+            queued = Queue(header, payload, inline);
         Follow(queued);
         return queued != Queued.Refused;
     }
@@ -122,7 +120,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>The same under the gate; <see cref="Follow"/> comes behind it.</summary>
     public Queued Queue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
-        if (_isClosed) return Queued.Refused;
+        if (_isClosed)
+            return Queued.Refused;
         QueueHeld();
         _queue.Append(header, payload);
         return Accept((int)header.Length, inline);
@@ -131,14 +130,17 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>Does what is left to do once the gate is open.</summary>
     public void Follow(Queued queued)
     {
-        if (queued == Queued.ToRelieve) Observe(SendAttendedAsync());
-        if (queued is Queued.ToSend or Queued.ToSchedule) Start(inline: queued == Queued.ToSend);
+        if (queued == Queued.ToRelieve)
+            Observe(SendAttendedAsync());
+        if (queued is Queued.ToSend or Queued.ToSchedule)
+            Start(inline: queued == Queued.ToSend);
     }
 
     /// <summary>Completes when more may be queued, or when the sender is closed.</summary>
     public ValueTask WhenWritable()
     {
-        if (IsWritable) return ValueTask.CompletedTask;
+        if (IsWritable)
+            return ValueTask.CompletedTask;
         Task writable = Task.CompletedTask;
         using (_gate.Enter())
         {
@@ -176,7 +178,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
             _isClosed = true;
             DropQueued();
             SignalWritable();
-            if (_drain == DrainState.None) EndDrain();
+            if (_drain == DrainState.None)
+                EndDrain();
         }
     }
 
@@ -186,7 +189,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         using (_gate.Enter())
         {
             _isAtPool = false;
-            if (_drain != DrainState.Scheduled) return;
+            if (_drain != DrainState.Scheduled)
+                return;
             _drain = DrainState.Running;
         }
 
@@ -201,16 +205,20 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     {
         _queuedBytes += bytes;
         _account.Count(_queuedBytes);
-        if (_isAttended) return MustRelieve(bytes) ? Queued.ToRelieve : Queued.Accepted;
+        if (_isAttended)
+            return MustRelieve(bytes) ? Queued.ToRelieve : Queued.Accepted;
         inline |= MustHelp(bytes);
-        if (!MustStart(inline)) return Queued.Accepted;
+        if (!MustStart(inline))
+            return Queued.Accepted;
         return inline ? Queued.ToSend : Queued.ToSchedule;
     }
 
     private void Start(bool inline)
     {
-        if (inline) Observe(DrainAsync(inline: true));
-        else ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        if (inline)
+            Observe(DrainAsync(inline: true));
+        else
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }
 
     private async Task DrainAsync(bool inline)
@@ -221,34 +229,23 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
             while (TakeBatch(isAttendant: false))
             {
                 await SendBatchAsync(_batch).ConfigureAwait(false);
-                if (!inline) Gather(GatheredBytes);
-                if ((!inline || ++rounds < MaxInlineRounds) && !PollerThread.MustGiveWay) continue;
+                if (!inline)
+                    Gather(GatheredBytes);
+                if ((!inline || ++rounds < MaxInlineRounds) && !PollerThread.MustGiveWay)
+                    continue;
 
                 // A thread that came to send one frame must not serve the others for ever, nor one of the poller's.
                 bool isNew;
-                using (_gate.Enter()) isNew = TrySchedule();
-                if (isNew) Start(inline: false);
+                using (_gate.Enter())
+                    isNew = TrySchedule();
+                if (isNew)
+                    Start(inline: false);
                 return;
             }
         }
         catch (Exception exception)
         {
             Fail(exception);
-        }
-    }
-
-    /// <summary>While frames stream in, lets some more come, so that they leave together: a system call for every few
-    /// would cost both ends more than everything else. Ends as soon as nothing comes, or so much is there.</summary>
-    private void Gather(int enoughBytes)
-    {
-        long began = Stopwatch.GetTimestamp();
-        long bytes = Volatile.Read(ref _queuedBytes);
-        while (bytes > 0 && bytes < enoughBytes && Stopwatch.GetElapsedTime(began) < LongestGathering)
-        {
-            Thread.SpinWait(GatheringSpins);
-            long before = bytes;
-            bytes = Volatile.Read(ref _queuedBytes);
-            if (bytes == before) return;
         }
     }
 
@@ -260,8 +257,10 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     /// <summary>Something was queued: whether the caller is to start a drain. Under the gate.</summary>
     private bool MustStart(bool inline)
     {
-        if (!inline) return _drain == DrainState.None && TrySchedule();
-        if (_corkedBy != 0 || _drain == DrainState.Running) return false;
+        if (!inline)
+            return _drain == DrainState.None && TrySchedule();
+        if (_corkedBy != 0 || _drain == DrainState.Running)
+            return false;
         _drain = DrainState.Running;
         return true;
     }
@@ -272,7 +271,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     {
         _drain = DrainState.Scheduled;
         _waitingFrames = 0;
-        if (_isAtPool) return false;
+        if (_isAtPool)
+            return false;
         _isAtPool = true;
         return true;
     }
@@ -285,9 +285,12 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         {
             if (isAttendant || !_isAttended)
             {
-                if (isAttendant) _queue.TakeFirst(_batch);
-                else _batch = _queue.Take(_batch);
-                if (_batch.Count > 0) return true;
+                if (isAttendant)
+                    _queue.TakeFirst(_batch);
+                else
+                    _batch = _queue.Take(_batch);
+                if (_batch.Count > 0)
+                    return true;
             }
 
             EndDrain();
@@ -345,7 +348,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
         {
             _queuedBytes -= bytes;
             _account.Count(_queuedBytes);
-            if (_queuedBytes <= AllowedBytes / 2) SignalWritable();
+            if (_queuedBytes <= AllowedBytes / 2)
+                SignalWritable();
         }
     }
 
@@ -383,17 +387,9 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem
     private void EndDrain()
     {
         _drain = DrainState.None;
-        if (!_queue.IsEmpty) return;
+        if (!_queue.IsEmpty)
+            return;
         _idle?.TrySetResult();
         _idle = null;
-    }
-
-    private enum DrainState
-    {
-        None,
-
-        /// <summary>The thread pool is to begin it.</summary>
-        Scheduled,
-        Running,
     }
 }

@@ -51,7 +51,8 @@ public static class HostPort
         }
 
         int colon = text?.LastIndexOf(':') ?? -1;
-        if (colon <= 0 || !ushort.TryParse(text.AsSpan(colon + 1), out ushort port)) return false;
+        if (colon <= 0 || !ushort.TryParse(text.AsSpan(colon + 1), out ushort port))
+            return false;
 
         string host = text![..colon];
         if (host[0] == '[' && host[^1] == ']' && IPAddress.TryParse(host, out IPAddress? bracketed))
@@ -67,7 +68,8 @@ public static class HostPort
     internal static async ValueTask<IReadOnlyList<EndPoint>> ResolveAsync(
         EndPoint endPoint, CancellationToken cancellationToken)
     {
-        if (endPoint is not DnsEndPoint name) return [endPoint];
+        if (endPoint is not DnsEndPoint name)
+            return [endPoint];
         IPAddress[] addresses = await Dns.GetHostAddressesAsync(name.Host, cancellationToken).ConfigureAwait(false);
         return [.. addresses.Distinct().Select(address => new IPEndPoint(address, name.Port))];
     }

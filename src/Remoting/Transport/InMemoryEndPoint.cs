@@ -22,7 +22,7 @@ public sealed class InMemoryEndPoint : EndPoint
     /// <exception cref="SocketException">A server listens here.</exception>
     internal ChannelReader<InMemoryStream> Listen(int backlog)
     {
-        Channel<InMemoryStream> listener = Channel.CreateBounded<InMemoryStream>(backlog);
+        var listener = Channel.CreateBounded<InMemoryStream>(backlog);
         return Interlocked.CompareExchange(ref _listener, listener, null) is null
             ? listener.Reader
             : throw new SocketException((int)SocketError.AddressAlreadyInUse, $"{this}: another server listens there");
@@ -31,9 +31,11 @@ public sealed class InMemoryEndPoint : EndPoint
     /// <summary>Ends listening; connections that were not accepted are cut.</summary>
     internal void Close()
     {
-        if (Interlocked.Exchange(ref _listener, null) is not { } listener) return;
+        if (Interlocked.Exchange(ref _listener, null) is not { } listener)
+            return;
         listener.Writer.TryComplete();
-        while (listener.Reader.TryRead(out InMemoryStream? waiting)) waiting.Abort();
+        while (listener.Reader.TryRead(out InMemoryStream? waiting))
+            waiting.Abort();
     }
 
     /// <summary>The client's end of a new connection.</summary>

@@ -29,9 +29,11 @@ internal sealed class InMemoryFlow
             Task room;
             lock (_lock)
             {
-                if (_isEnded || _isCut) throw Lost();
+                if (_isEnded || _isCut)
+                    throw Lost();
                 bytes = bytes[Put(bytes.Span)..];
-                if (bytes.IsEmpty) return;
+                if (bytes.IsEmpty)
+                    return;
                 _room ??= NewSignal();
                 room = _room.Task;
             }
@@ -50,9 +52,12 @@ internal sealed class InMemoryFlow
             Task news;
             lock (_lock)
             {
-                if (_isCut) throw Lost();
-                if (_count > 0) return Take(into.Span);
-                if (_isEnded) return 0;
+                if (_isCut)
+                    throw Lost();
+                if (_count > 0)
+                    return Take(into.Span);
+                if (_isEnded)
+                    return 0;
                 _news ??= NewSignal();
                 news = _news.Task;
             }
@@ -105,7 +110,8 @@ internal sealed class InMemoryFlow
     private int Put(ReadOnlySpan<byte> bytes)
     {
         int count = Math.Min(bytes.Length, CapacityBytes - _count);
-        if (count == 0) return 0;
+        if (count == 0)
+            return 0;
         _bytes ??= ArrayPool<byte>.Shared.Rent(CapacityBytes);
         int at = (_start + _count) % CapacityBytes;
         int first = Math.Min(count, CapacityBytes - at);
@@ -119,20 +125,23 @@ internal sealed class InMemoryFlow
     private int Take(Span<byte> into)
     {
         int count = Math.Min(into.Length, _count);
-        if (count == 0) return 0;
+        if (count == 0)
+            return 0;
         int first = Math.Min(count, CapacityBytes - _start);
         _bytes.AsSpan(_start, first).CopyTo(into);
         _bytes.AsSpan(0, count - first).CopyTo(into[first..]);
         _start = (_start + count) % CapacityBytes;
         _count -= count;
-        if (_count == 0) Release();
+        if (_count == 0)
+            Release();
         Signal(ref _room);
         return count;
     }
 
     private void Release()
     {
-        if (_bytes is not null) ArrayPool<byte>.Shared.Return(_bytes);
+        if (_bytes is not null)
+            ArrayPool<byte>.Shared.Return(_bytes);
         _bytes = null;
         _start = 0;
     }

@@ -37,7 +37,9 @@ internal sealed class InMemoryStream
     /// unread; then it is told of a reset.</summary>
     public void Abort()
     {
-        if (_incoming.Cut()) _outgoing.Cut();
-        else _outgoing.End();
+        if (_incoming.Cut())
+            _outgoing.Cut();
+        else
+            _outgoing.End();
     }
 }

@@ -13,12 +13,15 @@ public static partial class ProcessDescriptors
     /// <returns>How many it may have; null when there is no such limit.</returns>
     public static long? RaiseLimit()
     {
-        if (!OperatingSystem.IsLinux() || !Environment.Is64BitProcess) return null;
-        if (GetLimit(DescriptorLimit, out Limit limit) != 0) return null;
+        if (!OperatingSystem.IsLinux() || !Environment.Is64BitProcess)
+            return null;
+        if (GetLimit(DescriptorLimit, out Limit limit) != 0)
+            return null;
         if (limit.Soft < limit.Hard)
         {
             var raised = new Limit { Soft = limit.Hard, Hard = limit.Hard };
-            if (SetLimit(DescriptorLimit, in raised) == 0) limit = raised;
+            if (SetLimit(DescriptorLimit, in raised) == 0)
+                limit = raised;
         }
 
         return (long)Math.Min(limit.Soft, long.MaxValue);

@@ -31,8 +31,10 @@ internal struct PromptPeer
     /// <returns>Whether they are there; if not, they or the end are to be waited for in the usual way.</returns>
     public bool Spin(Wire wire)
     {
-        if (_times < Math.Max(_needed, LeastTimes) || Environment.ProcessorCount == 1) return false;
-        if (Interlocked.CompareExchange(ref _spinning, 1, 0) != 0) return false;
+        if (_times < Math.Max(_needed, LeastTimes) || Environment.ProcessorCount == 1)
+            return false;
+        if (Interlocked.CompareExchange(ref _spinning, 1, 0) != 0)
+            return false;
         bool isThere;
         try
         {
@@ -45,7 +47,8 @@ internal struct PromptPeer
         }
 
         _needed = isThere ? LeastTimes : Math.Min(Math.Max(_needed, LeastTimes) * 2, MostTimes);
-        if (!isThere) _times = 0;
+        if (!isThere)
+            _times = 0;
         return isThere;
     }
 
@@ -53,7 +56,8 @@ internal struct PromptPeer
     {
         do
         {
-            if (wire.Available > 0) return true;
+            if (wire.Available > 0)
+                return true;
             Thread.SpinWait(10);
         }
         while (Stopwatch.GetElapsedTime(began) < LongestSpin);

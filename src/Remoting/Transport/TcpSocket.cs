@@ -16,7 +16,8 @@ internal static class TcpSocket
     /// <param name="bytes">Each way; 0 leaves them to the system.</param>
     public static void SizeBuffers(Socket socket, int bytes)
     {
-        if (bytes <= 0) return;
+        if (bytes <= 0)
+            return;
         socket.SendBufferSize = bytes;
         socket.ReceiveBufferSize = bytes;
     }
@@ -29,7 +30,8 @@ internal static class TcpSocket
     /// <param name="socket">A TCP socket that is connected.</param>
     public static void StayUnpacedWithinMachine(Socket socket)
     {
-        if (!OperatingSystem.IsLinux() || !IsWithinMachine(socket)) return;
+        if (!OperatingSystem.IsLinux() || !IsWithinMachine(socket))
+            return;
         try
         {
             // The one that every Linux has and lets everybody use.

@@ -25,7 +25,8 @@ internal sealed class Wire : IDisposable
     public Wire(Socket socket, bool isForTls)
     {
         _socket = socket;
-        if (!isForTls && SocketPoller.Shared is { } poller) _polled = new PolledSocket(socket, poller);
+        if (!isForTls && SocketPoller.Shared is { } poller)
+            _polled = new PolledSocket(socket, poller);
         IsBare = true;
     }
 
@@ -80,15 +81,18 @@ internal sealed class Wire : IDisposable
     /// for it.</summary>
     public void Attend(FrameSender sender)
     {
-        if (_polled is { } socket) PollerThread.Attend(socket, sender);
+        if (_polled is { } socket)
+            PollerThread.Attend(socket, sender);
     }
 
     /// <summary>Receives what is there; a bare socket's only.</summary>
     /// <returns>0 at the end of the stream; less when it is to be waited for.</returns>
     public int TryReceive(Span<byte> room)
     {
-        if (_polled is not null) return _polled.TryReceive(room);
-        if (_socket!.Blocking) _socket.Blocking = false;
+        if (_polled is not null)
+            return _polled.TryReceive(room);
+        if (_socket!.Blocking)
+            _socket.Blocking = false;
         int received = _socket.Receive(room, SocketFlags.None, out SocketError error);
         return error switch
         {
@@ -102,8 +106,10 @@ internal sealed class Wire : IDisposable
     /// <returns>0 at the end of the stream.</returns>
     public ValueTask<int> ReceiveAsync(Memory<byte> room, CancellationToken cancellationToken)
     {
-        if (_polled is not null) return _polled.ReceiveAsync(room);
-        if (IsBare) return _socket!.ReceiveAsync(room, SocketFlags.None, cancellationToken);
+        if (_polled is not null)
+            return _polled.ReceiveAsync(room);
+        if (IsBare)
+            return _socket!.ReceiveAsync(room, SocketFlags.None, cancellationToken);
         return _tls is null ? _memory!.ReadAsync(room, cancellationToken) : _tls.ReadAsync(room, cancellationToken);
     }
 
@@ -111,17 +117,22 @@ internal sealed class Wire : IDisposable
     /// <returns>How many were taken.</returns>
     public ValueTask<int> SendAsync(ReadOnlyMemory<byte> bytes)
     {
-        if (_polled is not null) return _polled.SendAsync(bytes);
-        if (IsBare) return _socket!.SendAsync(bytes, SocketFlags.None);
+        if (_polled is not null)
+            return _polled.SendAsync(bytes);
+        if (IsBare)
+            return _socket!.SendAsync(bytes, SocketFlags.None);
         return _tls is null ? _memory!.WriteAsync(bytes) : WriteAsync(_tls, bytes);
     }
 
     /// <summary>Ends the stream behind what was sent; the peer's bytes still come.</summary>
     public async ValueTask EndSendingAsync()
     {
-        if (_tls is not null) await _tls.ShutdownAsync().ConfigureAwait(false);
-        if (_polled is not null) _polled.EndSending();
-        else _socket?.Shutdown(SocketShutdown.Send);
+        if (_tls is not null)
+            await _tls.ShutdownAsync().ConfigureAwait(false);
+        if (_polled is not null)
+            _polled.EndSending();
+        else
+            _socket?.Shutdown(SocketShutdown.Send);
         _memory?.EndSending();
     }
 

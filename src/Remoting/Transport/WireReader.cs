@@ -83,7 +83,8 @@ internal sealed class WireReader : PipeReader
     /// <inheritdoc/>
     public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
-        if (_block is null) return;
+        if (_block is null)
+            return;
         int start = IndexOf(consumed);
         int seen = IndexOf(examined);
         if (start < _start || start > _end || seen < start || seen > _end)
@@ -91,7 +92,8 @@ internal sealed class WireReader : PipeReader
 
         _start = start;
         _examined = seen;
-        if (_start == _end && _block.IsUnshared) Restart();
+        if (_start == _end && _block.IsUnshared)
+            Restart();
     }
 
     /// <inheritdoc/>
@@ -141,15 +143,18 @@ internal sealed class WireReader : PipeReader
         {
             if (_start == _end && _block is null or { IsUnshared: true })
             {
-                if (_isBusy && _wire.IsBare && TryReceiveNow()) continue;
+                if (_isBusy && _wire.IsBare && TryReceiveNow())
+                    continue;
                 if (_isBusy || !_wire.IsBare)
                 {
                     ValueTask<int> news = _wire.ReceiveAsync(Memory<byte>.Empty, cancellationToken);
-                    if (!news.IsCompleted) ReleaseBlock();
+                    if (!news.IsCompleted)
+                        ReleaseBlock();
                     await news.ConfigureAwait(false);
                     if (_wire.IsBare)
                     {
-                        if (TryReceiveNow()) continue;
+                        if (TryReceiveNow())
+                            continue;
 
                         // It may end for nothing; then a small block is enough to wait with.
                         _isBusy = false;
@@ -166,8 +171,10 @@ internal sealed class WireReader : PipeReader
             Memory<byte> room = _block!.Array.AsMemory(_end);
 
             // Memory beyond the bound is for one frame: it is given back as soon as that has been read.
-            if (_isBeyond) room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
-            if (_wire.IsBare && !_isBusy && !PollerThread.HasKept) _peer.Spin(_wire);
+            if (_isBeyond)
+                room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
+            if (_wire.IsBare && !_isBusy && !PollerThread.HasKept)
+                _peer.Spin(_wire);
             long began = Stopwatch.GetTimestamp();
             int received = await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false);
             _peer.Note(Stopwatch.GetElapsedTime(began));
@@ -184,7 +191,8 @@ internal sealed class WireReader : PipeReader
     {
         BeginBlock();
         int received = _wire.TryReceive(_block!.Array);
-        if (received < 0) return false;
+        if (received < 0)
+            return false;
         NoteReceived(received);
         return true;
     }
@@ -200,14 +208,17 @@ internal sealed class WireReader : PipeReader
     /// <summary>Nothing is unread: takes a block for what comes next.</summary>
     private void BeginBlock()
     {
-        if (_isBeyond || _budget is { WaitingCount: > 0 }) ReleaseBlock();
+        if (_isBeyond || _budget is { WaitingCount: > 0 })
+            ReleaseBlock();
         int wanted = _isBusy ? Math.Max(_blockBytes, _recentLargestBytes) : SmallBlockBytes;
         int heldBytes = _block?.Array.Length ?? 0;
         if (heldBytes < wanted || heldBytes > wanted * 2L)
         {
-            if (_isBusy) _recentLargestBytes -= _recentLargestBytes / 16;
+            if (_isBusy)
+                _recentLargestBytes -= _recentLargestBytes / 16;
             ReleaseBlock();
-            if (!TryTakeBlock(wanted)) TryTakeBlock(SmallBlockBytes);
+            if (!TryTakeBlock(wanted))
+                TryTakeBlock(SmallBlockBytes);
         }
 
         Restart();
@@ -224,7 +235,8 @@ internal sealed class WireReader : PipeReader
         int held = _block!.Array.Length;
         int room = held - _end;
         bool fits = _start + (long)minimumSize <= held;
-        if (room > 0 && fits && (room >= held / 8 || unread > 0)) return true;
+        if (room > 0 && fits && (room >= held / 8 || unread > 0))
+            return true;
 
         // A system call, and on a socket that is being filled a wait: only where the answer matters.
         int arrived = held < _blockBytes ? unread + _wire.Available : held;
@@ -232,13 +244,16 @@ internal sealed class WireReader : PipeReader
         wanted = Math.Max(Math.Max(wanted, unread + 1), Math.Min(Math.Max(arrived, held), _blockBytes));
         if (_block.IsUnshared && wanted <= held)
         {
-            if (_start > 0) MoveToFront();
+            if (_start > 0)
+                MoveToFront();
             return true;
         }
 
         bool isSmall = minimumSize <= ReceiveBudget.SmallFrameBytes;
-        if (TryMoveToNextBlock(Math.Max(wanted, _recentLargestBytes), isSmall)) return true;
-        if (!_block.IsUnshared || minimumSize > held) return false;
+        if (TryMoveToNextBlock(Math.Max(wanted, _recentLargestBytes), isSmall))
+            return true;
+        if (!_block.IsUnshared || minimumSize > held)
+            return false;
         MoveToFront();
         return true;
     }
@@ -257,7 +272,8 @@ internal sealed class WireReader : PipeReader
     {
         int capacity = ReceiveBlock.CapacityOf(bytes);
         isSmall &= capacity <= ReceiveBudget.SmallFrameBytes;
-        if (_budget is not null && !_budget.TryTake(_share!, capacity, isSmall)) return false;
+        if (_budget is not null && !_budget.TryTake(_share!, capacity, isSmall))
+            return false;
         MoveTo(ReceiveBlock.Rent(bytes), capacity, isSmall, isBeyond: false);
         return true;
     }
@@ -290,7 +306,8 @@ internal sealed class WireReader : PipeReader
     private bool TryTakeBlock(int bytes)
     {
         int taken = bytes > SmallBlockBytes ? ReceiveBlock.CapacityOf(bytes) : 0;
-        if (taken > 0 && _budget is not null && !_budget.TryTake(_share!, taken, isSmall: false)) return false;
+        if (taken > 0 && _budget is not null && !_budget.TryTake(_share!, taken, isSmall: false))
+            return false;
         _block = ReceiveBlock.Rent(bytes);
         (_takenBytes, _isTakenSmall) = (taken, false);
         return true;
@@ -300,7 +317,8 @@ internal sealed class WireReader : PipeReader
     {
         _block?.Release();
         _block = null;
-        if (_takenBytes > 0) _budget?.Give(_share!, _takenBytes, _isTakenSmall, _isBeyond);
+        if (_takenBytes > 0)
+            _budget?.Give(_share!, _takenBytes, _isTakenSmall, _isBeyond);
         _takenBytes = 0;
         _isBeyond = false;
     }

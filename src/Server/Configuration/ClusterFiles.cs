@@ -11,7 +11,8 @@ internal static class ClusterFiles
     /// <exception cref="ConfigurationException">Two do not fit; names them and what can be done.</exception>
     public static void Check(ServerOptions options)
     {
-        if (!options.IsNode) return;
+        if (!options.IsNode)
+            return;
         if (options.Broker.Store.Disk is MemoryDisk memory)
         {
             throw new ConfigurationException(
@@ -39,7 +40,8 @@ internal static class ClusterFiles
     public static void CheckDirectory(ServerOptions options)
     {
         string directory = options.Broker.DataDirectory;
-        if (options.Broker.Store.Disk is MemoryDisk || !Directory.Exists(Path.Combine(directory, "shards"))) return;
+        if (options.Broker.Store.Disk is MemoryDisk || !Directory.Exists(Path.Combine(directory, "shards")))
+            return;
         throw new ConfigurationException(
             $"Server:DataDirectory is '{directory}', which a node of a cluster uses: set Cluster:Node to that node's "
             + "name, or choose another directory.");
@@ -69,8 +71,10 @@ internal static class ClusterFiles
     /// <summary>Who reaches a node's port can be a node, unless the nodes prove who they are.</summary>
     private static void CheckReach(ServerOptions options)
     {
-        if (options.ClusterSecretFile is not null && options.Broker.Tls is not null) return;
-        if (HostPort.Split(options.Broker.Listen).FirstOrDefault(RemoteAccess.IsRemote) is not { } address) return;
+        if (options.ClusterSecretFile is not null && options.Broker.Tls is not null)
+            return;
+        if (HostPort.Split(options.Broker.Listen).FirstOrDefault(RemoteAccess.IsRemote) is not { } address)
+            return;
         string[] missing =
         [
             .. options.ClusterSecretFile is null ? ["Cluster:SecretFile"] : Array.Empty<string>(),
@@ -97,7 +101,8 @@ internal static class ClusterFiles
 
     private static string? ReadText(string setting, string? path)
     {
-        if (path is null) return null;
+        if (path is null)
+            return null;
         try
         {
             string text = File.ReadAllText(path).TrimEnd('\r', '\n');

@@ -51,7 +51,8 @@ internal static class SecuritySettings
 
     private static string[]? ReadNames(string text)
     {
-        if (text == NoNames) return [];
+        if (text == NoNames)
+            return [];
         string[] names = text.Split(',', StringSplitOptions.TrimEntries);
         return names.All(IsPrincipal) ? names : null;
     }

@@ -131,7 +131,8 @@ internal static class SettingKinds
     {
         foreach ((string suffix, double milliseconds) in TimeUnits)
         {
-            if (!text.EndsWith(suffix, StringComparison.Ordinal)) continue;
+            if (!text.EndsWith(suffix, StringComparison.Ordinal))
+                continue;
             if (!double.TryParse(
                 text.AsSpan(0, text.Length - suffix.Length), NumberStyles.AllowDecimalPoint, null, out double count))
             {

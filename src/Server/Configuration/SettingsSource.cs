@@ -73,7 +73,8 @@ internal static class SettingsSource
         };
         foreach ((string key, string? text) in configuration.GetSection(Section).AsEnumerable(makePathsRelative: true))
         {
-            if (text is null) continue;
+            if (text is null)
+                continue;
             Setting setting = Settings.Find(key)
                 ?? throw new ConfigurationException(
                     $"{Section}:{key} is not a setting; --check-config lists them all."

@@ -106,7 +106,8 @@ internal static class StoreSettings
 
     private static FlushPolicy? ReadFlushPolicy(string text)
     {
-        if (text.Equals("sync", StringComparison.OrdinalIgnoreCase)) return FlushPolicy.Sync;
+        if (text.Equals("sync", StringComparison.OrdinalIgnoreCase))
+            return FlushPolicy.Sync;
         return text.Equals("async", StringComparison.OrdinalIgnoreCase) ? FlushPolicy.Async : null;
     }
 
@@ -124,8 +125,10 @@ internal static class StoreSettings
 
     private static MemoryFull? ReadMemoryFull(string text)
     {
-        if (text.Equals("reject", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Reject;
-        if (text.Equals("block", StringComparison.OrdinalIgnoreCase)) return MemoryFull.Block;
+        if (text.Equals("reject", StringComparison.OrdinalIgnoreCase))
+            return MemoryFull.Reject;
+        if (text.Equals("block", StringComparison.OrdinalIgnoreCase))
+            return MemoryFull.Block;
         return text.Equals("oldest-out", StringComparison.OrdinalIgnoreCase) ? MemoryFull.OldestOut : null;
     }
 }

@@ -136,7 +136,8 @@ internal sealed class AdminPages(BrokerService broker, MetricsPage metrics) : ID
         using (var writer = new Utf8JsonWriter(bytes, new JsonWriterOptions { Indented = true }))
         {
             writer.WriteStartObject();
-            foreach (StatsFigure figure in figures) writer.WriteNumber(figure.Name, figure.Value);
+            foreach (StatsFigure figure in figures)
+                writer.WriteNumber(figure.Name, figure.Value);
             writer.WriteEndObject();
         }
 

@@ -46,7 +46,8 @@ internal sealed class AdminService(
 
     public async Task StartAsync(CancellationToken cancellationToken)
     {
-        if (!options.HasAdmin) return;
+        if (!options.HasAdmin)
+            return;
         foreach ((string setting, string open) in RemoteAccess.FindOpen(options))
             Log.OpenToAll(logger, setting, open);
         _metrics = new MetricsPage(logger);
@@ -83,7 +84,8 @@ internal sealed class AdminService(
 
     public async Task StopAsync(CancellationToken cancellationToken)
     {
-        if (_application is not { } application) return;
+        if (_application is not { } application)
+            return;
         using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         patience.CancelAfter(StopPatience);
         await application.StopAsync(patience.Token);

@@ -114,7 +114,8 @@ internal sealed class BrokerService(
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         _isStopping = true;
-        if (_node is null && _broker is null) return;
+        if (_node is null && _broker is null)
+            return;
         Log.Stopping(logger);
         if (_node is { } node)
             await node.StopAsync(cancellationToken);
@@ -186,8 +187,10 @@ internal sealed class BrokerService(
             // the start of a broker.
             (int exitCode, string reason) = StartFailure.Explain(cause);
             bool isNoFault = options.IsNode && exitCode is ExitCode.Configuration or ExitCode.DataDirectory;
-            if (isNoFault) Log.NodeEnds(logger, reason);
-            else Log.StoreFailed(logger, cause);
+            if (isNoFault)
+                Log.NodeEnds(logger, reason);
+            else
+                Log.StoreFailed(logger, cause);
             outcome.Fail(isNoFault ? exitCode : ExitCode.StoreFault);
             lifetime.StopApplication();
         }

@@ -62,7 +62,8 @@ internal sealed class EngineWarmUp : IAsyncDisposable
                 options, new Lead(epoch, committed, committed), NullLoggerFactory.Instance, cancellationToken);
             QueueStore store = opening.Store;
             store.Progressed = () => ThreadPool.QueueUserWorkItem(_ => Commit(store));
-            lock (_committing) _store = store;
+            lock (_committing)
+                _store = store;
             _ = store.StartLeading();
             Commit(store);
             await using EQueueBroker broker = await opening.StartAsync(listener: null, cancellationToken);
@@ -73,7 +74,8 @@ internal sealed class EngineWarmUp : IAsyncDisposable
             finally
             {
                 // As a leader ends whose epoch is over: nothing waits to be committed any more.
-                lock (_committing) _store = null;
+                lock (_committing)
+                    _store = null;
                 committed = store.Watermarks.Durable;
                 store.StopLeading();
             }
@@ -86,7 +88,8 @@ internal sealed class EngineWarmUp : IAsyncDisposable
     {
         lock (_committing)
         {
-            if (_store != store) return;
+            if (_store != store)
+                return;
             LogWatermarks marks = store.Watermarks;
             store.SetCommitted(marks.Written, marks.Durable);
         }
@@ -123,7 +126,7 @@ internal sealed class EngineWarmUp : IAsyncDisposable
         batch.Reset(buffer, 0);
         batch.TryAppend("warm"u8, 0);
         int size = batch.Complete(session, baseSequence: 0);
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1)
             .Write(frame.Reserve(ProduceRequestHeader.Size));
         new ProduceBatchHeader(queue.Id, queue.Log, queue.Epoch, batch.TagBits, size)
@@ -136,7 +139,7 @@ internal sealed class EngineWarmUp : IAsyncDisposable
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse>
     {
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         request.Write(new PayloadWriter(frame));
         using ResponseFrame response = await InvokeAsync(frame, TRequest.Opcode, cancellationToken);
         return Payload.TryRead(response.PayloadSpan, out TResponse read)
@@ -147,7 +150,9 @@ internal sealed class EngineWarmUp : IAsyncDisposable
     private async Task<ResponseFrame> InvokeAsync(FrameBuffer frame, Opcode opcode, CancellationToken cancellationToken)
     {
         ResponseFrame response = await _client.InvokeAsync(frame, (byte)opcode, 0, Bound, cancellationToken);
-        if (response.Header.Error == 0) return response;
-        using (response) throw new InvalidOperationException($"{opcode}: {(ErrorCode)response.Header.Error}");
+        if (response.Header.Error == 0)
+            return response;
+        using (response)
+            throw new InvalidOperationException($"{opcode}: {(ErrorCode)response.Header.Error}");
     }
 }

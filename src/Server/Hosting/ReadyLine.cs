@@ -10,7 +10,8 @@ internal sealed class ReadyLine(ServerOptions options, BrokerService broker, Adm
 {
     public async Task StartAsync(CancellationToken cancellationToken)
     {
-        if (!broker.IsReady || broker.EndPoint is not { } endPoint) return;
+        if (!broker.IsReady || broker.EndPoint is not { } endPoint)
+            return;
         string line = $"ready data={HostPort.Format(endPoint)} admin={admin.EndPoint ?? ServerOptions.NoAdmin} "
             + $"pid={Environment.ProcessId} dir={options.Broker.DataDirectory}";
         await Console.Out.WriteLineAsync(line.AsMemory(), cancellationToken);

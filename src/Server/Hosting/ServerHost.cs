@@ -30,14 +30,16 @@ internal static class ServerHost
         catch (OperationCanceledException) when (IsStopping(host))
         {
             // What has started meanwhile may have accepted something already.
-            if (!await TryStopAsync(host)) outcome.Fail(ExitCode.Other);
+            if (!await TryStopAsync(host))
+                outcome.Fail(ExitCode.Other);
             return outcome.ExitCode;
         }
         catch (Exception cause)
         {
             (int exitCode, string reason) = StartFailure.Explain(cause);
             Log.NotStarted(logger, reason);
-            if (exitCode == ExitCode.Other) Log.Failed(logger, cause);
+            if (exitCode == ExitCode.Other)
+                Log.Failed(logger, cause);
             await TryStopAsync(host);
             return exitCode;
         }

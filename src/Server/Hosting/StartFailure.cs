@@ -11,7 +11,8 @@ internal static class StartFailure
     {
         for (Exception? cause = failure; cause is not null; cause = cause.InnerException)
         {
-            if (CodeOf(cause) is { } code) return (code, Describe(cause));
+            if (CodeOf(cause) is { } code)
+                return (code, Describe(cause));
         }
 
         return (ExitCode.Other, failure.Message);

@@ -19,7 +19,7 @@ internal sealed partial class ApiCall
         if (!MediaTypeHeaderValue.TryParse(Http.Request.ContentType, out MediaTypeHeaderValue? type)
             || !type.MediaType.Equals("application/json", StringComparison.OrdinalIgnoreCase))
         {
-            ApiProblem problem = ApiProblem.OfValue("Content-Type", Http.Request.ContentType, "application/json");
+            var problem = ApiProblem.OfValue("Content-Type", Http.Request.ContentType, "application/json");
             throw new ApiException(problem with { Status = StatusCodes.Status415UnsupportedMediaType });
         }
 

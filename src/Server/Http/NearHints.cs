@@ -13,7 +13,7 @@ internal static class NearHints
     /// <summary>The problem of a failure; with a near name where the path or the query names what is unknown.</summary>
     public static async Task<ApiProblem> ExplainAsync(ApiCall call, EQueueException failure)
     {
-        ApiProblem problem = ApiProblem.Of(failure);
+        var problem = ApiProblem.Of(failure);
         try
         {
             string hint = failure.Code switch

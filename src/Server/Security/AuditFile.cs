@@ -75,8 +75,10 @@ internal sealed class AuditFile : IAuditSink, IDisposable
             }
         }
 
-        if (isTaken) _something.Release();
-        else CountLost(1);
+        if (isTaken)
+            _something.Release();
+        else
+            CountLost(1);
     }
 
     /// <summary>Writes what waits, for at most 5 seconds, and closes the file.</summary>
@@ -84,7 +86,8 @@ internal sealed class AuditFile : IAuditSink, IDisposable
     {
         lock (_lock)
         {
-            if (_isClosed) return;
+            if (_isClosed)
+                return;
             _isClosed = true;
         }
 
@@ -119,7 +122,8 @@ internal sealed class AuditFile : IAuditSink, IDisposable
         }
 
         // The last lines, and a last try where the disk refused before.
-        if (!TryWriteWaiting()) CountLost(TakeAll());
+        if (!TryWriteWaiting())
+            CountLost(TakeAll());
         TryFlush();
     }
 
@@ -162,7 +166,8 @@ internal sealed class AuditFile : IAuditSink, IDisposable
         foreach ((long number, AuditRecord record) in batch)
         {
             byte[] line = AuditLine.Encode(number, record);
-            if (count > 0 && bytes.WrittenCount + line.Length > room) break;
+            if (count > 0 && bytes.WrittenCount + line.Length > room)
+                break;
             bytes.Write(line);
             count++;
         }
@@ -174,7 +179,8 @@ internal sealed class AuditFile : IAuditSink, IDisposable
     {
         lock (_lock)
         {
-            for (int i = 0; i < count; i++) _waitingChars -= AuditLine.CharsOf(_waiting.Dequeue().Record);
+            for (int i = 0; i < count; i++)
+                _waitingChars -= AuditLine.CharsOf(_waiting.Dequeue().Record);
         }
     }
 
@@ -191,7 +197,8 @@ internal sealed class AuditFile : IAuditSink, IDisposable
 
     private void CountLost(int count)
     {
-        if (count == 0) return;
+        if (count == 0)
+            return;
         _trouble.Lost(Interlocked.Add(ref _lost, count));
     }
 

@@ -15,11 +15,13 @@ internal sealed class AuditTrail(ServerOptions options, TimeProvider time, ILogg
     /// <exception cref="ConfigurationException">The file cannot be opened.</exception>
     public IAuditSink? Begin()
     {
-        if (options.AuditPath is not { } path) return null;
+        if (options.AuditPath is not { } path)
+            return null;
         _file = new AuditFile(path, options.AuditFiles, time, logger);
 
         // The data directory is the store's to make, and may be another process's.
-        if (!IsInData(path)) Open();
+        if (!IsInData(path))
+            Open();
         return _file;
     }
 
@@ -27,7 +29,8 @@ internal sealed class AuditTrail(ServerOptions options, TimeProvider time, ILogg
     /// <exception cref="ConfigurationException">It cannot be opened.</exception>
     public void Open()
     {
-        if (_file is null || _isOpen) return;
+        if (_file is null || _isOpen)
+            return;
         try
         {
             _file.Open();

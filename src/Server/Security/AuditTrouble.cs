@@ -16,7 +16,8 @@ internal sealed class AuditTrouble(string path, TimeProvider time, ILogger logge
     {
         lock (_lock)
         {
-            if (!IsDue(ref _lostAt)) return;
+            if (!IsDue(ref _lostAt))
+                return;
         }
 
         Log.AuditLost(logger, lost, path);
@@ -28,7 +29,8 @@ internal sealed class AuditTrouble(string path, TimeProvider time, ILogger logge
         lock (_lock)
         {
             _isRefused = true;
-            if (!IsDue(ref _refusedAt)) return;
+            if (!IsDue(ref _refusedAt))
+                return;
         }
 
         Log.AuditRefused(logger, path, cause.Message);
@@ -39,7 +41,8 @@ internal sealed class AuditTrouble(string path, TimeProvider time, ILogger logge
     {
         lock (_lock)
         {
-            if (!_isRefused) return;
+            if (!_isRefused)
+                return;
             _isRefused = false;
         }
 
@@ -48,7 +51,8 @@ internal sealed class AuditTrouble(string path, TimeProvider time, ILogger logge
 
     private bool IsDue(ref long last)
     {
-        if (last != 0 && time.GetElapsedTime(last) < BetweenReports) return false;
+        if (last != 0 && time.GetElapsedTime(last) < BetweenReports)
+            return false;
         last = Math.Max(time.GetTimestamp(), 1);
         return true;
     }

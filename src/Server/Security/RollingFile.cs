@@ -23,7 +23,8 @@ internal sealed class RollingFile(string path, int files, long rollBytes) : IDis
     {
         lock (_opening)
         {
-            if (_stream is not null) return;
+            if (_stream is not null)
+                return;
             var options = new FileStreamOptions
             {
                 Mode = FileMode.OpenOrCreate,
@@ -40,12 +41,14 @@ internal sealed class RollingFile(string path, int files, long rollBytes) : IDis
     /// <summary>Writes whole lines behind those that are there.</summary>
     public void Write(ReadOnlySpan<byte> lines)
     {
-        if (_stream is not null && !File.Exists(path)) Close();
+        if (_stream is not null && !File.Exists(path))
+            Close();
         Open();
         long end = RandomAccess.GetLength(Handle);
 
         // Somebody has cut the file short: nothing is to be left out before the next line.
-        if (_at < 0 || _at > end) _at = FindPlace(end);
+        if (_at < 0 || _at > end)
+            _at = FindPlace(end);
         if (_at > 0 && _at + lines.Length > rollBytes)
         {
             Roll();
@@ -72,9 +75,11 @@ internal sealed class RollingFile(string path, int files, long rollBytes) : IDis
     /// <summary>Behind the last line; one that a dead process left in part is ended first.</summary>
     private long FindPlace(long end)
     {
-        if (end == 0) return 0;
+        if (end == 0)
+            return 0;
         Span<byte> last = stackalloc byte[1];
-        if (RandomAccess.Read(Handle, last, end - 1) == 1 && last[0] == (byte)'\n') return end;
+        if (RandomAccess.Read(Handle, last, end - 1) == 1 && last[0] == (byte)'\n')
+            return end;
         RandomAccess.Write(Handle, "\n"u8, end);
         return end + 1;
     }
@@ -85,10 +90,12 @@ internal sealed class RollingFile(string path, int files, long rollBytes) : IDis
         Close();
 
         // More than are to be kept are there when fewer are wanted than before.
-        for (int i = files; File.Exists($"{path}.{i}"); i++) File.Delete($"{path}.{i}");
+        for (int i = files; File.Exists($"{path}.{i}"); i++)
+            File.Delete($"{path}.{i}");
         for (int i = files - 1; i > 1; i--)
         {
-            if (File.Exists($"{path}.{i - 1}")) File.Move($"{path}.{i - 1}", $"{path}.{i}", overwrite: true);
+            if (File.Exists($"{path}.{i - 1}"))
+                File.Move($"{path}.{i - 1}", $"{path}.{i}", overwrite: true);
         }
 
         File.Move(path, $"{path}.1", overwrite: true);

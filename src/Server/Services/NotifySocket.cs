@@ -68,14 +68,16 @@ internal sealed class NotifySocket : IDisposable
     {
         lock (_gate)
         {
-            if (_isClosed) return;
+            if (_isClosed)
+                return;
             try
             {
                 _socket.SendTo(System.Text.Encoding.UTF8.GetBytes(state), _endPoint);
             }
             catch (SocketException exception)
             {
-                if (!_hasFailed) Log.NotNotified(_logger, _endPoint.ToString(), exception.Message);
+                if (!_hasFailed)
+                    Log.NotNotified(_logger, _endPoint.ToString(), exception.Message);
                 _hasFailed = true;
             }
         }

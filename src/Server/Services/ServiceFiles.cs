@@ -77,13 +77,15 @@ internal sealed class ServiceFiles(ServiceRequest request, TextWriter output)
     {
         string fresh = path + ".new";
         await File.WriteAllTextAsync(fresh, text);
-        if (!OperatingSystem.IsWindows()) File.SetUnixFileMode(fresh, PublicFile);
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(fresh, PublicFile);
         File.Move(fresh, path, overwrite: true);
     }
 
     private static string WriteTo(string? logFile)
     {
-        if (logFile is null) return "";
+        if (logFile is null)
+            return "";
         string path = System.Text.Json.JsonSerializer.Serialize(logFile);
         return ",\n    \"WriteTo\": [{ \"Name\": \"File\", \"Args\": "
             + $"{{ \"path\": {path}, \"rollingInterval\": \"Day\", \"retainedFileCountLimit\": 14 }} }}]";

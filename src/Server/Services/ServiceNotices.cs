@@ -42,7 +42,8 @@ internal sealed class ServiceNotices : IHostedLifecycleService, IAsyncDisposable
 
     public Task StartingAsync(CancellationToken cancellationToken)
     {
-        if (_socket is null) return Task.CompletedTask;
+        if (_socket is null)
+            return Task.CompletedTask;
         _socket.Send("STATUS=Recovering");
         Task extending = RepeatAsync(ExtensionInterval, Extend);
         // Twice in its time, as sd_watchdog_enabled(3) advises.
@@ -95,7 +96,8 @@ internal sealed class ServiceNotices : IHostedLifecycleService, IAsyncDisposable
     {
         lock (_gate)
         {
-            if (_stage == Stage.Stopping) return;
+            if (_stage == Stage.Stopping)
+                return;
             _stage = Stage.Stopping;
             _socket?.Send("STOPPING=1\nSTATUS=Stopping: answering what was read, then closing the store");
         }
@@ -105,7 +107,8 @@ internal sealed class ServiceNotices : IHostedLifecycleService, IAsyncDisposable
     {
         lock (_gate)
         {
-            if (_stage != Stage.Serving) _socket!.Send(Extended());
+            if (_stage != Stage.Serving)
+                _socket!.Send(Extended());
         }
     }
 
@@ -114,7 +117,8 @@ internal sealed class ServiceNotices : IHostedLifecycleService, IAsyncDisposable
         using var timer = new PeriodicTimer(interval, _time);
         try
         {
-            while (await timer.WaitForNextTickAsync(_ending.Token)) say();
+            while (await timer.WaitForNextTickAsync(_ending.Token))
+                say();
         }
         catch (OperationCanceledException)
         {

@@ -34,7 +34,8 @@ internal sealed class ServiceStages(TimeProvider time, Action<TimeSpan> askForTi
     /// <returns>Whether the server serves, or has served.</returns>
     public bool WaitForStart()
     {
-        using (Pend()) _isDecided.Wait();
+        using (Pend())
+            _isDecided.Wait();
         return (Stage)Volatile.Read(ref _stage) == Stage.Serving;
     }
 

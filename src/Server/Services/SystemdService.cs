@@ -105,7 +105,8 @@ internal sealed class SystemdService(
     /// <summary>Makes the directories of a named user; systemd makes those of its own.</summary>
     private async Task<bool> MakeDirectoriesAsync(SystemdUnit unit)
     {
-        if (unit.User is not { } user) return true;
+        if (unit.User is not { } user)
+            return true;
         foreach (string directory in (string[])[unit.DataDirectory, unit.LogDirectory])
         {
             if (Directory.Exists(directory))
@@ -115,8 +116,10 @@ internal sealed class SystemdService(
             }
 
             Directory.CreateDirectory(directory);
-            if (!OperatingSystem.IsWindows()) File.SetUnixFileMode(directory, OwnDirectory);
-            if (!await DoAsync("chown", $"{user}:", directory)) return false;
+            if (!OperatingSystem.IsWindows())
+                File.SetUnixFileMode(directory, OwnDirectory);
+            if (!await DoAsync("chown", $"{user}:", directory))
+                return false;
             await output.WriteLineAsync($"Made {directory} for {user}.");
         }
 
@@ -189,7 +192,8 @@ internal sealed class SystemdService(
     private async Task<bool> DoAsync(params string[] command)
     {
         (int exitCode, string said) = await machine.RunAsync(command);
-        if (exitCode == 0) return true;
+        if (exitCode == 0)
+            return true;
         await RefuseAsync($"'{string.Join(' ', command)}' ended with {exitCode}: {said}");
         return false;
     }

@@ -37,7 +37,8 @@ internal sealed class WindowsLifetime : WindowsServiceLifetime, IHostLifetime
         _stages = new ServiceStages(time, AskForTime);
         _started = lifetime.ApplicationStarted.Register(() =>
         {
-            if (broker.IsReady) _stages.Serve();
+            if (broker.IsReady)
+                _stages.Serve();
         });
         _stopping = lifetime.ApplicationStopping.Register(_stages.End);
     }
@@ -66,7 +67,8 @@ internal sealed class WindowsLifetime : WindowsServiceLifetime, IHostLifetime
 
     protected override void OnStop()
     {
-        using (_stages.Pend()) base.OnStop();
+        using (_stages.Pend())
+            base.OnStop();
         TellOutcome();
     }
 
@@ -93,7 +95,8 @@ internal sealed class WindowsLifetime : WindowsServiceLifetime, IHostLifetime
 
     private void TellOutcome()
     {
-        if (_outcome.ExitCode != Server.ExitCode.Clean) ExitCode = ExceptionInService;
+        if (_outcome.ExitCode != Server.ExitCode.Clean)
+            ExitCode = ExceptionInService;
     }
 
     private void AskForTime(TimeSpan extension)

@@ -61,7 +61,8 @@ internal sealed class WindowsService(
         string[][] commands = [.. CommandsOf(data, isThere: found == 0)];
         if (request.IsDryRun)
         {
-            foreach (string[] command in commands) await output.WriteLineAsync(string.Join(' ', command.Select(Quote)));
+            foreach (string[] command in commands)
+                await output.WriteLineAsync(string.Join(' ', command.Select(Quote)));
             await error.WriteLineAsync("Nothing was changed; these commands would be run.");
             return ExitCode.Clean;
         }
@@ -73,7 +74,8 @@ internal sealed class WindowsService(
         Directory.CreateDirectory(request.LogDirectory);
         foreach (string[] command in commands)
         {
-            if (!await DoAsync(command)) return ExitCode.Other;
+            if (!await DoAsync(command))
+                return ExitCode.Other;
         }
 
         await output.WriteLineAsync($"The service {Name} starts with the machine. Now: {ServiceControl} start {Name}; "
@@ -146,7 +148,8 @@ internal sealed class WindowsService(
     private async Task<bool> DoAsync(string[] command)
     {
         (int exitCode, string said) = await machine.RunAsync(command);
-        if (exitCode == 0) return true;
+        if (exitCode == 0)
+            return true;
         await RefuseAsync($"'{string.Join(' ', command)}' ended with {exitCode}: {said}");
         return false;
     }

@@ -25,7 +25,8 @@ internal sealed class MetricsExport(ServerOptions options, ILogger<MetricsExport
 
     public Task StartAsync(CancellationToken cancellationToken)
     {
-        if (!IsOn || IsDisabled()) return Task.CompletedTask;
+        if (!IsOn || IsDisabled())
+            return Task.CompletedTask;
         string version = typeof(MetricsExport).Assembly.GetName().Version?.ToString() ?? "";
         Uri? endpoint = null;
         _provider = Sdk.CreateMeterProviderBuilder()
@@ -37,7 +38,8 @@ internal sealed class MetricsExport(ServerOptions options, ILogger<MetricsExport
             .AddMeter(MetricsPage.Meters)
             .AddOtlpExporter(exporter =>
             {
-                if (options.OtlpEndpoint is { } wanted) exporter.Endpoint = AddressOf(wanted, exporter.Protocol);
+                if (options.OtlpEndpoint is { } wanted)
+                    exporter.Endpoint = AddressOf(wanted, exporter.Protocol);
                 endpoint = exporter.Endpoint;
             })
             .Build();

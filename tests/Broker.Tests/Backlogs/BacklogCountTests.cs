@@ -43,7 +43,7 @@ public sealed class BacklogCountTests
             count.Measure(new QueueId(id), 0, ends[id - 1], [], 4);
         count.Commit("billing", hasMembers: true, new QueueId(1), 30);
         Assert.Equal(180, count.Messages);
-        Dictionary<uint, long> starts = count.Cut(100, long.MaxValue).ToDictionary(
+        var starts = count.Cut(100, long.MaxValue).ToDictionary(
             one => one.Queue.Value, one => one.Start.Value);
         Assert.Equal([(1u, 70L), (3u, 10L), (4u, 30L)], starts.OrderBy(one => one.Key).Select(
             one => (one.Key, one.Value)));

@@ -38,7 +38,7 @@ public sealed class BacklogLimitTests : BacklogTest
         byte[] frame = RawConnection.Frame(Opcode.Produce, Messages.Produce(
             Durability.Policy,
             (queue, Messages.Batch(ProducerSession.None, -1, new byte[100_000]))).WrittenSpan);
-        Task sending = Task.Run(async () =>
+        var sending = Task.Run(async () =>
         {
             for (int i = 0; i < Sent; i++)
                 await raw.SendAsync(frame);

@@ -65,7 +65,11 @@ internal sealed class RosterDriver
         GroupMember member = Roster.Join(request, Connection, "c", Now);
         Refresh();
         if (request.Owned is { } owned)
-            Roster.Claim(member, owned, queue => Committed.TryGetValue(queue, out var grant) ? grant : null);
+        {
+            Roster.Claim(
+                member, owned, queue => Committed.TryGetValue(queue, out GroupGeneration grant) ? grant : null);
+        }
+
         Settle();
         return Roster.Tell(member, isWhole: true, TimeSpan.Zero);
     }

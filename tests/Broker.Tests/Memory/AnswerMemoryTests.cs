@@ -73,7 +73,8 @@ public sealed class AnswerMemoryTests
             await Eventually.TrueAsync(async () =>
             {
                 most = Math.Max(most, await peer.FigureAsync("memory.usedBytes{send}"));
-                var failure = await Record.ExceptionAsync(() => peer.InvokeAsync(new DescribeTopicRequest("orders")));
+                Exception? failure =
+                    await Record.ExceptionAsync(() => peer.InvokeAsync(new DescribeTopicRequest("orders")));
                 refusal = failure as EQueueException ?? refusal;
                 return failure is null && refusal is not null && await peer.FigureAsync("broker.connections") <= Peers;
             });

@@ -69,7 +69,7 @@ public sealed class SessionMemoryTests
         QueueId[] queues = [.. (await peer.CreateTopicAsync("orders", 10)).Queues.Select(queue => queue.Id)];
         long empty = await EmptyAsync(peer);
         FetchRequest open = Open(queues[..5]);
-        var first = await peer.FetchAsync(open);
+        Fetched first = await peer.FetchAsync(open);
         long five = await UsedAsync(peer) - (2 * empty);
         await peer.FetchAsync(open with
         {

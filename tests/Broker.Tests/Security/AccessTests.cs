@@ -188,7 +188,9 @@ public sealed class AccessTests : IAsyncLifetime
                 (await _worker.RefusalAsync(join with { Generation = told.Generation, Subscriptions = null })).Code,
                 (await _worker.RefusalAsync(new CommitOffsetsRequest("billing", member, [commit]))).Code,
             ])
+        {
             Assert.Equal(ErrorCode.UnknownMember, answer);
+        }
 
         seen = await _owner.InvokeAsync(new DescribeGroupRequest("billing", null, false));
         Assert.Equal(member, Assert.Single(seen.Members).Member);

@@ -81,7 +81,7 @@ public sealed class AuditTests : IAsyncLifetime
     [Fact]
     public async Task GivenAUserAndARuleThatChange_WhenWrittenDown_ThenTheLinesSayWhatWasAndWhatIs()
     {
-        ScramSecret secret = ScramSecret.Create("first", 4_096);
+        var secret = ScramSecret.Create("first", 4_096);
         var rule = new AccessRule(RuleEffect.Deny, "user:alice", Permission.Delete, ResourceKind.Topic, "*");
         int before = _audit.Lines.Length;
         await _owner.InvokeAsync(new SetUserRequest("alice", null, null, ["staff"], true));
@@ -242,7 +242,7 @@ public sealed class AuditTests : IAsyncLifetime
     [Fact]
     public async Task GivenAPasswordAndAToken_WhenSet_ThenNoLineHasTheSecret()
     {
-        ScramSecret secret = ScramSecret.Create("the password", ScramSecret.MinIterations);
+        var secret = ScramSecret.Create("the password", ScramSecret.MinIterations);
         await _owner.InvokeAsync(new SetUserRequest("alice", secret, null, null, true));
         CreateTokenResponse token = await _owner.InvokeAsync(new CreateTokenRequest("alice", 0, "note"));
         string all = string.Join('\n', _audit.Lines.Select(line => line.ToString()));
@@ -252,7 +252,9 @@ public sealed class AuditTests : IAsyncLifetime
                 "the password", token.Token, token.Token[13..], Convert.ToHexString(secret.StoredKey.Span),
                 Convert.ToBase64String(secret.StoredKey.Span),
             ])
+        {
             Assert.DoesNotContain(hidden, all, StringComparison.OrdinalIgnoreCase);
+        }
     }
 
     [Fact]

@@ -98,7 +98,7 @@ public sealed class CertificateTests : IAsyncLifetime
         Assert.Equal("cert:member", await WhoAsync(peer));
 
         // Another root more: nothing that was trusted goes.
-        using TestAuthority third = TestAuthority.Create("Third");
+        using var third = TestAuthority.Create("Third");
         Write("trusted.pem", _staff.Pem + "\n" + third.Pem);
         await PassAsync();
         Assert.Equal("cert:member", await WhoAsync(peer));

@@ -14,7 +14,8 @@ public sealed class LoginPlacesTests
         for (int source = 0; source < 20; source++)
         {
             int own = 0;
-            while (places.TryTake($"{source}")) own++;
+            while (places.TryTake($"{source}"))
+                own++;
             Assert.InRange(own, 0, mostOfSource);
             taken += own;
         }

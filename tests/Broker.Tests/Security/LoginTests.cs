@@ -205,10 +205,14 @@ public sealed class LoginTests : IAsyncLifetime
         for (int i = 0; i < LoginGuard.FreeFailures; i++)
             guard.Failed(SourceOf(one), null);
         if (waits)
+        {
             Assert.Equal(
                 ErrorCode.Throttled, Assert.Throws<EQueueException>(() => guard.Check(SourceOf(other), null)).Code);
+        }
         else
+        {
             guard.Check(SourceOf(other), null);
+        }
 
         static string SourceOf(string address) => new PeerFacts(PeerPlace.Remote, null, null, true, address).Source;
     }
@@ -282,7 +286,7 @@ public sealed class LoginTests : IAsyncLifetime
         var random = new Random(7);
         for (int i = 0; i < 200; i++)
         {
-            var bytes = new byte[random.Next(300)];
+            byte[] bytes = new byte[random.Next(300)];
             random.NextBytes(bytes);
             using LoginPeer peer = await ConnectAsync();
             Assert.NotEqual(ErrorCode.None, (await peer.SayAsync(Mechanisms.ScramSha256, bytes)).Error);

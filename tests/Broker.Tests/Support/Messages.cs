@@ -15,7 +15,7 @@ internal static class Messages
     public static byte[] Batch(ProducerSession producer, int sequence, params byte[][] bodies)
     {
         var builder = new RecordBatchBuilder();
-        var buffer = new byte[RecordBatchLayout.HeaderSize + bodies.Sum(body => body.Length + 64)];
+        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + bodies.Sum(body => body.Length + 64)];
         builder.Reset(buffer, 1_000);
         foreach (byte[] body in bodies)
             Assert.True(builder.TryAppend(body, 1_000));
@@ -27,7 +27,7 @@ internal static class Messages
     {
         var builder = new RecordBatchBuilder();
         byte[][] bodies = [.. messages.Select(message => Encoding.UTF8.GetBytes(message.Body))];
-        var buffer = new byte[RecordBatchLayout.HeaderSize + bodies.Sum(body => body.Length + 64)];
+        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + bodies.Sum(body => body.Length + 64)];
         builder.Reset(buffer, 1_000);
         for (int i = 0; i < messages.Length; i++)
         {
@@ -43,7 +43,7 @@ internal static class Messages
     {
         var builder = new RecordBatchBuilder();
         byte[][] bytes = [.. keys.Select(key => Encoding.UTF8.GetBytes(key ?? ""))];
-        var buffer = new byte[RecordBatchLayout.HeaderSize + bytes.Sum(key => key.Length + 64)];
+        byte[] buffer = new byte[RecordBatchLayout.HeaderSize + bytes.Sum(key => key.Length + 64)];
         builder.Reset(buffer, 1_000);
         for (int i = 0; i < keys.Length; i++)
         {
@@ -63,7 +63,7 @@ internal static class Messages
     public static FrameBuffer Produce(
         ProduceRequestHeader head, params (QueueId Queue, uint TagBits, byte[] Batch)[] batches)
     {
-        FrameBuffer body = FrameBuffer.Rent();
+        var body = FrameBuffer.Rent();
         head.Write(body.Reserve(ProduceRequestHeader.Size));
         foreach ((QueueId queue, uint tagBits, byte[] batch) in batches)
         {
@@ -89,8 +89,11 @@ internal static class Messages
             Assert.True(ProduceResponse.TryReadHeader(answer.Payload.Span, out _, out int count));
             var results = new ProduceResult[count];
             for (int i = 0; i < count; i++)
+            {
                 results[i] = ProduceResult.Read(
                     answer.Payload.Span[(ProduceResponse.HeaderSize + (i * ProduceResult.Size))..]);
+            }
+
             return results;
         }
     }

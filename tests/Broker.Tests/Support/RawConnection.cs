@@ -20,7 +20,7 @@ internal sealed class RawConnection : IDisposable
     public static byte[] Frame(
         Opcode opcode, ReadOnlySpan<byte> body, ushort flags = 0, uint correlation = 7, byte version = 0)
     {
-        var frame = new byte[FrameHeader.Size + body.Length];
+        byte[] frame = new byte[FrameHeader.Size + body.Length];
         new FrameHeader((uint)frame.Length, (byte)opcode, version, (FrameFlags)flags, correlation, 0).Write(frame);
         body.CopyTo(frame.AsSpan(FrameHeader.Size));
         return frame;
@@ -54,11 +54,11 @@ internal sealed class RawConnection : IDisposable
     /// <summary>The next frame that is not a keep-alive; null when the connection ended.</summary>
     public async Task<(FrameHeader Header, byte[] Payload)?> ReceiveFrameAsync()
     {
-        var head = new byte[FrameHeader.Size];
+        byte[] head = new byte[FrameHeader.Size];
         while (await FillAsync(head))
         {
             Assert.True(FrameHeader.TryRead(head, 16 << 20, out FrameHeader header, out _));
-            var payload = new byte[header.PayloadBytes];
+            byte[] payload = new byte[header.PayloadBytes];
             if (!await FillAsync(payload))
                 return null;
             if (header.Opcode != 0)

@@ -99,14 +99,14 @@ internal sealed class TestPeer : IAsyncDisposable
     public static FrameBuffer Encode<T>(T value)
         where T : IPayload<T>
     {
-        FrameBuffer body = FrameBuffer.Rent();
+        var body = FrameBuffer.Rent();
         value.Write(new PayloadWriter(body));
         return body;
     }
 
     public static FrameBuffer Bytes(params byte[] bytes)
     {
-        FrameBuffer body = FrameBuffer.Rent(bytes.Length);
+        var body = FrameBuffer.Rent(bytes.Length);
         bytes.CopyTo(body.Reserve(bytes.Length));
         return body;
     }

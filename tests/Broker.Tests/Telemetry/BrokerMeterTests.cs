@@ -85,7 +85,7 @@ public sealed class BrokerMeterTests
         using MeterRecorder metrics = Listen(broker);
         await using TestPeer peer = await broker.ConnectAsync();
         QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
-        var fetch = peer.FetchAsync(Messages.Open(30_000, Messages.From(queue, 0)));
+        Task<Fetched> fetch = peer.FetchAsync(Messages.Open(30_000, Messages.From(queue, 0)));
         await Eventually.TrueAsync(() => Parked() == 1);
         await peer.ProduceAsync(Durability.Written, (queue, Messages.Batch("a")));
         await fetch;

@@ -16,7 +16,7 @@ public sealed class DeadlineWheelTests : IDisposable
     public void GivenALongWait_WhenItGoesOn_ThenTheWheelTurnsSeldomAndEndsItInTime()
     {
         using DeadlineWheel<Waiter> wheel = NewWheel();
-        TimeSpan wait = TimeSpan.FromSeconds(5);
+        var wait = TimeSpan.FromSeconds(5);
         wheel.Add(new Waiter(), wait);
 
         _time.Advance(TimeSpan.FromSeconds(6));
@@ -41,7 +41,7 @@ public sealed class DeadlineWheelTests : IDisposable
         using DeadlineWheel<Waiter> wheel = NewWheel();
         wheel.Add(new Waiter(), TimeSpan.FromMinutes(2));
         _time.Advance(TimeSpan.FromMilliseconds(1_777));
-        TimeSpan wait = TimeSpan.FromMilliseconds(waitMs);
+        var wait = TimeSpan.FromMilliseconds(waitMs);
         TimeSpan began = _time.Now;
         var second = new Waiter();
         wheel.Add(second, wait);
@@ -63,7 +63,7 @@ public sealed class DeadlineWheelTests : IDisposable
         for (int i = 0; i < 2_000; i++)
         {
             var waiter = new Waiter();
-            TimeSpan wait = TimeSpan.FromMilliseconds(random.Next(1, 20_000));
+            var wait = TimeSpan.FromMilliseconds(random.Next(1, 20_000));
             wheel.Add(waiter, wait);
             due[waiter] = _time.Now + wait;
             if (random.Next(4) == 0 && !_ended.Any(end => end.Waiter == waiter))

@@ -15,15 +15,15 @@ public sealed class ClusterAddressTests
     [InlineData(2)]
     public async Task GivenThreeAddressesOfOneCluster_WhenUsed_ThenItIsOneBrokerWithOneShare(int leader)
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader);
-        await using var client = cluster.NewClient();
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader);
+        await using EQueueClient client = cluster.NewClient();
         await AssertIsOneBrokerAsync(client);
 
         // Administration is done once, and its own connections are those of one broker.
         await client.Admin.CreateTopicAsync("made", new TopicSettings { QueueCount = 2 }, Token);
         Assert.Equal(
             [0, 1], (await client.Admin.DescribeTopicAsync("made", Token)).Queues.Select(static one => one.Number));
-        var refusal = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(
             async () => await client.Admin.CreateTokenAsync("no-user", cancellationToken: Token));
         Assert.DoesNotContain("one broker", refusal.Message, StringComparison.Ordinal);
     }
@@ -31,9 +31,9 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenAGivenAddressThatIsDownAtTheStart_WhenUsed_ThenQueuesAreNumberedAsOfOneBroker()
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader: 1);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader: 1);
         cluster.Nodes[0].Become(NodeRole.Down);
-        await using var client = cluster.NewClient();
+        await using EQueueClient client = cluster.NewClient();
         await AssertIsOneBrokerAsync(client);
 
         // It comes, and leads.
@@ -45,10 +45,10 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenNodesThatKnowNothingYet_WhenTheyHaveReadWhoTheyAre_ThenTheirAddressesAreOneBroker()
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader: 1);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader: 1);
         cluster.Leaderless();
         cluster.Tell(new WatchLeaderResponse(0, "", []));
-        await using var client = cluster.NewClient();
+        await using EQueueClient client = cluster.NewClient();
         Task used = AssertIsOneBrokerAsync(client);
         await Eventually.TrueAsync(() => cluster.Nodes.All(static node => node.HelloCount > 0));
         Assert.False(used.IsCompleted);
@@ -64,17 +64,17 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenAGivenAddressThatHangsAtTheStart_WhenUsed_ThenTheOthersLeadToTheLeader()
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader: 1);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader: 1);
         cluster.Nodes[0].Become(NodeRole.Hangs);
-        await using var client = cluster.NewClient();
+        await using EQueueClient client = cluster.NewClient();
         await AssertIsOneBrokerAsync(client).WaitAsync(TimeSpan.FromSeconds(4), Token);
     }
 
     [Fact]
     public async Task GivenOneAddressOfThree_WhenItIsGoneAndAnotherLeads_ThenTheClientKnowsTheOthers()
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader: 1);
-        await using var client = cluster.NewClient(cluster.Nodes[0].Address);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader: 1);
+        await using EQueueClient client = cluster.NewClient(cluster.Nodes[0].Address);
         await AssertIsOneBrokerAsync(client);
         cluster.Nodes[0].Become(NodeRole.Down);
         await cluster.FailOverAsync(1, NodeRole.Down, 2);
@@ -84,8 +84,8 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenTheLeadersAddressAlone_WhenAnotherLeads_ThenTheClientKnowsIt()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using var client = cluster.NewClient(cluster.Nodes[0].Address);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using EQueueClient client = cluster.NewClient(cluster.Nodes[0].Address);
         await AssertIsOneBrokerAsync(client);
         await cluster.FailOverAsync(0, NodeRole.Down, 2);
         await AssertIsOneBrokerAsync(client);
@@ -94,15 +94,15 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenNamesThatLeadNowhere_WhenTheLeaderChanges_ThenTheGivenAddressesServe()
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader: 1, count: 6);
-        var (given, named) = (cluster.Nodes.Take(3).ToArray(), cluster.Nodes.Skip(3).ToArray());
-        foreach (var node in named)
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader: 1, count: 6);
+        (SwitchNode[] given, SwitchNode[] named) = (cluster.Nodes.Take(3).ToArray(), cluster.Nodes.Skip(3).ToArray());
+        foreach (SwitchNode? node in named)
             node.Become(NodeRole.Hangs);
         cluster.Advertised = [.. named.Select(static node => node.Address)];
         await cluster.LeadAsync(1);
 
         // As long as one attempt may take nothing else would be tried.
-        await using var client = cluster.NewClient(
+        await using EQueueClient client = cluster.NewClient(
             string.Join(',', given.Select(static node => node.Address)), connectTimeout: TimeSpan.FromMinutes(1));
         await AssertIsOneBrokerAsync(client).WaitAsync(TimeSpan.FromSeconds(30), Token);
         await cluster.FailOverAsync(1, NodeRole.Down, 2);
@@ -112,21 +112,21 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenASingleBrokerAndACluster_WhenUsed_ThenTheyAreTwoBrokersInTheOrderOfTheirAddresses()
     {
-        await using var cluster = await SwitchCluster.StartAsync(leader: 2);
-        await using var single = await TestBroker.StartAsync();
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(leader: 2);
+        await using TestBroker single = await TestBroker.StartAsync();
         await single.Client.Admin.CreateTopicAsync(Topic, new TopicSettings { QueueCount = 4 }, Token);
-        foreach (var (addresses, ofSingle) in ((string, int)[])
+        foreach ((string addresses, int ofSingle) in ((string, int)[])
             [($"{single.Address},{cluster.Addresses}", 0), ($"{cluster.Addresses},{single.Address}", 1)])
         {
-            await using var client = cluster.NewClient(addresses);
-            await using var producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
-            var receipts = await Task.WhenAll(
+            await using EQueueClient client = cluster.NewClient(addresses);
+            await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+            SendReceipt[] receipts = await Task.WhenAll(
                 Enumerable.Range(0, 200).Select(i => TwoBrokers.SendAsync(producer, i, $"{i}")));
             Assert.Equal(Enumerable.Range(0, 8), receipts.Select(static one => one.Queue).Distinct().Order());
             await using var alone = new EQueueClient(single.Address);
-            var ends = await Task.WhenAll(Enumerable.Range(0, 4).Select(queue =>
+            QueueOffset[] ends = await Task.WhenAll(Enumerable.Range(0, 4).Select(queue =>
                 alone.Admin.FindOffsetAsync(Topic, queue, StartPosition.End, Token).AsTask()));
-            var again = await Task.WhenAll(Enumerable.Range(0, 4).Select(queue => client.Admin
+            QueueOffset[] again = await Task.WhenAll(Enumerable.Range(0, 4).Select(queue => client.Admin
                 .FindOffsetAsync(Topic, (queue * 2) + ofSingle, StartPosition.End, Token).AsTask()));
             Assert.Equal(ends, again);
             Assert.Equal(
@@ -138,9 +138,9 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenASingleBroker_WhenUsed_ThenItIsAskedNothingNew()
     {
-        await using var cluster = await SwitchCluster.StartAsync(count: 1);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync(count: 1);
         cluster.HasFeature = false;
-        await using (var client = cluster.NewClient())
+        await using (EQueueClient client = cluster.NewClient())
         {
             await AssertIsOneBrokerAsync(client);
             Assert.Equal(0, cluster.Watches);
@@ -152,8 +152,8 @@ public sealed class ClusterAddressTests
     [Fact]
     public async Task GivenAClientOfACluster_WhenItIsDisposed_ThenItsWatchEndsWithIt()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using (var client = cluster.NewClient())
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using (EQueueClient client = cluster.NewClient())
         {
             await AssertIsOneBrokerAsync(client);
             await Eventually.TrueAsync(() => cluster.Watches == 1);
@@ -166,18 +166,18 @@ public sealed class ClusterAddressTests
 
     private static async Task AssertIsOneBrokerAsync(EQueueClient client)
     {
-        await using var producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
-        var receipts = await Task.WhenAll(
+        await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        SendReceipt[] receipts = await Task.WhenAll(
             Enumerable.Range(0, 100).Select(i => TwoBrokers.SendAsync(producer, i, $"{i}")));
         Assert.Equal(Enumerable.Range(0, 4), receipts.Select(static one => one.Queue).Distinct().Order());
         Assert.Equal(
             Enumerable.Range(0, 4),
             (await client.Admin.DescribeTopicAsync(Topic, Token)).Queues.Select(static one => one.Number));
-        await using var reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync(Topic, 1, StartPosition.Begin, Token);
         await reader.AssignAsync(Topic, 3, StartPosition.Begin, Token);
         HashSet<int> queues = [];
-        await foreach (var message in reader.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
             queues.Add(message.Queue);
         Assert.Equal([1, 3], queues.Order());
     }

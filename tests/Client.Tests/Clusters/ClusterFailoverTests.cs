@@ -21,20 +21,21 @@ public sealed class ClusterFailoverTests
     [InlineData((int)NodeRole.Refuses)]
     public async Task GivenSendersAndAGroup_WhenTheLeaderChanges_ThenNothingIsLostDoubledOrReordered(int role)
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using var client = cluster.NewClient();
-        await using var producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
-        await using var group = client.CreateConsumer("g", [Topic]);
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using EQueueClient client = cluster.NewClient();
+        await using Producer producer = client.CreateProducer(new ProducerOptions { BatchBytes = 1024 });
+        await using Consumer group = client.CreateConsumer("g", [Topic]);
         List<(int Number, int Queue, long Offset)> read = [];
         using var reading = CancellationTokenSource.CreateLinkedTokenSource(Token);
         var consuming = Task.Run(() => ConsumeAsync(group, read, reading.Token), Token);
         await TwoBrokers.SendAsync(producer, 0, "key");
         List<Task<SendReceipt>> sends = [];
-        var (underWay, gone) = (new TaskCompletionSource(), new TaskCompletionSource());
+        var underWay = new TaskCompletionSource();
+        var gone = new TaskCompletionSource();
         var sending = Task.Run(
             async () =>
             {
-                for (var i = 1; i < 3000; i++)
+                for (int i = 1; i < 3000; i++)
                 {
                     if (i == 1000)
                         underWay.SetResult();
@@ -53,12 +54,12 @@ public sealed class ClusterFailoverTests
         await cluster.FailOverAsync(0, (NodeRole)role, 1);
 
         await sending;
-        var receipts = await Task.WhenAll(sends).WaitAsync(TimeSpan.FromSeconds(20), Token);
+        SendReceipt[] receipts = await Task.WhenAll(sends).WaitAsync(TimeSpan.FromSeconds(20), Token);
         await Eventually.TrueAsync(() => Count(read) == 3000);
         await reading.CancelAsync();
         await consuming;
         Assert.Equal(Enumerable.Range(0, 3000), read.Select(static one => one.Number).Order());
-        for (var i = 1; i < 3000; i++)
+        for (int i = 1; i < 3000; i++)
             Assert.Contains((i, receipts[i - 1].Queue, receipts[i - 1].Offset.Value), read);
         Assert.All(
             read.GroupBy(static one => one.Number % 16),
@@ -71,17 +72,18 @@ public sealed class ClusterFailoverTests
     [Fact]
     public async Task GivenASendWhoseAnswerADeposedLeaderOwes_WhenItAnswersNotLeader_ThenItIsStoredOnce()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using var client = cluster.NewClient();
-        await using var producer = client.CreateProducer();
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using EQueueClient client = cluster.NewClient();
+        await using Producer producer = client.CreateProducer();
         await TwoBrokers.SendAsync(producer, 0, "key");
         cluster.Nodes[0].HoldsProduced = true;
-        var sends = Enumerable.Range(1, 20).Select(i => TwoBrokers.SendAsync(producer, i, "key")).ToArray();
+        Task<SendReceipt>[] sends =
+            Enumerable.Range(1, 20).Select(i => TwoBrokers.SendAsync(producer, i, "key")).ToArray();
         await Eventually.TrueAsync(() => cluster.Nodes[0].HeldCount > 0);
 
         await cluster.FailOverAsync(0, NodeRole.Refuses, 1);
         await Task.WhenAll(sends).WaitAsync(TimeSpan.FromSeconds(20), Token);
-        var read = await TwoBrokers.ReadAllAsync(client);
+        Dictionary<int, (int Queue, long Offset)> read = await TwoBrokers.ReadAllAsync(client);
         Assert.Equal(
             Enumerable.Range(0, 21), read.OrderBy(static one => one.Value.Offset).Select(static one => one.Key));
     }
@@ -89,14 +91,14 @@ public sealed class ClusterFailoverTests
     [Fact]
     public async Task GivenASendThatADeposedLeaderRefuses_WhenTheProducerIsClosed_ThenItIsSaidThatItMayBeStored()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using var client = cluster.NewClient();
-        await using var producer = client.CreateProducer();
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using EQueueClient client = cluster.NewClient();
+        await using Producer producer = client.CreateProducer();
         await TwoBrokers.SendAsync(producer, 0, "key");
         cluster.Nodes[0].HoldsProduced = true;
-        var send = TwoBrokers.SendAsync(producer, 1, "key");
+        Task<SendReceipt> send = TwoBrokers.SendAsync(producer, 1, "key");
         await Eventually.TrueAsync(() => cluster.Nodes[0].HeldCount > 0);
-        var before = cluster.Nodes[1].HelloCount;
+        int before = cluster.Nodes[1].HelloCount;
         cluster.Leaderless();
         await Eventually.TrueAsync(() => cluster.Nodes[1].HelloCount > before);
 
@@ -107,10 +109,10 @@ public sealed class ClusterFailoverTests
     [Fact]
     public async Task GivenALeaderThatHangs_WhenAnotherIsTold_ThenAllLinksMoveAtOnce()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using var client = cluster.NewClient();
-        var producers = Enumerable.Range(0, 20).Select(_ => client.CreateProducer()).ToArray();
-        await using var reader = client.CreateReader();
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using EQueueClient client = cluster.NewClient();
+        Producer[] producers = Enumerable.Range(0, 20).Select(_ => client.CreateProducer()).ToArray();
+        await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync(Topic, StartPosition.Begin, Token);
         await Task.WhenAll(producers.Select((one, i) => TwoBrokers.SendAsync(one, i, null)));
         await Eventually.TrueAsync(() => cluster.Watches > 0);
@@ -119,8 +121,8 @@ public sealed class ClusterFailoverTests
         // The keep-alive of the old leader's connections would end them after 20 s.
         await Task.WhenAll(producers.Select((one, i) => TwoBrokers.SendAsync(one, 100 + i, null)))
             .WaitAsync(Promptly, Token);
-        var read = 0;
-        await foreach (var message in reader.ReadAllAsync(Token))
+        int read = 0;
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             if (++read == 40)
                 break;
@@ -133,28 +135,29 @@ public sealed class ClusterFailoverTests
     [Fact]
     public async Task GivenNoLeader_WhenAskedAndWhenOneLeadsAgain_ThenItIsSaidAndThenGoesOn()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
         var log = new CollectedLog();
         List<ConnectFailure> failures = [];
-        await using var client = cluster.NewClient(log: log, failed: failure =>
+        await using EQueueClient client = cluster.NewClient(log: log, failed: failure =>
         {
             lock (failures)
                 failures.Add(failure);
         });
-        await using var hasty = cluster.NewClient(timeoutSeconds: 1);
-        await using var producer = client.CreateProducer();
+        await using EQueueClient hasty = cluster.NewClient(timeoutSeconds: 1);
+        await using Producer producer = client.CreateProducer();
         await TwoBrokers.SendAsync(producer, 0, null);
         await hasty.Admin.HelloAsync(Token);
         cluster.Leaderless();
         cluster.Nodes[2].Become(NodeRole.Down);
-        var waiting = Enumerable.Range(1, 20).Select(i => TwoBrokers.SendAsync(producer, i, null)).ToArray();
+        Task<SendReceipt>[] waiting =
+            Enumerable.Range(1, 20).Select(i => TwoBrokers.SendAsync(producer, i, null)).ToArray();
         var end = new EQueueException(ErrorCode.None);
         await Eventually.TrueAsync(async () =>
         {
             end = await Assert.ThrowsAsync<EQueueException>(async () => await hasty.Admin.StatsAsync(Token));
             return end.Code == ErrorCode.Unreachable; // the first may have been under way
         });
-        var nodes = string.Join(", ", cluster.Nodes.Select(static node => node.Address));
+        string nodes = string.Join(", ", cluster.Nodes.Select(static node => node.Address));
         Assert.StartsWith($"No node of the cluster at {nodes} leads now: ", end.Message, StringComparison.Ordinal);
         Assert.Contains($"{cluster.Nodes[1].Address}: This node does not lead", end.Message, StringComparison.Ordinal);
         Assert.Contains($"{cluster.Nodes[2].Address}: connection refused", end.Message, StringComparison.Ordinal);
@@ -169,7 +172,7 @@ public sealed class ClusterFailoverTests
         await cluster.LeadAsync(1);
         await Task.WhenAll(waiting).WaitAsync(Promptly, Token);
         Assert.Equal(21, (await TwoBrokers.ReadAllAsync(client)).Count);
-        var follows = log.Lines.Where(static one => one.Id == 5160).Select(static one => one.Text).ToArray();
+        string[] follows = log.Lines.Where(static one => one.Id == 5160).Select(static one => one.Text).ToArray();
         Assert.Equal($"Follows the leader {cluster.Nodes[1].Address} of epoch {cluster.Epoch}.", follows[^1]);
         Assert.Equal(2, follows.Length);
     }
@@ -177,28 +180,28 @@ public sealed class ClusterFailoverTests
     [Fact]
     public async Task GivenAnOldLeaderThatAnswersAgain_WhenReadersFindIt_ThenItIsNotBelieved()
     {
-        await using var cluster = await SwitchCluster.StartAsync();
-        await using var client = cluster.NewClient();
-        await using var producer = client.CreateProducer();
-        for (var i = 0; i < 10; i++)
+        await using SwitchCluster cluster = await SwitchCluster.StartAsync();
+        await using EQueueClient client = cluster.NewClient();
+        await using Producer producer = client.CreateProducer();
+        for (int i = 0; i < 10; i++)
             await TwoBrokers.SendAsync(producer, i, "key");
-        await using var reader = client.CreateReader(new ReaderOptions
+        await using QueueReader reader = client.CreateReader(new ReaderOptions
         {
             WhenOutOfRange = OutOfRangePolicy.Begin,
             MaxFetchWait = TimeSpan.FromMilliseconds(200),
         });
         await reader.AssignAllAsync(Topic, StartPosition.Begin, Token);
-        await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+        await using IAsyncEnumerator<ReceivedMessage> messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
         List<int> read = [];
         await ReadAsync(10);
-        var old = (ulong)cluster.Epoch;
+        ulong old = (ulong)cluster.Epoch;
         await cluster.FailOverAsync(0, NodeRole.Down, 1);
-        for (var i = 10; i < 20; i++)
+        for (int i = 10; i < 20; i++)
             await TwoBrokers.SendAsync(producer, i, "key");
         await ReadAsync(20);
 
         // The newer leader goes; the old one still says that it leads, and that its queues are empty.
-        var before = cluster.Nodes[0].HelloCount;
+        int before = cluster.Nodes[0].HelloCount;
         cluster.Nodes[0].ClaimedEpoch = old;
         cluster.Nodes[0].Intercept = ZombieAnswers;
         cluster.Nodes[0].Become(NodeRole.Leads);
@@ -206,7 +209,7 @@ public sealed class ClusterFailoverTests
         await Eventually.TrueAsync(() => cluster.Nodes[0].HelloCount > before + 5);
         await cluster.Broker.RestartAsync();
         await cluster.LeadAsync(2);
-        for (var i = 20; i < 30; i++)
+        for (int i = 20; i < 30; i++)
             await TwoBrokers.SendAsync(producer, i, "key");
         await ReadAsync(30);
         Assert.Equal(Enumerable.Range(0, 30), read);
@@ -226,11 +229,11 @@ public sealed class ClusterFailoverTests
     {
         if ((Opcode)request[4] != Opcode.Fetch)
             return null;
-        var body = request.AsSpan(Remoting.FrameHeader.Size + (request[5] > 0 ? HistoryMark.Size : 0));
+        Span<byte> body = request.AsSpan(Remoting.FrameHeader.Size + (request[5] > 0 ? HistoryMark.Size : 0));
         Assert.True(Payload.TryRead(body, out FetchRequest fetch));
-        var answer = new byte[FetchResponseHeader.Size + (fetch.Queues.Count * FetchedQueueHeader.Size)];
+        byte[] answer = new byte[FetchResponseHeader.Size + (fetch.Queues.Count * FetchedQueueHeader.Size)];
         new FetchResponseHeader(1, fetch.Sequence, 0, fetch.Queues.Count).Write(answer);
-        for (var i = 0; i < fetch.Queues.Count; i++)
+        for (int i = 0; i < fetch.Queues.Count; i++)
         {
             new FetchedQueueHeader(
                 fetch.Queues[i].Queue.Id, 0, ErrorCode.OffsetOutOfRange, default, default, default, -1, 0)
@@ -245,7 +248,7 @@ public sealed class ClusterFailoverTests
     {
         try
         {
-            await foreach (var message in group.ReadAllAsync(cancellationToken))
+            await foreach (ReceivedMessage message in group.ReadAllAsync(cancellationToken))
             {
                 lock (read)
                     read.Add((TwoBrokers.Number(message), message.Queue, message.Offset.Value));

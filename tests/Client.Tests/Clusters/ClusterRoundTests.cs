@@ -14,20 +14,20 @@ public sealed class ClusterRoundTests
     [Fact]
     public void GivenALeaderUnderANameThatLeadsNowhere_WhenTried_ThenNotForLongAndTheGivenAddressesComeBeforeItAgain()
     {
-        var (cluster, link) = NewLink(Given, Other);
+        (Cluster cluster, LinkPlan link) = NewLink(Given, Other);
         cluster.Learn(new WatchLeaderResponse(1, Named.ToString(), [Named.ToString()]), Named, teller: null);
 
         Assert.Equal(new ConnectTarget(Named.ToEndPoint(), TimeSpan.FromSeconds(1)), cluster.Next(link));
         cluster.Fail(link, "no such host");
         Assert.Equal(TimeSpan.Zero, cluster.PauseAfter(link, 1));
-        for (var round = 0; round < 3; round++)
+        for (int round = 0; round < 3; round++)
             Assert.Equal([Given, Other], TryRound(cluster, link));
     }
 
     [Fact]
     public void GivenALeaderOfAGivenAddress_WhenTried_ThenItComesFirstInEachRoundAndMayTakeAsLongAsABroker()
     {
-        var (cluster, link) = NewLink(Given, Other);
+        (Cluster cluster, LinkPlan link) = NewLink(Given, Other);
         cluster.Learn(new WatchLeaderResponse(1, Other.ToString(), []), Other, teller: null);
         Assert.Equal(new ConnectTarget(Other.ToEndPoint(), Timeout.InfiniteTimeSpan), cluster.Next(link));
         cluster.Fail(link, "reset");
@@ -35,7 +35,7 @@ public sealed class ClusterRoundTests
 
         // The name that leads nowhere has its turn once.
         Assert.Equal([Named, Given], TryRound(cluster, link));
-        for (var round = 0; round < 3; round++)
+        for (int round = 0; round < 3; round++)
             Assert.Equal([Other, Given], TryRound(cluster, link));
         Assert.Equal(
             $"{Other} leads the cluster at {Given}, {Other}, {Named}, as its nodes have told, and cannot be reached from "
@@ -46,7 +46,7 @@ public sealed class ClusterRoundTests
     [Fact]
     public void GivenNodesThatKnowNoLeader_WhenDescribed_ThenItIsSaidThatNoneLeads()
     {
-        var (cluster, link) = NewLink(Given, Other);
+        (Cluster cluster, LinkPlan link) = NewLink(Given, Other);
         Assert.EndsWith("leads now: none has answered yet", cluster.Describe(), StringComparison.Ordinal);
         TryRound(cluster, link);
         Assert.StartsWith(
@@ -63,12 +63,12 @@ public sealed class ClusterRoundTests
     [Fact]
     public void GivenNodesThatAllRefuse_WhenRoundsFollow_ThenThePausesGrowAndStayBelowTheirBounds()
     {
-        var (cluster, link) = NewLink(Given, Other);
-        for (var hears = 0; hears < 2; hears++)
+        (Cluster cluster, LinkPlan link) = NewLink(Given, Other);
+        for (int hears = 0; hears < 2; hears++)
         {
-            for (var round = 0; round < 12; round++)
+            for (int round = 0; round < 12; round++)
             {
-                TryRound(cluster, link, hears == 1, out var pause);
+                TryRound(cluster, link, hears == 1, out TimeSpan pause);
                 Assert.InRange(pause.TotalMilliseconds, hears == 1 && round > 5 ? 250 : 0, hears == 1 ? 500 : 1_000);
             }
         }
@@ -77,7 +77,7 @@ public sealed class ClusterRoundTests
     private static (Cluster Cluster, LinkPlan Link) NewLink(params ServerAddress[] given)
     {
         var cluster = new Cluster(given[0], Options);
-        foreach (var address in given)
+        foreach (ServerAddress address in given)
             cluster.AddNode(address, isGiven: true);
         cluster.AddNode(Named, isGiven: false);
         var link = new LinkPlan(Named, map: null, new ConnectReports(Options));

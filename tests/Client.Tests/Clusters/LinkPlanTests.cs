@@ -11,9 +11,9 @@ public sealed class LinkPlanTests
     [Fact]
     public async Task GivenAnAttemptThatIsToBeLeft_WhenItIsAdmittedBefore_ThenItStays()
     {
-        var link = NewLink(out var left);
+        LinkPlan link = NewLink(out List<Exception>? left);
         link.Next();
-        var leave = link.Leaving(Cause);
+        Action leave = link.Leaving(Cause);
         await AdmitAsync(link);
         leave();
         Assert.Empty(left);
@@ -23,11 +23,11 @@ public sealed class LinkPlanTests
     [Fact]
     public async Task GivenAnAttemptThatWasLeft_WhenItIsAdmittedAfterwards_ThenItIsRefused_AndTheNextIsNot()
     {
-        var link = NewLink(out var left);
+        LinkPlan link = NewLink(out List<Exception>? left);
         link.Next();
         link.Leaving(Cause)();
         Assert.Equal([Cause], left);
-        var refused = await Assert.ThrowsAsync<EQueueException>(() => AdmitAsync(link));
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(() => AdmitAsync(link));
         Assert.Equal(ErrorCode.NotLeader, refused.Code);
 
         link.Next();
@@ -38,10 +38,10 @@ public sealed class LinkPlanTests
     [Fact]
     public async Task GivenAConnectionThatIsToBeLeft_WhenItStillIsTheSame_ThenItEnds_AndNotTheOneBehindIt()
     {
-        var link = NewLink(out var left);
+        LinkPlan link = NewLink(out List<Exception>? left);
         link.Next();
         await AdmitAsync(link);
-        var leave = link.Leaving(Cause);
+        Action leave = link.Leaving(Cause);
         leave();
         Assert.Equal([Cause], left);
 

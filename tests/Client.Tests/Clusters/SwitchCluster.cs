@@ -78,7 +78,7 @@ internal sealed class SwitchCluster : IAsyncDisposable
     /// <summary>No node leads.</summary>
     public void Leaderless()
     {
-        foreach (var node in Nodes.Where(static node => node.Role == NodeRole.Leads))
+        foreach (SwitchNode? node in Nodes.Where(static node => node.Role == NodeRole.Leads))
             node.Become(NodeRole.Refuses);
         Tell(new WatchLeaderResponse(Epoch, "", Advertised));
     }
@@ -86,7 +86,7 @@ internal sealed class SwitchCluster : IAsyncDisposable
     public async Task LeadAsync(int node)
     {
         await using var client = new EQueueClient(Broker.Address);
-        var hello = await client.Admin.HelloAsync(Token);
+        HelloResponse hello = await client.Admin.HelloAsync(Token);
         Nodes[node].Become(NodeRole.Leads);
         Tell(new WatchLeaderResponse((int)hello.Incarnation, Advertised[node], Advertised));
     }
@@ -143,7 +143,7 @@ internal sealed class SwitchCluster : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var node in Nodes)
+        foreach (SwitchNode node in Nodes)
             await node.DisposeAsync();
         await Broker.DisposeAsync();
     }

@@ -68,7 +68,7 @@ internal sealed class SwitchNode : IAsyncDisposable
 
     public void Become(NodeRole role)
     {
-        var was = Role;
+        NodeRole was = Role;
         Role = role;
         if (role == NodeRole.Down)
         {
@@ -82,14 +82,14 @@ internal sealed class SwitchNode : IAsyncDisposable
         }
         else if (role == NodeRole.Refuses)
         {
-            foreach (var passage in _passages.Keys)
+            foreach (Passage passage in _passages.Keys)
                 passage.Depose();
         }
     }
 
     public void CloseAll()
     {
-        foreach (var passage in _passages.Keys)
+        foreach (Passage passage in _passages.Keys)
             passage.Dispose();
     }
 
@@ -112,7 +112,7 @@ internal sealed class SwitchNode : IAsyncDisposable
 
     public static byte[] Answer(byte[] request, ReadOnlySpan<byte> body, ErrorCode error = ErrorCode.None)
     {
-        var frame = new byte[FrameHeader.Size + body.Length];
+        byte[] frame = new byte[FrameHeader.Size + body.Length];
         BinaryPrimitives.WriteInt32LittleEndian(frame, frame.Length);
         request.AsSpan(4, 2).CopyTo(frame.AsSpan(4));
         frame[6] = 1;
@@ -127,7 +127,7 @@ internal sealed class SwitchNode : IAsyncDisposable
         _listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         _listener.Bind(_endPoint);
         _listener.Listen(100);
-        var listener = _listener;
+        Socket listener = _listener;
         _accepting = Task.Run(() => AcceptAsync(listener));
     }
 
@@ -177,7 +177,7 @@ internal sealed class SwitchNode : IAsyncDisposable
 
         public async Task RunAsync()
         {
-            var back = Task.CompletedTask;
+            Task back = Task.CompletedTask;
             while (await ReadAsync(_near) is { } frame)
             {
                 await HangAsync();
@@ -224,7 +224,7 @@ internal sealed class SwitchNode : IAsyncDisposable
         {
             try
             {
-                foreach (var frame in _waiting.Values)
+                foreach (byte[] frame in _waiting.Values)
                     await WriteAsync(Answer(frame, node._cluster.NotLeader(), ErrorCode.NotLeader));
                 if (_far is not null)
                     near.Shutdown(SocketShutdown.Send);
@@ -281,10 +281,12 @@ internal sealed class SwitchNode : IAsyncDisposable
         private void MarkHello(byte[] frame)
         {
             frame[FrameHeader.Size + 2] |= (byte)HelloFeatures.Cluster;
-            var operations = BitConverter.ToInt32(frame, FrameHeader.Size + 10);
+            int operations = BitConverter.ToInt32(frame, FrameHeader.Size + 10);
             if (node.ClaimedEpoch is { } epoch)
+            {
                 BinaryPrimitives.WriteUInt64LittleEndian(
                     frame.AsSpan(FrameHeader.Size + 14 + (3 * operations) + 32), epoch);
+            }
         }
 
         private async Task TellAsync(byte[] frame)
@@ -331,10 +333,10 @@ internal sealed class SwitchNode : IAsyncDisposable
 
         private async Task<byte[]?> ReadAsync(NetworkStream from)
         {
-            var length = new byte[4];
+            byte[] length = new byte[4];
             if (await from.ReadAtLeastAsync(length, 4, throwOnEndOfStream: false, _ending.Token) < 4)
                 return null;
-            var frame = new byte[BinaryPrimitives.ReadInt32LittleEndian(length)];
+            byte[] frame = new byte[BinaryPrimitives.ReadInt32LittleEndian(length)];
             length.CopyTo(frame, 0);
             await from.ReadExactlyAsync(frame.AsMemory(4), _ending.Token);
             return frame;

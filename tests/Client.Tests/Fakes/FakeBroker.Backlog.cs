@@ -56,7 +56,7 @@ internal sealed partial class FakeBroker
     /// <summary>What is stored of a topic, in the order of its first queue, then of the second and so on.</summary>
     public IReadOnlyList<int> Bodies(string topic)
     {
-        var first = FirstIdOf(topic);
+        uint first = FirstIdOf(topic);
         lock (_lock)
         {
             return [.. Stored.Where(queue => queue.Key >= first && queue.Key < first + IdsPerTopic)
@@ -100,9 +100,10 @@ internal sealed partial class FakeBroker
 
     private FakeBatch Describe(uint queue, ReadOnlySpan<byte> bytes)
     {
-        Assert.Equal(ErrorCode.None, RecordBatch.Check(bytes, out var header));
+        Assert.Equal(ErrorCode.None, RecordBatch.Check(bytes, out RecordBatchHeader header));
         var reader = new RecordReader(bytes);
-        var body = reader.TryRead(out var first) && first.Body.Length >= 4 ? BitConverter.ToInt32(first.Body) : -1;
+        int body =
+            reader.TryRead(out RecordView first) && first.Body.Length >= 4 ? BitConverter.ToInt32(first.Body) : -1;
         return new FakeBatch(
             _topics[(int)((queue - 1) / IdsPerTopic)],
             queue,
@@ -115,14 +116,14 @@ internal sealed partial class FakeBroker
 
     private FakeRequest Note(ServerConnection connection, byte[] payload)
     {
-        Assert.True(ProduceRequestHeader.TryRead(payload, out var head));
-        var rest = payload.AsSpan(ProduceRequestHeader.Size);
+        Assert.True(ProduceRequestHeader.TryRead(payload, out ProduceRequestHeader head));
+        Span<byte> rest = payload.AsSpan(ProduceRequestHeader.Size);
         List<FakeBatch> batches = [];
         lock (_lock)
         {
-            for (var i = 0; i < head.BatchCount; i++)
+            for (int i = 0; i < head.BatchCount; i++)
             {
-                Assert.True(ProduceBatchHeader.TryRead(rest, out var batch));
+                Assert.True(ProduceBatchHeader.TryRead(rest, out ProduceBatchHeader batch));
                 batches.Add(Describe(batch.Queue.Value, rest.Slice(ProduceBatchHeader.Size, batch.BatchSize)));
                 rest = rest[(ProduceBatchHeader.Size + batch.BatchSize)..];
             }

@@ -21,7 +21,7 @@ internal sealed partial class FakeBroker
 
     private void Greet(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        var error = MeetHello(Interlocked.Increment(ref _helloCount) - 1);
+        ErrorCode error = MeetHello(Interlocked.Increment(ref _helloCount) - 1);
         Hellos.Enqueue((header.Version, payload.ToArray()));
         if (error == ErrorCode.None && header.Version == 0)
             Answer(connection, header, Hello());

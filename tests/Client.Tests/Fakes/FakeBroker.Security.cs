@@ -44,18 +44,18 @@ internal sealed partial class FakeBroker
             return;
         }
 
-        Assert.True(Payload.TryRead<HelloRequest>(payload, out var hello));
-        var text = Encoding.UTF8.GetString(hello.Credentials.Span);
+        Assert.True(Payload.TryRead<HelloRequest>(payload, out HelloRequest? hello));
+        string text = Encoding.UTF8.GetString(hello.Credentials.Span);
         switch (hello.Mechanism)
         {
             case Mechanisms.InProcess:
                 Say(connection, header, isDone: true, "", text);
                 break;
-            case Mechanisms.Token when TokenUsers.TryGetValue(text, out var user):
+            case Mechanisms.Token when TokenUsers.TryGetValue(text, out string? user):
                 Say(connection, header, isDone: true, "", $"user:{user}");
                 break;
-            case Mechanisms.ScramSha256 when _exchanges.TryRemove(connection, out var scram):
-                if (scram.ReadFinal(hello.Credentials.Span, out var last) == ScramError.None)
+            case Mechanisms.ScramSha256 when _exchanges.TryRemove(connection, out ScramServer? scram):
+                if (scram.ReadFinal(hello.Credentials.Span, out byte[]? last) == ScramError.None)
                     Say(connection, header, isDone: true, Encoding.ASCII.GetString(last), $"user:{scram.User}");
                 else
                     Refuse(connection, header, ErrorCode.AuthenticationFailed, "The name or the password is wrong.");
@@ -64,7 +64,8 @@ internal sealed partial class FakeBroker
                 var begun = new ScramServer();
                 Assert.Equal(ScramError.None, begun.ReadFirst(hello.Credentials.Span));
                 _exchanges[connection] = begun;
-                var secret = Users.GetValueOrDefault(begun.User) ?? ScramSecret.Mock(new byte[16], begun.User, 4096);
+                ScramSecret secret =
+                    Users.GetValueOrDefault(begun.User) ?? ScramSecret.Mock(new byte[16], begun.User, 4096);
                 Say(connection, header, isDone: false, Encoding.ASCII.GetString(begun.Challenge(secret)), "");
                 break;
             default:
@@ -89,7 +90,7 @@ internal sealed partial class FakeBroker
         switch ((Opcode)header.Opcode)
         {
             case Opcode.SetUser:
-                var set = Read<SetUserRequest>(payload);
+                SetUserRequest set = Read<SetUserRequest>(payload);
                 if (set.MustBeNew && UserListings.ContainsKey(set.Name))
                 {
                     Refuse(connection, header, ErrorCode.InvalidArgument, $"There is a user {set.Name}.");
@@ -111,14 +112,14 @@ internal sealed partial class FakeBroker
                 UserListings.TryRemove(Read<DeleteUserRequest>(payload).Name, out _);
                 break;
             case Opcode.ListUsers:
-                var (users, moreUsers) = Page(UserListings, Read<ListUsersRequest>(payload).After);
+                (UserListing[] users, bool moreUsers) = Page(UserListings, Read<ListUsersRequest>(payload).After);
                 Answer(connection, header, new ListUsersResponse(users, moreUsers));
                 return;
             case Opcode.CreateToken:
-                var create = Read<CreateTokenRequest>(payload);
-                var id = $"id{TokenListings.Count:D6}";
+                CreateTokenRequest create = Read<CreateTokenRequest>(payload);
+                string id = $"id{TokenListings.Count:D6}";
                 TokenListings[id] = new TokenListing(id, create.User, 1, create.ExpiresMs, create.Note);
-                var token = $"eqt_{id}_{new string('s', 43)}";
+                string token = $"eqt_{id}_{new string('s', 43)}";
                 TokenUsers[token] = create.User;
                 Answer(connection, header, new CreateTokenResponse(id, token));
                 return;
@@ -126,22 +127,22 @@ internal sealed partial class FakeBroker
                 TokenListings.TryRemove(Read<RevokeTokenRequest>(payload).Id, out _);
                 break;
             case Opcode.ListTokens:
-                var (tokens, moreTokens) = Page(TokenListings, Read<ListTokensRequest>(payload).After);
+                (TokenListing[] tokens, bool moreTokens) = Page(TokenListings, Read<ListTokensRequest>(payload).After);
                 Answer(connection, header, new ListTokensResponse(tokens, moreTokens));
                 return;
             case Opcode.SetRule:
-                var rule = Read<SetRuleRequest>(payload);
+                SetRuleRequest rule = Read<SetRuleRequest>(payload);
                 if (rule.IsRemoved)
                     Rules.TryRemove(rule.Rule.ToString(), out _);
                 else
                     Rules[rule.Rule.ToString()] = rule.Rule;
                 break;
             case Opcode.ListRules:
-                var (rules, moreRules) = Page(Rules, Read<ListRulesRequest>(payload).After);
+                (AccessRule[] rules, bool moreRules) = Page(Rules, Read<ListRulesRequest>(payload).After);
                 Answer(connection, header, new ListRulesResponse(rules, moreRules));
                 return;
             case Opcode.TestRule:
-                var test = Read<TestRuleRequest>(payload);
+                TestRuleRequest test = Read<TestRuleRequest>(payload);
                 Answer(connection, header, new TestRuleResponse(
                     test.Principal, test.Permission == Permission.Read, $"{test.Resource}:{test.Name}"));
                 return;
@@ -152,7 +153,7 @@ internal sealed partial class FakeBroker
 
     private static (T[] Items, bool HasMore) Page<T>(ConcurrentDictionary<string, T> all, string? after)
     {
-        var items = all
+        T[] items = all
             .Where(one => after is null || string.CompareOrdinal(one.Key, after) > 0)
             .OrderBy(static one => one.Key, StringComparer.Ordinal)
             .Select(static one => one.Value)

@@ -104,7 +104,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         lock (_lock)
         {
             _isReleased = true;
-            foreach (var one in _held)
+            foreach (Action one in _held)
                 one();
             _held.Clear();
         }
@@ -147,7 +147,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         ServerConnection[] connections;
         lock (_lock)
             connections = [.. _connections];
-        foreach (var connection in connections)
+        foreach (ServerConnection connection in connections)
             connection.Close(null);
     }
 
@@ -159,15 +159,15 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
                 Greet(connection, header, payload.Span);
                 break;
             case Opcode.Route:
-                Assert.True(Payload.TryRead<RouteRequest>(payload.Span, out var route));
+                Assert.True(Payload.TryRead<RouteRequest>(payload.Span, out RouteRequest? route));
                 Answer(connection, header, Route(route));
                 break;
             case Opcode.InitProducer:
-                Assert.True(Payload.TryRead<InitProducerRequest>(payload.Span, out var init));
+                Assert.True(Payload.TryRead<InitProducerRequest>(payload.Span, out InitProducerRequest? init));
                 Answer(connection, header, Init(init));
                 break;
             case Opcode.DescribeTopic:
-                Assert.True(Payload.TryRead<DescribeTopicRequest>(payload.Span, out var describe));
+                Assert.True(Payload.TryRead<DescribeTopicRequest>(payload.Span, out DescribeTopicRequest? describe));
                 Answer(connection, header, Describe(describe.Topic));
                 break;
             case Opcode.Produce:
@@ -212,7 +212,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         lock (_lock)
         {
             InitCount++;
-            var id = request.Known.Id >= 0 ? request.Known.Id : _nextProducerId++;
+            long id = request.Known.Id >= 0 ? request.Known.Id : _nextProducerId++;
             _epochs[id] = request.Known.Id >= 0 ? (short)(request.Known.Epoch + 1) : (short)0;
             return new InitProducerResponse(new ProducerSession(id, _epochs[id]));
         }
@@ -220,9 +220,9 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     private void Produce(ServerConnection connection, FrameHeader header, byte[] payload)
     {
-        var number = Interlocked.Increment(ref _produceCount) - 1;
-        var request = Note(connection, payload);
-        var verdict = Judge is { } judge ? judge(request) : Script(number);
+        int number = Interlocked.Increment(ref _produceCount) - 1;
+        FakeRequest request = Note(connection, payload);
+        Verdict verdict = Judge is { } judge ? judge(request) : Script(number);
         switch (verdict)
         {
             case Verdict.Close:
@@ -248,7 +248,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
                 return;
         }
 
-        var results = Store(payload, verdict);
+        List<ProduceResult> results = Store(payload, verdict);
         if (verdict == Verdict.StoreAndClose)
             connection.Close(null);
         else if (verdict == Verdict.StoreAndFault)
@@ -261,7 +261,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     {
         var frame = FrameBuffer.Rent();
         ProduceResponse.WriteHeader(frame.Reserve(ProduceResponse.HeaderSize), 0, results.Count);
-        foreach (var result in results)
+        foreach (ProduceResult result in results)
             result.Write(frame.Reserve(ProduceResult.Size));
         connection.Send(frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0);
     }
@@ -270,14 +270,14 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     {
         lock (_lock)
         {
-            Assert.True(ProduceRequestHeader.TryRead(payload, out var head));
+            Assert.True(ProduceRequestHeader.TryRead(payload, out ProduceRequestHeader head));
             MostInFlightBatches = Math.Max(MostInFlightBatches, head.BatchCount);
-            var rest = payload.AsSpan(ProduceRequestHeader.Size);
+            Span<byte> rest = payload.AsSpan(ProduceRequestHeader.Size);
             List<ProduceResult> results = [];
-            for (var i = 0; i < head.BatchCount; i++)
+            for (int i = 0; i < head.BatchCount; i++)
             {
-                Assert.True(ProduceBatchHeader.TryRead(rest, out var batch));
-                var bytes = rest.Slice(ProduceBatchHeader.Size, batch.BatchSize);
+                Assert.True(ProduceBatchHeader.TryRead(rest, out ProduceBatchHeader batch));
+                Span<byte> bytes = rest.Slice(ProduceBatchHeader.Size, batch.BatchSize);
                 rest = rest[(ProduceBatchHeader.Size + batch.BatchSize)..];
                 results.Add(i == 0 && verdict == Verdict.RefuseFirst
                     ? new ProduceResult(Refusal, Durability.Policy, 1, new QueueOffset(-1), 0, 0)
@@ -290,28 +290,28 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     private ProduceResult StoreBatch(uint queue, ReadOnlySpan<byte> bytes)
     {
-        Assert.Equal(ErrorCode.None, RecordBatch.Check(bytes, out var header));
-        var stored = Stored.TryGetValue(queue, out var list) ? list : Stored[queue] = [];
-        var producer = header.Producer;
-        var offset = stored.Count;
+        Assert.Equal(ErrorCode.None, RecordBatch.Check(bytes, out RecordBatchHeader header));
+        List<int> stored = Stored.TryGetValue(queue, out List<int>? list) ? list : Stored[queue] = [];
+        ProducerSession producer = header.Producer;
+        int offset = stored.Count;
         if (producer.IsIdempotent)
         {
-            if (!_epochs.TryGetValue(producer.Id, out var epoch))
+            if (!_epochs.TryGetValue(producer.Id, out short epoch))
                 return Refuse(ErrorCode.UnknownProducer);
             if (producer.Epoch != epoch)
                 return Refuse(ErrorCode.ProducerFenced);
-            var key = (producer.Id, queue);
-            if (!_sequences.TryGetValue(key, out var state) || state.Epoch != epoch)
+            (long Id, uint queue) key = (producer.Id, queue);
+            if (!_sequences.TryGetValue(key, out SequenceState? state) || state.Epoch != epoch)
                 state = new SequenceState(epoch, 0, []);
-            var sequence = header.BaseSequence;
-            var known = state.Window.FindIndex(one => one.Sequence == sequence);
+            int sequence = header.BaseSequence;
+            int known = state.Window.FindIndex(one => one.Sequence == sequence);
             if (known >= 0)
             {
                 var first = new QueueOffset(state.Window[known].Offset);
                 return new ProduceResult(ErrorCode.DuplicateSequence, Durability.Written, 1, first, 1, 0);
             }
 
-            var met = Unwritable.ContainsKey(queue)
+            ErrorCode met = Unwritable.ContainsKey(queue)
                 ? ErrorCode.QueueNotWritable
                 : MeetBatch(Describe(queue, bytes));
             if (met != ErrorCode.None)
@@ -324,7 +324,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         }
 
         var reader = new RecordReader(bytes);
-        while (reader.TryRead(out var record))
+        while (reader.TryRead(out RecordView record))
             stored.Add(record.Body.Length >= 4 ? BitConverter.ToInt32(record.Body) : -1);
         return new ProduceResult(ErrorCode.None, Durability.Written, 1, new QueueOffset(offset), 1, 0);
     }

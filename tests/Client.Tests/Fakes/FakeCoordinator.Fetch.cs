@@ -28,7 +28,7 @@ internal sealed partial class FakeCoordinator
     public int FindCount => Volatile.Read(ref _findCount);
 
     private long EndOf(FetchQueueKey queue) =>
-        _entries.TryGetValue(queue, out var entries) ? entries.Length * FakeQueue.MessagesPerBatch : 0;
+        _entries.TryGetValue(queue, out byte[][]? entries) ? entries.Length * FakeQueue.MessagesPerBatch : 0;
 
     private void FindOffsets(ServerConnection connection, FrameHeader header, FindOffsetsRequest request)
     {
@@ -61,16 +61,17 @@ internal sealed partial class FakeCoordinator
         }
 
         _sequence = request.Sequence + 1;
-        foreach (var queue in request.Removed)
+        foreach (FetchQueueKey queue in request.Removed)
             _next.Remove(queue);
-        foreach (var queue in request.Queues)
+        foreach (FetchQueue queue in request.Queues)
             _next[queue.Queue] = queue.Offset.Value;
         Serve(connection, header, request);
     }
 
     private void Serve(ServerConnection connection, FrameHeader header, FetchRequest request)
     {
-        var due = _next.Where(queue => queue.Value < EndOf(queue.Key)).Select(static queue => queue.Key).ToArray();
+        FetchQueueKey[] due =
+            _next.Where(queue => queue.Value < EndOf(queue.Key)).Select(static queue => queue.Key).ToArray();
         if (due.Length == 0 && request.MaxWaitMs > 0)
         {
             _parkedFetch = header;
@@ -80,16 +81,16 @@ internal sealed partial class FakeCoordinator
         var frame = FrameBuffer.Rent();
         new FetchResponseHeader(_session, request.Sequence, 0, due.Length)
             .Write(frame.Reserve(FetchResponseHeader.Size));
-        foreach (var key in due)
+        foreach (FetchQueueKey key in due)
             WriteQueue(frame, key, QueueError((int)key.Id.Value - 1));
 
-        var flags = FrameFlags.Response | (IsMarked ? FrameFlags.Marked : FrameFlags.None);
+        FrameFlags flags = FrameFlags.Response | (IsMarked ? FrameFlags.Marked : FrameFlags.None);
         connection.Send(frame, header.Opcode, header.Version, flags, header.CorrelationId, 0);
     }
 
     private void WriteQueue(FrameBuffer frame, FetchQueueKey key, ErrorCode error)
     {
-        var index = _next[key] / FakeQueue.MessagesPerBatch;
+        long index = _next[key] / FakeQueue.MessagesPerBatch;
         byte[] entry = error == ErrorCode.None ? _entries[key][index] : [];
         _next[key] = (index + 1) * FakeQueue.MessagesPerBatch;
         new FetchedQueueHeader(

@@ -25,9 +25,9 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     private FakeCoordinator(int queueCount, int batches)
     {
         _queueCount = queueCount;
-        for (var queue = 0; queue < queueCount; queue++)
+        for (int queue = 0; queue < queueCount; queue++)
         {
-            var id = KeyOf(queue).Id;
+            QueueId id = KeyOf(queue).Id;
             _entries[KeyOf(queue)] = [.. Enumerable.Range(0, batches).Select(
                 batch => FakeQueue.MakeEntry(id, batch * FakeQueue.MessagesPerBatch, isCompressed: false))];
         }
@@ -71,7 +71,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
             lock (_lock)
             {
                 _holdsCommits = value;
-                foreach (var answer in _heldCommits)
+                foreach (Action answer in _heldCommits)
                     answer();
                 _heldCommits.Clear();
             }
@@ -106,8 +106,10 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         get
         {
             lock (_lock)
+            {
                 return [.. (_beats.FindLast(static beat => beat.Owned is not null)?.Owned ?? [])
                     .Select(static one => (int)one.Queue.Id.Value - 1)];
+            }
         }
     }
 
@@ -219,7 +221,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
             _parkedBeat = null;
         }
 
-        foreach (var connection in connections)
+        foreach (ServerConnection connection in connections)
             connection.Close(null);
     }
 
@@ -261,7 +263,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     private static T Read<T>(ReadOnlySpan<byte> payload)
         where T : IPayload<T>
     {
-        Assert.True(Payload.TryRead<T>(payload, out var request));
+        Assert.True(Payload.TryRead<T>(payload, out T? request));
         return request;
     }
 
@@ -313,7 +315,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     private RouteResponse Route(RouteRequest request)
     {
         List<QueueRoute> queues = [];
-        for (var broker = 0; broker < Brokers.Count; broker++)
+        for (int broker = 0; broker < Brokers.Count; broker++)
         {
             queues.AddRange(Enumerable.Range(0, Brokers[broker]._queueCount).Select(queue => new QueueRoute(
                 Brokers[broker].FirstNumber + queue,
@@ -335,7 +337,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     {
         _journal.Add("commit " + string.Join(' ', request.Offsets.OrderBy(static one => one.Queue.Id.Value)
             .Select(static one => $"{one.Queue.Id.Value - 1}@{(uint)one.Grant.Value}={one.Next.Value}")));
-        var error = MeetCommit();
+        ErrorCode error = MeetCommit();
         if (error != ErrorCode.None)
         {
             Answer(connection, header, new ErrorDetail(null, TimeSpan.Zero), error);
@@ -343,7 +345,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         }
 
         List<ErrorCode> errors = [];
-        foreach (var offset in request.Offsets)
+        foreach (OffsetCommit offset in request.Offsets)
         {
             errors.Add(MeetOffset(offset));
             if (errors[^1] == ErrorCode.None)
@@ -360,12 +362,17 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     {
         _beats.Add(request);
         if (request.Generation == GroupGeneration.Join)
+        {
             _journal.Add("join");
+        }
         else if (request.Owned is { } owned)
+        {
             _journal.Add(("own " + string.Join(' ', owned.OrderBy(static one => one.Queue.Id.Value).Select(
                 static one => $"{one.Queue.Id.Value - 1}@{(uint)one.Grant.Value}"))).TrimEnd());
+        }
+
         AnswerParked();
-        var met = MeetBeat(request);
+        ErrorCode met = MeetBeat(request);
         if (met == ErrorCode.ConnectionLost)
             connection.Close(null);
         else if (met != ErrorCode.None)

@@ -47,7 +47,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
     public static async Task<FakeQueue> StartAsync(int batches, bool isCompressed = false)
     {
         var queue = new FakeQueue();
-        for (var i = 0; i < batches; i++)
+        for (int i = 0; i < batches; i++)
             queue._entries.Add(MakeEntry(Queue, i * MessagesPerBatch, isCompressed));
         await queue._server.StartAsync(CancellationToken.None);
         return queue;
@@ -81,12 +81,12 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
                     [new TopicRoute(ErrorCode.None, "t", new TopicId(_storeId), 4 << 20, [route])]));
                 break;
             case Opcode.FindOffsets:
-                Assert.True(Payload.TryRead<FindOffsetsRequest>(payload.Span, out var find));
+                Assert.True(Payload.TryRead<FindOffsetsRequest>(payload.Span, out FindOffsetsRequest? find));
                 Answer(connection, header, new FindOffsetsResponse([.. find.Questions.Select(question =>
                     new OffsetAnswer(ErrorCode.None, new QueueOffset(question.TimeMs == OffsetQuestion.End ? End : 0)))]));
                 break;
             case Opcode.Fetch:
-                Assert.True(Payload.TryRead<FetchRequest>(payload.Span, out var fetch));
+                Assert.True(Payload.TryRead<FetchRequest>(payload.Span, out FetchRequest fetch));
                 Fetch(connection, header, fetch);
                 break;
         }
@@ -100,15 +100,15 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
     public static byte[] MakeEntry(QueueId queue, long baseOffset, bool isCompressed)
     {
         var builder = new RecordBatchBuilder();
-        var batch = new byte[4096];
+        byte[] batch = new byte[4096];
         builder.Reset(batch, 1000);
-        for (var i = 0; i < MessagesPerBatch; i++)
+        for (int i = 0; i < MessagesPerBatch; i++)
             Assert.True(builder.TryAppend(BitConverter.GetBytes((int)baseOffset + i), 1000));
         batch = batch[..builder.Complete(ProducerSession.None, -1)];
         if (isCompressed)
             batch = Compress(batch);
         RecordBatch.Stamp(batch, new QueueOffset(baseOffset), 1);
-        var entry = new byte[HeaderSize + batch.Length];
+        byte[] entry = new byte[HeaderSize + batch.Length];
         BinaryPrimitives.WriteInt32LittleEndian(entry, entry.Length);
         BinaryPrimitives.WriteUInt32LittleEndian(entry.AsSpan(16), queue.Value);
         BinaryPrimitives.WriteInt32LittleEndian(entry.AsSpan(20), 1);
@@ -123,7 +123,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
     /// <summary>Says that the entry's batch is compressed, which it is not, under a CRC that is right.</summary>
     public static void ClaimCodec(byte[] entry, RecordCodec codec)
     {
-        var batch = entry.AsSpan(HeaderSize);
+        Span<byte> batch = entry.AsSpan(HeaderSize);
         batch[RecordBatchLayout.Attributes + 1] |= (byte)codec;
         BinaryPrimitives.WriteUInt32BigEndian(
             batch[RecordBatchLayout.Crc..], Crc32C.Compute(batch[RecordBatchLayout.Attributes..]));
@@ -144,7 +144,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         target.Write(batch.AsSpan(0, RecordBatchLayout.HeaderSize));
         using (var gzip = new GZipStream(target, CompressionLevel.Fastest, leaveOpen: true))
             gzip.Write(batch.AsSpan(RecordBatchLayout.HeaderSize));
-        var compressed = target.ToArray();
+        byte[] compressed = target.ToArray();
         BinaryPrimitives.WriteInt32BigEndian(
             compressed.AsSpan(RecordBatchLayout.Length), compressed.Length - RecordBatchLayout.LengthPrefix);
         compressed[RecordBatchLayout.Attributes + 1] |= (byte)RecordCodec.Gzip;
@@ -155,8 +155,8 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
 
     private void Fetch(ServerConnection connection, FrameHeader header, FetchRequest request)
     {
-        var number = Interlocked.Increment(ref _fetchCount) - 1;
-        var met = Meet(number);
+        int number = Interlocked.Increment(ref _fetchCount) - 1;
+        ErrorCode met = Meet(number);
         if (met == ErrorCode.ConnectionLost)
         {
             connection.Close(null);
@@ -189,17 +189,17 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
 
     private void Send(ServerConnection connection, FrameHeader header, FetchRequest request, int number)
     {
-        var error = QueueError(_next);
-        var index = (int)(_next / MessagesPerBatch);
+        ErrorCode error = QueueError(_next);
+        int index = (int)(_next / MessagesPerBatch);
         if (error == ErrorCode.None && index >= _entries.Count)
         {
             _parked = header;
             return;
         }
 
-        var entries = error == ErrorCode.None ? [.. _entries[index]] : Array.Empty<byte>();
+        byte[] entries = error == ErrorCode.None ? [.. _entries[index]] : Array.Empty<byte>();
         Tamper(number, entries);
-        var next = (index + 1L) * MessagesPerBatch;
+        long next = (index + 1L) * MessagesPerBatch;
         var frame = FrameBuffer.Rent();
         new FetchResponseHeader(_session, request.Sequence, 0, 1).Write(frame.Reserve(FetchResponseHeader.Size));
         new FetchedQueueHeader(

@@ -79,9 +79,9 @@ internal sealed class ForkingBroker : IAsyncDisposable
     public async Task SendAsync(int count, bool areDurable = false)
     {
         var receipts = new List<(int Value, Task<SendReceipt> Receipt)>();
-        for (var i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
         {
-            var value = _sent++;
+            int value = _sent++;
             receipts.Add((value, (areDurable ? _durable! : _producer!).SendAsync(
                 Topic,
                 BodyOf(value),
@@ -89,16 +89,16 @@ internal sealed class ForkingBroker : IAsyncDisposable
                 cancellationToken: TestContext.Current.CancellationToken).AsTask()));
         }
 
-        foreach (var (value, receipt) in receipts)
+        foreach ((int value, Task<SendReceipt> receipt) in receipts)
         {
-            var stored = await receipt;
+            SendReceipt stored = await receipt;
             Acknowledged.Add((value, stored.Queue, stored.Offset.Value));
         }
     }
 
     private byte[] BodyOf(int value)
     {
-        var body = new byte[sizeof(int) + (BodyBytes == 0 ? 0 : value % BodyBytes)];
+        byte[] body = new byte[sizeof(int) + (BodyBytes == 0 ? 0 : value % BodyBytes)];
         BitConverter.TryWriteBytes(body, value);
         return body;
     }
@@ -110,7 +110,7 @@ internal sealed class ForkingBroker : IAsyncDisposable
     public async Task KillAsync(SimulatedDisk? putBack = null)
     {
         // What it does between this moment and its end nobody will see: its disk must last as long as it answers.
-        var left = Disk.Copy();
+        SimulatedDisk left = Disk.Copy();
         await StopAsync();
         await StartOnAsync(putBack?.Copy() ?? left);
     }
@@ -118,7 +118,7 @@ internal sealed class ForkingBroker : IAsyncDisposable
     /// <summary>The power goes: what was not synced is lost.</summary>
     public async Task CutPowerAsync()
     {
-        var left = Disk.AfterPowerCut(seed: 1, PowerCutStyle.NothingUnsynced);
+        SimulatedDisk left = Disk.AfterPowerCut(seed: 1, PowerCutStyle.NothingUnsynced);
         await StopAsync();
         await StartOnAsync(left);
     }
@@ -127,7 +127,7 @@ internal sealed class ForkingBroker : IAsyncDisposable
     /// next one does not find.</summary>
     public async Task CutPowerNowAsync(int seed)
     {
-        var left = Disk.CutPower(seed);
+        SimulatedDisk left = Disk.CutPower(seed);
         await StopAsync();
         await StartOnAsync(left);
     }
@@ -151,8 +151,8 @@ internal sealed class ForkingBroker : IAsyncDisposable
     public async Task StartOnAsync(SimulatedDisk disk)
     {
         Disk = disk;
-        var listen = Address.Length == 0 ? _options.Listen : Address;
-        var options = _options with { Listen = listen, Store = _options.Store with { Disk = disk } };
+        string listen = Address.Length == 0 ? _options.Listen : Address;
+        BrokerOptions options = _options with { Listen = listen, Store = _options.Store with { Disk = disk } };
         _broker = await Eventually.StartedAsync(() => EQueueBroker.StartAsync(options, _log));
         Address = HostPort.Format(_broker.EndPoint);
     }
@@ -160,17 +160,17 @@ internal sealed class ForkingBroker : IAsyncDisposable
     /// <summary>Everything that the topic holds now, by queue and offset.</summary>
     public async Task<List<(int Queue, long Offset, int Value)>> ReadAllAsync()
     {
-        await using var reader = Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync(Topic, StartPosition.Begin, TestContext.Current.CancellationToken);
         List<(int, long, int)> read = [];
-        await foreach (var message in reader.ReadAllAsync(TestContext.Current.CancellationToken))
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(TestContext.Current.CancellationToken))
             read.Add((message.Queue, message.Offset.Value, BitConverter.ToInt32(message.Body.Span)));
         return read;
     }
 
     public async ValueTask DisposeAsync()
     {
-        foreach (var producer in new[] { _producer, _durable })
+        foreach (Producer? producer in new[] { _producer, _durable })
         {
             if (producer is not null)
                 await producer.AbortAsync();

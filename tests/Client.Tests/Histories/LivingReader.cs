@@ -48,8 +48,11 @@ internal sealed class LivingReader : IAsyncDisposable
             AutoCommitInterval = TimeSpan.FromMilliseconds(20),
         });
         if (reader._reader is { } named)
+        {
             await named.AssignAllAsync(
                 ForkingBroker.Topic, StartPosition.Begin, TestContext.Current.CancellationToken);
+        }
+
         reader.Go();
         return reader;
     }
@@ -79,10 +82,11 @@ internal sealed class LivingReader : IAsyncDisposable
 
     private async Task ReadAsync()
     {
-        var messages = _consumer?.ReadAllAsync(_stop.Token) ?? _reader!.ReadAllAsync(_stop.Token);
+        IAsyncEnumerable<ReceivedMessage> messages =
+            _consumer?.ReadAllAsync(_stop.Token) ?? _reader!.ReadAllAsync(_stop.Token);
         try
         {
-            await foreach (var message in messages)
+            await foreach (ReceivedMessage message in messages)
                 Read.Enqueue((message.Queue, message.Offset.Value, BitConverter.ToInt32(message.Body.Span)));
         }
         catch (OperationCanceledException) when (_stop.IsCancellationRequested)

@@ -1,4 +1,5 @@
 using EQueue.MessageStore;
+using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests.Histories;
@@ -22,8 +23,8 @@ public sealed class PowerLossTests
     public async Task GivenConsumedAndCommittedMessagesLost_WhenNewOnesGetTheirOffsets_ThenALivingReaderMeetsEachOnce(
         bool isMember, bool isBackBefore)
     {
-        await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
-        await using var reader = await ConsumeAndCommitAsync(broker, isMember);
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
+        await using LivingReader reader = await ConsumeAndCommitAsync(broker, isMember);
 
         await broker.CutPowerAsync();
         Assert.Equal(Durable, await EndAsync(broker));
@@ -49,7 +50,7 @@ public sealed class PowerLossTests
         bool isMember)
     {
         // A process that remembers nothing: the group's progress is all there is, and it lost its end with the log.
-        await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
         await using (await ConsumeAndCommitAsync(broker, isMember))
         {
             // Gone before the power is.
@@ -58,12 +59,12 @@ public sealed class PowerLossTests
         await broker.CutPowerAsync();
         await broker.SendAsync(New);
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address });
-        await using var consumer = client.CreateConsumer(
+        await using Consumer consumer = client.CreateConsumer(
             LivingReader.Group,
             [ForkingBroker.Topic],
             new ConsumerOptions { StopAtEnd = true, StartAt = StartPosition.Begin });
         List<int> read = [];
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             read.Add(BitConverter.ToInt32(message.Body.Span));
 
         var expected = Enumerable.Range(0, Durable).Concat(Enumerable.Range(Durable + Lost, New)).ToList();
@@ -74,7 +75,7 @@ public sealed class PowerLossTests
     [Fact]
     public async Task GivenAcknowledgedMessagesLost_WhenTheProducerSendsOn_ThenWhatItIsToldIsStoredOnceAndInOrder()
     {
-        await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
         await broker.SendAsync(Durable, areDurable: true);
         await broker.SendAsync(Lost);
         await broker.CutPowerAsync();
@@ -94,9 +95,9 @@ public sealed class PowerLossTests
     [InlineData(3)]
     public async Task GivenSendsUnderWay_WhenThePowerIsCut_ThenEachThatIsAcknowledgedAsDurableIsStoredOnce(int seed)
     {
-        await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
         await broker.SendAsync(1, areDurable: true);
-        var changes = 0;
+        int changes = 0;
         var half = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         broker.Disk.OnChange = (kind, _) =>
         {
@@ -105,7 +106,7 @@ public sealed class PowerLossTests
         };
         var sending = Task.Run(async () =>
         {
-            for (var i = 0; i < 50; i++)
+            for (int i = 0; i < 50; i++)
                 await broker.SendAsync(20, areDurable: true);
         });
         await half.Task.WaitAsync(TimeSpan.FromSeconds(60), Token);
@@ -113,7 +114,7 @@ public sealed class PowerLossTests
         await broker.CutPowerNowAsync(seed);
         await sending;
 
-        var stored = await broker.ReadAllAsync();
+        List<(int Queue, long Offset, int Value)> stored = await broker.ReadAllAsync();
         Assert.Equal(1_001, broker.Acknowledged.Count);
         Assert.Equal(broker.Acknowledged.Select(static one => (one.Queue, one.Offset, one.Value)), stored);
     }
@@ -122,7 +123,7 @@ public sealed class PowerLossTests
     private static async Task<LivingReader> ConsumeAndCommitAsync(ForkingBroker broker, bool isMember)
     {
         await broker.SendAsync(Durable, areDurable: true);
-        var reader = await LivingReader.StartAsync(broker.Address, isMember);
+        LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember);
         await broker.SendAsync(Lost);
         await reader.HasReadAsync(Durable + Lost - 1);
         await HasCommittedAsync(broker, reader, Durable + Lost);
@@ -133,7 +134,7 @@ public sealed class PowerLossTests
         Eventually.TrueAsync(async () =>
         {
             await reader.CommitAsync();
-            var offsets = await broker.Client.Admin.ReadGroupOffsetsAsync(
+            IReadOnlyList<QueueOffset> offsets = await broker.Client.Admin.ReadGroupOffsetsAsync(
                 LivingReader.Group, ForkingBroker.Topic, Token);
             return offsets[0].Value == next;
         });

@@ -1,4 +1,5 @@
 using EQueue.MessageStore;
+using EQueue.Support;
 
 namespace EQueue.Client.Tests.Histories;
 
@@ -12,46 +13,46 @@ public sealed class ProducerHistoryTests
     [InlineData(true)]
     public async Task GivenTheLogSetBack_WhenALivingProducerSendsOn_ThenWhatItIsToldIsStoredOnce(bool isPowerCut)
     {
-        await using var broker = await ForkingBroker.StartAsync(
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(
             isPowerCut ? FlushPolicy.Async : FlushPolicy.Sync, queues: 2);
         await broker.SendAsync(40, areDurable: true);
         await broker.SendAsync(1);
-        var save = broker.Save();
+        SimulatedDisk save = broker.Save();
         await broker.SendAsync(60);
         if (isPowerCut)
             await broker.CutPowerAsync();
         else
             await broker.KillAsync(putBack: save);
-        var before = broker.Acknowledged.Count;
+        int before = broker.Acknowledged.Count;
         await broker.SendAsync(80);
 
-        var stored = await broker.ReadAllAsync();
+        List<(int Queue, long Offset, int Value)> stored = await broker.ReadAllAsync();
         Assert.All(
             broker.Acknowledged.Skip(before),
             sent => Assert.Contains((sent.Queue, sent.Offset, sent.Value), stored));
         Assert.Equal(stored.Count, stored.Select(static one => one.Value).Distinct().Count());
-        foreach (var queue in stored.GroupBy(static one => one.Queue))
+        foreach (IGrouping<int, (int Queue, long Offset, int Value)> queue in stored.GroupBy(static one => one.Queue))
             Assert.Equal(queue.Select(static one => one.Value).Order(), queue.Select(static one => one.Value));
     }
 
     [Fact]
     public async Task GivenProducersOfTwoHistories_WhenBothSendInOne_ThenNoneTakesTheOthersMessageForItsOwn()
     {
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(3);
-        var save = broker.Save();
-        await using var first = broker.Client.CreateProducer();
+        SimulatedDisk save = broker.Save();
+        await using Producer first = broker.Client.CreateProducer();
         List<(int Value, long Offset)> told = [];
-        for (var i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++)
             told.Add((1_000 + i, await SendAsync(first, 1_000 + i)));
         await broker.KillAsync(putBack: save);
 
         // The copy gives out anew what it has not given out yet; the first producer goes on as what it was.
-        await using var second = broker.Client.CreateProducer();
+        await using Producer second = broker.Client.CreateProducer();
         told.Clear();
-        for (var i = 0; i < 8; i++)
+        for (int i = 0; i < 8; i++)
             told.Add((2_000 + i, await SendAsync(second, 2_000 + i)));
-        for (var i = 3; i < 8; i++)
+        for (int i = 3; i < 8; i++)
             told.Add((1_000 + i, await SendAsync(first, 1_000 + i)));
 
         var stored = (await broker.ReadAllAsync()).Select(static one => (one.Value, one.Offset)).ToList();

@@ -1,4 +1,5 @@
 using EQueue.MessageStore;
+using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests.Histories;
@@ -22,7 +23,7 @@ public sealed class RandomHistoryTests
         seed = seed == 0 ? Environment.TickCount : seed;
         TestContext.Current.TestOutputHelper?.WriteLine($"seed {seed}");
         var random = new Random(seed);
-        await using var broker = await ForkingBroker.StartAsync(
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(
             FlushPolicy.Async,
             Queues,
             bodyBytes: 4_000,
@@ -38,11 +39,11 @@ public sealed class RandomHistoryTests
                 },
             });
         await broker.SendAsync(10);
-        await using var member = await LivingReader.StartAsync(broker.Address, isMember: true);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember: false);
+        await using LivingReader member = await LivingReader.StartAsync(broker.Address, isMember: true);
+        await using LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember: false);
         LivingReader[] readers = [member, reader];
         List<SimulatedDisk> saves = [broker.Save()];
-        for (var round = 0; round < Rounds; round++)
+        for (int round = 0; round < Rounds; round++)
         {
             await broker.SendAsync(random.Next(0, 300), areDurable: random.Next(3) == 0);
             if (random.Next(2) == 0)
@@ -56,7 +57,7 @@ public sealed class RandomHistoryTests
         await Task.WhenAll(readers.Select(one => HasReadAllAsync(broker, one)));
         await Eventually.TrueAsync(async () =>
         {
-            var group = await broker.Client.Admin.DescribeGroupAsync(
+            GroupDescription group = await broker.Client.Admin.DescribeGroupAsync(
                 LivingReader.Group, cancellationToken: TestContext.Current.CancellationToken);
             return group.Queues.Count == Queues && group.Queues.All(static queue => queue.Committed == queue.End);
         });
@@ -77,7 +78,7 @@ public sealed class RandomHistoryTests
 
     private static async Task HasReadAllAsync(ForkingBroker broker, LivingReader reader)
     {
-        var stored = await broker.ReadAllAsync();
+        List<(int Queue, long Offset, int Value)> stored = await broker.ReadAllAsync();
         await Eventually.TrueAsync(() =>
         {
             if (reader.Reading.IsCompleted)
@@ -90,11 +91,11 @@ public sealed class RandomHistoryTests
     /// went back, and then by everything from there on.</summary>
     private static void IsInOrder(List<(int Queue, long Offset, int Value)> stored, LivingReader reader)
     {
-        foreach (var queue in stored.GroupBy(static one => one.Queue))
+        foreach (IGrouping<int, (int Queue, long Offset, int Value)> queue in stored.GroupBy(static one => one.Queue))
         {
             Dictionary<long, int> last = [];
             var read = reader.Read.Where(one => one.Queue == queue.Key).ToList();
-            for (var i = 0; i < read.Count; i++)
+            for (int i = 0; i < read.Count; i++)
             {
                 last[read[i].Offset] = i;
                 if (i > 0)

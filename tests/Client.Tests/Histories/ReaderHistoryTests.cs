@@ -20,12 +20,12 @@ public sealed class ReaderHistoryTests
     public async Task GivenTheDirectoryPutBack_WhenNewMessagesFollow_ThenALivingReaderMeetsAllOfThem(
         bool isMember, bool isBackBefore)
     {
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(100);
         await using var wire = new TcpRelay(broker.Address);
-        await using var reader = await LivingReader.StartAsync(wire.Address, isMember);
+        await using LivingReader reader = await LivingReader.StartAsync(wire.Address, isMember);
         await reader.HasReadAsync(99);
-        var save = broker.Save();
+        SimulatedDisk save = broker.Save();
         await broker.SendAsync(100);
         await reader.HasReadAsync(199);
 
@@ -51,10 +51,10 @@ public sealed class ReaderHistoryTests
     public async Task GivenAsyncFlushAndAPowerCut_WhenNewMessagesFollow_ThenALivingReaderMeetsAllOfThem(
         bool isMember, bool isBackBefore)
     {
-        await using var broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
+        await using ForkingBroker broker = await ForkingBroker.StartAsync(FlushPolicy.Async);
         await broker.SendAsync(200, areDurable: true);
         await using var wire = new TcpRelay(broker.Address);
-        await using var reader = await LivingReader.StartAsync(wire.Address, isMember);
+        await using LivingReader reader = await LivingReader.StartAsync(wire.Address, isMember);
         await broker.SendAsync(100);
         await reader.HasReadAsync(299);
 
@@ -76,12 +76,12 @@ public sealed class ReaderHistoryTests
     [InlineData(false)]
     public async Task GivenTheSameCopyPutBackAgainAndAgain_WhenEpochsAreEqual_ThenNothingIsPassedOver(bool isMember)
     {
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(10);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember);
+        await using LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember);
         await reader.HasReadAsync(9);
-        var save = broker.Save();
-        for (var round = 0; round < 3; round++)
+        SimulatedDisk save = broker.Save();
+        for (int round = 0; round < 3; round++)
         {
             // Every round opens the copy as the same epoch, and each sends less than the one before.
             await broker.SendAsync(40 - (10 * round));
@@ -100,14 +100,14 @@ public sealed class ReaderHistoryTests
     public async Task GivenACopyThatWentOnElsewhere_WhenTheOriginalIsPutBack_ThenItsOwnMessagesAreRead()
     {
         // Both go on from 20 under epoch 2; the original has 40 more of epoch 1 before that.
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(20);
-        var early = broker.Save();
+        SimulatedDisk early = broker.Save();
         await broker.SendAsync(40);
-        var original = broker.Save();
+        SimulatedDisk original = broker.Save();
         await broker.KillAsync(putBack: early);
         await broker.SendAsync(10);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember: false);
+        await using LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember: false);
         await reader.HasReadAsync(broker.Acknowledged[^1].Value);
 
         await broker.KillAsync(putBack: original);
@@ -121,9 +121,9 @@ public sealed class ReaderHistoryTests
     public async Task GivenFastRestartsWithoutAMessageBetween_WhenReadingGoesOn_ThenNothingComesTwiceOrIsWarnedOf(
         bool isMember)
     {
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(30);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember);
+        await using LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember);
         await reader.HasReadAsync(29);
         await broker.KillAsync();
         await broker.KillAsync();
@@ -140,18 +140,19 @@ public sealed class ReaderHistoryTests
     [Fact]
     public async Task GivenAReaderThatShallThrow_WhenTheHistoryIsAnother_ThenItIsToldWhereAndGoesOnAfterASeek()
     {
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(5);
-        var save = broker.Save();
+        SimulatedDisk save = broker.Save();
         await broker.SendAsync(5);
-        await using var reader = await LivingReader.StartAsync(
+        await using LivingReader reader = await LivingReader.StartAsync(
             broker.Address, isMember: false, new ConsumerOptions { WhenDiverged = DivergedHistoryPolicy.Throw });
         await reader.HasReadAsync(9);
         await broker.KillAsync(putBack: save);
         await broker.SendAsync(10);
-        for (var loop = 0; loop < 2; loop++)
+        for (int loop = 0; loop < 2; loop++)
         {
-            var told = await Assert.ThrowsAsync<DivergedHistoryException>(() => reader.Reading.WaitAsync(Token));
+            DivergedHistoryException told =
+                await Assert.ThrowsAsync<DivergedHistoryException>(() => reader.Reading.WaitAsync(Token));
             Assert.Equal(ErrorCode.DivergingEpoch, told.Code);
             Assert.Equal(
                 (ForkingBroker.Topic, 0, 10L, 5L), (told.Topic, told.Queue, told.Offset.Value, told.Next.Value));
@@ -167,14 +168,14 @@ public sealed class ReaderHistoryTests
     public async Task GivenOldMessagesGoneBehindTheFork_WhenTheDirectoryIsPutBack_ThenReadingGoesOnAtTheBegin()
     {
         // The copy's messages are dropped by retention before the reader is back.
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(20);
-        var save = broker.Save();
+        SimulatedDisk save = broker.Save();
         await broker.SendAsync(20);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember: true);
+        await using LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember: true);
         await reader.HasReadAsync(39);
         await broker.StopAsync();
-        await using (var store = await QueueStore.OpenAsync(
+        await using (QueueStore store = await QueueStore.OpenAsync(
             new StoreOptions { DataDirectory = "/data", Disk = save, ReserveBytes = 0, SegmentSizeBytes = 8 << 20 },
             new KeepEverything(),
             Microsoft.Extensions.Logging.Abstractions.NullLoggerFactory.Instance,
@@ -194,15 +195,15 @@ public sealed class ReaderHistoryTests
     [Fact]
     public async Task GivenAReaderThatStopsAtTheEnd_WhenThatEndIsLost_ThenItStopsAtWhatIsLeft()
     {
-        await using var broker = await ForkingBroker.StartAsync();
+        await using ForkingBroker broker = await ForkingBroker.StartAsync();
         await broker.SendAsync(20);
-        var save = broker.Save();
+        SimulatedDisk save = broker.Save();
         await broker.SendAsync(2_000);
-        await using var reader = broker.Client.CreateReader(
+        await using QueueReader reader = broker.Client.CreateReader(
             new ReaderOptions { StopAtEnd = true, FetchBytes = 4 << 10, PrefetchBytes = 0 });
         await reader.AssignAllAsync(ForkingBroker.Topic, StartPosition.Begin, Token);
-        var count = 0;
-        await foreach (var message in reader.ReadAllAsync(Token))
+        int count = 0;
+        await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
         {
             if (count++ == 5)
                 await broker.KillAsync(putBack: save);
@@ -213,7 +214,7 @@ public sealed class ReaderHistoryTests
 
     private static async Task HasAllAsync(ForkingBroker broker, LivingReader reader)
     {
-        var stored = await broker.ReadAllAsync();
+        List<(int Queue, long Offset, int Value)> stored = await broker.ReadAllAsync();
         await Eventually.TrueAsync(
             () => reader.Reading.IsCompleted || stored.All(reader.Read.Contains), "every stored message was read");
         if (reader.Reading.IsCompleted)
@@ -222,7 +223,8 @@ public sealed class ReaderHistoryTests
         await Eventually.TrueAsync(async () =>
         {
             await reader.CommitAsync();
-            var group = await broker.Client.Admin.DescribeGroupAsync(LivingReader.Group, cancellationToken: Token);
+            GroupDescription group =
+                await broker.Client.Admin.DescribeGroupAsync(LivingReader.Group, cancellationToken: Token);
             return group.Queues.Sum(static queue => queue.Lag) == 0
                 && group.Queues.All(static queue => queue.Committed == queue.End);
         });
@@ -232,12 +234,12 @@ public sealed class ReaderHistoryTests
     private static async Task AppendAsync(QueueStore store, int count)
     {
         var builder = new RecordBatchBuilder();
-        for (var i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
         {
-            var buffer = new byte[256];
+            byte[] buffer = new byte[256];
             builder.Reset(buffer, 1_000);
             Assert.True(builder.TryAppend(new RecordContent { Body = new byte[4] }, 1_000));
-            var batch = buffer[..builder.Complete(ProducerSession.None, -1)];
+            byte[] batch = buffer[..builder.Complete(ProducerSession.None, -1)];
             await store.AppendAsync(Assert.Single(store.Queues).Id, batch, Durability.Durable, Token);
         }
     }
@@ -249,7 +251,7 @@ public sealed class ReaderHistoryTests
 
         public void Apply(in StateRecord record)
         {
-            var entry = record.IsDeleted
+            StateEntry entry = record.IsDeleted
                 ? StateEntry.Removal(record.Kind, record.Key.ToArray())
                 : new StateEntry(record.Kind, record.Key.ToArray(), record.Value.ToArray());
             _entries[(record.Kind, Convert.ToHexString(record.Key))] = entry;

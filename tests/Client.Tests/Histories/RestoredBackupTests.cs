@@ -18,10 +18,10 @@ public sealed class RestoredBackupTests
     public async Task GivenABackupRestoredUnderAConsumer_WhenNewMessagesFollow_ThenItReadsAllOfThem(bool isMember)
     {
         using var folder = new TempDirectory();
-        await using var broker = await TestBroker.StartAsync(FlushPolicy.Sync, queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(FlushPolicy.Sync, queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await SendAsync(producer, 0, 100);
-        await using var reader = await LivingReader.StartAsync(broker.Address, isMember);
+        await using LivingReader reader = await LivingReader.StartAsync(broker.Address, isMember);
         await reader.HasReadAsync(99);
         StoreBackup.Write(
             new BackupOptions { DataDirectory = broker.DataDirectory, BackupDirectory = folder["backup"] }, Token);
@@ -43,19 +43,19 @@ public sealed class RestoredBackupTests
     [Fact]
     public async Task GivenPlacesOfAnotherOpening_WhenTheyAreFetchedOrCommitted_ThenTheBrokerRefusesThem()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await SendAsync(producer, 0, 3);
-        var route = await broker.Client.Admin.DescribeTopicAsync(ForkingBroker.Topic, Token);
+        TopicDescription route = await broker.Client.Admin.DescribeTopicAsync(ForkingBroker.Topic, Token);
         var key = new FetchQueueKey(0, route.Queues[0].Id);
-        await using var link = QueueSender.LinkTo(broker.Address, readsHistory: true);
+        await using BrokerLink link = QueueSender.LinkTo(broker.Address, readsHistory: true);
         await link.ConnectAsync(TimeSpan.FromSeconds(20), Token);
-        var history = link.History!;
+        LogHistory history = link.History!;
         var commit = new CommitOffsetsRequest(
             "g", Guid.Empty, [new OffsetCommit(key, GroupGeneration.None, new QueueOffset(2), -1, null)]);
-        var other = history.Opening with { Mark = ~history.Opening.Mark };
+        HistoryMark other = history.Opening with { Mark = ~history.Opening.Mark };
 
-        var refusal = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(
             async () => await link.InvokeAsync(commit, TimeSpan.FromSeconds(20), Token, other));
         Assert.Equal(ErrorCode.DivergingEpoch, refusal.Code);
         refusal = await Assert.ThrowsAsync<EQueueException>(async () => (await link.SendAsync(
@@ -63,10 +63,10 @@ public sealed class RestoredBackupTests
         Assert.Equal(ErrorCode.DivergingEpoch, refusal.Code);
         Assert.Equal(-1, (await broker.Client.Admin.ReadGroupOffsetsAsync("g", ForkingBroker.Topic, Token))[0].Value);
 
-        var stored = await link.InvokeAsync(commit, TimeSpan.FromSeconds(20), Token, history.Opening);
+        CommitOffsetsResponse stored = await link.InvokeAsync(commit, TimeSpan.FromSeconds(20), Token, history.Opening);
         Assert.Equal([ErrorCode.None], stored.Errors);
         var known = new LogHistory([new HistoryEpoch(other, history.Epochs[^1].Start)]);
-        var judged = await link.InvokeAsync(
+        CheckHistoryResponse judged = await link.InvokeAsync(
             new CheckHistoryRequest(known, [new QueuePlace(key, new QueueOffset(3)), new QueuePlace(key, default)]),
             TimeSpan.FromSeconds(20),
             Token);
@@ -76,7 +76,7 @@ public sealed class RestoredBackupTests
 
     private static async Task SendAsync(Producer producer, int first, int count)
     {
-        for (var value = first; value < first + count; value++)
+        for (int value = first; value < first + count; value++)
             await producer.SendAsync(ForkingBroker.Topic, BitConverter.GetBytes(value), cancellationToken: Token);
     }
 }

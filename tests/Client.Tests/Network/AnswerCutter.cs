@@ -16,9 +16,11 @@ internal sealed class AnswerCutter(string broker) : TcpRelay(broker)
 
     protected override ValueTask<bool> PassAsync(Memory<byte> bytes, bool isAnswer, CancellationToken end)
     {
-        if (!isAnswer) return new(true);
+        if (!isAnswer)
+            return new(true);
         bool isCut = Interlocked.Decrement(ref _toCut) >= 0;
-        if (!isCut) Interlocked.Increment(ref _toCut);
+        if (!isCut)
+            Interlocked.Increment(ref _toCut);
         return new(!isCut);
     }
 }

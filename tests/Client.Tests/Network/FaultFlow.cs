@@ -18,7 +18,7 @@ internal sealed class FaultFlow(Socket from, Socket to, string name, FlowFaults 
 
     private async Task TakeAsync()
     {
-        var buffer = new byte[32 * 1024];
+        byte[] buffer = new byte[32 * 1024];
         try
         {
             while (await from.ReceiveAsync(buffer) is > 0 and var count)
@@ -36,7 +36,7 @@ internal sealed class FaultFlow(Socket from, Socket to, string name, FlowFaults 
     {
         try
         {
-            await foreach (var bytes in _taken.Reader.ReadAllAsync())
+            await foreach (byte[] bytes in _taken.Reader.ReadAllAsync())
             {
                 if (!await GiveAsync(bytes))
                     return;
@@ -58,9 +58,9 @@ internal sealed class FaultFlow(Socket from, Socket to, string name, FlowFaults 
     {
         while (!bytes.IsEmpty)
         {
-            var isThere = false;
+            bool isThere = false;
             _isDone |= proxy.IsMended;
-            var count = _isDone ? bytes.Length : _meter.Advance(bytes.Span, faults.Place, out isThere);
+            int count = _isDone ? bytes.Length : _meter.Advance(bytes.Span, faults.Place, out isThere);
             await SendAsync(bytes[..count]);
             bytes = bytes[count..];
             if (!isThere || _isDone)
@@ -79,8 +79,9 @@ internal sealed class FaultFlow(Socket from, Socket to, string name, FlowFaults 
     {
         while (!bytes.IsEmpty)
         {
-            var isShaped = !proxy.IsMended && _meter.Total <= ShapedBytes;
-            var piece = bytes[..Math.Min(bytes.Length, isShaped ? faults.MaxWriteBytes : bytes.Length)];
+            bool isShaped = !proxy.IsMended && _meter.Total <= ShapedBytes;
+            ReadOnlyMemory<byte> piece =
+                bytes[..Math.Min(bytes.Length, isShaped ? faults.MaxWriteBytes : bytes.Length)];
             if (isShaped && faults.DelayMs > 0 && _random.Next(8) == 0)
                 await proxy.HoldAsync(_random.Next(faults.DelayMs + 1));
             bytes = bytes[await to.SendAsync(piece)..];

@@ -34,7 +34,7 @@ internal sealed class FaultLink(Socket near, FaultProxy proxy)
     /// <summary>Ends both sides at once; what is under way is lost.</summary>
     public void Reset()
     {
-        foreach (var socket in (Socket[])[near, _far])
+        foreach (Socket socket in (Socket[])[near, _far])
         {
             try
             {

@@ -82,7 +82,7 @@ internal sealed class FaultPlan(int seed)
     /// <summary>What happens to the connection of this number, to the broker and back.</summary>
     public (FlowFaults There, FlowFaults Back) Connection(int number)
     {
-        var random = Random(number, 1);
+        Random random = Random(number, 1);
         return (Flow(random), Flow(random));
     }
 
@@ -90,7 +90,7 @@ internal sealed class FaultPlan(int seed)
     /// <param name="isSilent">Whether it is kept waiting rather than refused.</param>
     public int RefusalMs(int number, out bool isSilent)
     {
-        var random = Random(number, 2);
+        Random random = Random(number, 2);
         isSilent = random.Next(2) == 0;
         return random.Next(6) == 0 ? random.Next(10, 300) : 0;
     }
@@ -99,10 +99,10 @@ internal sealed class FaultPlan(int seed)
 
     private static FlowFaults Flow(Random random)
     {
-        var kind = random.Next(100) < FaultySharePercent
+        FaultKind kind = random.Next(100) < FaultySharePercent
             ? (FaultKind)random.Next(1, (int)FaultKind.BlackHole + 1)
             : FaultKind.None;
-        var maxWriteBytes = random.Next(4) switch { 0 => 1, 1 => random.Next(2, 40), _ => 64 * 1024 };
+        int maxWriteBytes = random.Next(4) switch { 0 => 1, 1 => random.Next(2, 40), _ => 64 * 1024 };
         return new FlowFaults(
             kind,
             Place(random),
@@ -114,7 +114,7 @@ internal sealed class FaultPlan(int seed)
 
     private static FaultPlace Place(Random random)
     {
-        var frame = random.Next(random.Next(1, 12));
+        int frame = random.Next(random.Next(1, 12));
         return random.Next(8) == 0
             ? new FaultPlace(0, 0, 0, random.Next(random.Next(1, 5_000)))
             : new FaultPlace(frame, random.Next(FaultPlace.Behind + 1), random.NextDouble(), -1);

@@ -26,12 +26,12 @@ internal sealed class FaultProxy : IAsyncDisposable
         _broker = broker;
         _plan = new FaultPlan(seed);
         Histogram = histogram;
-        var number = Interlocked.Increment(ref _lastAddress);
-        var address = OperatingSystem.IsMacOS()
+        int number = Interlocked.Increment(ref _lastAddress);
+        IPAddress address = OperatingSystem.IsMacOS()
             ? IPAddress.Loopback
             : new IPAddress([127, (byte)(1 + (number >> 16)), (byte)(number >> 8), (byte)number]);
         _endPoint = new IPEndPoint(address, 0);
-        var listener = Listen();
+        Socket listener = Listen();
         _endPoint = (IPEndPoint)listener.LocalEndPoint!;
         _accepting = Task.Run(() => AcceptAsync(listener));
     }
@@ -58,7 +58,7 @@ internal sealed class FaultProxy : IAsyncDisposable
             Mend();
         await _stopping.CancelAsync();
         await _accepting;
-        foreach (var link in _links.Keys)
+        foreach (FaultLink link in _links.Keys)
             link.Reset();
         await Task.WhenAll(_links.Values);
         _stopping.Dispose();
@@ -76,9 +76,9 @@ internal sealed class FaultProxy : IAsyncDisposable
     {
         try
         {
-            for (var number = 0; !_stopping.IsCancellationRequested; number++)
+            for (int number = 0; !_stopping.IsCancellationRequested; number++)
             {
-                var refusalMs = _plan.RefusalMs(number, out var isSilent);
+                int refusalMs = _plan.RefusalMs(number, out bool isSilent);
                 if (refusalMs > 0 && !_isMended)
                     listener = await RefuseAsync(listener, refusalMs, isSilent);
                 Carry(await listener.AcceptAsync(_stopping.Token), number);
@@ -112,7 +112,7 @@ internal sealed class FaultProxy : IAsyncDisposable
 
     private async Task CarryAsync(FaultLink link, int number)
     {
-        var (there, back) = _plan.Connection(number);
+        (FlowFaults there, FlowFaults back) = _plan.Connection(number);
         await link.RunAsync(_broker, there, back);
         _links.TryRemove(link, out _);
     }

@@ -23,15 +23,15 @@ public sealed class HostileNetworkTests
     [Fact]
     public async Task GivenAHostileNetwork_WhenItTurnsGood_ThenNothingIsLostOrDoubledAndNothingIsLeftBehind()
     {
-        await using var world = await HostileWorld.StartAsync();
+        await using HostileWorld world = await HostileWorld.StartAsync();
         var clock = Stopwatch.StartNew();
-        var warmUp = Math.Min(Runs, RunsAtOnce * 2);
+        int warmUp = Math.Min(Runs, RunsAtOnce * 2);
         try
         {
-            var connections = await ConnectionsAtRestAsync(world);
+            long connections = await ConnectionsAtRestAsync(world);
             await RunAsync(world, FirstSeed, warmUp);
             await AssertNothingLeftAsync(world, connections);
-            var before = GC.GetTotalMemory(forceFullCollection: true);
+            long before = GC.GetTotalMemory(forceFullCollection: true);
             await RunAsync(world, FirstSeed + warmUp, Runs - warmUp);
             await AssertNothingLeftAsync(world, connections);
             Assert.InRange(GC.GetTotalMemory(forceFullCollection: true) - before, long.MinValue, MaxGrowthBytes);
@@ -101,18 +101,18 @@ public sealed class HostileNetworkTests
 
     private static void CheckMix(Histogram histogram)
     {
-        foreach (var way in (string[])["there", "back"])
+        foreach (string way in (string[])["there", "back"])
         {
-            for (var kind = FaultKind.Reset; kind <= FaultKind.BlackHole; kind++)
+            for (FaultKind kind = FaultKind.Reset; kind <= FaultKind.BlackHole; kind++)
                 Assert.True(histogram[$"fault {way}: {kind}"] > 0, $"never: {kind} {way}");
-            for (var at = 0; at <= FaultPlace.Behind; at++)
+            for (int at = 0; at <= FaultPlace.Behind; at++)
             {
-                var place = new FaultPlace(0, at, 0, -1).Name;
+                string place = new FaultPlace(0, at, 0, -1).Name;
                 Assert.True(histogram[$"place {way}: {place}"] > 0, $"never: {place} {way}");
             }
         }
 
-        foreach (var what in (string[])["refusal: silent", "refusal: closed", "send: Timeout", "send: Disposed"])
+        foreach (string what in (string[])["refusal: silent", "refusal: closed", "send: Timeout", "send: Disposed"])
             Assert.True(histogram[what] > 0, $"never: {what}");
     }
 }

@@ -57,7 +57,7 @@ internal sealed class HostileReader : IAsyncDisposable
         {
             try
             {
-                await foreach (var message in _consumer.ReadAllAsync(_stop.Token))
+                await foreach (ReceivedMessage message in _consumer.ReadAllAsync(_stop.Token))
                     Take(message);
             }
             catch (OperationCanceledException) when (_stop.IsCancellationRequested)
@@ -73,10 +73,10 @@ internal sealed class HostileReader : IAsyncDisposable
 
     private void Take(in ReceivedMessage message)
     {
-        var value = BinaryPrimitives.ReadInt32LittleEndian(message.Body.Span);
+        int value = BinaryPrimitives.ReadInt32LittleEndian(message.Body.Span);
         if (!message.Body.Span.SequenceEqual(HostileSender.Body(value)) || message.KeyText != HostileSender.KeyOf(value))
             Wrong ??= $"{message.Queue}/{message.Offset} came changed";
-        var end = _ends.GetValueOrDefault(message.Queue);
+        long end = _ends.GetValueOrDefault(message.Queue);
 
         // Alone in its group a member may get something again, and never passes over anything.
         if (WasAlone && message.Offset.Value > end)

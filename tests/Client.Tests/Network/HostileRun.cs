@@ -51,9 +51,9 @@ internal sealed class HostileRun(HostileWorld world, int seed)
             [.. Enumerable.Range(0, _settings.Members).Select(_ => new HostileReader(_settings, proxy.Address, _topic, _log))];
         try
         {
-            var outcomes = await SendAllAsync(proxy);
+            SendOutcome[] outcomes = await SendAllAsync(proxy);
             _phase = "reading back";
-            var stored = await ReadBackAsync();
+            List<(int Queue, long Offset, int Value)> stored = await ReadBackAsync();
             CheckSends(outcomes, stored);
             _phase = "waiting for the group to read everything";
             await AwaitReadersAsync(readers, stored);
@@ -63,7 +63,7 @@ internal sealed class HostileRun(HostileWorld world, int seed)
         }
         finally
         {
-            foreach (var reader in readers)
+            foreach (HostileReader reader in readers)
             {
                 await reader.DisposeAsync();
                 _made.Add(new WeakReference(reader.Client));
@@ -77,11 +77,11 @@ internal sealed class HostileRun(HostileWorld world, int seed)
     private async Task<SendOutcome[]> SendAllAsync(FaultProxy proxy)
     {
         await using var client = new EQueueClient(_settings.Client(proxy.Address, _log));
-        await using var producer = client.CreateProducer(_settings.Producer);
+        await using Producer producer = client.CreateProducer(_settings.Producer);
         _made.Add(new WeakReference(client));
         _made.Add(new WeakReference(producer));
         _phase = "sending";
-        var senders = Enumerable.Range(1, _settings.Senders)
+        Task<SendOutcome[]>[] senders = Enumerable.Range(1, _settings.Senders)
             .Select(number => Task.Run(new HostileSender(number, _settings, producer, _topic).RunAsync))
             .ToArray();
         if (_settings.AbortAfterMs >= 0)
@@ -93,7 +93,7 @@ internal sealed class HostileRun(HostileWorld world, int seed)
         await proxy.HoldAsync(_settings.HostileMs - Math.Max(_settings.AbortAfterMs, 0));
         proxy.Mend();
         _phase = "waiting for the sends to end";
-        var outcomes = (await Task.WhenAll(senders)).SelectMany(static some => some).ToArray();
+        SendOutcome[] outcomes = (await Task.WhenAll(senders)).SelectMany(static some => some).ToArray();
         _phase = "disposing the producer";
         return outcomes;
     }
@@ -101,11 +101,11 @@ internal sealed class HostileRun(HostileWorld world, int seed)
     private async Task<List<(int Queue, long Offset, int Value)>> ReadBackAsync()
     {
         List<(int Queue, long Offset, int Value)> stored = [];
-        await using var reader = world.Direct.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = world.Direct.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAllAsync(_topic, StartPosition.Begin);
-        await foreach (var message in reader.ReadAllAsync())
+        await foreach (ReceivedMessage message in reader.ReadAllAsync())
         {
-            var value = BinaryPrimitives.ReadInt32LittleEndian(message.Body.Span);
+            int value = BinaryPrimitives.ReadInt32LittleEndian(message.Body.Span);
             Assert.True(message.Body.Span.SequenceEqual(HostileSender.Body(value)), "A stored body was changed.");
             stored.Add((message.Queue, message.Offset.Value, value));
         }
@@ -120,7 +120,7 @@ internal sealed class HostileRun(HostileWorld world, int seed)
         Assert.Equal([], stored.GroupBy(static one => one.Value).Where(static some => some.Count() > 1).Select(
             static some => $"{some.Key} is stored {some.Count()} times: {string.Join(", ", some)}"));
         var places = stored.ToDictionary(static one => one.Value, static one => (one.Queue, one.Offset));
-        foreach (var outcome in outcomes)
+        foreach (SendOutcome outcome in outcomes)
         {
             world.Histogram.Count(
                 "send: " + (outcome.Failure is EQueueException failure ? failure.Code.ToString()
@@ -141,17 +141,19 @@ internal sealed class HostileRun(HostileWorld world, int seed)
     {
         if (_settings.AbortAfterMs >= 0 && outcome.Failure is ObjectDisposedException or EQueueException { Code: ErrorCode.Disposed })
             return;
-        var code = Assert.IsType<EQueueException>(outcome.Failure).Code;
-        var isLate = !_settings.IsPatient && code is ErrorCode.Timeout or ErrorCode.Unreachable or ErrorCode.ConnectionLost;
+        ErrorCode code = Assert.IsType<EQueueException>(outcome.Failure).Code;
+        bool isLate =
+            !_settings.IsPatient && code is ErrorCode.Timeout or ErrorCode.Unreachable or ErrorCode.ConnectionLost;
         Assert.True(isLate, $"{outcome.Value} failed: {outcome.Failure}");
     }
 
     /// <summary>What one sender sends lies in each queue in the order of its calls; so does every key.</summary>
     private static void CheckOrder(List<(int Queue, long Offset, int Value)> stored)
     {
-        foreach (var some in stored.GroupBy(static one => (one.Queue, Sender: one.Value / 1_000)))
+        foreach (IGrouping<(int Queue, int Sender), (int Queue, long Offset, int Value)> some
+            in stored.GroupBy(static one => (one.Queue, Sender: one.Value / 1_000)))
         {
-            var values = some.OrderBy(static one => one.Offset).Select(static one => one.Value).ToArray();
+            int[] values = some.OrderBy(static one => one.Offset).Select(static one => one.Value).ToArray();
             Assert.Equal(values.Order(), values);
         }
     }
@@ -161,7 +163,7 @@ internal sealed class HostileRun(HostileWorld world, int seed)
     {
         await Eventually.TrueAsync(() =>
         {
-            var failed = readers.FirstOrDefault(static reader => reader.Reading.IsCompleted);
+            HostileReader? failed = readers.FirstOrDefault(static reader => reader.Reading.IsCompleted);
             Assert.True(failed is null, $"A loop ended: {failed?.Reading.Exception}");
             var read = readers.SelectMany(static reader => reader.Values).ToHashSet();
             return read.SetEquals(stored.Select(static one => one.Value));
@@ -171,11 +173,13 @@ internal sealed class HostileRun(HostileWorld world, int seed)
 
     private async Task AwaitProgressAsync(List<(int Queue, long Offset, int Value)> stored)
     {
-        var ends = Enumerable.Range(0, _settings.Queues).Select(queue => (long)stored.Count(one => one.Queue == queue));
+        IEnumerable<long> ends =
+            Enumerable.Range(0, _settings.Queues).Select(queue => (long)stored.Count(one => one.Queue == queue));
         long[] committed = [];
         await Eventually.TrueAsync(async () =>
         {
-            var offsets = await world.Direct.Admin.ReadGroupOffsetsAsync("group-" + _topic, _topic);
+            IReadOnlyList<QueueOffset> offsets =
+                await world.Direct.Admin.ReadGroupOffsetsAsync("group-" + _topic, _topic);
             committed = [.. offsets.Select(static offset => Math.Max(offset.Value, 0))];
             _phase = $"waiting for the group's progress: {string.Join(' ', committed)} of {string.Join(' ', ends)}";
             return committed.SequenceEqual(ends);

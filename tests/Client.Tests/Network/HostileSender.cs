@@ -21,7 +21,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
     public static byte[] Body(int value)
     {
         var random = new Random(value);
-        var body = new byte[sizeof(int) + (random.Next(20) == 0 ? random.Next(12_000) : random.Next(300))];
+        byte[] body = new byte[sizeof(int) + (random.Next(20) == 0 ? random.Next(12_000) : random.Next(300))];
         random.NextBytes(body);
         BinaryPrimitives.WriteInt32LittleEndian(body, value);
         return body;
@@ -33,7 +33,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
     {
         while (_next < settings.MessagesOfSender)
         {
-            var count = Math.Min(_random.Next(1, 9), settings.MessagesOfSender - _next);
+            int count = Math.Min(_random.Next(1, 9), settings.MessagesOfSender - _next);
             int[] values = [.. Enumerable.Range(_next, count).Select(index => ValueOf(number, index))];
             _next += count;
             await SendAsync(values);
@@ -50,7 +50,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
                 _sends.Add(BatchAsync(values));
                 break;
             case 1:
-                foreach (var value in values)
+                foreach (int value in values)
                     _sends.Add(CallbackAsync(value));
                 break;
             case 2:
@@ -60,7 +60,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
                 values = values[1..];
                 goto default;
             default:
-                foreach (var value in values)
+                foreach (int value in values)
                     _sends.Add(SingleAsync(value));
                 break;
         }
@@ -71,10 +71,10 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
 
     private async Task<SendOutcome[]> SingleAsync(int value)
     {
-        var started = Stopwatch.GetTimestamp();
+        long started = Stopwatch.GetTimestamp();
         try
         {
-            var receipt = await producer.SendAsync(topic, Body(value).AsMemory(), KeyOf(value));
+            SendReceipt receipt = await producer.SendAsync(topic, Body(value).AsMemory(), KeyOf(value));
             return [Done(value, receipt, started)];
         }
         catch (Exception exception)
@@ -85,7 +85,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
 
     private Task<SendOutcome[]> Blocking(int value)
     {
-        var started = Stopwatch.GetTimestamp();
+        long started = Stopwatch.GetTimestamp();
         try
         {
             return Task.FromResult<SendOutcome[]>(
@@ -99,7 +99,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
 
     private Task<SendOutcome[]> CallbackAsync(int value)
     {
-        var started = Stopwatch.GetTimestamp();
+        long started = Stopwatch.GetTimestamp();
         var outcome = new TaskCompletionSource<SendOutcome[]>(TaskCreationOptions.RunContinuationsAsynchronously);
         try
         {
@@ -119,10 +119,10 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
 
     private async Task<SendOutcome[]> BatchAsync(int[] values)
     {
-        var started = Stopwatch.GetTimestamp();
+        long started = Stopwatch.GetTimestamp();
         try
         {
-            var receipts = await producer.SendBatchAsync(
+            BatchReceipt receipts = await producer.SendBatchAsync(
                 topic, [.. values.Select(static value => new Message(Body(value), KeyOf(value)))]);
             return [.. values.Zip(receipts, (value, receipt) => Done(value, receipt, started))];
         }

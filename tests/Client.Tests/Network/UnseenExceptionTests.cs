@@ -42,7 +42,7 @@ public sealed class UnseenExceptionTests
             Addresses = silent.LocalEndPoint!.ToString()!,
             RequestTimeout = TimeSpan.FromMilliseconds(50),
         });
-        for (var i = 0; i < 5; i++)
+        for (int i = 0; i < 5; i++)
         {
             EQueueException failure = await Assert.ThrowsAsync<EQueueException>(
                 async () => await client.Admin.HelloAsync(TestContext.Current.CancellationToken));

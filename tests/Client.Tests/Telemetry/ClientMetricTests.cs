@@ -13,32 +13,33 @@ public sealed class ClientMetricTests
     public async Task GivenAListener_WhenMessagesAreSentAndRead_ThenEachIsCountedOnceWithItsAttributes()
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < 300; i++)
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < 300; i++)
             _ = producer.SendAsync("orders", "one coffee"u8);
         producer.SendOneway("orders", "one more"u8);
         await producer.FlushAsync(Token);
 
-        await using var consumer = broker.Client.CreateConsumer("billing", ["orders"], AtEnd);
-        var read = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await using Consumer consumer = broker.Client.CreateConsumer("billing", ["orders"], AtEnd);
+        int read = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             read += message.Body.Length > 0 ? 1 : 0;
         await consumer.CommitAsync(Token);
 
         Assert.Equal(301, read);
         Assert.Equal(301, metrics.Sum("messaging.client.sent.messages", "messaging.destination.name", "orders"));
         Assert.Equal(301, metrics.Sum("messaging.client.consumed.messages", "messaging.consumer.group.name", "billing"));
-        var sent = metrics.Of("messaging.client.sent.messages")[0];
+        Recorded sent = metrics.Of("messaging.client.sent.messages")[0];
         Assert.True(metrics.Of("messaging.client.sent.messages").Count < 300, "not once per message");
         Assert.Equal("{message}", sent.Instrument.Unit);
         Assert.Equal("equeue", sent.Tags["messaging.system"]);
         Assert.Equal("send", sent.Tags["messaging.operation.name"]);
         Assert.Equal(broker.Address, $"{sent.Tags["server.address"]}:{sent.Tags["server.port"]}");
         Assert.DoesNotContain("error.type", sent.Tags.Keys);
-        foreach (var operation in (string[])["send", "fetch", "commit"])
+        foreach (string operation in (string[])["send", "fetch", "commit"])
         {
-            var took = metrics.Of("messaging.client.operation.duration", "messaging.operation.name", operation);
+            IReadOnlyList<Recorded> took =
+                metrics.Of("messaging.client.operation.duration", "messaging.operation.name", operation);
             Assert.NotEmpty(took);
             Assert.All(took, one => Assert.InRange(one.Value, 0, 60));
         }
@@ -48,33 +49,33 @@ public sealed class ClientMetricTests
     public async Task GivenAReaderOfATag_WhenItReadsMessagesOrBatches_ThenOnlyWhatItIsGivenIsCounted()
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendBatchAsync(
             "orders",
             [.. Enumerable.Range(0, 90).Select(i => new Message("x"u8.ToArray(), Tag: i % 3 == 0 ? "paid" : "open"))],
             Token);
 
-        foreach (var inBatches in (bool[])[false, true])
+        foreach (bool inBatches in (bool[])[false, true])
         {
-            await using var reader = broker.Client.CreateReader(
+            await using QueueReader reader = broker.Client.CreateReader(
                 new ReaderOptions { StopAtEnd = true, Tags = ["paid"] });
             await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
             if (inBatches)
             {
-                await foreach (var batch in reader.ReadBatchesAsync(Token))
+                await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
                     Assert.True(batch.NextOffset.Value > 0);
             }
             else
             {
-                var left = 10;
-                await foreach (var message in reader.ReadAllAsync(Token))
+                int left = 10;
+                await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
                 {
                     if (--left == 0)
                         break;
                 }
 
-                await foreach (var message in reader.ReadAllAsync(Token))
+                await foreach (ReceivedMessage message in reader.ReadAllAsync(Token))
                     Assert.Equal("paid", message.Tag);
             }
         }
@@ -86,12 +87,12 @@ public sealed class ClientMetricTests
     public async Task GivenABrokerThatIsAway_WhenSending_ThenFailuresRetriesAndReconnectsAreCounted()
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer(
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer(
             new ProducerOptions { DeliveryTimeout = TimeSpan.FromSeconds(2) });
         await producer.SendAsync("orders", "first"u8, cancellationToken: Token);
         await broker.StopAsync();
-        var failure = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException failure = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("orders", "lost"u8, cancellationToken: Token));
         await broker.StartBrokerAsync();
         await Eventually.TrueAsync(async () =>
@@ -117,10 +118,10 @@ public sealed class ClientMetricTests
     public async Task GivenARefusalThatMayPass_WhenTheBatchGoesAgain_ThenItIsCountedWithWhatItMet()
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         broker.Script = static request => request < 2 ? Verdict.RefuseFirst : Verdict.Store;
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address });
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         await producer.SendAsync("t", BitConverter.GetBytes(1).AsSpan(), cancellationToken: Token);
         Assert.Equal(2, metrics.Sum("equeue.client.retries", "error.type", "StorageFull"));
         Assert.Equal(1, metrics.Sum("messaging.client.sent.messages"));
@@ -130,12 +131,12 @@ public sealed class ClientMetricTests
     public async Task GivenProducersAndReaders_WhenTheirLevelsAreAsked_ThenTheyAreSummedAndGoWithThem()
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
-        await using var fake = await FakeBroker.StartAsync();
+        await using FakeBroker fake = await FakeBroker.StartAsync();
         fake.Script = static _ => Verdict.Hold;
         await using (var client = new EQueueClient(new ClientOptions { Addresses = fake.Address }))
         {
-            var producers = new[] { client.CreateProducer(), client.CreateProducer() };
-            var sends = producers.Select(
+            Producer[] producers = new[] { client.CreateProducer(), client.CreateProducer() };
+            Task<SendReceipt>[] sends = producers.Select(
                 producer => producer.SendAsync("t", BitConverter.GetBytes(1).AsSpan(), cancellationToken: Token)
                     .AsTask()).ToArray();
             await Eventually.TrueAsync(() => fake.ProduceCount == 2);
@@ -152,18 +153,19 @@ public sealed class ClientMetricTests
 
         Assert.Empty(metrics.Observe("equeue.client.in_flight.requests"));
 
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using (var sender = broker.Client.CreateProducer())
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using (Producer sender = broker.Client.CreateProducer())
         {
-            for (var i = 0; i < 10; i++)
+            for (int i = 0; i < 10; i++)
                 await sender.SendAsync("orders", "x"u8, cancellationToken: Token);
         }
 
-        await using (var reader = broker.Client.CreateReader())
+        await using (QueueReader reader = broker.Client.CreateReader())
         {
             await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
-            await using var messages = reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
-            for (var i = 0; i < 5; i++)
+            await using IAsyncEnumerator<ReceivedMessage> messages =
+                reader.ReadAllAsync(Token).GetAsyncEnumerator(Token);
+            for (int i = 0; i < 5; i++)
                 Assert.True(await messages.MoveNextAsync());
             // Ten messages are there; four are done with, the fifth is in hand.
             await Eventually.TrueAsync(
@@ -178,11 +180,12 @@ public sealed class ClientMetricTests
     public async Task GivenKeysThatWaitForABrokerNeverSeen_WhenOthersWereSent_ThenTheyCountAsWaitingSends()
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
-        await using var plant = await TwoBrokers.StartAsync();
+        await using TwoBrokers plant = await TwoBrokers.StartAsync();
         await plant.Second.StopAsync();
-        await using var client = plant.NewClient();
-        await using var producer = client.CreateProducer();
-        var keyed = Enumerable.Range(0, 5).Select(i => TwoBrokers.SendAsync(producer, i, $"key-{i}")).ToArray();
+        await using EQueueClient client = plant.NewClient();
+        await using Producer producer = client.CreateProducer();
+        Task<SendReceipt>[] keyed =
+            Enumerable.Range(0, 5).Select(i => TwoBrokers.SendAsync(producer, i, $"key-{i}")).ToArray();
         await TwoBrokers.SendAsync(producer, 5, key: null);
 
         await Eventually.TrueAsync(() => metrics.Observe("equeue.client.waiting_sends") is [{ Value: 5 }]);
@@ -205,13 +208,13 @@ public sealed class ClientMetricTests
         listener.SetMeasurementEventCallback<long>(static (_, _, _, _) => throw new InvalidOperationException("Mine."));
         listener.SetMeasurementEventCallback<double>(static (_, _, _, _) => throw new InvalidOperationException("Mine."));
         listener.Start();
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
-        for (var i = 0; i < 20; i++)
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        for (int i = 0; i < 20; i++)
             await producer.SendAsync("orders", "x"u8, cancellationToken: Token);
-        await using var consumer = broker.Client.CreateConsumer("g", ["orders"], AtEnd);
-        var read = 0;
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await using Consumer consumer = broker.Client.CreateConsumer("g", ["orders"], AtEnd);
+        int read = 0;
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
             read++;
         await consumer.CommitAsync(Token);
         Assert.Equal(20, read);
@@ -222,7 +225,7 @@ public sealed class ClientMetricTests
     {
         using var metrics = new MeterRecorder(ClientTelemetry.Name);
         await using var client = new EQueueClient("localhost");
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         Assert.Equal(11, metrics.Instruments.Count);
         Assert.Empty(TelemetryPage.Miss(metrics.Instruments));
     }

@@ -12,10 +12,10 @@ public sealed class ClientTraceTests
     public async Task GivenASampledActivity_WhenAMessageIsSentAndRead_ThenItsContextGoesFromSpanToSpan()
     {
         using var spans = new SpanRecorder();
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         ActivityContext sender;
-        using (var work = spans.Begin("take an order"))
+        using (Activity work = spans.Begin("take an order"))
         {
             work.TraceStateString = "vendor=7";
             sender = work.Context;
@@ -23,14 +23,14 @@ public sealed class ClientTraceTests
             Assert.Same(work, Activity.Current);
         }
 
-        await using var consumer = broker.Client.CreateConsumer("billing", ["orders"], AtEnd);
-        await foreach (var message in consumer.ReadAllAsync(Token))
+        await using Consumer consumer = broker.Client.CreateConsumer("billing", ["orders"], AtEnd);
+        await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
-            Assert.True(message.TryGetTraceContext(out var found));
+            Assert.True(message.TryGetTraceContext(out ActivityContext found));
             Assert.Equal((sender.TraceId, sender.SpanId), (found.TraceId, found.SpanId));
             Assert.True(found.IsRemote);
             Assert.Equal("vendor=7", found.TraceState);
-            Assert.True(message.Detach().TryGetTraceContext(out var detached));
+            Assert.True(message.Detach().TryGetTraceContext(out ActivityContext detached));
             Assert.Equal(found, detached);
             Assert.Equal($"00-{sender.TraceId}-{sender.SpanId}-01", message.TraceParent);
             Assert.Equal("vendor=7", message.TraceState);
@@ -38,13 +38,13 @@ public sealed class ClientTraceTests
             Assert.Null(Activity.Current);
         }
 
-        var send = Assert.Single(spans.Ended("send"));
+        Activity send = Assert.Single(spans.Ended("send"));
         Assert.Equal(("send orders", ActivityKind.Producer), (send.DisplayName, send.Kind));
         Assert.Equal((sender.TraceId, sender.SpanId), (send.TraceId, send.ParentSpanId));
         Assert.Equal(1, send.GetTagItem("messaging.batch.message_count"));
         Assert.Equal("equeue", send.GetTagItem("messaging.system"));
         Assert.Equal(1, send.GetTagItem("equeue.attempts"));
-        var process = Assert.Single(spans.Ended("process"));
+        Activity process = Assert.Single(spans.Ended("process"));
         Assert.Equal(("process orders", ActivityKind.Consumer), (process.DisplayName, process.Kind));
         Assert.Null(process.Parent);
         Assert.Equal(sender.SpanId, Assert.Single(process.Links).Context.SpanId);
@@ -56,16 +56,16 @@ public sealed class ClientTraceTests
     public async Task GivenABatchOfManyTraces_WhenItLeavesAndIsRead_ThenItsSpansLinkToEach()
     {
         using var spans = new SpanRecorder();
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         await producer.SendAsync("orders", "makes the route known"u8, cancellationToken: Token);
         var sends = new List<ValueTask<SendReceipt>>();
         List<ActivitySpanId> senders = [];
-        await using var lingering = broker.Client.CreateProducer(
+        await using Producer lingering = broker.Client.CreateProducer(
             new ProducerOptions { Linger = TimeSpan.FromSeconds(30) });
-        foreach (var name in (string[])["a", "b", "b", "c"])
+        foreach (string name in (string[])["a", "b", "b", "c"])
         {
-            using var work = spans.Begin(name);
+            using Activity work = spans.Begin(name);
             senders.Add(work.SpanId);
             sends.Add(lingering.SendAsync("orders", "x"u8, cancellationToken: Token));
             sends.Add(lingering.SendAsync("orders", "y"u8, cancellationToken: Token));
@@ -73,18 +73,18 @@ public sealed class ClientTraceTests
 
         sends.Add(lingering.SendAsync("orders", "nobody's"u8, cancellationToken: Token));
         await lingering.FlushAsync(Token);
-        foreach (var send in sends)
+        foreach (ValueTask<SendReceipt> send in sends)
             await send;
 
-        var many = spans.Ended("send").Single(span => span.GetTagItem("messaging.batch.message_count") is 9);
+        Activity many = spans.Ended("send").Single(span => span.GetTagItem("messaging.batch.message_count") is 9);
         Assert.Equal(senders, many.Links.Select(static link => link.Context.SpanId));
         Assert.Equal(default, many.ParentSpanId);
-        await using var reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await using QueueReader reader = broker.Client.CreateReader(new ReaderOptions { StopAtEnd = true });
         await reader.AssignAsync("orders", 0, StartPosition.Begin, Token);
-        var withContext = 0;
-        await foreach (var batch in reader.ReadBatchesAsync(Token))
+        int withContext = 0;
+        await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(Token))
         {
-            foreach (var record in batch)
+            foreach (RecordView record in batch)
                 withContext += MessageTrace.TryRead(record, out _) ? 1 : 0;
         }
 
@@ -97,9 +97,9 @@ public sealed class ClientTraceTests
     [Fact]
     public async Task GivenNoListenerOrNoSampledActivity_WhenMessagesAreSent_ThenTheyCarryNothing()
     {
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
-        using (var work = new Activity("nobody listens").SetIdFormat(ActivityIdFormat.W3C).Start())
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
+        using (Activity work = new Activity("nobody listens").SetIdFormat(ActivityIdFormat.W3C).Start())
         {
             work.ActivityTraceFlags = ActivityTraceFlags.Recorded;
             await producer.SendAsync("orders", "1"u8, cancellationToken: Token);
@@ -108,11 +108,11 @@ public sealed class ClientTraceTests
         using (new SpanRecorder())
         {
             await producer.SendAsync("orders", "2"u8, cancellationToken: Token);
-            using var work = new Activity("not sampled").SetIdFormat(ActivityIdFormat.W3C).Start();
+            using Activity work = new Activity("not sampled").SetIdFormat(ActivityIdFormat.W3C).Start();
             await producer.SendAsync("orders", "3"u8, cancellationToken: Token);
         }
 
-        var messages = await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token);
+        FoundMessages messages = await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token);
         Assert.Equal(3, messages.Messages.Count);
         Assert.All(messages.Messages, static message => Assert.Empty(message.Properties));
         Assert.All(messages.Messages, static message => Assert.False(message.TryGetTraceContext(out _)));
@@ -123,8 +123,8 @@ public sealed class ClientTraceTests
     {
         const string Own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         using var spans = new SpanRecorder();
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
         using (spans.Begin("forwards"))
         {
             var properties = new RecordProperties();
@@ -133,7 +133,8 @@ public sealed class ClientTraceTests
             await producer.SendAsync("orders", "x"u8, properties: properties, cancellationToken: Token);
         }
 
-        var message = Assert.Single((await broker.Client.Admin.ReadLatestAsync("orders", 1, cancellationToken: Token)).Messages);
+        DetachedMessage message =
+            Assert.Single((await broker.Client.Admin.ReadLatestAsync("orders", 1, cancellationToken: Token)).Messages);
         Assert.Equal(["colour", "traceparent"], message.Properties.Select(static pair => pair.Key));
         Assert.Equal(Own, System.Text.Encoding.UTF8.GetString(message.Properties[1].Value!));
         Assert.Equal("b7ad6b7169203331", Assert.Single(spans.Ended("send")).ParentSpanId.ToString());
@@ -143,21 +144,22 @@ public sealed class ClientTraceTests
     public async Task GivenSendsThatWaitForTheRoute_WhenTheyAreAdmitted_ThenEachHasTheContextOfItsOwnSender()
     {
         using var spans = new SpanRecorder();
-        await using var broker = await TestBroker.StartAsync(queues: 1);
-        await using var producer = broker.Client.CreateProducer();
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await using Producer producer = broker.Client.CreateProducer();
         List<Task> sends = [];
         List<string> senders = [];
-        for (var i = 0; i < 5; i++)
+        for (int i = 0; i < 5; i++)
         {
             // The first call has everything to do: route, connection, session. All of these wait for it.
-            using var work = i == 3 ? null : spans.Begin($"sender {i}");
+            using Activity? work = i == 3 ? null : spans.Begin($"sender {i}");
             if (work is not null)
                 senders.Add(work.SpanId.ToString());
             sends.Add(producer.SendAsync("orders", "x"u8, cancellationToken: Token).AsTask());
         }
 
         await Task.WhenAll(sends);
-        var found = (await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token)).Messages;
+        IReadOnlyList<DetachedMessage> found =
+            (await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token)).Messages;
         Assert.Equal(5, found.Count);
         Assert.Empty(found[3].Properties);
         Assert.Equal(
@@ -171,15 +173,15 @@ public sealed class ClientTraceTests
     public async Task GivenABatchThatFails_WhenItsSpanEnds_ThenItTellsTheError()
     {
         using var spans = new SpanRecorder();
-        await using var broker = await FakeBroker.StartAsync();
+        await using FakeBroker broker = await FakeBroker.StartAsync();
         broker.Refusal = ErrorCode.InvalidBatch;
         broker.Script = static request => request == 0 ? Verdict.RefuseFirst : Verdict.Store;
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address });
-        await using var producer = client.CreateProducer();
+        await using Producer producer = client.CreateProducer();
         await Assert.ThrowsAsync<EQueueException>(async () =>
             await producer.SendAsync("t", BitConverter.GetBytes(1).AsSpan(), cancellationToken: Token));
 
-        var span = Assert.Single(spans.Ended("send t"));
+        Activity span = Assert.Single(spans.Ended("send t"));
         Assert.Equal(ActivityStatusCode.Error, span.Status);
         Assert.Equal("InvalidBatch", span.GetTagItem("error.type"));
     }
@@ -188,16 +190,17 @@ public sealed class ClientTraceTests
     public async Task GivenALargeMessageAndALongState_WhenSentWithATrace_ThenItFitsItsBatchOfItsOwn()
     {
         using var spans = new SpanRecorder();
-        await using var broker = await TestBroker.StartAsync();
-        await using var producer = broker.Client.CreateProducer();
-        using var work = spans.Begin("large");
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        using Activity work = spans.Begin("large");
         work.TraceStateString = "vendor=" + new string('x', 500);
-        var body = new byte[3 * 1024 * 1024];
+        byte[] body = new byte[3 * 1024 * 1024];
         await producer.SendAsync("orders", body.AsSpan(), cancellationToken: Token);
         await producer.SendAsync("orders", body.AsSpan(0, 1), cancellationToken: Token);
         work.TraceStateString = "vendor=" + new string('x', 600);
         await producer.SendAsync("orders", body.AsSpan(0, 2), cancellationToken: Token);
-        var found = (await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token)).Messages;
+        IReadOnlyList<DetachedMessage> found =
+            (await broker.Client.Admin.ReadLatestAsync("orders", 10, cancellationToken: Token)).Messages;
         Assert.Equal([2, 2, 1], found.Select(static message => message.Properties.Count));
         Assert.Equal([body.Length, 1, 2], found.Select(static message => message.Body!.Length));
     }

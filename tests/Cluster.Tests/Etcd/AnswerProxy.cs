@@ -28,10 +28,12 @@ internal sealed class AnswerProxy(Uri etcd) : TcpRelay(etcd.Authority)
 
     protected override async ValueTask<bool> PassAsync(Memory<byte> bytes, bool isAnswer, CancellationToken end)
     {
-        if (!isAnswer || _swallowed is not { } swallowed) return true;
+        if (!isAnswer || _swallowed is not { } swallowed)
+            return true;
         bool isSilent = _isSilent;
         swallowed.TrySetResult();
-        if (isSilent) await new TaskCompletionSource().Task.WaitAsync(end);
+        if (isSilent)
+            await new TaskCompletionSource().Task.WaitAsync(end);
         return false;
     }
 }

@@ -47,7 +47,7 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
         await using var stub = new HttpStub(answer);
         await using EtcdClient etcd = ClientOf(answer, EtcdServer.OptionsFor(stub.Address));
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
 
         Assert.Equal(kind, failure.Kind);
         Assert.Contains(part, failure.Message, StringComparison.Ordinal);
@@ -82,7 +82,7 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
         await using var stub = new HttpStub($"HTTP/1.1 200 OK\r\n{header}{new string(' ', 4_194_305)}");
         await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(stub.Address));
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
 
         Assert.Equal(EtcdTrouble.Malformed, failure.Kind);
         Assert.Contains("4194304 bytes", failure.Message, StringComparison.Ordinal);
@@ -97,7 +97,7 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
         await using var other = new HttpStub(HttpStub.Answer("404 Not Found", ""));
         await using var etcd = new EtcdClient(EtcdServer.OptionsFor(silent.Address, full.Address, other.Address));
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
 
         Assert.Equal(EtcdTrouble.NoSpace, failure.Kind);
         Assert.All(
@@ -187,7 +187,7 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
         Task swallowed = proxy.Swallow(isSilent: true);
         await Eventually.TrueAsync(async () =>
         {
-            var failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
+            EtcdException failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
             Assert.Contains("no answer within 500 ms", failure.Message, StringComparison.Ordinal);
             return swallowed.IsCompleted;
         });
@@ -213,10 +213,11 @@ public sealed class EtcdClientTests(EtcdServer server) : IClassFixture<EtcdServe
     {
         using var directory = new TempDirectory();
         string path = directory[file];
-        if (file == "empty") File.WriteAllText(path, "no certificate");
+        if (file == "empty")
+            File.WriteAllText(path, "no certificate");
         ClusterOptions options = EtcdServer.OptionsFor(server.Process.Address) with { EtcdCertificateAuthority = path };
 
-        var refusal = Assert.Throws<ArgumentException>(() => new EtcdClient(options));
+        ArgumentException refusal = Assert.Throws<ArgumentException>(() => new EtcdClient(options));
 
         Assert.Contains(path, refusal.Message, StringComparison.Ordinal);
     }

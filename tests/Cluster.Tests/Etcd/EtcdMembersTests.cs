@@ -40,7 +40,8 @@ public sealed class EtcdMembersTests
     [Fact]
     public void GivenAllMembersFailed_WhenMembersAreAsked_ThenEachOfThem()
     {
-        for (int index = 0; index < 3; index++) _members.NoteFailure(Member(index), Why);
+        for (int index = 0; index < 3; index++)
+            _members.NoteFailure(Member(index), Why);
         Assert.Equal("m0 m1 m2", Order);
     }
 

@@ -87,7 +87,8 @@ internal sealed class EtcdProcess : IAsyncDisposable
     /// <summary>Ends it as <c>kill -9</c> does.</summary>
     public async Task KillAsync()
     {
-        if (_shell is null) return;
+        if (_shell is null)
+            return;
         _shell.StandardInput.Close();
         await _shell.WaitForExitAsync();
         await _error!;
@@ -154,7 +155,8 @@ internal sealed class EtcdProcess : IAsyncDisposable
             throw new EtcdNotStartedException(await _error!);
         }
 
-        if (Address.Scheme == "https") return await IsListeningAsync();
+        if (Address.Scheme == "https")
+            return await IsListeningAsync();
         try
         {
             return (await Http.GetStringAsync(new Uri(Address, "health"))).Contains("true", StringComparison.Ordinal);

@@ -47,8 +47,10 @@ public sealed class EtcdServer : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
-        if (_client is not null) await _client.DisposeAsync();
-        if (_process is not null) await _process.DisposeAsync();
+        if (_client is not null)
+            await _client.DisposeAsync();
+        if (_process is not null)
+            await _process.DisposeAsync();
     }
 
     internal static async Task<EtcdServer> StartAsync(params string[] options)

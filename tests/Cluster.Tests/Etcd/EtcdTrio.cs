@@ -28,8 +28,10 @@ internal sealed class EtcdTrio : IAsyncDisposable
             var trio = new EtcdTrio();
             try
             {
-                foreach (EtcdProcess member in trio._members) await member.StartAsync(trio._cluster);
-                foreach (EtcdProcess member in trio._members) await member.ReadyAsync();
+                foreach (EtcdProcess member in trio._members)
+                    await member.StartAsync(trio._cluster);
+                foreach (EtcdProcess member in trio._members)
+                    await member.ReadyAsync();
                 return trio;
             }
             catch (EtcdNotStartedException) when (start < MostStarts)
@@ -44,6 +46,7 @@ internal sealed class EtcdTrio : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        foreach (EtcdProcess member in _members) await member.DisposeAsync();
+        foreach (EtcdProcess member in _members)
+            await member.DisposeAsync();
     }
 }

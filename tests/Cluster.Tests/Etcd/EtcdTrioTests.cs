@@ -31,7 +31,8 @@ public sealed class EtcdTrioTests
         trio[last].Pause();
         await Eventually.TrueAsync(() => WritesAsync(etcd));
         long began = Stopwatch.GetTimestamp();
-        for (int call = 0; call < 40; call++) await WritesAsync(etcd);
+        for (int call = 0; call < 40; call++)
+            await WritesAsync(etcd);
         Assert.InRange(Stopwatch.GetElapsedTime(began), TimeSpan.Zero, TimeSpan.FromSeconds(15));
         trio[last].Resume();
         await trio[last].ReadyAsync();
@@ -40,7 +41,7 @@ public sealed class EtcdTrioTests
         await trio[0].KillAsync();
         await trio[1].KillAsync();
         began = Stopwatch.GetTimestamp();
-        var failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(() => etcd.RangeAsync(Key, None));
         Assert.Equal(EtcdTrouble.Unavailable, failure.Kind);
         Assert.All(trio.Addresses, one => Assert.Contains($"{one}", failure.Message, StringComparison.Ordinal));
         Assert.InRange(Stopwatch.GetElapsedTime(began), TimeSpan.Zero, TimeSpan.FromSeconds(15));

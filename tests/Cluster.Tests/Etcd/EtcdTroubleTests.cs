@@ -21,7 +21,7 @@ public sealed partial class EtcdTroubleTests
         Transaction claim = await shard.ClaimAsync();
         await FillAsync(server.Client);
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(
             () => shard.A.PutNodeAsync(shard.SeatA.Life, "127.0.0.1:9490", None));
         TransactionResult result = await shard.A.TransactAsync(claim, None);
 
@@ -106,7 +106,8 @@ public sealed partial class EtcdTroubleTests
         await Eventually.TrueAsync(async () => await AnswersAsync(known));
         foreach (EtcdClient other in new[] { unknown, system })
         {
-            var failure = await Assert.ThrowsAsync<EtcdException>(() => other.RangeAsync(EtcdKeys.One("k"), None));
+            EtcdException failure =
+                await Assert.ThrowsAsync<EtcdException>(() => other.RangeAsync(EtcdKeys.One("k"), None));
             Assert.Equal(EtcdTrouble.Unavailable, failure.Kind);
             Assert.Matches(CertificatePattern(), failure.Message);
         }
@@ -119,7 +120,8 @@ public sealed partial class EtcdTroubleTests
         Shard shard = await Shard.BeginAsync(server.Client);
         ShardView saved = await shard.NextEpochAsync();
         string backup = await server.Process.SaveAsync();
-        for (int epoch = 0; epoch < 3; epoch++) await shard.NextEpochAsync();
+        for (int epoch = 0; epoch < 3; epoch++)
+            await shard.NextEpochAsync();
         ClusterView before = (await shard.A.ReadAsync(None))!;
         Transaction claim = await shard.ClaimAsync();
 
@@ -189,7 +191,7 @@ public sealed partial class EtcdTroubleTests
 
     private static async Task AssertRefusedAsync(Func<Task> call, string part)
     {
-        var failure = await Assert.ThrowsAsync<EtcdException>(call);
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(call);
         Assert.Equal(EtcdTrouble.Refused, failure.Kind);
         Assert.Contains(part, failure.Message, StringComparison.Ordinal);
     }

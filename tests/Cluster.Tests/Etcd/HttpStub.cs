@@ -47,7 +47,8 @@ internal sealed class HttpStub : IAsyncDisposable
         var served = new List<Task>();
         try
         {
-            while (true) served.Add(ServeAsync(await _listener.AcceptTcpClientAsync(_end.Token)));
+            while (true)
+                served.Add(ServeAsync(await _listener.AcceptTcpClientAsync(_end.Token)));
         }
         catch (OperationCanceledException)
         {
@@ -64,12 +65,15 @@ internal sealed class HttpStub : IAsyncDisposable
             try
             {
                 NetworkStream stream = client.GetStream();
-                if (await stream.ReadAsync(new byte[64 << 10], _end.Token) == 0) return;
+                if (await stream.ReadAsync(new byte[64 << 10], _end.Token) == 0)
+                    return;
                 Interlocked.Increment(ref _requests);
                 await stream.WriteAsync(Encoding.UTF8.GetBytes(_answer), _end.Token);
-                if (_answer.Length > 0) client.Client.Shutdown(SocketShutdown.Send);
+                if (_answer.Length > 0)
+                    client.Client.Shutdown(SocketShutdown.Send);
                 // Until the client hangs up: closing with unread bytes would take the answer back.
-                while (await stream.ReadAsync(new byte[64 << 10], _end.Token) > 0) continue;
+                while (await stream.ReadAsync(new byte[64 << 10], _end.Token) > 0)
+                    continue;
             }
             catch (Exception exception) when (exception is IOException or OperationCanceledException)
             {

@@ -113,7 +113,7 @@ public sealed class ShardKeysTests(EtcdServer server) : IClassFixture<EtcdServer
         Shard shard = await Shard.BeginAsync(server.Client);
         await shard.PutAsync(shard.Keys.Prefix + key, value);
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(() => shard.A.ReadAsync(None));
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(() => shard.A.ReadAsync(None));
 
         Assert.Equal(EtcdTrouble.Malformed, failure.Kind);
         Assert.Contains($"the key {shard.Keys.Prefix}{key} of etcd", failure.Message, StringComparison.Ordinal);

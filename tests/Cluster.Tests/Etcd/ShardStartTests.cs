@@ -27,7 +27,8 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
         await using EtcdClient etcd = EtcdServer.ClientOf(EtcdServer.OptionsFor(proxy.Uri));
         var shard = new EtcdShard(etcd, Shard.NewName(), null);
         Task swallowed = proxy.Swallow();
-        var lost = await Assert.ThrowsAsync<EtcdException>(() => shard.CreateAsync(Shard.Record, ["a"], null, None));
+        EtcdException lost =
+            await Assert.ThrowsAsync<EtcdException>(() => shard.CreateAsync(Shard.Record, ["a"], null, None));
         await swallowed;
         proxy.Pass();
 
@@ -41,7 +42,7 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
         Shard shard = await Shard.CreateAsync(server.Client);
         await shard.DeleteAsync(EtcdKeys.One(shard.Keys.Cluster));
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(
             () => shard.A.CreateAsync(Shard.Record, ["a"], null, None));
 
         Assert.Equal(EtcdTrouble.Malformed, failure.Kind);
@@ -81,7 +82,7 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
     {
         Shard shard = await Shard.CreateAsync(server.Client);
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(
             () => shard.Node("d").PutNodeAsync(Shard.NewSeat("d").Life, "d:9490", None));
 
         Assert.Equal(EtcdTrouble.Refused, failure.Kind);
@@ -94,7 +95,7 @@ public sealed class ShardStartTests(EtcdServer server) : IClassFixture<EtcdServe
     {
         var shard = new EtcdShard(server.Client, Shard.NewName(), "a");
 
-        var failure = await Assert.ThrowsAsync<EtcdException>(
+        EtcdException failure = await Assert.ThrowsAsync<EtcdException>(
             () => shard.PutNodeAsync(Shard.NewSeat("a").Life, "a:9490", None));
 
         Assert.Equal(EtcdTrouble.Refused, failure.Kind);

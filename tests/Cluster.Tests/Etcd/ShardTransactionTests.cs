@@ -186,7 +186,8 @@ public sealed class ShardTransactionTests(EtcdServer server) : IClassFixture<Etc
     {
         Shard shard = await Shard.BeginAsync(server.Client);
         ShardView view = await shard.ReadAsync();
-        for (int epoch = 1; epoch <= 103; epoch++) view = await shard.NextEpochAsync();
+        for (int epoch = 1; epoch <= 103; epoch++)
+            view = await shard.NextEpochAsync();
 
         Assert.Equal(Enumerable.Range(4, 100), view.History.Keys.Order());
         Assert.Equal(view.State!.Nonce, view.History[103]);

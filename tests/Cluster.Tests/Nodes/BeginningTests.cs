@@ -11,7 +11,8 @@ public sealed class BeginningTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     {
         EtcdProcess.SkipWithoutEtcd();
         int changes = 0;
-        while (!await BeginsAsync(changes)) changes++;
+        while (!await BeginsAsync(changes))
+            changes++;
         Assert.InRange(changes, 5, 100);
     }
 
@@ -28,7 +29,8 @@ public sealed class BeginningTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             await cluster.Nodes[0].StartAsync();
             await Eventually.TrueAsync(async () =>
             {
-                if ((await cluster.Shard.ReadAsync(TestContext.Current.CancellationToken))?.Shard.State is null) return false;
+                if ((await cluster.Shard.ReadAsync(TestContext.Current.CancellationToken))?.Shard.State is null)
+                    return false;
                 proxy.Refuse();
                 return true;
             });
@@ -45,14 +47,16 @@ public sealed class BeginningTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     {
         EtcdProcess.SkipWithoutEtcd();
         await using TestCluster cluster = await TestCluster.CreateAsync(etcd);
-        foreach (TestNode node in cluster.Nodes) node.IsSmall = true;
+        foreach (TestNode node in cluster.Nodes)
+            node.IsSmall = true;
         var disk = new VanishingDisk();
         cluster.Nodes[0].Disk = disk;
         await cluster.Nodes[0].StartAsync();
         await cluster.SeatsAsync(1);
         await using var load = new Load(cluster, bodyBytes: 40 << 10);
         await load.StoredAsync(100);
-        lock (disk.Missing) disk.Missing.UnionWith([".log", ".index"]);
+        lock (disk.Missing)
+            disk.Missing.UnionWith([".log", ".index"]);
         await cluster.Nodes[1].StartAsync();
         await cluster.SeatsAsync(2);
         Assert.Empty(disk.Missing);

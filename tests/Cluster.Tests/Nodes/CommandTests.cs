@@ -21,7 +21,8 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     {
         await using var cluster = TestCluster.New(etcd);
         await DoneAsync(cluster, "create", "--nodes", "a,b,c");
-        foreach (TestNode node in cluster.Nodes) await node.StartAsync();
+        foreach (TestNode node in cluster.Nodes)
+            await node.StartAsync();
         await cluster.SeatsAsync(3);
 
         JsonElement healthy = await StatusAsync(cluster, status => status.GetProperty("healthy").GetBoolean());
@@ -64,7 +65,7 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         Assert.Contains($"--data {a.Directory} --listen 127.0.0.1:9490", run.OutputText, StringComparison.Ordinal);
         Assert.Equal("whole\n", await File.ReadAllTextAsync(audit, None));
         Assert.False(Directory.Exists(Path.Combine(a.Directory, "logs")));
-        var refusal = await Assert.ThrowsAsync<StoreFormatException>(() => BrokerAsync(a.Directory));
+        StoreFormatException refusal = await Assert.ThrowsAsync<StoreFormatException>(() => BrokerAsync(a.Directory));
         Assert.Contains("Cluster:Node", refusal.Message, StringComparison.Ordinal);
 
         await a.StartAsync();
@@ -110,7 +111,7 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             bool hasBegun = File.Exists(Path.Combine(data, "adopting"));
             if (hasBegun)
             {
-                var refusal = await Assert.ThrowsAsync<StoreFormatException>(() => BrokerAsync(data));
+                StoreFormatException refusal = await Assert.ThrowsAsync<StoreFormatException>(() => BrokerAsync(data));
                 Assert.Contains("run 'equeue cluster adopt' on it again", refusal.Message, StringComparison.Ordinal);
                 await Assert.ThrowsAsync<StoreFormatException>(cluster.Nodes[0].StartAsync);
                 CliRun other = await RunAsync(cluster, "adopt", "--data", data, "--node", "b", "--nodes", "a,b,c");
@@ -171,7 +172,8 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         foreach (TestNode node in lost)
         {
             await node.StopAsync();
-            if (node == lost[0]) await cluster.SeatsAsync(2);
+            if (node == lost[0])
+                await cluster.SeatsAsync(2);
             Directory.Delete(node.ShardDirectory, recursive: true);
         }
 
@@ -188,7 +190,8 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await Eventually.TrueAsync(async () =>
             left.IsServing && (await cluster.Shard.ReadAsync(None))!.Shard.State!.Epoch >= epoch + 2);
         Assert.Equal(50, (await ReadAsync(left.Address, 50)).Length);
-        foreach (TestNode node in lost) await node.StartAsync();
+        foreach (TestNode node in lost)
+            await node.StartAsync();
         await cluster.SeatsAsync(3);
         Assert.True((await StatusAsync(cluster, status => status.GetProperty("healthy").GetBoolean()))
             .GetProperty("takesMessages").GetBoolean());
@@ -239,7 +242,8 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     {
         await using var client = new EQueueClient(new ClientOptions { Addresses = address });
         await using Producer producer = client.CreateProducer();
-        for (int i = 0; i < count; i++) await producer.SendAsync("orders", Encoding.UTF8.GetBytes($"message {i}"));
+        for (int i = 0; i < count; i++)
+            await producer.SendAsync("orders", Encoding.UTF8.GetBytes($"message {i}"));
     }
 
     private static async Task<string[]> ReadAsync(string address, int count)
@@ -251,7 +255,8 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await foreach (ReceivedMessage message in reader.ReadAllAsync(None))
         {
             bodies.Add(Encoding.UTF8.GetString(message.Body.Span));
-            if (bodies.Count == count) break;
+            if (bodies.Count == count)
+                break;
         }
 
         return [.. bodies.Distinct()];
@@ -284,7 +289,7 @@ public sealed class CommandTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     {
         try
         {
-            using DirectoryAdoption adoption = DirectoryAdoption.Open(
+            using var adoption = DirectoryAdoption.Open(
                 data, cluster.Name, "a", ["a", "b", "c"], isSync: true, TimeProvider.System, new DyingDisk(steps));
             adoption.Move();
             Assert.True(await cluster.Shard.CreateAsync(adoption.Record, ["a", "b", "c"], adoption.State, None));

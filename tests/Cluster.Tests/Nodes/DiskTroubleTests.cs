@@ -98,7 +98,8 @@ public sealed class DiskTroubleTests(EtcdServer etcd) : IClassFixture<EtcdServer
     {
         TestCluster cluster = await TestCluster.CreateAsync(etcd);
         // A disk in memory copies a file with each sync.
-        foreach (TestNode one in cluster.Nodes) one.IsSmall = true;
+        foreach (TestNode one in cluster.Nodes)
+            one.IsSmall = true;
         cluster.Nodes[node].Disk = disk;
         await cluster.Nodes[0].StartAsync();
         await cluster.SeatsAsync(1);

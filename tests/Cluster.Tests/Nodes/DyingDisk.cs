@@ -10,7 +10,8 @@ internal sealed class DyingDisk(int changes) : ForwardingDisk(PortableDisk.ForTh
 
     public override IDiskFile Open(string path, DiskOpen mode)
     {
-        if (mode == DiskOpen.CreateNew) Change();
+        if (mode == DiskOpen.CreateNew)
+            Change();
         return base.Open(path, mode);
     }
 
@@ -40,7 +41,8 @@ internal sealed class DyingDisk(int changes) : ForwardingDisk(PortableDisk.ForTh
 
     private void Change()
     {
-        if (_left-- <= 0) throw new KilledException();
+        if (_left-- <= 0)
+            throw new KilledException();
     }
 }
 

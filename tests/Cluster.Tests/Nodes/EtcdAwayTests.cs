@@ -25,7 +25,8 @@ public sealed class EtcdAwayTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             await node.StartAsync();
         }
 
-        foreach (TestNode node in cluster.Nodes) await cluster.LoggedAsync(node.Name, WaitsForEtcd, "etcd");
+        foreach (TestNode node in cluster.Nodes)
+            await cluster.LoggedAsync(node.Name, WaitsForEtcd, "etcd");
         await Eventually.PassedAsync(TimeSpan.FromSeconds(2));
         Assert.All(cluster.Nodes, node => Assert.Equal(1, cluster.CountOf(node.Name, WaitsForEtcd)));
         Assert.All(cluster.Nodes, node => Assert.False(node.Node!.Completion.IsCompleted));
@@ -51,11 +52,13 @@ public sealed class EtcdAwayTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         int epoch = await EpochAsync(cluster);
 
         proxy.Refuse();
-        foreach (TestNode node in cluster.Nodes) await cluster.LoggedAsync(node.Name, Away, "Serving goes on");
+        foreach (TestNode node in cluster.Nodes)
+            await cluster.LoggedAsync(node.Name, Away, "Serving goes on");
         await Eventually.PassedAsync(TimeSpan.FromSeconds(5));
         await load.MoreAsync(50);
         proxy.Pass();
-        foreach (TestNode node in cluster.Nodes) await cluster.LoggedAsync(node.Name, Back, "again");
+        foreach (TestNode node in cluster.Nodes)
+            await cluster.LoggedAsync(node.Name, Back, "again");
         await load.MoreAsync(50);
 
         Assert.Equal(epoch, await EpochAsync(cluster));
@@ -79,7 +82,8 @@ public sealed class EtcdAwayTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await load.StoredAsync(50);
         await FillAsync(full.Client);
 
-        foreach (TestNode node in cluster.Nodes) await cluster.LoggedAsync(node.Name, Away, "NOSPACE");
+        foreach (TestNode node in cluster.Nodes)
+            await cluster.LoggedAsync(node.Name, Away, "NOSPACE");
         await load.MoreAsync(100);
         await load.CheckAsync();
     }

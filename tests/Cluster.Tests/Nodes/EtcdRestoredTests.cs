@@ -53,7 +53,8 @@ public sealed class EtcdRestoredTests
         // Either it goes on, or it says why not.
         await Eventually.TrueAsync(() => load.Acknowledged > acknowledged
             || cluster.Log.Any(one => one.Line.Id is Restored or WaitsForPerson));
-        foreach (TestNode node in cluster.Nodes) await node.KillAsync();
+        foreach (TestNode node in cluster.Nodes)
+            await node.KillAsync();
         int compared = LogComparison.AssertOneContent(cluster.Nodes.Select(node => node.Directory));
         TestContext.Current.TestOutputHelper!.WriteLine(
             $"seed {seed}: {acknowledged} acknowledged before, {load.Acknowledged} after, {compared} entries compared, "

@@ -24,7 +24,8 @@ internal sealed class LinkProxy(Uri? target = null) : TcpRelay(target?.Authority
 
     protected override async ValueTask<bool> PassAsync(Memory<byte> bytes, bool isAnswer, CancellationToken end)
     {
-        if (!isAnswer) Damage?.Invoke(bytes);
+        if (!isAnswer)
+            Damage?.Invoke(bytes);
         await Eventually.TrueAsync(() => !(isAnswer ? HoldsBack : HoldsThere) || end.IsCancellationRequested);
         return true;
     }

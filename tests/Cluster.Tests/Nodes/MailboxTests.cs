@@ -37,9 +37,11 @@ public sealed class MailboxTests
         var mailbox = new Mailbox<(int Poster, int Number)>();
         Thread[] posters = [.. Enumerable.Range(0, Posters).Select(poster => new Thread(() =>
         {
-            for (int number = 0; number < Each; number++) mailbox.Post((poster, number));
+            for (int number = 0; number < Each; number++)
+                mailbox.Post((poster, number));
         }))];
-        foreach (Thread poster in posters) poster.Start();
+        foreach (Thread poster in posters)
+            poster.Start();
 
         int[] next = new int[Posters];
         for (int taken = 0; taken < Posters * Each; taken++)
@@ -49,7 +51,8 @@ public sealed class MailboxTests
         }
 
         Assert.True(mailbox.IsEmpty);
-        foreach (Thread poster in posters) poster.Join();
+        foreach (Thread poster in posters)
+            poster.Join();
     }
 
     [Fact]

@@ -27,7 +27,7 @@ public sealed class MisfitTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await using TestNode second = cluster.NewNode(first.Name, "second");
         await second.StartAsync();
 
-        var ended = await Assert.ThrowsAsync<ClusterException>(() => first.Node!.Completion);
+        ClusterException ended = await Assert.ThrowsAsync<ClusterException>(() => first.Node!.Completion);
         Assert.Contains($"runs as node {first.Name} of this cluster", ended.Message, StringComparison.Ordinal);
         await first.StopAsync();
         await load.MoreAsync(50);
@@ -84,7 +84,7 @@ public sealed class MisfitTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             // It leaves its store.
         }
 
-        var refused = await Assert.ThrowsAsync<StoreFormatException>(node.StartAsync);
+        StoreFormatException refused = await Assert.ThrowsAsync<StoreFormatException>(node.StartAsync);
 
         Assert.Contains("a broker that was in no cluster", refused.Message, StringComparison.Ordinal);
         Assert.Contains("'equeue cluster adopt'", refused.Message, StringComparison.Ordinal);
@@ -121,7 +121,7 @@ public sealed class MisfitTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 
     private static async Task RefusesAsync(TestNode node, string why)
     {
-        var refused = await Assert.ThrowsAsync<ClusterException>(node.StartAsync);
+        ClusterException refused = await Assert.ThrowsAsync<ClusterException>(node.StartAsync);
         Assert.Contains(why, refused.Message, StringComparison.Ordinal);
     }
 }

@@ -20,7 +20,8 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 
         await using EQueueClient client = cluster.Connect(cluster.Leader!);
         await using Producer producer = client.CreateProducer();
-        for (int i = 0; i < 100; i++) await producer.SendAsync("orders", Encoding.UTF8.GetBytes($"message {i}"));
+        for (int i = 0; i < 100; i++)
+            await producer.SendAsync("orders", Encoding.UTF8.GetBytes($"message {i}"));
 
         await using QueueReader reader = client.CreateReader();
         await reader.AssignAllAsync("orders", StartPosition.Begin);
@@ -28,7 +29,8 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await foreach (ReceivedMessage message in reader.ReadAllAsync(TestContext.Current.CancellationToken))
         {
             read.Add(Encoding.UTF8.GetString(message.Body.Span));
-            if (read.Count == 100) break;
+            if (read.Count == 100)
+                break;
         }
 
         Assert.Equal(100, read.Distinct().Count());
@@ -59,7 +61,7 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         await before.KillAsync();
 
         await producer.SendAsync("open", "second"u8.ToArray());
-        var refused = await Assert.ThrowsAsync<EQueueException>(
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("closed", "third"u8.ToArray()));
         Assert.Equal(ErrorCode.NotAuthorized, refused.Code);
         Assert.NotEqual(before.Name, cluster.Leader!.Name);

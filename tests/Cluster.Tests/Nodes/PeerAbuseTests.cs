@@ -211,7 +211,7 @@ public sealed class PeerAbuseTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 
     private static byte[] Bytes(PeerMessage message)
     {
-        using FrameBuffer frame = FrameBuffer.Rent();
+        using var frame = FrameBuffer.Rent();
         PeerCodec.Write(new PayloadWriter(frame), message);
         return frame.WrittenSpan.ToArray();
     }
@@ -228,21 +228,23 @@ public sealed class PeerAbuseTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         }
 
         int end = (int)Math.Min(header.Length, bytes.Length);
-        if (end <= head) return false;
+        if (end <= head)
+            return false;
         bytes[random.Next(head, end)] ^= (byte)(1 << random.Next(8));
         return true;
     }
 
     private static byte[] ReadAll(TestNode node)
     {
-        using ReplicaFiles files = ReplicaFiles.Open(
+        using var files = ReplicaFiles.Open(
             new ReplicaFilesOptions { DataDirectory = node.ShardDirectory },
             NullLogger.Instance,
             TimeProvider.System,
             None);
         var all = new MemoryStream();
         byte[] bytes = new byte[1 << 20];
-        while (files.Read(new LogPosition(all.Length), bytes, out _) is var size and > 0) all.Write(bytes, 0, size);
+        while (files.Read(new LogPosition(all.Length), bytes, out _) is var size and > 0)
+            all.Write(bytes, 0, size);
         return all.ToArray();
     }
 }

@@ -189,7 +189,7 @@ public sealed class PeerBoundTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 
     private static byte[] Bytes(PeerMessage message)
     {
-        using FrameBuffer frame = FrameBuffer.Rent();
+        using var frame = FrameBuffer.Rent();
         PeerCodec.Write(new PayloadWriter(frame), message);
         return frame.WrittenSpan.ToArray();
     }

@@ -74,6 +74,7 @@ public sealed class PowerCutTests(EtcdServer etcd) : IClassFixture<EtcdServer>
             cluster.Nodes[i].Disk = left[i];
         }
 
-        foreach (TestNode node in cluster.Nodes) await node.StartAsync();
+        foreach (TestNode node in cluster.Nodes)
+            await node.StartAsync();
     }
 }

@@ -63,7 +63,7 @@ internal sealed class RawPeer : IDisposable
     /// <summary>Sends a message of the rules, to which there is no answer.</summary>
     public async Task TellAsync(PeerMessage message, FrameFlags flags = FrameFlags.Oneway)
     {
-        using FrameBuffer frame = FrameBuffer.Rent();
+        using var frame = FrameBuffer.Rent();
         PeerCodec.Write(new PayloadWriter(frame), message);
         await SendAsync((byte)PeerOpcode.Message, frame.WrittenSpan.ToArray(), flags);
     }
@@ -94,7 +94,8 @@ internal sealed class RawPeer : IDisposable
                 Assert.True(FrameHeader.TryRead(header, int.MaxValue, out FrameHeader read, out _));
                 byte[] body = new byte[read.PayloadBytes];
                 await _stream.ReadExactlyAsync(body, patience.Token);
-                if (read.Opcode != FrameHeader.PingOpcode) return ((ErrorCode)read.Error, body);
+                if (read.Opcode != FrameHeader.PingOpcode)
+                    return ((ErrorCode)read.Error, body);
             }
         }
         catch (Exception exception) when (exception is EndOfStreamException or IOException)
@@ -116,7 +117,7 @@ internal sealed class RawPeer : IDisposable
     public static byte[] Encode<T>(T payload)
         where T : IPayload<T>
     {
-        using FrameBuffer frame = FrameBuffer.Rent();
+        using var frame = FrameBuffer.Rent();
         payload.Write(new PayloadWriter(frame));
         return frame.WrittenSpan.ToArray();
     }

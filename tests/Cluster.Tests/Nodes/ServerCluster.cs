@@ -77,7 +77,8 @@ internal sealed class ServerCluster : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        foreach (ServerProcess server in _servers) await server.DisposeAsync();
+        foreach (ServerProcess server in _servers)
+            await server.DisposeAsync();
         _directory.Dispose();
     }
 }

@@ -13,7 +13,7 @@ public sealed class ServerEndTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     [Fact]
     public async Task GivenASettingThatDoesNotFitTheCluster_WhenItIsCreatedLater_ThenTheProcessEndsWithTwoAndNamesIt()
     {
-        await using ServerCluster cluster = ServerCluster.Of(etcd.Client, etcd.Process.Address);
+        await using var cluster = ServerCluster.Of(etcd.Client, etcd.Process.Address);
         ServerProcess server = await cluster.StartAsync("a", "--flush", "async");
         await cluster.CreateAsync("a");
         Assert.Equal(Configuration, await server.WaitForExitAsync());
@@ -24,7 +24,7 @@ public sealed class ServerEndTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     [Follows("is not created yet: equeue cluster create")]
     public async Task GivenANodeWithoutAClusterYet_WhenItsMetricsAreRead_ThenItWaits_AndServesWhenThereIsOne()
     {
-        await using ServerCluster cluster = ServerCluster.Of(etcd.Client, etcd.Process.Address);
+        await using var cluster = ServerCluster.Of(etcd.Client, etcd.Process.Address);
         ServerProcess server = await cluster.StartAsync("a", "--admin", "127.0.0.1:0");
         Assert.Equal("0", await RoleAsync());
         await Eventually.TrueAsync(() => server.Error.Contains("is not created yet", StringComparison.Ordinal));

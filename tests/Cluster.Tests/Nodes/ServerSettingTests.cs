@@ -37,7 +37,8 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
     {
         await using ServerCluster cluster = await ServerCluster.CreateAsync(etcd.Client, etcd.Process.Address, "a");
 
-        var refused = await Assert.ThrowsAsync<InvalidOperationException>(() => cluster.StartAsync("d"));
+        InvalidOperationException refused =
+            await Assert.ThrowsAsync<InvalidOperationException>(() => cluster.StartAsync("d"));
 
         Assert.StartsWith("The server wrote '' instead of its ready line (2):", refused.Message, StringComparison.Ordinal);
         Assert.Contains($"Cluster:Node is d; the cluster '{cluster.Name}' has a.", refused.Message, StringComparison.Ordinal);
@@ -68,8 +69,8 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
     [EffectOf("Cluster:CertificateAuthority")]
     public async Task GivenNodesWithTls_WhenTheirAuthorityIsTheRightOne_ThenTheyHaveSeats_AndOneWithAnotherIsRefused()
     {
-        using TestAuthority authority = TestAuthority.Create();
-        using TestAuthority stranger = TestAuthority.Create("Another root");
+        using var authority = TestAuthority.Create();
+        using var stranger = TestAuthority.Create("Another root");
         using TestCertificate certificate = authority.Sign();
         await using ServerCluster cluster = await ServerCluster.CreateAsync(
             etcd.Client, etcd.Process.Address, "a", "b");
@@ -99,7 +100,7 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
     public async Task GivenAnEtcdWithTlsAndUsers_WhenANodeHasBoth_ThenItServes_AndOneWithoutSaysWhatEtcdSays()
     {
         using var directory = new TempDirectory();
-        using TestAuthority authority = TestAuthority.Create();
+        using var authority = TestAuthority.Create();
         using TestCertificate certificate = authority.Sign();
         string ca = directory["ca.pem"];
         await File.WriteAllTextAsync(ca, authority.Pem, None);
@@ -164,7 +165,7 @@ public sealed class ServerSettingTests(EtcdServer etcd) : IClassFixture<EtcdServ
     private static async Task<WatchLeaderResponse> WatchAsync(string address)
     {
         await using var client = new RemotingClient(HostPort.Parse(address), new RemotingClientOptions(), NullLoggerFactory.Instance);
-        FrameBuffer request = FrameBuffer.Rent();
+        var request = FrameBuffer.Rent();
         new WatchLeaderRequest(0, TimeSpan.Zero).Write(new PayloadWriter(request));
         using ResponseFrame answer = await client.InvokeAsync(
             request, (byte)Opcode.WatchLeader, 0, TimeSpan.FromSeconds(10), None);

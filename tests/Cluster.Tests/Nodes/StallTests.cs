@@ -23,9 +23,11 @@ public sealed class StallTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         var gate = new ManualResetEventSlim(initialState: true); // nodes that stop use it to the end
         disk.OnChange = (kind, _) =>
         {
-            if (kind == DiskOperationKind.SyncFile) gate.Wait();
+            if (kind == DiskOperationKind.SyncFile)
+                gate.Wait();
         };
-        foreach (TestNode one in cluster.Nodes) one.IsSmall = true;
+        foreach (TestNode one in cluster.Nodes)
+            one.IsSmall = true;
         cluster.Nodes[node].Disk = disk;
         await cluster.Nodes[0].StartAsync();
         await cluster.SeatsAsync(1);
@@ -40,11 +42,14 @@ public sealed class StallTests(EtcdServer etcd) : IClassFixture<EtcdServer>
         {
             for (int i = 0; i < steps; i++)
             {
-                if (i % 100 == 0) gate.Reset();
-                if (i % 100 == 60) gate.Set();
+                if (i % 100 == 0)
+                    gate.Reset();
+                if (i % 100 == 60)
+                    gate.Set();
                 long before = load.Acknowledged;
                 await Eventually.PassedAsync(Step);
-                if (load.Acknowledged == before) still++;
+                if (load.Acknowledged == before)
+                    still++;
             }
         }
         finally

@@ -41,7 +41,8 @@ internal sealed class TestCluster : IAsyncDisposable
     public static async Task<TestCluster> StartAsync(EtcdServer etcd, FlushPolicy policy = FlushPolicy.Sync)
     {
         TestCluster cluster = await CreateAsync(etcd, policy);
-        foreach (TestNode node in cluster.Nodes) await node.StartAsync();
+        foreach (TestNode node in cluster.Nodes)
+            await node.StartAsync();
         return cluster;
     }
 

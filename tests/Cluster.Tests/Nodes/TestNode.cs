@@ -83,20 +83,23 @@ internal sealed class TestNode(
             loggers,
             cancellationToken: TestContext.Current.CancellationToken);
         _listen = HostPort.Format(Node.EndPoint);
-        if (Detour is { } detour) detour.Target = (IPEndPoint)Node.EndPoint;
+        if (Detour is { } detour)
+            detour.Target = (IPEndPoint)Node.EndPoint;
     }
 
     /// <summary>Stops in order.</summary>
     public async Task StopAsync()
     {
-        if (Node is { } node) await node.StopAsync(CancellationToken.None);
+        if (Node is { } node)
+            await node.StopAsync(CancellationToken.None);
         Node = null;
     }
 
     /// <summary>Ends as a process that is killed.</summary>
     public async Task KillAsync()
     {
-        if (Node is { } node) await node.AbortAsync();
+        if (Node is { } node)
+            await node.AbortAsync();
         Node = null;
     }
 

@@ -85,7 +85,8 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         {
             await load.MoreAsync(300);
             await Task.WhenAll(cluster.Nodes.Select(node => node.KillAsync()));
-            foreach (ServerProcess node in cluster.Nodes) await node.RestartAsync();
+            foreach (ServerProcess node in cluster.Nodes)
+                await node.RestartAsync();
             await load.MoreAsync(300);
             await cluster.SeatsAsync(3);
         }
@@ -121,6 +122,7 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
     private static async Task SendAsync(Producer producer, int count)
     {
         byte[] body = new byte[100 << 10];
-        for (int i = 0; i < count; i++) await producer.SendAsync("short", (ReadOnlySpan<byte>)body);
+        for (int i = 0; i < count; i++)
+            await producer.SendAsync("short", (ReadOnlySpan<byte>)body);
     }
 }

@@ -36,7 +36,8 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
         using (var busy = new BusyProcesses(perProcessor: 4))
         {
             long end = Environment.TickCount64 + (LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15) * 1000L);
-            while (Environment.TickCount64 < end) await load.MoreAsync(20);
+            while (Environment.TickCount64 < end)
+                await load.MoreAsync(20);
             Assert.True(busy.AreRunning);
         }
 
@@ -55,7 +56,8 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
         EtcdProcess.SkipWithoutEtcd();
         int first = LongRun.Setting("EQUEUE_CLUSTER_SEED", 1);
         int runs = LongRun.Setting("EQUEUE_CLUSTER_RUNS", 3);
-        for (int seed = first; seed < first + runs; seed++) await RunAsync(seed, LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15));
+        for (int seed = first; seed < first + runs; seed++)
+            await RunAsync(seed, LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15));
     }
 
     private async Task RunAsync(int seed, int seconds)
@@ -70,7 +72,8 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
             await using var load = new ScriptLoad(cluster.Connect());
             await load.MoreAsync(100);
             long end = Environment.TickCount64 + (seconds * 1000L);
-            while (Environment.TickCount64 < end) await HurtAsync(cluster, load, random, faults);
+            while (Environment.TickCount64 < end)
+                await HurtAsync(cluster, load, random, faults);
             await cluster.SeatsAsync(3);
             await load.MoreAsync(100);
             await load.CheckAsync();
@@ -113,7 +116,8 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
         await end();
 
         // Two seats must be there before the next fault, or the shard rightly waits.
-        if (random.Next(2) == 0) await cluster.SeatsAsync(3);
+        if (random.Next(2) == 0)
+            await cluster.SeatsAsync(3);
         await load.MoreAsync(20);
     }
 

@@ -19,7 +19,8 @@ internal static class LogComparison
             foreach (Dictionary<long, string> other in logs[1..])
             {
                 // A pack has replaced it there, or it is below where that log begins.
-                if (begin >= least || !other.TryGetValue(begin, out string? second)) continue;
+                if (begin >= least || !other.TryGetValue(begin, out string? second))
+                    continue;
                 compared += Compare(first, second, least - begin);
             }
         }
@@ -38,7 +39,8 @@ internal static class LogComparison
         {
             foreach (EntryHeader entry in EntriesOf(directory))
             {
-                if (known.TryAdd((entry.Epoch, entry.Position.Value), (entry.Crc, directory))) continue;
+                if (known.TryAdd((entry.Epoch, entry.Position.Value), (entry.Crc, directory)))
+                    continue;
                 (uint crc, string other) = known[(entry.Epoch, entry.Position.Value)];
                 Assert.True(
                     crc == entry.Crc, $"epoch {entry.Epoch} has two contents at {entry.Position}: {other}, {directory}");
@@ -63,8 +65,9 @@ internal static class LogComparison
             long fileBegin = begin - SegmentHeader.Length;
             for (int at = SegmentHeader.Length; at + EntryHeader.Length <= bytes.Length && fileBegin + at < end;)
             {
-                EntryHeader entry = EntryHeader.Read(bytes.AsSpan(at));
-                if (entry.Position.Value != fileBegin + at || entry.Size < EntryHeader.Length) break;
+                var entry = EntryHeader.Read(bytes.AsSpan(at));
+                if (entry.Position.Value != fileBegin + at || entry.Size < EntryHeader.Length)
+                    break;
                 yield return entry;
                 at += entry.Size;
             }

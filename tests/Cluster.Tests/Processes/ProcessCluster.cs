@@ -70,7 +70,8 @@ internal sealed class ProcessCluster : IAsyncDisposable
     /// <returns>How many bytes were compared.</returns>
     public async Task<long> CompareLogsAsync()
     {
-        foreach (ServerProcess node in Nodes) Assert.Equal(0, await node.StopAsync());
+        foreach (ServerProcess node in Nodes)
+            Assert.Equal(0, await node.StopAsync());
         return LogComparison.AssertEqual(Names.Select((_, node) => DirectoryOf(node)));
     }
 
@@ -85,12 +86,14 @@ internal sealed class ProcessCluster : IAsyncDisposable
     {
         foreach (ServerProcess? node in Nodes)
         {
-            if (node is null) continue;
+            if (node is null)
+                continue;
             node.Resume();
             await node.DisposeAsync();
         }
 
-        foreach (LinkProxy door in Doors) await door.DisposeAsync();
+        foreach (LinkProxy door in Doors)
+            await door.DisposeAsync();
 
         _directory.Dispose();
     }

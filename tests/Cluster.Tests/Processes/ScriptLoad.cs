@@ -44,7 +44,8 @@ internal sealed class ScriptLoad : IAsyncDisposable
         long[] before = [.. _acknowledged];
         await Eventually.TrueAsync(() =>
         {
-            if (_tasks.FirstOrDefault(task => task.IsFaulted) is { } failed) throw failed.Exception!.InnerException!;
+            if (_tasks.FirstOrDefault(task => task.IsFaulted) is { } failed)
+                throw failed.Exception!.InnerException!;
             return before.Select((was, i) => Volatile.Read(ref _acknowledged[i]) - was).All(more => more >= count);
         });
     }
@@ -54,10 +55,12 @@ internal sealed class ScriptLoad : IAsyncDisposable
     {
         await _stopping.CancelAsync();
         await Task.WhenAll(_tasks[..Producers]);
-        for (int i = 0; i < Producers; i++) await CheckAsync(i);
+        for (int i = 0; i < Producers; i++)
+            await CheckAsync(i);
         await Eventually.TrueAsync(() =>
         {
-            if (_tasks.FirstOrDefault(task => task.IsFaulted) is { } failed) throw failed.Exception!.InnerException!;
+            if (_tasks.FirstOrDefault(task => task.IsFaulted) is { } failed)
+                throw failed.Exception!.InnerException!;
             return _seen.Count >= Acknowledged && Consumed >= Acknowledged;
         });
         await _reading.CancelAsync();
@@ -70,7 +73,8 @@ internal sealed class ScriptLoad : IAsyncDisposable
         await _stopping.CancelAsync();
         await _reading.CancelAsync();
         await Task.WhenAll(_tasks).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        foreach (Producer producer in _producers) await producer.DisposeAsync();
+        foreach (Producer producer in _producers)
+            await producer.DisposeAsync();
         await _client.DisposeAsync();
         _stopping.Dispose();
         _reading.Dispose();
@@ -83,7 +87,8 @@ internal sealed class ScriptLoad : IAsyncDisposable
         string topic = TopicOf(number);
         await _client.Admin.CreateTopicAsync(topic, TopicSettings.None with { QueueCount = 1 });
         Producer producer = _client.CreateProducer();
-        lock (_producers) _producers.Add(producer);
+        lock (_producers)
+            _producers.Add(producer);
         long last = Environment.TickCount64;
         byte[] body = new byte[128];
         var waiting = new Queue<Task>();
@@ -98,7 +103,8 @@ internal sealed class ScriptLoad : IAsyncDisposable
             await waiting.Dequeue();
             Volatile.Write(ref _acknowledged[number], _acknowledged[number] + 1);
             long now = Environment.TickCount64;
-            if (now - last > _longestMs) Volatile.Write(ref _longestMs, now - last);
+            if (now - last > _longestMs)
+                Volatile.Write(ref _longestMs, now - last);
             last = now;
         }
     }

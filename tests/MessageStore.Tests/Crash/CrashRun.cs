@@ -102,11 +102,11 @@ internal sealed class CrashRun
 
     private async Task<CrashHistory.Ack> AppendMessagesAsync(QueueStore store, QueueId[] queues)
     {
-        Durability durability = (Durability)_random.Next(3);
+        var durability = (Durability)_random.Next(3);
         bool isDurable = durability == Durability.Durable
             || (durability == Durability.Policy && _policy == FlushPolicy.Sync);
         var ack = new CrashHistory.Ack(History.Disk, isDurable);
-        AppendItem[] items = new AppendItem[_random.Next(1, 4)];
+        var items = new AppendItem[_random.Next(1, 4)];
         int[] counts = new int[items.Length];
         for (int i = 0; i < items.Length; i++)
         {

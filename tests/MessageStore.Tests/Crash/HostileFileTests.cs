@@ -116,14 +116,20 @@ public sealed class HostileFileTests
         string directory = LogFiles.LogDirectory(CrashRun.Folder);
         if (StoreHeader.Read(
             disk.ReadAll(LogFiles.StoreFile(CrashRun.Folder)), out StoreHeader? store) != FileVerdict.Valid)
+        {
             return;
+        }
+
         var entries = new SealedEntry[SealedBlock.MaxEntries];
         foreach (LogPosition position in LogFiles.Find(disk, directory, LogFiles.IndexSuffix))
         {
             string path = LogFiles.Index(directory, position);
             if (SealedIndex.TryOpen(
                 disk, path, store!.LogIds[0], position, out SealedIndex? index) != FileVerdict.Valid)
+            {
                 continue;
+            }
+
             using (index)
             {
                 try
@@ -132,7 +138,9 @@ public sealed class HostileFileTests
                     {
                         if (index!.TryFind(new QueueId(id), out SealedQueue row)
                             && index.FindBlock(row, new QueueOffset(row.FirstOffset)) is var block && block >= 0)
+                        {
                             index.ReadBlock(row, block, entries);
+                        }
                     }
                 }
                 catch (StoreFormatException exception)

@@ -16,7 +16,7 @@ internal sealed class HostileFiles
     {
         _good = good;
         _files = [.. good.Files.Where(path => !path.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal))];
-        LogInspector inspector = LogInspector.Open(good, CrashRun.Folder);
+        var inspector = LogInspector.Open(good, CrashRun.Folder);
         _logSeed = EntryHeader.SeedOf(inspector.LogId);
         inspector.ReadEntries(
             default,

@@ -347,7 +347,7 @@ public sealed class RecoveryTests
         byte[] bytes = disk.ReadAll(path);
         long position = EntriesOf(disk)[^1].Position.Value;
         Span<byte> entry = bytes.AsSpan((int)(SegmentHeader.Length + position - basePosition.Value));
-        EntryHeader header = EntryHeader.Read(entry);
+        var header = EntryHeader.Read(entry);
         uint seed = EntryHeader.SeedOf(StoreOf(disk).LogIds[0]);
         EntryHeader.Write(entry, change(header), seed, entry[header.HeaderLength..header.Size]);
         disk.WriteAll(path, bytes);

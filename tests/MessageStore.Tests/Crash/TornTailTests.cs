@@ -216,7 +216,7 @@ public sealed class TornTailTests
         for (long position = from; position < to;)
         {
             Span<byte> entry = segment.AsSpan(SegmentHeader.Length + (int)position);
-            EntryHeader header = EntryHeader.Read(entry);
+            var header = EntryHeader.Read(entry);
             uint distance = (uint)(position - from) + 1;
             EntryHeader.Write(
                 entry, header with { DurableDistance = distance }, seed, entry[header.HeaderLength..header.Size]);
@@ -227,7 +227,7 @@ public sealed class TornTailTests
     private static void RaiseEpoch(byte[] segment, long position, int epoch, uint seed)
     {
         Span<byte> entry = segment.AsSpan(SegmentHeader.Length + (int)position);
-        EntryHeader header = EntryHeader.Read(entry);
+        var header = EntryHeader.Read(entry);
         Span<byte> batch = entry[header.HeaderLength..header.Size];
         RecordBatch.TryReadHeader(batch, out RecordBatchHeader fields, out _);
         RecordBatch.Stamp(batch, fields.BaseOffset, epoch);

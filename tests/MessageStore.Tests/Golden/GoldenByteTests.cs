@@ -37,7 +37,7 @@ public sealed class GoldenByteTests
             "7900000039EDFBE208070605040302010D0C0B0A030000000068E5CF8B0100000130000100000080"
             + "4433221100000000",
             Convert.ToHexString(bytes));
-        EntryHeader read = EntryHeader.Read(bytes);
+        var read = EntryHeader.Read(bytes);
         Assert.Equal(header with { Crc = read.Crc }, read);
         Assert.Equal(read.Crc, EntryHeader.ComputeCrc(EntryHeader.SeedOf(LogId), bytes, batch));
     }
@@ -107,7 +107,7 @@ public sealed class GoldenByteTests
             "30000000" + Convert.ToHexString(bytes.AsSpan(4, 4))
             + "00100000000000000000000007000000010000000000000003300000" + "0000000000000000D4C3B2A1",
             Convert.ToHexString(bytes));
-        EntryHeader read = EntryHeader.Read(bytes);
+        var read = EntryHeader.Read(bytes);
         Assert.Equal(header with { Crc = read.Crc }, read);
         Assert.Equal(read.Crc, EntryHeader.ComputeCrc(EntryHeader.SeedOf(LogId), bytes, []));
     }

@@ -254,7 +254,7 @@ internal sealed partial class ModelWorld
             return;
         }
 
-        TopicId topic = TopicId.NewId();
+        var topic = TopicId.NewId();
         int count = _random.Next(1, 4);
         string key = $"topic {_random.Next(5)}", value = string.Create(CultureInfo.InvariantCulture, $"{_version++}");
         var opened = new QueuesOpenedEvent(topic, count, (key, value)) { Epoch = Store.Epoch };

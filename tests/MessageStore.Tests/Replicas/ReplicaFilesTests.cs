@@ -109,7 +109,8 @@ public sealed class ReplicaFilesTests
         {
             using ReplicaFiles follower = Replica.Create(_following, first);
             Task<QueueId[]> opening = first.OpenQueuesAsync(TopicId.NewId(), 0, 1, [], Cancel);
-            while (!opening.IsCompleted) await CommitAsync(first, follower);
+            while (!opening.IsCompleted)
+                await CommitAsync(first, follower);
             gone = (await opening)[0];
             for (int i = 0; first.Figures.Segments < 6; i++)
             {
@@ -207,7 +208,8 @@ public sealed class ReplicaFilesTests
             using ReplicaFiles follower = Replica.Create(_following, leader);
             long capacity = CrashRun.OptionsOn(_leading, FlushPolicy.Sync).SegmentSizeBytes;
             long overhead = await AppendAsync(3_000) - 3_000;
-            while (capacity - leader.Watermarks.Written.Value > 8_000) await AppendAsync(3_000);
+            while (capacity - leader.Watermarks.Written.Value > 8_000)
+                await AppendAsync(3_000);
             long room = capacity - leader.Watermarks.Written.Value;
             await AppendAsync((int)(room - overhead - (EntryHeader.Length + 12)));
             Assert.Equal(EntryHeader.Length + 12, capacity - leader.Watermarks.Written.Value);

@@ -18,7 +18,7 @@ internal sealed class ReplicaModel
         var model = new ReplicaModel();
         for (int position = 0; position < log.Length;)
         {
-            EntryHeader header = EntryHeader.Read(log.AsSpan(position));
+            var header = EntryHeader.Read(log.AsSpan(position));
             Assert.Equal(position, header.Position.Value);
             byte[] batch = log[(position + header.HeaderLength)..(position + header.Size)];
             if (header.Kind == EntryKind.State)

@@ -143,7 +143,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         QueueView[] queues = [.. _leader.Queues];
         if (queues.Length == 0)
             return;
-        AppendItem[] items = new AppendItem[_random.Next(1, 3)];
+        var items = new AppendItem[_random.Next(1, 3)];
         for (int i = 0; i < items.Length; i++)
         {
             byte[] batch = TestBatch.OfSize(_random.Next(3) == 0 ? _random.Next(3_000) : 20, _random.Next());
@@ -506,7 +506,7 @@ internal sealed class ReplicaStorm : IAsyncDisposable
         LogWatermarks marks = _leader.Watermarks;
         if (marks.Visible != marks.Staged)
             return; // the keeper has staged something meanwhile
-        ReplicaModel model = ReplicaModel.Of([.. _committed]);
+        var model = ReplicaModel.Of([.. _committed]);
         Assert.Equal(model.State, _state.ToString());
         Assert.Equal(model.Queues.Keys.Order(), _leader.Queues.Select(view => view.Id.Value).Order());
         foreach ((uint id, ReplicaModel.QueueModel expected) in model.Queues)

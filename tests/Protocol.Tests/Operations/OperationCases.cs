@@ -203,7 +203,7 @@ public static class OperationCases
 
     private static Guid Id(Random random)
     {
-        var bytes = new byte[16];
+        byte[] bytes = new byte[16];
         random.NextBytes(bytes);
         return new Guid(bytes);
     }
@@ -215,7 +215,7 @@ public static class OperationCases
 
     internal static byte[] Bytes(Random random)
     {
-        var bytes = new byte[random.Next(20)];
+        byte[] bytes = new byte[random.Next(20)];
         random.NextBytes(bytes);
         return bytes;
     }

@@ -166,15 +166,15 @@ public sealed class OperationGoldenTests
         Holds(new InitProducerRequest(null, ProducerSession.None), "ffff ffffffffffffffff ffff");
         Holds(new InitProducerResponse(new ProducerSession(7, 1)), "0700000000000000 0100");
 
-        var request = new byte[ProduceRequestHeader.Size];
+        byte[] request = new byte[ProduceRequestHeader.Size];
         new ProduceRequestHeader(Durability.Durable, 1_000, 0, 1).Write(request);
         Same("02 00 0000 e8030000 0000000000000000 01000000", request);
 
-        var batch = new byte[ProduceBatchHeader.Size];
+        byte[] batch = new byte[ProduceBatchHeader.Size];
         new ProduceBatchHeader(new QueueId(5), 0, -1, 0x8000_0000, 61).Write(batch);
         Same("05000000 0000 0000 ffffffff 00000080 3d000000", batch);
 
-        var answer = new byte[ProduceResponse.SizeOf(1)];
+        byte[] answer = new byte[ProduceResponse.SizeOf(1)];
         ProduceResponse.WriteHeader(answer, 0, 1);
         new ProduceResult(ErrorCode.DuplicateSequence, Durability.Durable, 2, new QueueOffset(9), 1, 0)
             .Write(answer.AsSpan(ProduceResponse.HeaderSize));
@@ -197,11 +197,11 @@ public sealed class OperationGoldenTests
             + "01000000 0000 05000000 0900000000000000 ffffffff 00001000 ffffffff ffffffffffffffff"
             + "01000000 0000 06000000");
 
-        var head = new byte[FetchResponseHeader.Size];
+        byte[] head = new byte[FetchResponseHeader.Size];
         new FetchResponseHeader(1, 2, 0, 1).Write(head);
         Same("01000000 02000000 00000000 01000000", head);
 
-        var queue = new byte[FetchedQueueHeader.Size];
+        byte[] queue = new byte[FetchedQueueHeader.Size];
         new FetchedQueueHeader(
             new QueueId(5),
             0,

@@ -67,7 +67,7 @@ public sealed class OperationPropertyTests
     public void GivenHostileBytes_WhenFixedHeadsAreRead_ThenWhatIsAcceptedFitsTheBytes() => Check(seed =>
     {
         var random = new Random(seed);
-        var bytes = new byte[random.Next(80)];
+        byte[] bytes = new byte[random.Next(80)];
         random.NextBytes(bytes);
         for (int i = 0; i < bytes.Length; i++)
         {
@@ -75,15 +75,15 @@ public sealed class OperationPropertyTests
                 bytes[i] = 0;
         }
 
-        return (!ProduceRequestHeader.TryRead(bytes, out var produce)
+        return (!ProduceRequestHeader.TryRead(bytes, out ProduceRequestHeader produce)
                 || produce.BatchCount * (long)ProduceBatchHeader.Size <= bytes.Length - ProduceRequestHeader.Size)
-            && (!ProduceBatchHeader.TryRead(bytes, out var batch)
+            && (!ProduceBatchHeader.TryRead(bytes, out ProduceBatchHeader batch)
                 || batch.BatchSize <= bytes.Length - ProduceBatchHeader.Size)
             && (!ProduceResponse.TryReadHeader(
                 bytes, out _, out int count) || ProduceResponse.SizeOf(count) == bytes.Length)
-            && (!FetchResponseHeader.TryRead(bytes, out var fetch)
+            && (!FetchResponseHeader.TryRead(bytes, out FetchResponseHeader fetch)
                 || fetch.QueueCount * (long)FetchedQueueHeader.Size <= bytes.Length - FetchResponseHeader.Size)
-            && (!FetchedQueueHeader.TryRead(bytes, out var queue)
+            && (!FetchedQueueHeader.TryRead(bytes, out FetchedQueueHeader queue)
                 || queue.EntriesSize <= bytes.Length - FetchedQueueHeader.Size);
     });
 

@@ -79,7 +79,8 @@ public class CodecTests
             Assert.Equal(codec, HeaderCodec(packed));
             Assert.True(packed.Length < original.Length);
             Assert.True(RecordBatch.HasValidCrc(packed));
-            Assert.Equal(ErrorCode.None, RecordBatch.Decompress(packed, original.Length, out var plain));
+            Assert.Equal(
+                ErrorCode.None, RecordBatch.Decompress(packed, original.Length, out ReadOnlyMemory<byte> plain));
             Assert.Equal(original, plain.ToArray());
         }
     }

@@ -42,7 +42,7 @@ public sealed class SaslPrepTests
     [InlineData("a\u0378")]
     public void GivenATextWithWhatHasNoPlaceInIt_WhenPrepared_ThenItIsRefusedAndNotQuoted(string text)
     {
-        var exception = Assert.ThrowsAny<ArgumentException>(() => SaslPrep.Prepare(text, "password"));
+        ArgumentException exception = Assert.ThrowsAny<ArgumentException>(() => SaslPrep.Prepare(text, "password"));
         Assert.Equal("password", exception.ParamName);
         Assert.False(SaslPrep.TryPrepare(text, out _));
     }
@@ -69,7 +69,7 @@ public sealed class SaslPrepTests
             return;
         }
 
-        var exception = Assert.ThrowsAny<ArgumentException>(() => SaslPrep.Prepare(text, "password"));
+        ArgumentException exception = Assert.ThrowsAny<ArgumentException>(() => SaslPrep.Prepare(text, "password"));
         Assert.Contains("InvariantGlobalization", exception.Message, StringComparison.Ordinal);
     }
 

@@ -31,7 +31,7 @@ public sealed class ScramPartnerTests
     public async Task GivenAServerThatIsNotOurs_WhenOurClientLogsIn_ThenEachKnowsTheOther(string user, string password)
     {
         SkipWithoutPartner();
-        ScramSecret secret = ScramSecret.Create(password, 4097);
+        var secret = ScramSecret.Create(password, 4097);
         using Process server = Start(
             Script, "server", user, Hex(secret.Salt), Hex(secret.StoredKey), Hex(secret.ServerKey), "4097");
         var client = new ScramClient(user, password);

@@ -175,10 +175,10 @@ public sealed class ScramTests
     public void GivenAnUnknownUser_WhenChallengedWithAMock_ThenItLooksLikeARealOneAndNoPasswordIsRight()
     {
         byte[] key = [.. Enumerable.Range(0, 32).Select(static i => (byte)i)];
-        ScramSecret mock = ScramSecret.Mock(key, "bob", ScramSecret.DefaultIterations);
-        ScramSecret real = ScramSecret.Create("pencil");
+        var mock = ScramSecret.Mock(key, "bob", ScramSecret.DefaultIterations);
+        var real = ScramSecret.Create("pencil");
         Assert.Equal(mock, ScramSecret.Mock(key, "bob", ScramSecret.DefaultIterations));
-        ScramSecret other = ScramSecret.Mock(key, "bot", ScramSecret.DefaultIterations);
+        var other = ScramSecret.Mock(key, "bot", ScramSecret.DefaultIterations);
         Assert.NotEqual(mock.Salt.ToArray(), other.Salt.ToArray());
         Assert.True(mock.IsValid && real.IsValid);
         Assert.Equal((real.Salt.Length, real.Iterations), (mock.Salt.Length, mock.Iterations));
@@ -189,7 +189,7 @@ public sealed class ScramTests
     [Fact]
     public void GivenASecret_WhenCreatedTwice_ThenTheSaltsDifferAndWhatIsOutOfBoundsIsNotValid()
     {
-        ScramSecret one = ScramSecret.Create("pencil", ScramSecret.MinIterations);
+        var one = ScramSecret.Create("pencil", ScramSecret.MinIterations);
         Assert.NotEqual(one, ScramSecret.Create("pencil", ScramSecret.MinIterations));
         Assert.Equal(one, ScramSecret.Derive("pencil", one.Salt.Span, one.Iterations));
         Assert.True(one.IsValid);

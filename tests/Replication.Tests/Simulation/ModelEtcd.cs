@@ -39,19 +39,23 @@ internal sealed class ModelEtcd(World world)
 
     public void Read(Action<ShardView> done)
     {
-        if (!Arrives(out int delay)) return;
+        if (!Arrives(out int delay))
+            return;
         world.After(delay, () =>
         {
-            if (IsAway) return;
+            if (IsAway)
+                return;
             int back = IsBad && world.Random.Next(10) == 0 ? world.Random.Next(4) : 0;
             ShardView view = _views[Math.Max(0, _views.Count - 1 - back)];
-            if (Arrives(out int answer)) world.After(answer, () => done(view));
+            if (Arrives(out int answer))
+                world.After(answer, () => done(view));
         });
     }
 
     public void PutLife(string node, Life life)
     {
-        if (!Arrives(out int delay)) return;
+        if (!Arrives(out int delay))
+            return;
         world.After(delay, () =>
         {
             var lives = (ImmutableDictionary<string, Life>)Now.Lives;
@@ -61,12 +65,15 @@ internal sealed class ModelEtcd(World world)
 
     public void Transact(Transaction transaction, Action<TransactionResult> done)
     {
-        if (!Arrives(out int delay)) return;
+        if (!Arrives(out int delay))
+            return;
         // A late request succeeds long after its sender has given it up.
-        if (IsBad && world.Random.Next(10) == 0) delay += world.Random.Next(400);
+        if (IsBad && world.Random.Next(10) == 0)
+            delay += world.Random.Next(400);
         world.After(delay, () =>
         {
-            if (IsAway) return;
+            if (IsAway)
+                return;
             TransactionOutcome outcome = TryApply(transaction);
             ShardView view = Now;
             if (outcome == TransactionOutcome.Succeeded && LosesNextAnswer)
@@ -75,7 +82,8 @@ internal sealed class ModelEtcd(World world)
                 return;
             }
 
-            if (Arrives(out int answer)) world.After(answer, () => done(new TransactionResult(outcome, view)));
+            if (Arrives(out int answer))
+                world.After(answer, () => done(new TransactionResult(outcome, view)));
         });
     }
 
@@ -87,9 +95,11 @@ internal sealed class ModelEtcd(World world)
             && Equals(now.State, transaction.Expected)
             && now.Lives.TryGetValue(transaction.Author.Node, out Life life) && life == transaction.Author.Life
             && (acted.Epoch == 0 || (now.History.TryGetValue(acted.Epoch, out Nonce nonce) && nonce == acted.Nonce));
-        if (!fits) return TransactionOutcome.Refused;
+        if (!fits)
+            return TransactionOutcome.Refused;
         var history = (ImmutableDictionary<int, Nonce>)now.History;
-        if (transaction.IsNewEpoch) history = history.SetItem(transaction.Next.Epoch, transaction.Next.Nonce);
+        if (transaction.IsNewEpoch)
+            history = history.SetItem(transaction.Next.Epoch, transaction.Next.Nonce);
         Put(transaction.Next, history);
         return TransactionOutcome.Succeeded;
     }

@@ -30,8 +30,10 @@ internal sealed class ModelLog : IReplicaLog
         while (low < high)
         {
             int middle = (low + high) / 2;
-            if (_entries[middle].Epoch <= epoch) low = middle + 1;
-            else high = middle;
+            if (_entries[middle].Epoch <= epoch)
+                low = middle + 1;
+            else
+                high = middle;
         }
 
         return low == 0 ? default : (_entries[low - 1].Epoch, _entries[low - 1].End);
@@ -60,7 +62,8 @@ internal sealed class ModelLog : IReplicaLog
     public ModelEntry[] Read(LogPosition from)
     {
         int first = IndexAfter(from), count = 0;
-        while (first + count < _entries.Count && count < 16 && _entries[first + count].Epoch == _entries[first].Epoch) count++;
+        while (first + count < _entries.Count && count < 16 && _entries[first + count].Epoch == _entries[first].Epoch)
+            count++;
         return [.. _entries.GetRange(first, count)];
     }
 
@@ -68,7 +71,8 @@ internal sealed class ModelLog : IReplicaLog
     public bool TrySync(LogPosition end)
     {
         LogPosition written = Tail.End < end ? Tail.End : end;
-        if (written <= Durable) return false;
+        if (written <= Durable)
+            return false;
         Durable = written;
         return true;
     }
@@ -76,10 +80,12 @@ internal sealed class ModelLog : IReplicaLog
     /// <summary>As a store: to the end of an entry alone.</summary>
     public void CutTo(LogPosition end)
     {
-        if (end.Value > 0 && Find(end) is null) throw new InvalidOperationException($"no entry ends at {end}");
+        if (end.Value > 0 && Find(end) is null)
+            throw new InvalidOperationException($"no entry ends at {end}");
         int index = IndexAfter(end);
         _entries.RemoveRange(index, _entries.Count - index);
-        if (Durable > end) Durable = end;
+        if (Durable > end)
+            Durable = end;
     }
 
     /// <summary>Loses entries behind what is durable: the first hole ends the log, wherever the next ones are.</summary>
@@ -107,8 +113,10 @@ internal sealed class ModelLog : IReplicaLog
         while (low < high)
         {
             int middle = (low + high) / 2;
-            if (_entries[middle].End <= end) low = middle + 1;
-            else high = middle;
+            if (_entries[middle].End <= end)
+                low = middle + 1;
+            else
+                high = middle;
         }
 
         return low;

@@ -58,7 +58,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
         _isPaused = false;
         bool isWhole = _record is null || _log.Tail.End >= _record.Durable;
         // Opening writes again and syncs what was not proven durable.
-        if (trustsPages) _log.TrySync(_log.Tail.End);
+        if (trustsPages)
+            _log.TrySync(_log.Tail.End);
         var start = new ReplicaStart(name, Life, _record, isWhole, _isClean, (ulong)world.Random.NextInt64());
         _isClean = false;
         Core = new ReplicaCore(start, world.Options, _log, this);
@@ -83,7 +84,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     /// <summary>Stops in order: everything is synced, and a mark says where the log ends.</summary>
     public void StopCleanly()
     {
-        if (Core is null || Core.IsStopped) return;
+        if (Core is null || Core.IsStopped)
+            return;
         Core.Leave();
         _log.TrySync(_log.Tail.End);
         _record = Core.Record with { Durable = _log.Durable };
@@ -97,7 +99,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     {
         _isPaused = false;
         int incarnation = Incarnation;
-        while (!_isPaused && Incarnation == incarnation && _paused.TryDequeue(out Action? action)) action();
+        while (!_isPaused && Incarnation == incarnation && _paused.TryDequeue(out Action? action))
+            action();
     }
 
     /// <summary>The directory is gone.</summary>
@@ -120,7 +123,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     /// <summary>A client sends a message.</summary>
     public void Propose()
     {
-        if (_isPaused || _log.IsFull || Core is not { IsOpen: true }) return;
+        if (_isPaused || _log.IsFull || Core is not { IsOpen: true })
+            return;
         Write(Core.Record.Epoch, 1 + world.Random.Next(3));
         NotifyWritten();
     }
@@ -128,8 +132,10 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     /// <summary>Runs what happens to the process now, or when it is no longer paused.</summary>
     public void Do(Action action)
     {
-        if (_isPaused) _paused.Enqueue(action);
-        else action();
+        if (_isPaused)
+            _paused.Enqueue(action);
+        else
+            action();
     }
 
     /// <summary>Keeps the messages of one way in order.</summary>
@@ -144,21 +150,25 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
     void IReplicaActions.SendEntries(string node, FetchAnswer answer, LogPosition from)
     {
-        if (_log.Durable < _startEnd) world.Oracle.Fail($"{name} answers before the start of its epoch is durable");
+        if (_log.Durable < _startEnd)
+            world.Oracle.Fail($"{name} answers before the start of its epoch is durable");
         world.Send(this, node, answer with { Entries = _log.Read(from) });
     }
 
     void IReplicaActions.ReadEtcd()
     {
-        if (HasNoEtcd) return;
+        if (HasNoEtcd)
+            return;
         int incarnation = Incarnation;
-        if (!world.Etcd.Now.Lives.TryGetValue(name, out Life life) || life != Life) world.Etcd.PutLife(name, Life);
+        if (!world.Etcd.Now.Lives.TryGetValue(name, out Life life) || life != Life)
+            world.Etcd.PutLife(name, Life);
         world.Etcd.Read(view => DoIf(incarnation, () => Core!.OnView(view, world.Now)));
     }
 
     void IReplicaActions.Transact(Transaction transaction)
     {
-        if (HasNoEtcd) return;
+        if (HasNoEtcd)
+            return;
         int incarnation = Incarnation;
         world.Etcd.Transact(
             transaction, result => DoIf(incarnation, () => Core!.OnTransaction(transaction, result, world.Now)));
@@ -175,7 +185,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
         int incarnation = Incarnation, number = ++_records;
         world.After(world.Random.Next(100), () =>
         {
-            if (Incarnation == incarnation && number == _records) _record = record;
+            if (Incarnation == incarnation && number == _records)
+                _record = record;
         });
     }
 
@@ -195,7 +206,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
         world.After(OpeningTime(), () => DoIf(incarnation, () =>
         {
             // Deposed while it was opened: nothing is written any more.
-            if (_opening != epoch) return;
+            if (_opening != epoch)
+                return;
             ModelEntry entry = Write(epoch, 1);
             _startEnd = entry.End;
             NotifyWritten();
@@ -205,7 +217,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
     void IReplicaActions.Publish(LogPosition committed, LogPosition durable, bool isOpen)
     {
-        if (durable > committed) world.Oracle.Fail($"{name} tells {durable} as durable, {committed} is committed");
+        if (durable > committed)
+            world.Oracle.Fail($"{name} tells {durable} as durable, {committed} is committed");
         world.Oracle.OnPublished(name, _log, committed, Core!.Record.Epoch, isOpen);
     }
 
@@ -219,12 +232,14 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     void IReplicaActions.Stop(StopReason reason, string why)
     {
         Stopped = (reason, why);
-        if (reason != StopReason.SetAside) return;
+        if (reason != StopReason.SetAside)
+            return;
         SetAsides++;
         int incarnation = Incarnation;
         world.After(50, () =>
         {
-            if (Incarnation != incarnation) return;
+            if (Incarnation != incarnation)
+                return;
             Kill();
             LoseDirectory();
             Start();
@@ -248,7 +263,8 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
             return;
         }
 
-        foreach (ModelEntry entry in entries) _log.Add(entry);
+        foreach (ModelEntry entry in entries)
+            _log.Add(entry);
         NotifyWritten();
     }
 
@@ -267,18 +283,21 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
     {
         int incarnation = Incarnation;
         world.After(0, () => DoIf(incarnation, () => Core!.OnLogMoved(world.Now)));
-        if (_syncs) return;
+        if (_syncs)
+            return;
         _syncs = true;
         world.After(world.Options.IsSync ? 0 : 20, () => BeginSync(incarnation));
     }
 
     private void BeginSync(int incarnation)
     {
-        if (Incarnation != incarnation) return;
+        if (Incarnation != incarnation)
+            return;
         LogPosition end = _log.Tail.End;
         world.After(IsSlow ? 30 + world.Random.Next(170) : 1 + world.Random.Next(5), () =>
         {
-            if (Incarnation != incarnation) return;
+            if (Incarnation != incarnation)
+                return;
             if (IsStalled)
             {
                 BeginSync(incarnation);
@@ -287,24 +306,30 @@ internal sealed class ModelNode(World world, string name) : IReplicaActions
 
             bool moved = _log.TrySync(end);
             _syncs = _log.Durable < _log.Tail.End;
-            if (_syncs) BeginSync(incarnation);
-            if (moved) Do(() => Core?.OnLogMoved(world.Now));
+            if (_syncs)
+                BeginSync(incarnation);
+            if (moved)
+                Do(() => Core?.OnLogMoved(world.Now));
         });
     }
 
     private void Tick(int incarnation)
     {
-        if (Incarnation != incarnation) return;
-        if (!_isPaused) Core!.OnTick(world.Now);
+        if (Incarnation != incarnation)
+            return;
+        if (!_isPaused)
+            Core!.OnTick(world.Now);
         world.After(TickMs, () => Tick(incarnation));
     }
 
     private void DoIf(int incarnation, Action action)
     {
-        if (Incarnation != incarnation) return;
+        if (Incarnation != incarnation)
+            return;
         Do(() =>
         {
-            if (Incarnation == incarnation) action();
+            if (Incarnation == incarnation)
+                action();
         });
     }
 }

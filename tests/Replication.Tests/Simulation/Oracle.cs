@@ -29,7 +29,7 @@ internal sealed class Oracle
     /// <summary>A leader has written an entry of its epoch.</summary>
     public void OnWritten(string node, in ModelEntry entry)
     {
-        var key = (entry.Epoch, entry.Position);
+        (int Epoch, LogPosition Position) key = (entry.Epoch, entry.Position);
         // After a restore of etcd a number can be given twice; what counts then is that only one is ever committed.
         if (!ForgivesLoss && _written.TryGetValue(key, out uint crc) && crc != entry.Crc)
             Fail($"{node} writes another entry of epoch {entry.Epoch} at {entry.Position}");
@@ -45,14 +45,18 @@ internal sealed class Oracle
             return;
         }
 
-        if (ForgivesLoss) CheckEpoch(node, log, committed, epoch);
+        if (ForgivesLoss)
+            CheckEpoch(node, log, committed, epoch);
         LogPosition common = committed < CommittedEnd ? committed : CommittedEnd;
-        if (isOpen && _opened.Add(epoch)) CheckOpened(node, log, epoch);
+        if (isOpen && _opened.Add(epoch))
+            CheckOpened(node, log, epoch);
         CheckEqual(node, log, common);
-        if (committed <= CommittedEnd) return;
+        if (committed <= CommittedEnd)
+            return;
         foreach (ModelEntry entry in log.Entries.Skip(_committed.Count))
         {
-            if (entry.End > committed) break;
+            if (entry.End > committed)
+                break;
             _committed.Add(entry);
         }
 
@@ -65,7 +69,8 @@ internal sealed class Oracle
         for (int i = log.Entries.Count - 1; i >= 0 && log.Entries[i].Epoch >= epoch; i--)
         {
             ModelEntry entry = log.Entries[i];
-            if (entry.End > committed || entry.Epoch != epoch) continue;
+            if (entry.End > committed || entry.Epoch != epoch)
+                continue;
             if (!_published.TryAdd((epoch, entry.Position), entry.Crc) && _published[(epoch, entry.Position)] != entry.Crc)
                 Fail($"epoch {epoch} has two contents at {entry.Position}, {node} commits the second");
         }
@@ -75,7 +80,8 @@ internal sealed class Oracle
     private void CheckOpened(string node, ModelLog log, int epoch)
     {
         int last = _committed.FindLastIndex(entry => entry.Epoch < epoch);
-        if (last < 0 || ForgivesLoss) return;
+        if (last < 0 || ForgivesLoss)
+            return;
         if (last >= log.Entries.Count || log.Entries[last].Chain != _committed[last].Chain)
             Fail($"{node} opens epoch {epoch} without what was committed at {_committed[last].Position}");
     }
@@ -83,9 +89,11 @@ internal sealed class Oracle
     /// <summary>At the end, every replica equals what was committed, as far as both go.</summary>
     public void CheckEqual(string node, ModelLog log, LogPosition upTo)
     {
-        if (ForgivesLoss || upTo.Value == 0) return;
+        if (ForgivesLoss || upTo.Value == 0)
+            return;
         int index = _committed.FindLastIndex(entry => entry.End <= upTo);
-        if (index < 0) return;
+        if (index < 0)
+            return;
         if (index >= log.Entries.Count || log.Entries[index].Chain != _committed[index].Chain)
             Fail($"{node} does not have what was committed at {_committed[index].Position} in epoch {_committed[index].Epoch}");
     }

@@ -1,3 +1,5 @@
+using EQueue.Protocol;
+
 namespace EQueue.Replication.Tests.Simulation;
 
 /// <summary>Faults at random for some time, then none, then a look whether the shard commits again.</summary>
@@ -21,12 +23,13 @@ internal static class Storm
         }
 
         world.HealAll();
-        var before = world.Oracle.CommittedEnd;
+        LogPosition before = world.Oracle.CommittedEnd;
         long healed = world.Now;
         bool commits = world.RunUntil(() => world.Oracle.CommittedEnd > before || world.Oracle.Violation is not null, HealMs);
         long took = world.Now - healed;
         world.RunFor(500);
-        foreach (ModelNode node in world.Nodes) Check(world, node);
+        foreach (ModelNode node in world.Nodes)
+            Check(world, node);
         return new StormResult(seed, world.Oracle.Violation, world.Oracle.EpochsWithCommits, commits, took, world.Steps, world.Describe());
     }
 
@@ -46,13 +49,14 @@ internal static class Storm
         {
             Break(world, choice, losesPower: true);
             world.RunFor(40 + choice.Next(400));
-            if (world.Now < restore) continue;
+            if (world.Now < restore)
+                continue;
             restore = long.MaxValue;
             world.Etcd.RestoreTo(Math.Max(1, world.Etcd.Revisions - 1 - choice.Next(12)));
         }
 
         world.HealAll();
-        var before = world.Oracle.CommittedEnd;
+        LogPosition before = world.Oracle.CommittedEnd;
         bool commits = world.RunUntil(() => world.Oracle.CommittedEnd > before, HealMs);
         return new StormResult(
             seed, world.Oracle.Violation, world.Oracle.EpochsWithCommits, commits, 0, world.Steps, world.Describe())
@@ -64,12 +68,16 @@ internal static class Storm
 
     private static void Check(World world, ModelNode node)
     {
-        if (node.Stopped is { } stop) world.Oracle.Fail($"{node.Name} ended: {stop.Reason}, {stop.Why}");
-        if (node.SetAsides > 0) world.Oracle.Fail($"{node.Name} was set aside");
-        if (node.Alarms.Count > 0) world.Oracle.Fail($"{node.Name} alarms: {node.Alarms[0]}");
+        if (node.Stopped is { } stop)
+            world.Oracle.Fail($"{node.Name} ended: {stop.Reason}, {stop.Why}");
+        if (node.SetAsides > 0)
+            world.Oracle.Fail($"{node.Name} was set aside");
+        if (node.Alarms.Count > 0)
+            world.Oracle.Fail($"{node.Name} alarms: {node.Alarms[0]}");
         if (node.Record is { } record)
         {
-            var known = record.Committed < world.Oracle.CommittedEnd ? record.Committed : world.Oracle.CommittedEnd;
+            LogPosition known =
+                record.Committed < world.Oracle.CommittedEnd ? record.Committed : world.Oracle.CommittedEnd;
             world.Oracle.CheckEqual(node.Name, node.Log, known);
         }
     }
@@ -142,7 +150,8 @@ internal static class Storm
     {
         foreach (ModelNode peer in world.Nodes)
         {
-            if (peer == node) continue;
+            if (peer == node)
+                continue;
             world.CutBoth(node.Name, peer.Name);
             world.After(time, () =>
             {
@@ -155,7 +164,8 @@ internal static class Storm
     private static void StartLater(World world, ModelNode node, int time)
         => world.After(time, () =>
         {
-            if (!node.IsAlive) node.Start();
+            if (!node.IsAlive)
+                node.Start();
         });
 }
 

@@ -72,7 +72,8 @@ internal sealed class World
     /// <summary>Starts every node; the first one makes the shard.</summary>
     public void Begin()
     {
-        foreach (ModelNode node in Nodes) node.Start();
+        foreach (ModelNode node in Nodes)
+            node.Start();
         Etcd.Create(new Seat("a", Nodes[0].Life));
     }
 
@@ -89,7 +90,8 @@ internal sealed class World
     /// <summary>A client sends every 10 ms to every node that takes messages.</summary>
     public void Propose()
     {
-        foreach (ModelNode node in Nodes) node.Propose();
+        foreach (ModelNode node in Nodes)
+            node.Propose();
         After(10, Propose);
     }
 
@@ -133,7 +135,8 @@ internal sealed class World
     public bool RunUntil(Func<bool> holds, int milliseconds)
     {
         long end = Now + milliseconds;
-        while (!holds() && Now < end) RunFor(5);
+        while (!holds() && Now < end)
+            RunFor(5);
         return holds();
     }
 
@@ -158,14 +161,16 @@ internal sealed class World
         {
             node.Resume();
             node.IsSlow = node.IsStalled = node.HasNoEtcd = node.Log.IsFull = false;
-            if (!node.IsAlive && node.Name != name) node.Start();
+            if (!node.IsAlive && node.Name != name)
+                node.Start();
         }
     }
 
     /// <summary>Delivers a message in order with the others of its way, unless the way is cut.</summary>
     public void Send(ModelNode from, string to, PeerMessage message)
     {
-        if (_cuts.Contains((from.Name, to)) || (HasBadNetwork && Random.Next(30) == 0)) return;
+        if (_cuts.Contains((from.Name, to)) || (HasBadNetwork && Random.Next(30) == 0))
+            return;
         ModelNode target = this[to];
         int incarnation = target.Incarnation;
         int delay = 1 + (HasBadNetwork ? Random.Next(20) : 0);
@@ -173,7 +178,8 @@ internal sealed class World
         _events.Enqueue(
             () =>
             {
-                if (_cuts.Contains((from.Name, to)) || target.Incarnation != incarnation) return;
+                if (_cuts.Contains((from.Name, to)) || target.Incarnation != incarnation)
+                    return;
                 target.Do(() => target.Core?.OnMessage(from.Name, message, Now));
             },
             (at, _number++));

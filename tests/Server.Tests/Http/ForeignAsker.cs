@@ -78,7 +78,8 @@ internal static class ForeignAsker
         }
         finally
         {
-            if (!process.HasExited) process.Kill();
+            if (!process.HasExited)
+                process.Kill();
         }
     }
 

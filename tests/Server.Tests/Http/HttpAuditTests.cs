@@ -113,8 +113,10 @@ public sealed class HttpAuditTests : IAsyncLifetime
         Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
         using var reader = new StreamReader(await answer.Content.ReadAsStreamAsync(Token));
         Assert.Equal("event: figures", await reader.ReadLineAsync(Token));
-        if (isToken) await AskAsync(new RevokeTokenRequest(_token.Id));
-        else await SetAsync("alice", Permission.Describe, ResourceKind.Broker, "", isRemoved: true);
+        if (isToken)
+            await AskAsync(new RevokeTokenRequest(_token.Id));
+        else
+            await SetAsync("alice", Permission.Describe, ResourceKind.Broker, "", isRemoved: true);
         string rest = await reader.ReadToEndAsync(Token).WaitAsync(TimeSpan.FromSeconds(40), Token);
         Assert.DoesNotContain("event:", rest, StringComparison.Ordinal);
     }

@@ -47,7 +47,8 @@ public sealed class HttpIdentityTests
 
             Assert.True(answer.Status == HttpStatusCode.Unauthorized, what);
             Assert.Equal("Bearer", answer.Headers["WWW-Authenticate"]);
-            if (question.Method == "HEAD") continue;
+            if (question.Method == "HEAD")
+                continue;
             Assert.StartsWith("application/problem+json", answer.Headers["Content-Type"], StringComparison.Ordinal);
             JsonNode problem = JsonNode.Parse(answer.Text)!;
             Assert.Equal("Unauthenticated", (string?)problem["code"]);
@@ -268,7 +269,8 @@ public sealed class HttpIdentityTests
             for (int i = 0; i < 10; i++)
             {
                 using var request = new HttpRequestMessage(HttpMethod.Get, $"http://{server.EndPoint}{Topics}");
-                if (i % 3 == 0) request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", alice);
+                if (i % 3 == 0)
+                    request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", alice);
                 using HttpResponseMessage answer = await http.SendAsync(request, Token);
                 JsonNode told = JsonNode.Parse(await answer.Content.ReadAsStringAsync(Token))!;
                 Assert.Equal(i % 3 == 0 ? 1 : 2, told["topics"]!.AsArray().Count);
@@ -316,7 +318,8 @@ public sealed class HttpIdentityTests
     {
         while (await reader.ReadLineAsync(Token) is { } line)
         {
-            if (line.StartsWith("data: ", StringComparison.Ordinal)) return JsonNode.Parse(line["data: ".Length..])!;
+            if (line.StartsWith("data: ", StringComparison.Ordinal))
+                return JsonNode.Parse(line["data: ".Length..])!;
         }
 
         throw new EndOfStreamException("The stream ended.");
@@ -359,7 +362,10 @@ public sealed class HttpIdentityTests
         var all = new List<string>();
         foreach (string path in (string[])
             [Topics, Topics + "/t", "/api/v1/groups", "/api/v1/groups/g", "/api/v1/quotas", Topics + "/t/offsets?time=end"])
+        {
             all.Add((await server.AskAsync("GET", path)).ToJsonString());
+        }
+
         return string.Join('\n', all);
     }
 }

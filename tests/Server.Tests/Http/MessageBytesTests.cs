@@ -71,7 +71,8 @@ public sealed class MessageBytesTests
     private static JsonObject ToSend(JsonObject read)
     {
         JsonObject message = read.DeepClone().AsObject();
-        foreach (string name in new[] { "topic", "queue", "offset", "createTime", "storedTime" }) message.Remove(name);
+        foreach (string name in new[] { "topic", "queue", "offset", "createTime", "storedTime" })
+            message.Remove(name);
         return message;
     }
 }

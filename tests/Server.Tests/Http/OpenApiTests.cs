@@ -66,7 +66,7 @@ public sealed class OpenApiTests
     {
         await using AdminServer server = await AdminServer.StartAsync();
         JsonObject document = await server.AskAsync("GET", "/api/v1/openapi.json");
-        Dictionary<string, JsonNode> operations = document["paths"]!.AsObject()
+        var operations = document["paths"]!.AsObject()
             .SelectMany(path => path.Value!.AsObject())
             .ToDictionary(one => (string)one.Value!["operationId"]!, one => one.Value!);
         Assert.Equal(

@@ -35,7 +35,8 @@ public sealed class ProbeTests
     public async Task GivenEveryRoute_WhenAskedWithOptions_ThenItsMethodsAreToldAndNothingIsPermitted()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        foreach (var route in server.Admin.EndPoints.GroupBy(one => one.Pattern))
+        foreach (IGrouping<string, (string Method, string Pattern)> route
+            in server.Admin.EndPoints.GroupBy(one => one.Pattern))
         {
             using HttpResponseMessage answer = await server.SendAsync("OPTIONS", Fill(route.Key));
             Assert.True(answer.StatusCode == HttpStatusCode.NoContent, $"{route.Key}: {(int)answer.StatusCode}");

@@ -63,7 +63,8 @@ public sealed class RouteAccessTests : IAsyncLifetime
         foreach (RouteCase one in RouteCases.All)
         {
             Assert.True(await IsRefusedAsync(one) == one.Needs.Length > 0, $"{one}");
-            if (one.Method != "GET") continue;
+            if (one.Method != "GET")
+                continue;
             HttpStatusCode status = (await SendAsync(one, "HEAD")).Status;
             bool mayBe = one.Needs.Length == 0 || one.IsLeftOut is not null;
             Assert.True(status == (mayBe ? HttpStatusCode.OK : HttpStatusCode.Forbidden), $"HEAD {one}: {status}");
@@ -83,7 +84,8 @@ public sealed class RouteAccessTests : IAsyncLifetime
         {
             foreach (AccessRule right in RouteCases.RightsAbout(about.Key))
             {
-                if (!await TrySetAsync(right)) continue;
+                if (!await TrySetAsync(right))
+                    continue;
                 foreach (RouteCase one in about)
                 {
                     // What is seen with it changes nothing, and the last test has all that is done with it.
@@ -106,7 +108,8 @@ public sealed class RouteAccessTests : IAsyncLifetime
     {
         foreach (RouteCase one in RouteCases.All.Where(static one => one.Needs.Length > 0))
         {
-            foreach (AccessRule need in one.Needs) await SetAsync(need);
+            foreach (AccessRule need in one.Needs)
+                await SetAsync(need);
             string before = await DumpAsync();
             foreach (AccessRule need in one.Needs)
             {
@@ -114,7 +117,8 @@ public sealed class RouteAccessTests : IAsyncLifetime
                 await SetAsync(deny);
                 Assert.True(await IsRefusedAsync(one), $"{one}: '{deny}' stands beside.");
                 await SetAsync(deny, isRemoved: true);
-                if (one.Needs.Length == 1) continue;
+                if (one.Needs.Length == 1)
+                    continue;
                 await SetAsync(need, isRemoved: true);
                 Assert.True(await IsRefusedAsync(one), $"{one}: without '{need}'.");
                 await SetAsync(need);
@@ -124,7 +128,8 @@ public sealed class RouteAccessTests : IAsyncLifetime
             Assert.False(await IsRefusedAsync(one), $"{one}: it is allowed.");
             if (one.Method != "GET")
                 Assert.True(before != await DumpAsync() || one.Path.EndsWith("/queues", StringComparison.Ordinal), $"{one}");
-            foreach (AccessRule need in one.Needs) await SetAsync(need, isRemoved: true);
+            foreach (AccessRule need in one.Needs)
+                await SetAsync(need, isRemoved: true);
         }
     }
 
@@ -137,7 +142,8 @@ public sealed class RouteAccessTests : IAsyncLifetime
             foreach (AccessRule right in RouteCases.RightsAbout(one.Needs[0].Name)
                 .Where(right => RouteCases.Serves(right, one.Needs[0])))
             {
-                if (!await TrySetAsync(right)) continue;
+                if (!await TrySetAsync(right))
+                    continue;
                 Assert.False(await IsRefusedAsync(one), $"{one}: '{right}' includes it.");
                 await SetAsync(right, isRemoved: true);
             }

@@ -57,7 +57,8 @@ public sealed class ShownNamesTests
             string all = await ReadAsync(server, path, null);
             string some = await ReadAsync(server, path, token);
             Assert.False(Names(some, "hidden"), $"{path} tells: {some}");
-            if (!Names(all, "hidden")) continue;
+            if (!Names(all, "hidden"))
+                continue;
             Assert.True(Names(some, "shown"), $"{path} leaves out what may be seen: {some}");
             naming.Add(path);
         }
@@ -85,7 +86,8 @@ public sealed class ShownNamesTests
             return await answer.Content.ReadAsStringAsync(Token);
         using var reader = new StreamReader(await answer.Content.ReadAsStreamAsync(Token), Encoding.UTF8);
         var lines = new StringBuilder();
-        while (await reader.ReadLineAsync(Token) is { Length: > 0 } line) lines.Append(line).Append('\n');
+        while (await reader.ReadLineAsync(Token) is { Length: > 0 } line)
+            lines.Append(line).Append('\n');
         return lines.ToString();
     }
 

@@ -45,7 +45,8 @@ public sealed class AuditFileTests : IDisposable
     public void GivenFile_WhenItIsMade_ThenItsOwnerAloneReadsIt()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "Windows has other rights.");
-        using (AuditFile file = Open(rollBytes: 300)) Write(file, 4);
+        using (AuditFile file = Open(rollBytes: 300))
+            Write(file, 4);
         foreach (string path in (string[])[FilePath, FilePath + ".1"])
         {
             UnixFileMode mode = OperatingSystem.IsWindows() ? default : File.GetUnixFileMode(path);
@@ -100,7 +101,8 @@ public sealed class AuditFileTests : IDisposable
         {
             await Task.WhenAll(Enumerable.Range(0, Threads).Select(thread => OwnThread.Run(() =>
             {
-                for (int i = 0; i < Each; i++) file.Write(Record($"{thread}") with { Detail = $"{i}" });
+                for (int i = 0; i < Each; i++)
+                    file.Write(Record($"{thread}") with { Detail = $"{i}" });
             })));
         }
 
@@ -114,10 +116,12 @@ public sealed class AuditFileTests : IDisposable
     [EffectOf("Security:AuditFiles")]
     public void GivenFullFiles_WhenMoreIsWritten_ThenTheNewestAreKeptAndTheOldestGo()
     {
-        using (AuditFile file = Open(files: 5, rollBytes: 1_000)) Write(file, 60);
+        using (AuditFile file = Open(files: 5, rollBytes: 1_000))
+            Write(file, 60);
         Assert.True(File.Exists(FilePath + ".4"));
         Assert.False(File.Exists(FilePath + ".5"));
-        using (AuditFile file = Open(files: 3, rollBytes: 1_000)) Write(file, 20);
+        using (AuditFile file = Open(files: 3, rollBytes: 1_000))
+            Write(file, 20);
         string[] paths = [FilePath + ".2", FilePath + ".1", FilePath];
         Assert.Equal(paths.Order(), Directory.GetFiles(_directory.FullPath).Order());
         Assert.All(paths, path => Assert.InRange(new FileInfo(path).Length, 1, 1_000));
@@ -130,7 +134,8 @@ public sealed class AuditFileTests : IDisposable
     public void GivenLineThatADeadProcessLeftInPart_WhenTheNextIsWritten_ThenItStandsByItself()
     {
         File.WriteAllText(FilePath, "{\"time\":\"2026");
-        using (AuditFile file = Open()) Write(file, 1);
+        using (AuditFile file = Open())
+            Write(file, 1);
         string[] lines = File.ReadAllLines(FilePath);
         Assert.Equal("{\"time\":\"2026", lines[0]);
         Assert.Equal(1, (int)JsonNode.Parse(lines[1])!["seq"]!);
@@ -176,7 +181,8 @@ public sealed class AuditFileTests : IDisposable
         using (AuditFile file = Open(isOpened: false))
         {
             string detail = new('x', 8_000);
-            for (int i = 0; i < 1_000; i++) file.Write(Record("op") with { Detail = detail });
+            for (int i = 0; i < 1_000; i++)
+                file.Write(Record("op") with { Detail = detail });
             lost = file.Lost;
             Assert.InRange(lost, 300, 700);
             Assert.Equal(1, _log.CountOf(LostLines));
@@ -216,7 +222,8 @@ public sealed class AuditFileTests : IDisposable
 
     private static void Write(AuditFile file, int count)
     {
-        for (int i = 0; i < count; i++) file.Write(Record("op"));
+        for (int i = 0; i < count; i++)
+            file.Write(Record("op"));
     }
 
     private static JsonObject[] Lines(string path) =>
@@ -231,7 +238,8 @@ public sealed class AuditFileTests : IDisposable
     private AuditFile Open(int files = 10, long rollBytes = 64 << 20, bool isOpened = true)
     {
         var file = new AuditFile(FilePath, files, TimeProvider.System, _log.CreateLogger("audit"), rollBytes);
-        if (isOpened) file.Open();
+        if (isOpened)
+            file.Open();
         return file;
     }
 }

@@ -23,7 +23,8 @@ public sealed class SecuritySettingsTests
         string told = IdentityNotice.Describe(served, owner: 1000);
         Assert.Equal(served == UnauthenticatedAccess.Local, told.Contains("AllowUnauthenticatedLocal", Ordinal));
         Assert.Equal(served == UnauthenticatedAccess.Anywhere, told.Contains("AllowUnauthenticatedRemote", Ordinal));
-        if (served == UnauthenticatedAccess.Owner && OperatingSystem.IsLinux()) Assert.Contains("1000", told, Ordinal);
+        if (served == UnauthenticatedAccess.Owner && OperatingSystem.IsLinux())
+            Assert.Contains("1000", told, Ordinal);
     }
 
     [Fact]

@@ -115,7 +115,8 @@ public sealed class ServiceNoticesTests : IAsyncDisposable
 
         public void Tick(TimeSpan period)
         {
-            foreach ((_, Action call) in _timers.Where(timer => timer.Period == period)) call();
+            foreach ((_, Action call) in _timers.Where(timer => timer.Period == period))
+                call();
         }
     }
 }

@@ -8,7 +8,7 @@ public sealed class ServiceRequestTests
     [Fact]
     public void GivenEveryOption_WhenParsed_ThenEachSetsItsPart()
     {
-        ServiceRequest request = ServiceRequest.Parse(
+        var request = ServiceRequest.Parse(
         [
             "install", "--user", "mq", "--data=/srv/mq/", "--logs", "/srv/log", "--config", "/etc/mq.json",
             "--unit-dir", "/run/systemd/system", "--dry-run",
@@ -43,7 +43,7 @@ public sealed class ServiceRequestTests
     public void GivenAnOptionThatIsNotUnderstood_WhenParsed_ThenItIsRefusedByName(
         string named, params string[] arguments)
     {
-        var refused = Assert.Throws<ConfigurationException>(() => ServiceRequest.Parse(arguments));
+        ConfigurationException refused = Assert.Throws<ConfigurationException>(() => ServiceRequest.Parse(arguments));
         Assert.Contains(named, refused.Message, StringComparison.Ordinal);
     }
 

@@ -23,7 +23,8 @@ public sealed class ServiceStagesTests : IDisposable
     public async Task GivenALongRecovery_WhenTheBrokerServesAtLast_ThenTheStartWasPendingUntilThen()
     {
         Task<bool> start = await StartAsync();
-        for (int i = 0; i < 3; i++) _time.Tick();
+        for (int i = 0; i < 3; i++)
+            _time.Tick();
         Assert.Equal(4, Asked);
         Assert.False(start.IsCompleted);
 
@@ -57,7 +58,8 @@ public sealed class ServiceStagesTests : IDisposable
         using (_stages.Pend())
         {
             Assert.Equal(before + 1, Asked);
-            for (int i = 0; i < 3; i++) _time.Tick();
+            for (int i = 0; i < 3; i++)
+                _time.Tick();
             Assert.Equal(before + 4, Asked);
         }
 
@@ -84,7 +86,8 @@ public sealed class ServiceStagesTests : IDisposable
         {
             get
             {
-                lock (_timers) return _timers.Count;
+                lock (_timers)
+                    return _timers.Count;
             }
         }
 
@@ -93,15 +96,18 @@ public sealed class ServiceStagesTests : IDisposable
             Assert.Equal(ServiceStages.ExtensionInterval, dueTime);
             Assert.Equal(ServiceStages.ExtensionInterval, period);
             var timer = new HandTimer(this, () => callback(state));
-            lock (_timers) _timers.Add(timer);
+            lock (_timers)
+                _timers.Add(timer);
             return timer;
         }
 
         public void Tick()
         {
             HandTimer[] timers;
-            lock (_timers) timers = [.. _timers];
-            foreach (HandTimer timer in timers) timer.Call();
+            lock (_timers)
+                timers = [.. _timers];
+            foreach (HandTimer timer in timers)
+                timer.Call();
         }
 
         private sealed class HandTimer(HandTime time, Action call) : ITimer
@@ -112,7 +118,8 @@ public sealed class ServiceStagesTests : IDisposable
 
             public void Dispose()
             {
-                lock (time._timers) time._timers.Remove(this);
+                lock (time._timers)
+                    time._timers.Remove(this);
             }
 
             public ValueTask DisposeAsync()

@@ -214,7 +214,7 @@ public sealed class SystemdServiceTests : IDisposable
     private async Task<int> RunAsync(params string[] arguments)
     {
         string[] config = arguments[0] == "install" ? ["--config", Settings] : [];
-        ServiceRequest request = ServiceRequest.Parse([.. arguments, .. config, "--unit-dir", _directory["units"]]);
+        var request = ServiceRequest.Parse([.. arguments, .. config, "--unit-dir", _directory["units"]]);
         var machine = new ServiceMachine
         {
             HasRights = _hasRights,

@@ -20,7 +20,7 @@ public sealed class TestAuthority : IDisposable
     /// <summary>A root.</summary>
     public static TestAuthority Create(string name = "Test root")
     {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         CertificateRequest request = RequestOfAuthority(name, key);
         return new TestAuthority(request.CreateSelfSigned(Now.AddDays(-400), Now.AddDays(400)));
     }
@@ -28,7 +28,7 @@ public sealed class TestAuthority : IDisposable
     /// <summary>An authority below this one.</summary>
     public TestAuthority Below(string name)
     {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         using X509Certificate2 signed = RequestOfAuthority(name, key)
             .Create(_certificate, Now.AddDays(-399), Now.AddDays(399), RandomNumberGenerator.GetBytes(8));
         return new TestAuthority(signed.CopyWithPrivateKey(key));
@@ -38,8 +38,10 @@ public sealed class TestAuthority : IDisposable
     public TestCertificate Sign(string host = "127.0.0.1", int fromDays = -30, int toDays = 30)
     {
         var names = new SubjectAlternativeNameBuilder();
-        if (IPAddress.TryParse(host, out IPAddress? address)) names.AddIpAddress(address);
-        else names.AddDnsName(host);
+        if (IPAddress.TryParse(host, out IPAddress? address))
+            names.AddIpAddress(address);
+        else
+            names.AddDnsName(host);
         return Sign($"CN={host}", names, fromDays, toDays);
     }
 
@@ -48,8 +50,10 @@ public sealed class TestAuthority : IDisposable
     {
         var names = new SubjectAlternativeNameBuilder();
         names.AddEmailAddress("someone@example.org");
-        foreach (string uri in uris) names.AddUri(new Uri(uri));
-        foreach (string name in dnsNames) names.AddDnsName(name);
+        foreach (string uri in uris)
+            names.AddUri(new Uri(uri));
+        foreach (string name in dnsNames)
+            names.AddDnsName(name);
         return Sign(subject, names, -30, 30);
     }
 
@@ -57,7 +61,8 @@ public sealed class TestAuthority : IDisposable
     public byte[] Revoke(params TestCertificate[] revoked)
     {
         var list = new CertificateRevocationListBuilder();
-        foreach (TestCertificate one in revoked) list.AddEntry(one.SerialNumber);
+        foreach (TestCertificate one in revoked)
+            list.AddEntry(one.SerialNumber);
         return list.Build(_certificate, BigInteger.One, Now.AddDays(10), HashAlgorithmName.SHA256);
     }
 
@@ -65,7 +70,7 @@ public sealed class TestAuthority : IDisposable
 
     private TestCertificate Sign(string subject, SubjectAlternativeNameBuilder names, int fromDays, int toDays)
     {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var request = new CertificateRequest(subject, key, HashAlgorithmName.SHA256);
         request.CertificateExtensions.Add(names.Build());
         request.CertificateExtensions.Add(new X509BasicConstraintsExtension(false, false, 0, true));

@@ -16,8 +16,10 @@ public sealed record CodeBlock(string Name, string Language, IReadOnlyList<strin
             var steps = new List<(string Command, List<string> Output)>();
             foreach (string line in Lines)
             {
-                if (line.StartsWith("$ ", StringComparison.Ordinal)) steps.Add((line[2..], []));
-                else steps[^1].Output.Add(line);
+                if (line.StartsWith("$ ", StringComparison.Ordinal))
+                    steps.Add((line[2..], []));
+                else
+                    steps[^1].Output.Add(line);
             }
 
             return [.. steps.Select(step => new TourStep(step.Command, step.Output))];

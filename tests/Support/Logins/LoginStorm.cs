@@ -40,7 +40,8 @@ public static class LoginStorm
             for (TimeSpan passed = TimeSpan.Zero; passed < time; passed += Tick)
             {
                 await pace.WaitForNextTickAsync(CancellationToken.None);
-                if (due.CurrentCount < perSecond) due.Release((int)(perSecond * Tick.TotalSeconds));
+                if (due.CurrentCount < perSecond)
+                    due.Release((int)(perSecond * Tick.TotalSeconds));
             }
         }
 
@@ -70,7 +71,8 @@ public static class LoginStorm
             await socket.ConnectAsync(broker);
             string first = login.NewFirst();
             (ErrorCode refused, byte[] challenge) = await SayAsync(socket, $"n,,{first}");
-            if (refused != ErrorCode.None || !Payload.TryRead(challenge, out AuthenticatedHello asked)) return refused;
+            if (refused != ErrorCode.None || !Payload.TryRead(challenge, out AuthenticatedHello asked))
+                return refused;
             string serverFirst = Encoding.UTF8.GetString(asked.Challenge.Span);
             return (await SayAsync(socket, login.Final(first, serverFirst))).Error;
         }
@@ -101,8 +103,10 @@ public static class LoginStorm
         while (await FillAsync(socket, head) && FrameHeader.TryRead(head, 1 << 20, out FrameHeader header, out _))
         {
             byte[] payload = new byte[header.PayloadBytes];
-            if (!await FillAsync(socket, payload)) break;
-            if (header.Opcode == (byte)Opcode.Hello) return ((ErrorCode)header.Error, payload);
+            if (!await FillAsync(socket, payload))
+                break;
+            if (header.Opcode == (byte)Opcode.Hello)
+                return ((ErrorCode)header.Error, payload);
         }
 
         return (ErrorCode.ConnectionLost, []);
@@ -113,7 +117,8 @@ public static class LoginStorm
         while (!room.IsEmpty)
         {
             int count = await socket.ReceiveAsync(room);
-            if (count == 0) return false;
+            if (count == 0)
+                return false;
             room = room[count..];
         }
 

@@ -23,7 +23,8 @@ public sealed class StormLogin(string user, string password)
         (byte[] clientKey, byte[] storedKey) = _keys.GetOrAdd($"{parts[1]},{parts[2]}", _ => Derive(parts[1], parts[2]));
         byte[] proof = HMACSHA256.HashData(
             storedKey, Encoding.UTF8.GetBytes($"{bareFirst},{serverFirst},{withoutProof}"));
-        for (int i = 0; i < proof.Length; i++) proof[i] ^= clientKey[i];
+        for (int i = 0; i < proof.Length; i++)
+            proof[i] ^= clientKey[i];
         return $"{withoutProof},p={Convert.ToBase64String(proof)}";
     }
 

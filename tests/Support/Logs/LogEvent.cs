@@ -19,11 +19,16 @@ public static class LogEvent
 
     private static object? ValueOf(Type type, ILogger logger, string text)
     {
-        if (type == typeof(ILogger)) return logger;
-        if (type == typeof(string)) return text;
-        if (type == typeof(Exception)) return new InvalidOperationException(text, new InvalidOperationException(text));
-        if (type == typeof(EndPoint)) return new IPEndPoint(IPAddress.Loopback, 1);
-        if (type == typeof(LogLevel)) return LogLevel.Warning;
+        if (type == typeof(ILogger))
+            return logger;
+        if (type == typeof(string))
+            return text;
+        if (type == typeof(Exception))
+            return new InvalidOperationException(text, new InvalidOperationException(text));
+        if (type == typeof(EndPoint))
+            return new IPEndPoint(IPAddress.Loopback, 1);
+        if (type == typeof(LogLevel))
+            return LogLevel.Warning;
         return type.IsValueType ? Activator.CreateInstance(type) : null;
     }
 }

@@ -36,8 +36,10 @@ public class TcpRelay : IAsyncDisposable
     public void Cut()
     {
         CancellationTokenSource cut;
-        lock (_lock) (cut, _cut) = (_cut, new CancellationTokenSource());
-        using (cut) cut.Cancel();
+        lock (_lock)
+            (cut, _cut) = (_cut, new CancellationTokenSource());
+        using (cut)
+            cut.Cancel();
     }
 
     /// <summary>Ends all connections, and refuses new ones.</summary>
@@ -75,7 +77,8 @@ public class TcpRelay : IAsyncDisposable
             while (true)
             {
                 TcpClient near = await _listener.AcceptTcpClientAsync(_end.Token);
-                lock (_lock) _links.Add(LinkAsync(near, _cut.Token));
+                lock (_lock)
+                    _links.Add(LinkAsync(near, _cut.Token));
             }
         }
         catch (OperationCanceledException)
@@ -90,7 +93,8 @@ public class TcpRelay : IAsyncDisposable
         using (var far = new TcpClient())
         using (var end = CancellationTokenSource.CreateLinkedTokenSource(cut))
         {
-            if (_isRefusing || Target is not { } target) return;
+            if (_isRefusing || Target is not { } target)
+                return;
             NetworkStream there, back;
             try
             {
@@ -118,7 +122,9 @@ public class TcpRelay : IAsyncDisposable
         {
             while (await from.ReadAsync(bytes, end) is var size and > 0
                 && await PassAsync(bytes.AsMemory(0, size), isAnswer, end))
+            {
                 await to.WriteAsync(bytes.AsMemory(0, size), end);
+            }
         }
         catch (Exception exception) when (exception is IOException or OperationCanceledException or ObjectDisposedException)
         {

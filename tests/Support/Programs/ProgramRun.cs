@@ -30,7 +30,8 @@ public sealed class ProgramRun : IAsyncDisposable
     {
         get
         {
-            lock (_error) return _error.ToString();
+            lock (_error)
+                return _error.ToString();
         }
     }
 
@@ -71,7 +72,8 @@ public sealed class ProgramRun : IAsyncDisposable
         Task<byte[]> output = CollectOutput();
         try
         {
-            if (input is not null) await Input.WriteAsync(input);
+            if (input is not null)
+                await Input.WriteAsync(input);
             _process.StandardInput.Close();
         }
         catch (IOException)
@@ -102,7 +104,8 @@ public sealed class ProgramRun : IAsyncDisposable
     /// <summary>Ends the process as <c>kill -9</c> does.</summary>
     public async Task KillAsync()
     {
-        if (!_process.HasExited) _process.Kill();
+        if (!_process.HasExited)
+            _process.Kill();
         await WaitForExitAsync();
     }
 
@@ -126,7 +129,8 @@ public sealed class ProgramRun : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        if (_isDisposed) return;
+        if (_isDisposed)
+            return;
         _isDisposed = true;
         await KillAsync();
         _process.Dispose();
@@ -142,7 +146,8 @@ public sealed class ProgramRun : IAsyncDisposable
     {
         while (await _process.StandardError.ReadLineAsync() is { } line)
         {
-            lock (_error) _error.AppendLine(line);
+            lock (_error)
+                _error.AppendLine(line);
         }
     }
 }

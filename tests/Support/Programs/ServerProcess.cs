@@ -47,8 +47,10 @@ public sealed partial class ServerProcess : IAsyncDisposable
         string dataDirectory, IReadOnlyDictionary<string, string>? environment, params string[] arguments)
     {
         string[] all = ["--data", dataDirectory, .. arguments];
-        if (!arguments.Contains("--listen")) all = [.. all, "--listen", "127.0.0.1:0"];
-        if (!arguments.Contains("--admin")) all = [.. all, "--admin", "none"];
+        if (!arguments.Contains("--listen"))
+            all = [.. all, "--listen", "127.0.0.1:0"];
+        if (!arguments.Contains("--admin"))
+            all = [.. all, "--admin", "none"];
         (ProgramRun run, Match ready) = await StartOnceAsync(all, environment: environment);
         return new ServerProcess(run, ready, all, environment);
     }
@@ -128,15 +130,17 @@ public sealed partial class ServerProcess : IAsyncDisposable
         IReadOnlyDictionary<string, string>? environment = null,
         string? limit = null)
     {
-        ProgramRun run = ProgramRun.Start(
+        var run = ProgramRun.Start(
             "Server", arguments, environment: environment, ignoredSignal: ignoredSignal, limit: limit);
         string? line = await run.OutputReader.ReadLineAsync();
         Match ready = ReadyPattern().Match(line ?? "");
-        if (ready.Success) return (run, ready);
+        if (ready.Success)
+            return (run, ready);
         int exitCode = line is null ? await run.WaitForExitAsync() : -1;
         string error = run.Error;
         await run.DisposeAsync();
-        if (exitCode == PortInUse) return null;
+        if (exitCode == PortInUse)
+            return null;
         throw new InvalidOperationException($"The server wrote '{line}' instead of its ready line ({exitCode}): {error}");
     }
 

@@ -66,7 +66,8 @@ public static class Stranger
     /// <returns>The lines that it printed.</returns>
     public static async Task<string[]> RunAsync(string script, IEnumerable<string> lines, params string[] arguments)
     {
-        if (!CanRun) throw new InvalidOperationException(Needs);
+        if (!CanRun)
+            throw new InvalidOperationException(Needs);
         string python = File.Exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
         var start = new ProcessStartInfo(
             "setpriv", [$"--reuid={User}", $"--regid={User}", "--clear-groups", python, "-c", script, .. arguments])
@@ -78,7 +79,8 @@ public static class Stranger
         };
         using Process process = Process.Start(start)!;
         Task<string> output = process.StandardOutput.ReadToEndAsync();
-        foreach (string line in lines) await process.StandardInput.WriteLineAsync(line);
+        foreach (string line in lines)
+            await process.StandardInput.WriteLineAsync(line);
         process.StandardInput.Close();
         return (await output.WaitAsync(TimeSpan.FromSeconds(60))).Split('\n', StringSplitOptions.RemoveEmptyEntries);
     }

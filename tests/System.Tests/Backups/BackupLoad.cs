@@ -87,7 +87,7 @@ internal sealed class BackupLoad : IAsyncDisposable
     {
         await using var client = new EQueueClient(address);
         var next = new Dictionary<string, long>();
-        var ends = new long[Queues];
+        long[] ends = new long[Queues];
         for (int queue = 0; queue < Queues; queue++)
         {
             foreach (Consumed message in await Consumed.ReadAsync(

@@ -19,7 +19,8 @@ public sealed class BackupTests
             Assert.Equal(0, first.GetProperty("filesPresent").GetInt64());
             await load.GoOnAsync(2_000);
 
-            var (messages, committed) = await load.NoteAsync();
+            (IReadOnlyDictionary<(int Queue, long Offset), string> messages, long[] committed) =
+                await load.NoteAsync();
             JsonElement second = await BackUpAsync(directory);
             long copied = second.GetProperty("bytesCopied").GetInt64();
             long total = copied + second.GetProperty("bytesPresent").GetInt64();

@@ -150,7 +150,7 @@ public sealed class BoundTests
 
     private static async Task<long> ResidentAsync(HttpClient http)
     {
-        using JsonDocument stats = JsonDocument.Parse(await http.GetStringAsync("/stats", Token));
+        using var stats = JsonDocument.Parse(await http.GetStringAsync("/stats", Token));
         return stats.RootElement.GetProperty("process.residentBytes").GetInt64();
     }
 }

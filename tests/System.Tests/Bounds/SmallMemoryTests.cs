@@ -35,7 +35,7 @@ public sealed class SmallMemoryTests
         long most = 0;
         await Eventually.TrueAsync(async () =>
         {
-            using JsonDocument stats = JsonDocument.Parse(await http.GetStringAsync("/stats", Token));
+            using var stats = JsonDocument.Parse(await http.GetStringAsync("/stats", Token));
             most = Math.Max(most, stats.RootElement.GetProperty("process.residentBytes").GetInt64());
             return stats.RootElement.GetProperty("broker.requests").GetInt64() > 20 * 52;
         });

@@ -58,7 +58,8 @@ internal sealed class CrashStorm : IAsyncDisposable
         while (!end.IsCancellationRequested)
         {
             await Task.WhenAny(reading, Pause(TimeSpan.FromMilliseconds(_random.Next(1500, 5000)), end.Token));
-            if (reading.IsCompleted) break;
+            if (reading.IsCompleted)
+                break;
             await _server.KillAsync();
             await _server.RestartAsync();
             _kills++;

@@ -60,7 +60,8 @@ internal sealed class StormLedger(int queues)
         lock (_gate)
         {
             _acknowledgedCount++;
-            if (!Set(_acknowledged, number)) Complain($"{number} is acknowledged twice");
+            if (!Set(_acknowledged, number))
+                Complain($"{number} is acknowledged twice");
         }
     }
 
@@ -82,19 +83,23 @@ internal sealed class StormLedger(int queues)
         Fill(expected, number);
         lock (_gate)
         {
-            if (!expected.SequenceEqual(body)) Complain($"{queue}/{offset} has another body than {number}");
+            if (!expected.SequenceEqual(body))
+                Complain($"{queue}/{offset} has another body than {number}");
             if (offset < _next[queue])
             {
                 _repeatedCount++;
                 return _wrong.Count < 20;
             }
 
-            if (offset > _next[queue]) Complain($"{queue} goes on at {offset}, not at {_next[queue]}");
-            if (number <= _lastNumber[queue]) Complain($"{queue}/{offset} has {number} behind {_lastNumber[queue]}");
+            if (offset > _next[queue])
+                Complain($"{queue} goes on at {offset}, not at {_next[queue]}");
+            if (number <= _lastNumber[queue])
+                Complain($"{queue}/{offset} has {number} behind {_lastNumber[queue]}");
             _next[queue] = offset + 1;
             _lastNumber[queue] = number;
             _readCount++;
-            if (!Set(_read, number)) Complain($"{number} is stored twice, at {queue}/{offset} as well");
+            if (!Set(_read, number))
+                Complain($"{number} is stored twice, at {queue}/{offset} as well");
             return _wrong.Count < 20;
         }
     }
@@ -131,7 +136,8 @@ internal sealed class StormLedger(int queues)
     private static bool Set(List<ulong> bits, long number)
     {
         int word = (int)(number / 64);
-        while (bits.Count <= word) bits.Add(0);
+        while (bits.Count <= word)
+            bits.Add(0);
         ulong bit = 1UL << (int)(number % 64);
         bool isNew = (bits[word] & bit) == 0;
         bits[word] |= bit;
@@ -140,6 +146,7 @@ internal sealed class StormLedger(int queues)
 
     private void Complain(string what)
     {
-        if (_wrong.Count < 20) _wrong.Add(what);
+        if (_wrong.Count < 20)
+            _wrong.Add(what);
     }
 }

@@ -42,7 +42,8 @@ internal sealed class GroupPeer : IAsyncDisposable
     {
         get
         {
-            lock (_given) return [.. _given];
+            lock (_given)
+                return [.. _given];
         }
     }
 
@@ -51,7 +52,8 @@ internal sealed class GroupPeer : IAsyncDisposable
     {
         get
         {
-            lock (_given) return [.. _processed];
+            lock (_given)
+                return [.. _processed];
         }
     }
 

@@ -24,7 +24,7 @@ public sealed partial class MetricsTests
             directory["data"], "--admin", "127.0.0.1:0", "--Telemetry:GroupInterval", "100ms");
         using var http = new HttpClient { BaseAddress = new Uri($"http://{server.Admin}") };
         await using var client = new EQueueClient(server.Address);
-        Task load = Task.Run(() => SendAsync(client, "orders", Count), Token);
+        var load = Task.Run(() => SendAsync(client, "orders", Count), Token);
 
         List<string> pages = [];
         do
@@ -98,8 +98,9 @@ public sealed partial class MetricsTests
     private static IEnumerable<string> ReadQueries()
     {
         string root = AppContext.BaseDirectory;
-        while (!File.Exists(Path.Combine(root, "EQueue.sln"))) root = Path.GetDirectoryName(root)!;
-        using JsonDocument board = JsonDocument.Parse(File.ReadAllText(Path.Combine(root, "docs", "grafana-equeue.json")));
+        while (!File.Exists(Path.Combine(root, "EQueue.sln")))
+            root = Path.GetDirectoryName(root)!;
+        using var board = JsonDocument.Parse(File.ReadAllText(Path.Combine(root, "docs", "grafana-equeue.json")));
         foreach (JsonElement panel in board.RootElement.GetProperty("panels").EnumerateArray())
         {
             foreach (JsonElement target in panel.GetProperty("targets").EnumerateArray())
@@ -108,7 +109,8 @@ public sealed partial class MetricsTests
 
         foreach (JsonElement variable in board.RootElement.GetProperty("templating").GetProperty("list").EnumerateArray())
         {
-            if (variable.TryGetProperty("definition", out JsonElement query)) yield return query.GetString()!;
+            if (variable.TryGetProperty("definition", out JsonElement query))
+                yield return query.GetString()!;
         }
     }
 
@@ -138,7 +140,7 @@ public sealed partial class MetricsTests
     {
         foreach ((Page before, Page after) in pages.Zip(pages.Skip(1)))
         {
-            Dictionary<string, double> later = after.Samples.ToDictionary(sample => sample.Key, sample => sample.Value);
+            var later = after.Samples.ToDictionary(sample => sample.Key, sample => sample.Value);
             foreach (Sample sample in before.Samples.Where(sample => before.IsMonotonic(sample)))
             {
                 Assert.True(later.TryGetValue(sample.Key, out double value), $"{sample.Key} is gone");
@@ -160,7 +162,8 @@ public sealed partial class MetricsTests
         await using Consumer consumer = client.CreateConsumer("billing", [topic], new ConsumerOptions { AutoCommit = false });
         await foreach (ReceivedMessage message in consumer.ReadAllAsync(Token))
         {
-            if (--count > 0) continue;
+            if (--count > 0)
+                continue;
             await consumer.CommitAsync(message, Token);
             break;
         }
@@ -184,7 +187,7 @@ public sealed partial class MetricsTests
     {
         public static Page Parse(string line)
         {
-            using JsonDocument json = JsonDocument.Parse(line);
+            using var json = JsonDocument.Parse(line);
             return new Page(
                 json.RootElement.GetProperty("types").EnumerateObject()
                     .ToDictionary(one => one.Name, one => one.Value.GetString()!),

@@ -84,11 +84,11 @@ public sealed class DockerfileTests
     public async Task GivenTheServersImage_WhenItsVariablesAreSet_ThenTheServerTakesThemOnceThePermissionIsGiven()
     {
         Dockerfile docker = Read("packaging/docker/server.Dockerfile");
-        Dictionary<string, string> variables = docker.All("ENV")
+        var variables = docker.All("ENV")
             .SelectMany(one => one.Split(' ', StringSplitOptions.RemoveEmptyEntries))
             .Select(one => one.Split('=', 2))
             .ToDictionary(one => one[0], one => one[1], StringComparer.Ordinal);
-        await using (ProgramRun refused = ProgramRun.Start("Server", ["--check-config"], environment: variables))
+        await using (var refused = ProgramRun.Start("Server", ["--check-config"], environment: variables))
         {
             ProgramResult result = await refused.FinishAsync();
             Assert.Equal(2, result.ExitCode);
@@ -96,7 +96,7 @@ public sealed class DockerfileTests
         }
 
         variables["EQUEUE__Server__AllowUnauthenticatedRemoteAccess"] = "true";
-        await using ProgramRun taken = ProgramRun.Start("Server", ["--check-config"], environment: variables);
+        await using var taken = ProgramRun.Start("Server", ["--check-config"], environment: variables);
         ProgramResult settings = await taken.FinishAsync();
         Assert.Equal(0, settings.ExitCode);
         foreach ((string name, string value) in variables)

@@ -11,7 +11,8 @@ public sealed class ScriptTests : IDisposable
     [Fact]
     public async Task GivenAnEmptyClone_WhenTheServerIsStartedByItsScript_ThenEachStepIsTold()
     {
-        if (OperatingSystem.IsWindows()) Assert.Skip("run.sh is a shell's.");
+        if (OperatingSystem.IsWindows())
+            Assert.Skip("run.sh is a shell's.");
         Fake("""
             case "$1" in
                 build) echo "Restored a project"; mkdir -p artifacts/bin/Server/release
@@ -36,7 +37,8 @@ public sealed class ScriptTests : IDisposable
     [Fact]
     public async Task GivenAPlatform_WhenItsArchiveIsMade_ThenItHoldsTheServerAndTheCommandLine()
     {
-        if (OperatingSystem.IsWindows()) Assert.Skip("publish.sh is a shell's.");
+        if (OperatingSystem.IsWindows())
+            Assert.Skip("publish.sh is a shell's.");
         Fake("""
             if [ "$1" = msbuild ]; then echo 3.0.0; exit; fi
             project=$(basename "$2")

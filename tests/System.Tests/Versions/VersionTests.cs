@@ -28,9 +28,11 @@ public sealed class VersionTests
         string? written = Environment.GetEnvironmentVariable("EQUEUE_WRITE_VERSION");
         string[] versions =
             written is null ? VersionContent.Folders : [Path.Combine(SourceFolder(), written)];
-        if (written is not null) await WriteAsync(versions[0]);
+        if (written is not null)
+            await WriteAsync(versions[0]);
         Assert.NotEmpty(versions);
-        foreach (string one in versions) await CheckAsync(one);
+        foreach (string one in versions)
+            await CheckAsync(one);
     }
 
     [Fact]
@@ -90,7 +92,8 @@ public sealed class VersionTests
             foreach (string command in VersionContent.Questions)
             {
                 await answers.WriteLineAsync($"$ {command}");
-                foreach (string line in await AskAsync(server.Address, command)) await answers.WriteLineAsync(line);
+                foreach (string line in await AskAsync(server.Address, command))
+                    await answers.WriteLineAsync(line);
             }
 
             await server.KillAsync();
@@ -136,7 +139,8 @@ public sealed class VersionTests
         else if (expected.ValueKind == JsonValueKind.Array)
         {
             Assert.Equal(expected.GetArrayLength(), actual.GetArrayLength());
-            for (int i = 0; i < expected.GetArrayLength(); i++) AssertHolds(expected[i], actual[i], $"{place}[{i}]");
+            for (int i = 0; i < expected.GetArrayLength(); i++)
+                AssertHolds(expected[i], actual[i], $"{place}[{i}]");
         }
         else
         {

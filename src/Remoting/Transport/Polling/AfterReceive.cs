@@ -17,6 +17,7 @@ public static class AfterReceive
     public static void Queue(IThreadPoolWorkItem work, bool unlessPrompt = false)
     {
         ArgumentNullException.ThrowIfNull(work);
-        if (!PollerThread.TryKeep(work, unlessPrompt)) ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
+        if (!PollerThread.TryKeep(work, unlessPrompt))
+            ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
     }
 }

@@ -77,8 +77,10 @@ internal sealed class PolledSocket : IDisposable
 
             cancellationToken.ThrowIfCancellationRequested();
             var error = (SocketError)(int)_socket.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.Error)!;
-            if (error != SocketError.Success) throw new SocketException((int)error);
-            if (!_socket.Connected) throw new SocketException((int)SocketError.NotConnected);
+            if (error != SocketError.Success)
+                throw new SocketException((int)error);
+            if (!_socket.Connected)
+                throw new SocketException((int)SocketError.NotConnected);
             return;
         }
     }
@@ -87,10 +89,13 @@ internal sealed class PolledSocket : IDisposable
     /// <returns>0 at the end of the stream; less when nothing is there yet, or others have their turn.</returns>
     public int TryReceive(Span<byte> room)
     {
-        if (PollerThread.MustGiveWay) return -1;
+        if (PollerThread.MustGiveWay)
+            return -1;
         int received = _socket.Receive(room, SocketFlags.None, out SocketError error);
-        if (error == SocketError.WouldBlock) return -1;
-        if (error != SocketError.Success) throw new SocketException((int)error);
+        if (error == SocketError.WouldBlock)
+            return -1;
+        if (error != SocketError.Success)
+            throw new SocketException((int)error);
         PollerThread.PassOn();
         _lastReceived = received;
         return received;
@@ -127,35 +132,47 @@ internal sealed class PolledSocket : IDisposable
         uint pending;
         lock (_lock)
         {
-            if (_isClosed) return;
+            if (_isClosed)
+                return;
             _isClosed = true;
             (pending, _asked) = (_asked, 0);
-            if (_isKnown) _poller.Remove(this);
+            if (_isKnown)
+                _poller.Remove(this);
         }
 
-        if (!_hasEnded && (_receive.IsUnderWay || _send.IsUnderWay)) _socket.Close(0);
-        else _socket.Dispose();
-        if (PollerThread.TryTakeBack(_receive)) pending |= EpollCalls.In;
-        if ((pending & EpollCalls.In) != 0) ThreadPool.UnsafeQueueUserWorkItem(_receive, preferLocal: false);
-        if ((pending & EpollCalls.Out) != 0) ThreadPool.UnsafeQueueUserWorkItem(_send, preferLocal: false);
+        if (!_hasEnded && (_receive.IsUnderWay || _send.IsUnderWay))
+            _socket.Close(0);
+        else
+            _socket.Dispose();
+        if (PollerThread.TryTakeBack(_receive))
+            pending |= EpollCalls.In;
+        if ((pending & EpollCalls.In) != 0)
+            ThreadPool.UnsafeQueueUserWorkItem(_receive, preferLocal: false);
+        if ((pending & EpollCalls.Out) != 0)
+            ThreadPool.UnsafeQueueUserWorkItem(_send, preferLocal: false);
     }
 
     /// <summary>Goes on with what waits for these events.</summary>
     public void GoOn(uint events)
     {
-        if ((events & EpollCalls.Broken) != 0) events |= EpollCalls.In | EpollCalls.Out;
+        if ((events & EpollCalls.Broken) != 0)
+            events |= EpollCalls.In | EpollCalls.Out;
         uint come;
         lock (_lock)
         {
             come = events & _asked;
             _asked &= ~come;
-            if (_asked != 0) _ = _poller.Ask(this, _asked, isFirst: false);
+            if (_asked != 0)
+                _ = _poller.Ask(this, _asked, isFirst: false);
         }
 
         // Either may keep this thread for long; the other one must not wait for it.
-        if (come == (EpollCalls.In | EpollCalls.Out)) ThreadPool.UnsafeQueueUserWorkItem(_send, preferLocal: false);
-        else if (come == EpollCalls.Out) _send.GoOn();
-        if ((come & EpollCalls.In) != 0) _receive.GoOn();
+        if (come == (EpollCalls.In | EpollCalls.Out))
+            ThreadPool.UnsafeQueueUserWorkItem(_send, preferLocal: false);
+        else if (come == EpollCalls.Out)
+            _send.GoOn();
+        if ((come & EpollCalls.In) != 0)
+            _receive.GoOn();
     }
 
     /// <returns>False when it is under way, or when the backlog of a Unix socket has no room.</returns>
@@ -193,9 +210,12 @@ internal sealed class PolledSocket : IDisposable
         while (true)
         {
             int sent = EpollCalls.TrySend(_socket.SafeHandle, bytes);
-            if (sent >= 0) return sent;
-            if (sent == -EpollCalls.WouldBlock) return -1;
-            if (sent != -EpollCalls.Interrupted) throw EpollCalls.Failure(-sent);
+            if (sent >= 0)
+                return sent;
+            if (sent == -EpollCalls.WouldBlock)
+                return -1;
+            if (sent != -EpollCalls.Interrupted)
+                throw EpollCalls.Failure(-sent);
         }
     }
 
@@ -205,10 +225,12 @@ internal sealed class PolledSocket : IDisposable
         {
             ObjectDisposedException.ThrowIf(_isClosed, _socket);
             bool isFirst = !_isKnown;
-            if (isFirst) Name = _poller.Add(this);
+            if (isFirst)
+                Name = _poller.Add(this);
             _isKnown = true;
             int error = _poller.Ask(this, _asked | events, isFirst);
-            if (error != 0) throw EpollCalls.Failure(error);
+            if (error != 0)
+                throw EpollCalls.Failure(error);
             _asked |= events;
         }
     }
@@ -229,7 +251,8 @@ internal sealed class PolledSocket : IDisposable
 
         protected override int Try(bool isTold)
         {
-            if (!_room.IsEmpty) return socket.TryReceive(_room.Span);
+            if (!_room.IsEmpty)
+                return socket.TryReceive(_room.Span);
             return isTold || socket._socket.Poll(0, SelectMode.SelectRead) ? 0 : -1;
         }
 

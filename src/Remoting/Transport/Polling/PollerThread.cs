@@ -50,7 +50,8 @@ internal sealed class PollerThread
     /// <returns>False when the thread is not at that socket, and may be kept from coming back.</returns>
     public static bool TryDefer(PolledSocket socket, SocketWait wait)
     {
-        if (_ofThread is not { } thread || thread._socket != socket || MustGiveWay) return false;
+        if (_ofThread is not { } thread || thread._socket != socket || MustGiveWay)
+            return false;
         thread._deferred = wait;
         return true;
     }
@@ -59,7 +60,8 @@ internal sealed class PollerThread
     /// <returns>False when it has not: somebody else will end it.</returns>
     public static bool TryTakeBack(SocketWait wait)
     {
-        if (_ofThread is not { } thread || thread._deferred != wait) return false;
+        if (_ofThread is not { } thread || thread._deferred != wait)
+            return false;
         thread._deferred = null;
         return true;
     }
@@ -68,7 +70,8 @@ internal sealed class PollerThread
     /// socket or leaves it.</summary>
     public static void Attend(PolledSocket socket, FrameSender sender)
     {
-        if (_ofThread is not { } thread || thread._socket != socket) return;
+        if (_ofThread is not { } thread || thread._socket != socket)
+            return;
         thread._attended = sender;
         sender.Attend();
     }
@@ -80,8 +83,10 @@ internal sealed class PollerThread
     /// sockets have.</returns>
     public static bool TryKeep(IThreadPoolWorkItem work, bool unlessPrompt)
     {
-        if (_ofThread is not { _socket.IsQuiet: true, _kept: null } thread || thread._poller.IsCrowded) return false;
-        if (unlessPrompt && thread._isPrompt) return false;
+        if (_ofThread is not { _socket.IsQuiet: true, _kept: null } thread || thread._poller.IsCrowded)
+            return false;
+        if (unlessPrompt && thread._isPrompt)
+            return false;
         thread._kept = work;
         return true;
     }
@@ -94,13 +99,15 @@ internal sealed class PollerThread
     public static void Leave()
     {
         PassOn();
-        if (_ofThread is { } thread) thread._socket = null;
+        if (_ofThread is { } thread)
+            thread._socket = null;
     }
 
     /// <summary>The socket gave more: what the calling thread keeps does not wait for that.</summary>
     public static void PassOn()
     {
-        if (_ofThread is not { _kept: { } work } thread) return;
+        if (_ofThread is not { _kept: { } work } thread)
+            return;
         thread._kept = null;
         ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
     }
@@ -126,8 +133,10 @@ internal sealed class PollerThread
         while (_deferred is { } wait)
         {
             _deferred = null;
-            if (_kept is null && _isPrompt) socket.NoteLook(GoOnSoon(socket, wait));
-            else Ask(wait);
+            if (_kept is null && _isPrompt)
+                socket.NoteLook(GoOnSoon(socket, wait));
+            else
+                Ask(wait);
         }
 
         LeaveAttended();
@@ -139,7 +148,8 @@ internal sealed class PollerThread
     /// <summary>Runs what was kept; nothing of its context stays with the thread.</summary>
     private void RunKept()
     {
-        if (_kept is not { } work) return;
+        if (_kept is not { } work)
+            return;
         if (_poller.IsCrowded)
         {
             PassOn();

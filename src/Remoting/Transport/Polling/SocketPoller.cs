@@ -55,7 +55,8 @@ internal sealed class SocketPoller
     {
         lock (_lock)
         {
-            if (_freeSlots.Count == 0) AddSlot();
+            if (_freeSlots.Count == 0)
+                AddSlot();
             int slot = _freeSlots.Pop();
             Volatile.Write(ref _sockets[slot], socket);
             return ((ulong)++_lastUse << 32) | (uint)slot;
@@ -80,16 +81,19 @@ internal sealed class SocketPoller
 
     private static SocketPoller? Create()
     {
-        if (!OperatingSystem.IsLinux() || (AppContext.TryGetSwitch(Switch, out bool isOn) && !isOn)) return null;
+        if (!OperatingSystem.IsLinux() || (AppContext.TryGetSwitch(Switch, out bool isOn) && !isOn))
+            return null;
         int epoll = EpollCalls.Create();
-        if (epoll < 0) return null;
+        if (epoll < 0)
+            return null;
         var poller = new SocketPoller(epoll);
         while (poller._threads.Count < Threads && poller.TryAddThread())
         {
             // As many as the system lets there be; those that are missing come when there is work for them.
         }
 
-        if (poller._threads.Count > 0) return poller;
+        if (poller._threads.Count > 0)
+            return poller;
         EpollCalls.Close(epoll);
         return null;
     }
@@ -136,19 +140,24 @@ internal sealed class SocketPoller
         while (true)
         {
             int count = EpollCalls.Wait(_epoll, thread.PatienceMs, out uint events, out ulong name);
-            if (count < 0) continue;
+            if (count < 0)
+                continue;
             bool isLast = Interlocked.Decrement(ref _idle) == 0;
-            if (count == 0 && !isLast) break;
+            if (count == 0 && !isLast)
+                break;
             if (count == 1)
             {
-                if (isLast) StartWatch();
-                if (Find(name) is { } socket) thread.GoOn(socket, events);
+                if (isLast)
+                    StartWatch();
+                if (Find(name) is { } socket)
+                    thread.GoOn(socket, events);
             }
 
             Interlocked.Increment(ref _idle);
         }
 
-        lock (_lock) _threads.Remove(thread);
+        lock (_lock)
+            _threads.Remove(thread);
     }
 
     /// <summary>The socket of this name; <see langword="null"/> when it was told of and is gone.</summary>
@@ -181,6 +190,7 @@ internal sealed class SocketPoller
 
         // Whoever finds it unset from here on starts it; whoever found it set before is seen below.
         Interlocked.Exchange(ref _isWatched, 0);
-        if (IsCrowded) StartWatch();
+        if (IsCrowded)
+            StartWatch();
     }
 }

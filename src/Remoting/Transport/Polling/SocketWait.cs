@@ -14,7 +14,8 @@ internal abstract class SocketWait : IValueTaskSource<int>, IThreadPoolWorkItem
     /// <summary>Ends the wait now that the socket is ready or closed, or goes on waiting.</summary>
     public void GoOn()
     {
-        if (!TryEnd(isTold: true)) AskOrFail();
+        if (!TryEnd(isTold: true))
+            AskOrFail();
     }
 
     /// <summary>Ends the wait if what it waits for is there; what follows runs on this thread.</summary>
@@ -32,7 +33,8 @@ internal abstract class SocketWait : IValueTaskSource<int>, IThreadPoolWorkItem
             return true;
         }
 
-        if (bytes < 0) return false;
+        if (bytes < 0)
+            return false;
         Clear();
         Volatile.Write(ref _isUnderWay, false);
         _core.SetResult(bytes);
@@ -71,7 +73,8 @@ internal abstract class SocketWait : IValueTaskSource<int>, IThreadPoolWorkItem
     {
         _core.Reset();
         Volatile.Write(ref _isUnderWay, true);
-        if (!TryDefer()) AskOrFail();
+        if (!TryDefer())
+            AskOrFail();
         return new ValueTask<int>(this, _core.Version);
     }
 

@@ -51,7 +51,7 @@ internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
 
     private async Task StreamAsync(ApiCall call)
     {
-        TimeSpan interval = TimeSpan.FromMilliseconds((double)call.QueryNumber("intervalMs")!);
+        var interval = TimeSpan.FromMilliseconds((double)call.QueryNumber("intervalMs")!);
         call.Http.Response.ContentType = "text/event-stream";
         call.Http.Response.Headers.CacheControl = "no-store";
         using var timer = new PeriodicTimer(interval, time);

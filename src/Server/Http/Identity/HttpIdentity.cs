@@ -58,7 +58,8 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
 
     private static string? ReadToken(StringValues authorization)
     {
-        if (authorization.Count == 0) return null;
+        if (authorization.Count == 0)
+            return null;
         string[] parts = authorization.ToString().Split(' ', StringSplitOptions.RemoveEmptyEntries);
         if (authorization.Count == 1 && parts is [var scheme, var token]
             && scheme.Equals(Scheme, StringComparison.OrdinalIgnoreCase))
@@ -72,7 +73,8 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
 
     private string AdmitWithoutBroker(HttpPeer peer, string? token)
     {
-        if (token is null && peer.IsOwner) return Owner;
+        if (token is null && peer.IsOwner)
+            return Owner;
         bool isOpen = unauthenticated == UnauthenticatedAccess.Anywhere
             || (unauthenticated == UnauthenticatedAccess.Local && peer.Place == PeerPlace.Loopback);
         return token is null && isOpen ? Anonymous : throw NotNow();

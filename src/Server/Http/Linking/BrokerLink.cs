@@ -92,7 +92,7 @@ internal sealed class BrokerLink : IAsyncDisposable
     public static FrameBuffer Encode<T>(IPayload<T> request)
         where T : IPayload<T>
     {
-        FrameBuffer frame = FrameBuffer.Rent();
+        var frame = FrameBuffer.Rent();
         try
         {
             request.Write(new PayloadWriter(frame));

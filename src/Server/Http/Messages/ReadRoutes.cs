@@ -64,7 +64,7 @@ internal static class ReadRoutes
 
     private static async Task<MessagePage> ReadAsync(ApiCall call)
     {
-        TimeSpan wait = TimeSpan.FromMilliseconds((double)call.QueryNumber("waitMs")!);
+        var wait = TimeSpan.FromMilliseconds((double)call.QueryNumber("waitMs")!);
         if (wait > call.Timeout)
             throw ApiException.OfValue("waitMs", call.Query("waitMs"), $"0 to {call.Timeout.TotalMilliseconds}");
         QueueRead queue = await OpenAsync(call, call.PathNumber("queue", int.MaxValue), call.Query("tag"));

@@ -117,7 +117,7 @@ internal sealed class SendRoute(TimeProvider time)
 
     private static ReceiptBody Refused(int queue, EQueueException refused)
     {
-        ApiProblem problem = ApiProblem.Of(refused);
+        var problem = ApiProblem.Of(refused);
         return new ReceiptBody(
             queue, null, null, null,
             new ReceiptError(problem.Code, problem.Detail, problem.Retriable, problem.RetryAfterMs));
