@@ -10,7 +10,6 @@ internal sealed partial class CommitLog
 
     private WaiterQueue _writtenIncoming;
     private WaiterQueue _durableIncoming;
-    private long _durableWanted;
     private long _appends;
     private long _batches;
     private long _messageBytes;
@@ -225,7 +224,7 @@ internal sealed partial class CommitLog
         int size = EntryHeaderSize + batch.Length;
         if (!FitsActive(size))
             Roll(nowMs);
-        long position = _staged;
+        long position = _marks.Staged;
         long firstOffset = queue.NextOffset;
         // Header and the stamped start of the batch are made beside, so that the ring's end may cut them anywhere.
         Span<byte> start = stackalloc byte[EntryHeaderSize + EntryHeader.CoveredBatchSize];
@@ -241,8 +240,8 @@ internal sealed partial class CommitLog
             queue.Watchers = null;
         }
         _lastStoredTimeMs = nowMs;
-        Volatile.Write(ref _staged, position + size);
-        if (_staged >= _preparerDueAt)
+        _marks.Stage(position + size);
+        if (_marks.Staged >= _preparerDueAt)
         {
             _preparerDueAt = long.MaxValue;
             _preparerSignal.Raise();
@@ -259,7 +258,7 @@ internal sealed partial class CommitLog
         long nowMs,
         ReadOnlySpan<byte> batchStart)
     {
-        var position = new LogPosition(_staged);
+        var position = new LogPosition(_marks.Staged);
         var header = new EntryHeader
         {
             Size = size,
@@ -287,7 +286,7 @@ internal sealed partial class CommitLog
         if (durable)
         {
             _durableIncoming.Add(waiter, target);
-            WantDurable(target);
+            _marks.WantDurable(target);
         }
         else
         {
@@ -300,12 +299,6 @@ internal sealed partial class CommitLog
     private void Claim(long bytes)
     {
         // Seals of rolls on the way are part of the slack that readers give.
-        ClaimTo(_staged + bytes + (bytes == 0 ? 0 : Slack));
-    }
-
-    private void ClaimTo(long position)
-    {
-        Volatile.Write(ref _claimed, position);
-        Volatile.WriteBarrier();
+        _marks.Claim(_marks.Staged + bytes + (bytes == 0 ? 0 : Slack));
     }
 }

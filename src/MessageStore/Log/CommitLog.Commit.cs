@@ -16,12 +16,8 @@ internal sealed partial class CommitLog
     /// <summary>Called when more is written or durable here; any thread, must be quick. For a leader.</summary>
     public Action? Progressed { get; set; }
 
-    /// <summary>Below it everything is committed and durable here: what the gate lets pass, and what entries prove of
-    /// those before them. A single broker commits what is durable, if not sooner.</summary>
-    public long Settled => _lead is null ? Durable : Math.Min(Visible, Durable);
-
-    /// <summary>Whether somebody waits for more to be durable here than is.</summary>
-    private bool IsDurableWanted => Volatile.Read(ref _durableWanted) > Volatile.Read(ref _durable);
+    /// <inheritdoc cref="Watermarks.Settled"/>
+    public long Settled => _marks.Settled;
 
     /// <summary>Begins the leader's epoch; returns the position behind its start when that is durable here.</summary>
     public LogPosition StartLeading()
@@ -53,7 +49,7 @@ internal sealed partial class CommitLog
         if (_lead is null)
             throw new InvalidOperationException("A log that was not opened to lead commits by itself.");
         // Own durable first: it never is ahead of own written.
-        if (durable.Value > Durable || written.Value > Volatile.Read(ref _written))
+        if (durable.Value > Durable || written.Value > _marks.Written)
         {
             throw new ArgumentOutOfRangeException(
                 nameof(written), $"Written {written}, durable {durable}: the log itself has {Watermarks}.");
@@ -68,7 +64,7 @@ internal sealed partial class CommitLog
     /// <summary>Waits until everything staged by now is committed and durable here: the one way to a file that is
     /// derived from it, or to the removal of one.</summary>
     /// <returns>False when it is not after that time, or never will be.</returns>
-    public bool TryMakeCommitted(TimeSpan timeout) => TryMakeCommitted(() => _staged, timeout);
+    public bool TryMakeCommitted(TimeSpan timeout) => TryMakeCommitted(() => _marks.Staged, timeout);
 
     /// <summary>The same for all state staged by now: what starts and removals say is never taken back then.</summary>
     /// <returns>False when it is not after that time, or never will be.</returns>
@@ -81,7 +77,7 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             position = find();
-            WantDurable(position);
+            _marks.WantDurable(position);
         }
         _writerSignal.Raise();
         return _progress.TryWait(() => Fault is not null || Settled >= position, timeout) && Fault is null;
@@ -131,13 +127,6 @@ internal sealed partial class CommitLog
     {
         _progress.Note();
         Progressed?.Invoke();
-    }
-
-    /// <summary>Has the flusher go so far without waiting for its interval; under the lock.</summary>
-    private void WantDurable(long position)
-    {
-        if (position > _durableWanted)
-            Volatile.Write(ref _durableWanted, position);
     }
 
     /// <summary>The log has ended: what is not committed by now may still become so elsewhere, or not.</summary>

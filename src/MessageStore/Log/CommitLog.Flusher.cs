@@ -11,7 +11,6 @@ internal sealed partial class CommitLog
     private readonly Lock _folderLock = new();
     private Segment _flushing;
     private long _dirtySince;
-    private bool _isFlushTimed;
     private long _syncs;
     private readonly CacheTrimmer _cache;
 
@@ -39,15 +38,8 @@ internal sealed partial class CommitLog
     /// flusher.</summary>
     private void WakeFlusher()
     {
-        // Written before, the flusher's wishes after: it writes and reads them in the other order, so one of the two
-        // sees the other.
-        Interlocked.MemoryBarrier();
-        if (_options.FlushPolicy == FlushPolicy.Sync
-            || IsDurableWanted
-            || !Volatile.Read(ref _isFlushTimed))
-        {
+        if (_marks.IsFlusherNeeded() || _options.FlushPolicy == FlushPolicy.Sync)
             _flusherSignal.Raise();
-        }
     }
 
     /// <summary>The writer's own sync of what it has just written.</summary>
@@ -61,7 +53,7 @@ internal sealed partial class CommitLog
             if (Fault is not null)
                 return false;
             TakeDurableWaiters();
-            SyncWritten(_written);
+            SyncWritten(_marks.Written);
             return true;
         }
         catch (Exception exception)
@@ -120,19 +112,20 @@ internal sealed partial class CommitLog
             return RoundNext.End;
         // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing
         // it.
-        long written = Volatile.Read(ref _written);
-        if (_durable < written)
+        long written = _marks.Written;
+        if (_marks.Durable < written)
         {
-            if (!IsDurableWanted && !writerDone && _options.FlushPolicy == FlushPolicy.Async && !IsIntervalOver())
+            bool mayWait = !_marks.IsDurableWanted && !writerDone && _options.FlushPolicy == FlushPolicy.Async;
+            if (mayWait && !IsIntervalOver())
                 return RoundNext.Again;
             SyncWritten(written);
-            Volatile.Write(ref _isFlushTimed, false);
+            _marks.EndInterval();
             _dirtySince = 0;
             return RoundNext.Again;
         }
         // Only duplicates can wait for what is durable already.
         _durableLevel.Reach(0);
-        return writerDone && Volatile.Read(ref _written) == _durable ? RoundNext.End : RoundNext.Wait;
+        return writerDone && _marks.Written == _marks.Durable ? RoundNext.End : RoundNext.Wait;
     }
 
     /// <summary>Waits for the rest of the flush interval, which begins at the first write after a sync.</summary>
@@ -140,7 +133,7 @@ internal sealed partial class CommitLog
     {
         if (_dirtySince == 0)
             _dirtySince = Stopwatch.GetTimestamp();
-        _isFlushTimed = true;
+        _marks.BeginInterval();
         TimeSpan left = _options.FlushInterval - Stopwatch.GetElapsedTime(_dirtySince);
         return left <= TimeSpan.Zero || !_flusherSignal.Wait(left);
     }
@@ -163,7 +156,7 @@ internal sealed partial class CommitLog
         {
             Segment segment = _flushing;
             bool isWhole = segment.IsSealed && segment.EndPosition <= position;
-            if (!isWhole || segment.EndPosition > _durable)
+            if (!isWhole || segment.EndPosition > _marks.Durable)
             {
                 if (segment.NeedsDirectorySync)
                 {
@@ -188,7 +181,7 @@ internal sealed partial class CommitLog
                 break;
             _flushing = segment.Next!;
         }
-        Volatile.Write(ref _durable, position);
+        _marks.Sync(position);
         _cache.Advance(_flushing, position);
     }
 

@@ -55,7 +55,7 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             long nowMs = Math.Max(_clock.NowMs(), _lastStoredTimeMs);
-            long start = _staged;
+            long start = _marks.Staged;
             if (!FitsActive(EntryHeaderSize))
             {
                 _prepared.Add(Prepare(NextCapacity(), isPaced: false));
@@ -64,7 +64,7 @@ internal sealed partial class CommitLog
             History = _epochs.Begin(Epoch, start);
             Epochs = _epochs.All;
             end = StageEpochStart(nowMs, History.Opening.Mark);
-            WantDurable(end);
+            _marks.WantDurable(end);
         }
         _writerSignal.Raise();
         return end;
@@ -83,7 +83,7 @@ internal sealed partial class CommitLog
     /// <summary>Stages an entry without a batch: a seal, an epoch start.</summary>
     private long StageMark(EntryKind kind, long nowMs, uint mark = 0)
     {
-        long position = _staged;
+        long position = _marks.Staged;
         Span<byte> entry = stackalloc byte[EntryHeaderSize];
         var header = new EntryHeader
         {
@@ -100,7 +100,7 @@ internal sealed partial class CommitLog
         EntryHeader.Write(entry, header, _logSeed, default);
         _arena.Write(position, entry);
         _lastStoredTimeMs = nowMs;
-        Volatile.Write(ref _staged, position + EntryHeaderSize);
+        _marks.Stage(position + EntryHeaderSize);
         return position + EntryHeaderSize;
     }
 }

@@ -118,7 +118,7 @@ internal sealed partial class CommitLog
     {
         lock (_lock)
         {
-            bool isDue = _isActiveOld || _staged >= PrepareAt(_active);
+            bool isDue = _isActiveOld || _marks.Staged >= PrepareAt(_active);
             return _prepared.Count < Math.Max(_wantedFiles, isDue ? 1 : 0);
         }
     }
@@ -186,7 +186,7 @@ internal sealed partial class CommitLog
     private void WriteZeros(IDiskFile file, long length, bool isPaced)
     {
         byte[] zeros = new byte[(int)Math.Min(length, isPaced ? PacedZeroStepBytes : ZeroStepBytes)];
-        long from = Volatile.Read(ref _staged);
+        long from = _marks.Staged;
         for (long offset = 0; offset < length; offset += zeros.Length)
         {
             if (IsFileUrgent() || (isPaced && !WaitForAppends(from, (double)offset / length)))
@@ -206,7 +206,7 @@ internal sealed partial class CommitLog
             lock (_lock)
             {
                 long due = from + (long)((UrgentAt(_active) - from) * share);
-                if (_isActiveOld || _staged >= due)
+                if (_isActiveOld || _marks.Staged >= due)
                     return true;
                 _preparerDueAt = due;
             }
@@ -221,7 +221,7 @@ internal sealed partial class CommitLog
         lock (_lock)
         {
             return _stopping.IsCancellationRequested || _fault is not null || _wantedFiles > 0
-                || (_active is { } active && UrgentAt(active) < _staged);
+                || (_active is { } active && UrgentAt(active) < _marks.Staged);
         }
     }
 

@@ -35,7 +35,7 @@ internal sealed partial class CommitLog
         PreparedFile prepared = _prepared[0];
         _prepared.RemoveAt(0);
         Segment old = _active;
-        ClaimTo(Math.Max(_claimed, _staged + EntryHeaderSize));
+        _marks.Claim(Math.Max(_marks.Claimed, _marks.Staged + EntryHeaderSize));
         long end = StageMark(EntryKind.Seal, nowMs);
         var next = new Segment(SegmentPath(end), end, prepared.Capacity, nowMs)
         {
@@ -55,11 +55,11 @@ internal sealed partial class CommitLog
     /// that is too old.</summary>
     private bool TryMakeRoom(ReadOnlySpan<AppendItem> items, long total, long nowMs)
     {
-        if (_staged + total + Slack - Visible > _maxUnseenBytes)
+        if (_marks.Staged + total + Slack - Visible > _maxUnseenBytes)
             return false;
         // Stored times may have gone back since it was made.
         long age = Math.Abs(nowMs - _active.CreatedTimeMs);
-        if (age > _options.SegmentMaxAge.TotalMilliseconds && _staged > _active.BasePosition)
+        if (age > _options.SegmentMaxAge.TotalMilliseconds && _marks.Staged > _active.BasePosition)
         {
             if (_prepared.Count > 0)
             {
@@ -83,13 +83,14 @@ internal sealed partial class CommitLog
     }
 
     /// <summary>Whether so many bytes and the seal behind them fit into the active segment.</summary>
-    private bool FitsActive(long size) => _staged + size + EntryHeaderSize <= _active.BasePosition + _active.Capacity;
+    private bool FitsActive(long size) =>
+        _marks.Staged + size + EntryHeaderSize <= _active.BasePosition + _active.Capacity;
 
     /// <summary>How many files made ahead a request needs, entry by entry, behind what is left of the active
     /// segment.</summary>
     private int FilesFor(ReadOnlySpan<AppendItem> items, long total)
     {
-        long room = _active.BasePosition + _active.Capacity - _staged;
+        long room = _active.BasePosition + _active.Capacity - _marks.Staged;
         int used = 0;
         int count = Math.Max(1, items.Length);
         for (int i = 0; i < count; i++)
@@ -111,7 +112,7 @@ internal sealed partial class CommitLog
             return true;
         if (WaitsWhenFull && IsReadOnly)
             return false;
-        return _staged - Visible <= _maxUnseenBytes / 2 && _prepared.Count >= _wantedFiles;
+        return _marks.Staged - Visible <= _maxUnseenBytes / 2 && _prepared.Count >= _wantedFiles;
     }
 
     private void ReleaseRoomWaiters(bool force)

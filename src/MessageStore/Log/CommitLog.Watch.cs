@@ -23,7 +23,7 @@ internal sealed partial class CommitLog
             if (queue.IsRemoved)
             {
                 // Told when that is visible, whatever comes first.
-                _ready.Add((id, _staged - 1, [signal]));
+                _ready.Add((id, _marks.Staged - 1, [signal]));
                 return true;
             }
             if (from.Value >= queue.NextOffset)

@@ -90,14 +90,14 @@ internal sealed partial class CommitLog
         _writtenLevel.Add(ref incoming);
         if (Fault is not null)
             return RoundNext.End;
-        if (_written == end)
+        if (_marks.Written == end)
         {
             // Only duplicates can wait for what is written already.
             _writtenLevel.Reach(0);
             WakeFlusher();
             return isClosing ? RoundNext.End : RoundNext.Wait;
         }
-        long begin = _written;
+        long begin = _marks.Written;
         for (long position = begin; position < end;)
             position += WritePiece(position, end);
         PublishWritten(end);
@@ -151,14 +151,14 @@ internal sealed partial class CommitLog
         WaiterQueue incoming = default;
         lock (_lock)
         {
-            bool isSmall = _roundEnds.Count == 0 && _staged - _written <= LargestOwnWrite;
+            bool isSmall = _roundEnds.Count == 0 && _marks.Staged - _marks.Written <= LargestOwnWrite;
             if (!isSmall || _isClosing || _fault is not null)
                 return false;
             end = TakeRound();
             incoming.TakeAll(ref _writtenIncoming);
         }
         _writtenLevel.Add(ref incoming);
-        if (_written < end && !TryWriteOnePiece(end))
+        if (_marks.Written < end && !TryWriteOnePiece(end))
             return false;
         PublishWritten(end);
         WakeFlusher();
@@ -168,15 +168,15 @@ internal sealed partial class CommitLog
     /// <summary>Writes up to there if that is one write into the segment under way, for which there is room.</summary>
     private bool TryWriteOnePiece(long end)
     {
-        long length = end - _written;
+        long length = end - _marks.Written;
         if (_writing.IsSealed || _writing.PreparedPath is not null)
             return false;
-        ReadOnlySpan<byte> piece = _arena.From(_written, length);
+        ReadOnlySpan<byte> piece = _arena.From(_marks.Written, length);
         if (piece.Length < length)
             return false;
         try
         {
-            Write(piece, _written);
+            Write(piece, _marks.Written);
             return true;
         }
         catch (Exception exception)
@@ -192,7 +192,7 @@ internal sealed partial class CommitLog
     /// rot.</summary>
     private void PublishWritten(long end)
     {
-        Volatile.Write(ref _written, end);
+        _marks.Write(end);
         if (_lead is null)
             CommitWritten(end);
         NoteProgress();
@@ -201,10 +201,10 @@ internal sealed partial class CommitLog
     /// <summary>Called under the lock after each request: remembers where a round may end.</summary>
     private void NoteRoundEnd()
     {
-        if (_staged - _lastRoundEnd >= RoundBytes)
+        if (_marks.Staged - _lastRoundEnd >= RoundBytes)
         {
-            _roundEnds.Enqueue(_staged);
-            _lastRoundEnd = _staged;
+            _roundEnds.Enqueue(_marks.Staged);
+            _lastRoundEnd = _marks.Staged;
         }
     }
 
@@ -212,7 +212,7 @@ internal sealed partial class CommitLog
     {
         if (_roundEnds.TryDequeue(out long end))
             return end;
-        return _lastRoundEnd = _staged;
+        return _lastRoundEnd = _marks.Staged;
     }
 
     /// <summary>Writes what lies together in the ring and in one segment.</summary>
@@ -325,7 +325,7 @@ internal sealed partial class CommitLog
     /// <summary>Readers may see up to here; those who wait for it are told.</summary>
     private void PublishVisible(long position)
     {
-        Volatile.Write(ref _visible, position);
+        _marks.Show(position);
         ShowTaken(position);
         TellWatchers(position);
         ReleaseRoomWaiters(force: false);

@@ -12,9 +12,8 @@ namespace EQueue.MessageStore;
 /// Threads: appenders (any thread) take their place under the lock and copy into the arena; the writer hands the arena
 /// to the system in large writes, but for small rounds that an appender writes while the writer rests; the flusher
 /// calls fdatasync, but for small rounds of a log with sync flush, which the writer syncs itself while the flusher
-/// rests; the preparer makes the next file ahead of need. Nobody does I/O under the lock. Watermarks are written by one
-/// thread at a time: staged under the lock, written by whoever holds the write lock, durable by whoever holds the flush
-/// lock, visible by one of these. Each but staged always stands between two requests.
+/// rests; the preparer makes the next file ahead of need. No I/O is done under the lock. How far each has
+/// come, and who moves that, stands in <see cref="EQueue.MessageStore.Watermarks"/>.
 /// </remarks>
 internal sealed partial class CommitLog : IDisposable
 {
@@ -30,19 +29,14 @@ internal sealed partial class CommitLog : IDisposable
     private readonly LogState _state;
     private readonly ShortageWatch _shortage;
     private readonly Arena _arena;
+    private readonly Watermarks _marks;
     private readonly uint _logSeed;
     private readonly EpochList _epochs;
     private readonly long _maxUnseenBytes;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _stopping = new();
     private readonly List<Thread> _threads = [];
-    private readonly long _firstMemoryPosition;
 
-    private long _staged;
-    private long _claimed;
-    private long _written;
-    private long _durable;
-    private long _visible;
     private Segment _active;
     private Segment[] _segments;
     private long _lastStoredTimeMs;
@@ -80,12 +74,12 @@ internal sealed partial class CommitLog : IDisposable
         _maxUnseenBytes = _arena.Size / 4 * 3;
         _lastStoredTimeMs = recovered.LastStoredTimeMs;
         _stateBytes = recovered.StateBytesSinceSnapshot;
-        _staged = _claimed = _written = _durable = _lastRoundEnd = recovered.EndPosition;
-        _visible = recovered.CommittedPosition;
-        _writtenLevel = new CommitLevel(_visible);
-        _durableLevel = new CommitLevel(_visible);
-        _state.Queues.Settle(_visible);
-        _firstMemoryPosition = recovered.EndPosition;
+        _lastRoundEnd = recovered.EndPosition;
+        _marks = new Watermarks(
+            recovered.EndPosition, recovered.CommittedPosition, _arena.Size, isLeading: lead is not null);
+        _writtenLevel = new CommitLevel(Visible);
+        _durableLevel = new CommitLevel(Visible);
+        _state.Queues.Settle(Visible);
         _segments = [.. recovered.Segments];
         _active = _segments.Length > 0 && !_segments[^1].IsSealed
             ? _segments[^1]
@@ -122,9 +116,9 @@ internal sealed partial class CommitLog : IDisposable
 
     public LogState State => _state;
 
-    public long Visible => Volatile.Read(ref _visible);
+    public long Visible => _marks.Visible;
 
-    public long Durable => Volatile.Read(ref _durable);
+    public long Durable => _marks.Durable;
 
     /// <summary>The stored time of the newest entry; under the lock.</summary>
     public long LastStoredTimeMs => _lastStoredTimeMs;
@@ -138,7 +132,7 @@ internal sealed partial class CommitLog : IDisposable
     /// <inheritdoc cref="WallClock.ConfirmedMs"/>
     public long ConfirmedMs => _clock.ConfirmedMs;
 
-    public long Staged => Volatile.Read(ref _staged);
+    public long Staged => _marks.Staged;
 
     /// <summary>Bytes of the batches of messages appended since the opening.</summary>
     public long MessageBytes => Volatile.Read(ref _messageBytes);
@@ -171,28 +165,13 @@ internal sealed partial class CommitLog : IDisposable
     /// quick.</summary>
     public Action? BackgroundWork { get; set; }
 
-    public LogWatermarks Watermarks
-    {
-        get
-        {
-            // From the back, so that a later watermark never shows behind an earlier one.
-            long durable = Durable;
-            long visible = Visible;
-            long written = Volatile.Read(ref _written);
-            long staged = Staged;
-            return new LogWatermarks(
-                new LogPosition(Segments[0].BasePosition),
-                new LogPosition(staged),
-                new LogPosition(written),
-                new LogPosition(durable),
-                new LogPosition(Math.Min(visible, written)));
-        }
-    }
+    public LogWatermarks Watermarks => _marks.Look(Segments[0].BasePosition);
 
-    /// <summary>Whether the ring still holds everything from a visible position on. Ask again after copying: only
-    /// then the copy counts.</summary>
-    public bool IsInMemory(long position) =>
-        position >= _firstMemoryPosition && position >= Volatile.Read(ref _claimed) - _arena.Size;
+    /// <inheritdoc cref="Watermarks.IsInMemory"/>
+    public bool IsInMemory(long position) => _marks.IsInMemory(position);
+
+    /// <inheritdoc cref="Watermarks.IsStillInMemory"/>
+    public bool IsStillInMemory(long position) => _marks.IsStillInMemory(position);
 
     /// <summary>Forgets the state bytes counted so far: a snapshot begins.</summary>
     /// <returns>Where its replay starts.</returns>
@@ -201,7 +180,7 @@ internal sealed partial class CommitLog : IDisposable
         lock (_lock)
         {
             _stateBytes = 0;
-            return new LogPosition(_staged);
+            return new LogPosition(_marks.Staged);
         }
     }
 

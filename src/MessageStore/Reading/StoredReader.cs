@@ -46,8 +46,7 @@ internal sealed class StoredReader(CommitLog log, IDisk disk)
         if (log.IsInMemory(from))
         {
             log.Arena.Read(from, wanted);
-            Volatile.ReadBarrier();
-            if (log.IsInMemory(from))
+            if (log.IsStillInMemory(from))
                 return wanted.Length;
         }
 

@@ -43,9 +43,8 @@ internal sealed partial class TailReader
         {
             bytes = destination.GetSpan((int)size)[..(int)size];
             CopyWanted(run, firstWanted, end, tagMask, bytes);
-            Volatile.ReadBarrier();
         }
-        if (!log.IsInMemory(position))
+        if (!log.IsStillInMemory(position))
         {
             // What lies before it need not be looked at again.
             long wanted = Math.Max(bounds.NextOffset.Value, run.FirstOffsetOf(firstWanted));

@@ -37,8 +37,7 @@ internal sealed partial class TailReader(CommitLog log)
             return bounds with { NeedsDisk = true };
         Span<byte> bytes = destination.GetSpan((int)size)[..(int)size];
         Copy(run, first, last, bytes);
-        Volatile.ReadBarrier();
-        if (!log.IsInMemory(firstPosition))
+        if (!log.IsStillInMemory(firstPosition))
             return bounds with { NeedsDisk = true };
         destination.Advance(bytes.Length);
         _reads++;
