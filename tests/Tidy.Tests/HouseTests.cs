@@ -15,6 +15,18 @@ public sealed class HouseTests
         => AssertNone(Arrows.Check(Repository.Files));
 
     [Fact]
+    public void GivenTheRooms_WhenTheirFoldersAreRead_ThenNoneNamesOneThatLeadsBackToIt()
+        => AssertNone(FolderArrows.Check(Repository.Files));
+
+    [Fact]
+    public void GivenTheTypes_WhenTheLinesOfAllTheirPartsAreCounted_ThenNoneIsTooLong()
+        => AssertNone(TypeSizes.CheckLengths(Repository.Files));
+
+    [Fact]
+    public void GivenTheTypes_WhenTheirFieldsAreCounted_ThenNoneHasTooMany()
+        => AssertNone(TypeSizes.CheckFields(Repository.Files));
+
+    [Fact]
     public void GivenTheRooms_WhenTheirLogMessagesAreRead_ThenEachHasItsOwnIdInOneFile()
         => AssertNone(LogIds.Check(Repository.Files));
 
