@@ -153,4 +153,11 @@ internal static partial class Log
 
     [LoggerMessage(5035, LogLevel.Warning, "{Topic}/{Queue} may not be read now. Trying again.")]
     public static partial void QueueNotReadable(ILogger logger, string topic, int queue);
+
+    [LoggerMessage(
+        5170, LogLevel.Warning, "What was forwarded last is forwarded again by the next member: {Reason}")]
+    public static partial void ForwardRepeated(ILogger logger, string reason);
+
+    [LoggerMessage(5171, LogLevel.Warning, "Another member takes over and repeats some messages: {Reason}")]
+    public static partial void ForwardTakenOver(ILogger logger, string reason);
 }

@@ -1,6 +1,6 @@
 using System.Text.RegularExpressions;
-using EQueue.Cli.Explaining;
 using EQueue.Cli.Output;
+using EQueue.Client;
 using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
 using EQueue.Protocol;
@@ -53,7 +53,7 @@ public sealed partial class AdviceTests
     [Fact]
     public void GivenEveryStandingOfAMessage_WhenExplained_ThenTheAdviceChangesNothing()
     {
-        foreach (Standing standing in Enum.GetValues<Standing>())
+        foreach (ConsumptionStatus status in Enum.GetValues<ConsumptionStatus>())
         {
             var facts = new Explanation
             {
@@ -62,11 +62,11 @@ public sealed partial class AdviceTests
                 Offset = 4711,
                 Queue = new QueueDescription(
                     2, 0, new QueueId(1), QueueState.Readable, new QueueOffset(0), new QueueOffset(5_000), 1, 1),
-                Standing = standing,
+                Status = status,
                 Member = new MemberDescription(
                     Guid.NewGuid(), null, "till-1", "", TimeSpan.Zero, TimeSpan.Zero, [], 1, 0),
             };
-            Assert.All(Sentences.Of(facts), AssertChangesNothing);
+            Assert.All(ExplanationSentences.Of(facts), AssertChangesNothing);
         }
     }
 

@@ -1,4 +1,4 @@
-using EQueue.Cli.Forwarding;
+using EQueue.Cli.Consuming;
 using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;
@@ -42,7 +42,7 @@ public sealed class ForwardFaultTests
         await plant.Target.Client.Admin.CreateTopicAsync("to");
         using var signal = new CancellationTokenSource();
         await using var said = new StringWriter();
-        using var remarks = new ForwardRemarks(said, isTerminal: false, TimeProvider.System);
+        using var log = new ForwardLog(said, isTerminal: false, TimeProvider.System);
         var request = new ForwardRequest
         {
             From = new TopicAddress(plant.Source.Address, "from"),
@@ -53,8 +53,8 @@ public sealed class ForwardFaultTests
         };
         await using var source = new EQueueClient(plant.Source.Address);
         await using var target = new EQueueClient(
-            new ClientOptions { Addresses = plant.Target.Address, LoggerFactory = remarks });
-        using var forwarder = new Forwarder(request, source, target, remarks, TimeProvider.System);
+            new ClientOptions { Addresses = plant.Target.Address, LoggerFactory = log });
+        using var forwarder = new Forwarder(request, source, target, log, TimeProvider.System);
         Task forwarding = forwarder.RunAsync(signal.Token);
         await plant.SendAsync(0, 500);
         await Eventually.TrueAsync(async () => await plant.CommittedAsync(Group) == 500);

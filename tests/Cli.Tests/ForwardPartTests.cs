@@ -1,4 +1,5 @@
-using EQueue.Cli.Forwarding;
+using EQueue.Cli.Consuming;
+using EQueue.Client;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -8,18 +9,18 @@ namespace EQueue.Cli.Tests;
 public sealed class ForwardPartTests
 {
     [Fact]
-    public void GivenSpansThatAreSettledOutOfOrder_WhenLookedAt_ThenTheTrailGoesOnlyAsFarAsThereIsNoGap()
+    public void GivenSpansThatAreSettledOutOfOrder_WhenLookedAt_ThenTheCursorGoesOnlyAsFarAsThereIsNoGap()
     {
         using var window = new ForwardWindow();
-        var trail = new QueueTrail(10);
-        ForwardSpan[] spans = [Open(window, trail, 13, 3), Open(window, trail, 15, 2), Open(window, trail, 20, 1)];
-        Assert.Equal((10, false), trail.Look());
+        var cursor = new ForwardCursor(10);
+        ForwardSpan[] spans = [Open(window, cursor, 13, 3), Open(window, cursor, 15, 2), Open(window, cursor, 20, 1)];
+        Assert.Equal((10, false), cursor.Look());
         Settle(spans[1], 2);
         Settle(spans[2], 1);
         Settle(spans[0], 2);
-        Assert.Equal((10, false), trail.Look());
+        Assert.Equal((10, false), cursor.Look());
         Settle(spans[0], 1);
-        Assert.Equal((20, true), trail.Look());
+        Assert.Equal((20, true), cursor.Look());
         Assert.True(window.IsEmpty);
         Assert.Equal((0, 6, 60), (window.OpenBytes, window.Messages, window.BodyBytes));
     }
@@ -37,18 +38,18 @@ public sealed class ForwardPartTests
     }
 
     [Fact]
-    public void GivenAMessageThatIsNotStored_WhenLookedAt_ThenTheTrailStopsBeforeItsSpanForGood()
+    public void GivenAMessageThatIsNotStored_WhenLookedAt_ThenTheCursorStopsBeforeItsSpanForGood()
     {
         using var window = new ForwardWindow();
-        var trail = new QueueTrail(0);
-        ForwardSpan failed = Open(window, trail, 5, 2);
-        ForwardSpan behind = Open(window, trail, 9, 1);
+        var cursor = new ForwardCursor(0);
+        ForwardSpan failed = Open(window, cursor, 5, 2);
+        ForwardSpan behind = Open(window, cursor, 9, 1);
         Task changed = window.WhenChanged();
         Settle(failed, 1);
         ForwardSpan.Settled(failed, default, new EQueueException(ErrorCode.MessageTooLarge, "too large"));
         Settle(behind, 1);
 
-        Assert.Equal((0, false), trail.Look());
+        Assert.Equal((0, false), cursor.Look());
         Assert.True(window.IsEmpty && window.Failed.IsCancellationRequested && changed.IsCompleted);
         Assert.Equal(ErrorCode.MessageTooLarge, window.Failure!.Code);
         Assert.Equal(1, window.Messages);
@@ -59,28 +60,28 @@ public sealed class ForwardPartTests
     {
         using var error = new StringWriter { NewLine = "\n" };
         var time = new SteppedTime();
-        using (var remarks = new ForwardRemarks(error, isTerminal: true, time))
+        using (var log = new ForwardLog(error, isTerminal: true, time))
         {
-            remarks.ShowProgress("1");
-            remarks.ShowProgress("2");
-            remarks.CreateLogger("any").LogWarning("away");
-            remarks.CreateLogger("any").LogWarning("away");
-            remarks.CreateLogger("any").LogInformation("connected");
-            remarks.ShowProgress("3");
+            log.ShowProgress("1");
+            log.ShowProgress("2");
+            log.CreateLogger("any").LogWarning("away");
+            log.CreateLogger("any").LogWarning("away");
+            log.CreateLogger("any").LogInformation("connected");
+            log.ShowProgress("3");
             time.Seconds += 10;
-            remarks.CreateLogger("any").LogWarning("away");
+            log.CreateLogger("any").LogWarning("away");
         }
 
         const string Erase = "\r\u001b[K";
         Assert.Equal($"{Erase}1{Erase}2{Erase}equeue: away\n{Erase}3{Erase}equeue: away\n", error.ToString());
     }
 
-    private static ForwardSpan Open(ForwardWindow window, QueueTrail trail, long next, int count)
+    private static ForwardSpan Open(ForwardWindow window, ForwardCursor cursor, long next, int count)
     {
-        var span = new ForwardSpan(window, 0, trail.End, 100);
-        trail.Add(span);
+        var span = new ForwardSpan(window, 0, cursor.End, 100);
+        cursor.Add(span);
         window.Add(span);
-        trail.End = next;
+        cursor.End = next;
         span.Close(next, count, 10 * count);
         return span;
     }

@@ -129,7 +129,7 @@ public sealed class LoginTests : IDisposable
         return path;
     }
 
-    private static string Text(Login? login) => login switch
+    private static string Text(LoginSource? login) => login switch
     {
         null => "none",
         { Token: { } token } => $"token {token}",

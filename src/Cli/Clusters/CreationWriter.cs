@@ -1,4 +1,5 @@
 using EQueue.Cli.Output;
+using EQueue.Client;
 using EQueue.Cluster.Etcd;
 
 namespace EQueue.Cli.Clusters;
@@ -27,7 +28,7 @@ internal sealed class CreationWriter(CliStreams streams, bool isJson)
                 json.WriteString("clusterId", record.ClusterId);
                 json.WriteString("storeId", record.StoreId);
                 json.WriteString("logId", record.LogId);
-                json.WriteString("created", JsonText.Time(record.Created));
+                json.WriteString("created", BodyTime.Text(record.Created));
                 json.WriteString("flush", flush);
                 if (adopted is { Directory: var data })
                     json.WriteString("data", data);

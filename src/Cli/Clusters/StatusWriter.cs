@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text.Json;
 using EQueue.Cli.Output;
+using EQueue.Client;
 using EQueue.Replication;
 
 namespace EQueue.Cli.Clusters;
@@ -52,7 +53,7 @@ internal sealed class StatusWriter(CliStreams streams)
         json.WriteString("clusterId", status.View.Cluster.ClusterId);
         json.WriteString("storeId", status.View.Cluster.StoreId);
         json.WriteString("logId", status.View.Cluster.LogId);
-        json.WriteString("created", JsonText.Time(status.View.Cluster.Created));
+        json.WriteString("created", BodyTime.Text(status.View.Cluster.Created));
         json.WriteString("flush", Flush(status));
         json.WriteNumber("epoch", status.State?.Epoch ?? 0);
         json.WriteString("leader", status.State?.Leader.Node);

@@ -1,5 +1,5 @@
 using System.CommandLine;
-using EQueue.Cli.Explaining;
+using EQueue.Cli.Output;
 using EQueue.Client;
 
 namespace EQueue.Cli.Commands;

@@ -2,8 +2,6 @@ using System.CommandLine;
 using System.Diagnostics;
 using System.Globalization;
 using EQueue.Cli.Consuming;
-using EQueue.Cli.Forwarding;
-using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;
 using EQueue.Protocol;
@@ -27,16 +25,16 @@ internal static class ForwardCommand
             if (options.NamesServer(parsed))
                 throw new UsageException("forward takes its brokers from --from and --to, not from --server.");
             forward.Check(parsed);
-            using var remarks = new ForwardRemarks(streams.ExactError, streams.IsErrorTerminal, TimeProvider.System);
+            using var log = new ForwardLog(streams.ExactError, streams.IsErrorTerminal, TimeProvider.System);
             (TopicAddress from, TopicAddress to) = (forward.From(parsed), forward.To(parsed));
             await using EQueueClient source =
-                options.CreateClient(parsed, from.Addresses, remarks, GroupCheck.ForwarderName);
+                options.CreateClient(parsed, from.Addresses, log, GroupCheck.ForwarderName);
             await using EQueueClient target =
-                options.CreateClient(parsed, to.Addresses, remarks, GroupCheck.ForwarderName);
+                options.CreateClient(parsed, to.Addresses, log, GroupCheck.ForwarderName);
             TopicDescription read = await source.Admin.DescribeTopicAsync(from.Topic, cancellationToken);
             if (forward.Group(parsed) is { } group && streams.IsTerminal && !forward.TakesPart(parsed))
                 await GroupCheck.DemandForwardersAsync(source.Admin, group, from.Topic, cancellationToken);
-            TopicDescription written = await FindOrCreateAsync(target, to, read, remarks, cancellationToken);
+            TopicDescription written = await FindOrCreateAsync(target, to, read, log, cancellationToken);
             if (read.Id == written.Id)
             {
                 throw new UsageException(
@@ -45,21 +43,62 @@ internal static class ForwardCommand
             }
 
             ForwardRequest request = forward.Read(parsed, written, options.Timeout(parsed));
-            using var forwarder = new Forwarder(request, source, target, remarks, TimeProvider.System);
+            using var forwarder = new Forwarder(request, source, target, log, TimeProvider.System);
             long started = Stopwatch.GetTimestamp();
             try
             {
-                await forwarder.RunAsync(cancellationToken);
+                await RunAsync(forwarder, log, cancellationToken);
             }
             finally
             {
                 Report(forwarder, request, Stopwatch.GetElapsedTime(started), streams, options.IsJson(parsed));
             }
 
-            SkipRemarks.Conclude(remarks.SkippedCount);
+            SkipRemarks.Conclude(log.SkippedCount);
             return ExitCode.Done;
         });
         return command;
+    }
+
+    /// <summary>Forwards, and on a terminal shows every second how far it is.</summary>
+    private static async Task RunAsync(Forwarder forwarder, ForwardLog log, CancellationToken cancellationToken)
+    {
+        using var ended = new CancellationTokenSource();
+        Task showing = log.ShowsProgress ? ShowProgressAsync(forwarder, log, ended.Token) : Task.CompletedTask;
+        try
+        {
+            await forwarder.RunAsync(cancellationToken);
+        }
+        finally
+        {
+            await ended.CancelAsync();
+            await showing;
+            log.EndProgress();
+        }
+    }
+
+    private static async Task ShowProgressAsync(Forwarder forwarder, ForwardLog log, CancellationToken ended)
+    {
+        using var timer = new PeriodicTimer(TimeSpan.FromSeconds(1));
+        long at = Stopwatch.GetTimestamp();
+        long before = 0;
+        try
+        {
+            while (await timer.WaitForNextTickAsync(ended))
+            {
+                (long messages, long now) = (forwarder.Messages, Stopwatch.GetTimestamp());
+                double perSecond = (messages - before) / Stopwatch.GetElapsedTime(at, now).TotalSeconds;
+                log.ShowProgress(string.Create(
+                    CultureInfo.InvariantCulture,
+                    $"forwarded {messages:N0} messages, {perSecond:N0}/s; {forwarder.UnderWayBytes / 1e6:N1} MB under "
+                    + $"way, {forwarder.MessagesToRead:N0} messages to read"));
+                (before, at) = (messages, now);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            // The run has ended.
+        }
     }
 
     /// <summary>A missing target gets as many queues as the source, so that each key has its queue there too.</summary>
@@ -67,7 +106,7 @@ internal static class ForwardCommand
         EQueueClient target,
         TopicAddress to,
         TopicDescription source,
-        ForwardRemarks remarks,
+        ForwardLog log,
         CancellationToken cancellationToken)
     {
         try
@@ -83,7 +122,7 @@ internal static class ForwardCommand
         {
             TopicDescription made = await target.Admin.CreateTopicAsync(
                 to.Topic, new TopicSettings { QueueCount = source.Queues.Count }, cancellationToken);
-            remarks.Write($"made {to} with {made.Queues.Count} queues");
+            log.Write($"made {to} with {made.Queues.Count} queues");
             return made;
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.TopicExists)

@@ -1,8 +1,8 @@
 using System.CommandLine;
-using EQueue.Cli.Forwarding;
 using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;
+using Option = System.CommandLine.Option;
 
 namespace EQueue.Cli.Commands;
 
@@ -14,7 +14,7 @@ internal sealed class ForwardOptions
         Description = "The topic that is read, and its broker.",
         HelpName = "HOST:PORT/T",
         Required = true,
-        CustomParser = TopicAddress.Parse,
+        CustomParser = TopicAddressText.Parse,
     };
 
     private readonly Option<TopicAddress?> _to = new("--to")
@@ -22,7 +22,7 @@ internal sealed class ForwardOptions
         Description = "The topic that is written to, and its broker; made with as many queues when it is missing.",
         HelpName = "HOST:PORT/T",
         Required = true,
-        CustomParser = TopicAddress.Parse,
+        CustomParser = TopicAddressText.Parse,
     };
 
     private readonly Option<string?> _group = new("--group")

@@ -15,7 +15,7 @@ namespace EQueue.Cli.Commands;
 internal sealed partial class GlobalOptions(CliStreams streams)
 {
     private readonly LoginOptions _login = new(streams.Variable);
-    private readonly Dictionary<Login, Credentials> _opened = [];
+    private readonly Dictionary<LoginSource, Credentials> _opened = [];
     private readonly ConnectRemarks _remarks = new(streams.Error, TimeProvider.System);
 
     private readonly Option<string?> _server = new("--server")
@@ -104,7 +104,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
     /// <returns>Null when the password would have to be asked for.</returns>
     public EQueueClient? TryCreateSilentClient(ParseResult parsed)
     {
-        Login? login = FindLogin(parsed);
+        LoginSource? login = FindLogin(parsed);
         return login is { NeedsPerson: true } ? null : CreateClient(
             parsed, Servers(parsed), ReadTls(parsed), login?.Open(streams), NullLoggerFactory.Instance,
             connectFailed: null);
@@ -133,14 +133,14 @@ internal sealed partial class GlobalOptions(CliStreams streams)
             parsed, addresses, GivenTls(parsed), Open(parsed, _login.Find(parsed, null, null)), loggers,
             Remarks(parsed), name);
 
-    private Login? FindLogin(ParseResult parsed)
+    private LoginSource? FindLogin(ParseResult parsed)
     {
         NamedContext? context = ContextOf(parsed);
         return _login.Find(parsed, context, context is null ? null : ContextName(parsed, Contexts.Read()));
     }
 
     /// <summary>Opens the credentials of a command once, however many clients it makes.</summary>
-    private Credentials? Open(ParseResult parsed, Login? login)
+    private Credentials? Open(ParseResult parsed, LoginSource? login)
     {
         string certificate = ReadTls(parsed)?.CertificateFile is { } file ? $"the certificate in {file}" : "";
         Identity = login?.Text ?? certificate;
@@ -155,7 +155,7 @@ internal sealed partial class GlobalOptions(CliStreams streams)
         return opened;
     }
 
-    private Credentials OpenOrRefuse(Login login)
+    private Credentials OpenOrRefuse(LoginSource login)
     {
         try
         {

@@ -66,11 +66,11 @@ internal sealed class LoginOptions(Func<string, string?> variable)
     /// <param name="context">The context whose servers the command goes to; null = others are named.</param>
     /// <param name="name">What people call the context.</param>
     /// <exception cref="UsageException">What is given contradicts itself.</exception>
-    public Login? Find(ParseResult parsed, NamedContext? context, string? name)
+    public LoginSource? Find(ParseResult parsed, NamedContext? context, string? name)
     {
         DemandOne(parsed);
         if (parsed.GetValue(_tokenFile) is { } tokenFile)
-            return new Login { Source = "--token-file", TokenFile = tokenFile };
+            return new LoginSource { Source = "--token-file", TokenFile = tokenFile };
         string? user = parsed.GetValue(_user);
         string? passwordFile = parsed.GetValue(_passwordFile);
         if (user is null && passwordFile is null && FindToken() is { } token)
@@ -80,7 +80,7 @@ internal sealed class LoginOptions(Func<string, string?> variable)
         user ??= Variable(UserVariable) ?? context?.User;
         if (user is not null)
         {
-            return new Login
+            return new LoginSource
             {
                 Source = source,
                 User = user,
@@ -92,14 +92,14 @@ internal sealed class LoginOptions(Func<string, string?> variable)
 
         if (passwordFile is not null)
             throw PasswordWithoutUser();
-        return context?.TokenFile is { } kept ? new Login { Source = source, TokenFile = kept } : null;
+        return context?.TokenFile is { } kept ? new LoginSource { Source = source, TokenFile = kept } : null;
     }
 
     private static UsageException PasswordWithoutUser() =>
         new("Whose password is in --password-file? Add --user NAME.");
 
     /// <summary>The environment's token, unless it names a user.</summary>
-    private Login? FindToken()
+    private LoginSource? FindToken()
     {
         string[] set =
             [.. new[] { TokenVariable, TokenFileVariable, UserVariable }.Where(one => Variable(one) is not null)];
@@ -110,9 +110,9 @@ internal sealed class LoginOptions(Func<string, string?> variable)
         }
 
         if (Variable(TokenVariable) is { } token)
-            return new Login { Source = TokenVariable, Token = token };
+            return new LoginSource { Source = TokenVariable, Token = token };
         return Variable(TokenFileVariable) is { } file
-            ? new Login { Source = TokenFileVariable, TokenFile = file } : null;
+            ? new LoginSource { Source = TokenFileVariable, TokenFile = file } : null;
     }
 
     /// <summary>The environment's password, unless the environment says that it is another user's.</summary>

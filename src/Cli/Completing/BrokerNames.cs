@@ -4,6 +4,7 @@ using EQueue.Cli.Commands;
 using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;
+using Option = System.CommandLine.Option;
 
 namespace EQueue.Cli.Completing;
 

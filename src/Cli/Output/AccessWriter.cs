@@ -1,5 +1,6 @@
 using System.Text.Json;
 using EQueue.Cli.Input;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
@@ -136,5 +137,5 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
 
     private static string Effect(AccessRule rule) => rule.Effect.ToString().ToLowerInvariant();
 
-    private static string TimeText(long unixMs) => JsonText.Time(RecordTime.ToInstant(unixMs));
+    private static string TimeText(long unixMs) => BodyTime.Text(RecordTime.ToInstant(unixMs));
 }

@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text.Json;
+using EQueue.Client;
 using EQueue.MessageStore;
 
 namespace EQueue.Cli.Output;
@@ -89,14 +90,14 @@ internal sealed class BackupWriter(CliStreams streams, bool isJson, string backu
     private static void WritePoint(Utf8JsonWriter json, BackupResult result)
     {
         json.WriteString("storeId", result.StoreId);
-        json.WriteString("time", JsonText.Time(result.Time));
+        json.WriteString("time", BodyTime.Text(result.Time));
         json.WriteNumber("firstPosition", result.FirstPosition.Value);
         json.WriteNumber("endPosition", result.EndPosition.Value);
     }
 
     private static string PointOf(BackupResult result) => string.Create(
         CultureInfo.InvariantCulture,
-        $"as of {JsonText.Time(result.Time)}, positions {result.FirstPosition.Value} to {result.EndPosition.Value}");
+        $"as of {BodyTime.Text(result.Time)}, positions {result.FirstPosition.Value} to {result.EndPosition.Value}");
 
     private string Files(long count, long bytes) => string.Create(
         CultureInfo.InvariantCulture,

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
@@ -201,7 +202,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
             "committedTime",
             queue.CommittedMs < 0
                 ? null
-                : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.CommittedMs)));
+                : BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(queue.CommittedMs)));
         json.WriteNumber("start", queue.Start.Value);
         json.WriteNumber("end", queue.End.Value);
         json.WriteNumber("lag", queue.Lag);

@@ -1,4 +1,5 @@
 using System.Text;
+using EQueue.Client;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 
@@ -32,7 +33,7 @@ internal sealed class LogWriter(Stream output, bool isJson)
             string header = segment.IsHeaderWhole ? "" : " header damaged";
             WriteLine(
                 $"segment {segment.File} position {segment.BasePosition.Value} capacity {segment.Capacity} "
-                + $"epoch {segment.Epoch} created {JsonText.Time(segment.Created)} index {index}{header}");
+                + $"epoch {segment.Epoch} created {BodyTime.Text(segment.Created)} index {index}{header}");
             return;
         }
 
@@ -42,7 +43,7 @@ internal sealed class LogWriter(Stream output, bool isJson)
             json.WriteNumber("position", segment.BasePosition.Value);
             json.WriteNumber("capacity", segment.Capacity);
             json.WriteNumber("epoch", segment.Epoch);
-            json.WriteString("createdTime", JsonText.Time(segment.Created));
+            json.WriteString("createdTime", BodyTime.Text(segment.Created));
             json.WriteBoolean("headerWhole", segment.IsHeaderWhole);
             json.WriteString("index", index);
         });
@@ -66,7 +67,7 @@ internal sealed class LogWriter(Stream output, bool isJson)
 
     public void Write(EntrySummary entry)
     {
-        string time = JsonText.Time(entry.Stored);
+        string time = BodyTime.Text(entry.Stored);
         if (!isJson)
         {
             string records = entry.RecordCount == 0

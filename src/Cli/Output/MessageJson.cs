@@ -1,6 +1,7 @@
 using System.Text;
 using System.Text.Json;
 using System.Text.Unicode;
+using EQueue.Client;
 
 namespace EQueue.Cli.Output;
 
@@ -40,8 +41,8 @@ internal static class MessageJson
             json.WriteBase64String(Body, body.Span);
         else
             json.WriteNull(Body);
-        json.WriteString(CreateTime, JsonText.Time(message.CreateTime));
-        json.WriteString(StoredTime, JsonText.Time(message.StoredTime));
+        json.WriteString(CreateTime, BodyTime.Text(message.CreateTime));
+        json.WriteString(StoredTime, BodyTime.Text(message.StoredTime));
         WriteIfBinary(json, KeyBase64, message.Key);
         WriteIfBinary(json, TagBase64, message.Tag);
         if (!IsKeptByName(message.Properties))

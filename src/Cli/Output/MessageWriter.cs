@@ -39,7 +39,7 @@ internal sealed class MessageWriter(Stream output, MessageFormat format) : IDisp
 
     private void WriteText(in PrintedMessage message)
     {
-        var head = new StringBuilder($"{message.Queue}:{message.Offset} {JsonText.Time(message.StoredTime)} ");
+        var head = new StringBuilder($"{message.Queue}:{message.Offset} {BodyTime.Text(message.StoredTime)} ");
         if (message.Key is { } key)
             head.Append($"key={Part(key.Span)} ");
         if (message.Tag is { } tag)

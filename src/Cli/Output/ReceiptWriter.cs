@@ -41,7 +41,7 @@ internal sealed class ReceiptWriter(Stream output, bool isJson)
     private void WriteOpen(in SendReceipt receipt)
     {
         string durability = DurabilityText.Of(receipt.Durability);
-        string time = JsonText.Time(receipt.StoredTime);
+        string time = BodyTime.Text(receipt.StoredTime);
         if (!isJson)
         {
             output.Write(Encoding.UTF8.GetBytes(

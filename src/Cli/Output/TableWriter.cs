@@ -1,4 +1,5 @@
 using System.Globalization;
+using EQueue.Client;
 using Spectre.Console;
 
 namespace EQueue.Cli.Output;

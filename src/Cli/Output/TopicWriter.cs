@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
@@ -131,7 +132,7 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     {
         json.WriteString("topic", topic.Topic);
         json.WriteString("id", topic.Id.Value);
-        json.WriteString("createdTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
+        json.WriteString("createdTime", BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
         json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
         json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
         json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
@@ -160,5 +161,5 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     }
 
     private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
-        ? null : JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
+        ? null : BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));
 }

@@ -1,5 +1,6 @@
 using System.Text.Json;
 using EQueue.Cli.Output;
+using EQueue.Client;
 
 namespace EQueue.Cli.Watching;
 
@@ -20,7 +21,7 @@ internal static class LagWriter
         {
             JsonLine.Write(streams.Output, json =>
             {
-                json.WriteString("time", JsonText.Time(time));
+                json.WriteString("time", BodyTime.Text(time));
                 WriteFields(json, line);
             });
         }

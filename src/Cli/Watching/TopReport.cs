@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text;
 using EQueue.Cli.Output;
+using EQueue.Client;
 
 namespace EQueue.Cli.Watching;
 
@@ -63,7 +64,7 @@ internal sealed record TopReport(
         }
 
         streams.Output.Write(Encoding.UTF8.GetBytes(
-            $"{JsonText.Time(time)} connections {Connections} requests/s {Text(RequestsPerSecond)} "
+            $"{BodyTime.Text(time)} connections {Connections} requests/s {Text(RequestsPerSecond)} "
             + $"messages/s {Text(MessagesPerSecond)} topics {TopicCount}"
             + $"{(TopicCount > Load.MostTopics ? $" (the first {Load.MostTopics} by name are looked into)" : "")}"
             + $"{string.Concat(Memory.Take(ShownPools).Select(static (pool, i) =>
@@ -84,7 +85,7 @@ internal sealed record TopReport(
 
     private void WriteJson(Stream output, DateTimeOffset time) => JsonLine.Write(output, json =>
     {
-        json.WriteString("time", JsonText.Time(time));
+        json.WriteString("time", BodyTime.Text(time));
         json.WriteNumber("connections", Connections);
         json.WriteNumber("requestsPerSecond", Math.Round(RequestsPerSecond, 1));
         json.WriteNumber("messagesPerSecond", Math.Round(MessagesPerSecond, 1));

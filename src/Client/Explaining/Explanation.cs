@@ -1,7 +1,6 @@
-using EQueue.Client;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Explaining;
+namespace EQueue.Client;
 
 /// <summary>Why a group did or did not consume a message, with the facts that say so.</summary>
 internal sealed record Explanation
@@ -14,7 +13,7 @@ internal sealed record Explanation
 
     public required QueueDescription Queue { get; init; }
 
-    public required Standing Standing { get; init; }
+    public required ConsumptionStatus Status { get; init; }
 
     /// <summary>The message; null when it is not there or cannot be read.</summary>
     public DetachedMessage? Message { get; init; }

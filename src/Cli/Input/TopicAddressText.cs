@@ -1,13 +1,12 @@
 using System.CommandLine.Parsing;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Input;
 
-/// <summary>A topic of a broker, <c>HOST:PORT/TOPIC</c>; several addresses of it are parted by commas.</summary>
-internal sealed record TopicAddress(string Addresses, string Topic)
+/// <summary>Reads the topic of a broker, <c>HOST:PORT/TOPIC</c>.</summary>
+internal static class TopicAddressText
 {
-    public override string ToString() => $"{Addresses}/{Topic}";
-
     public static TopicAddress? TryRead(string text)
     {
         int slash = text.LastIndexOf('/');

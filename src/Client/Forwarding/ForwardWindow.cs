@@ -1,6 +1,6 @@
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
 /// <summary>What is sent to the target and not settled: counted, so that it can be bounded, and waited for.</summary>
 /// <remarks>Thread-safe.</remarks>

@@ -1,6 +1,6 @@
 using System.Globalization;
 
-namespace EQueue.Cli.Output;
+namespace EQueue.Client;
 
 /// <summary>Sizes and times for people at a terminal; everywhere else, and in JSON, they are exact.</summary>
 internal static class HumanText

@@ -1,8 +1,6 @@
-using EQueue.Cli.Input;
-using EQueue.Client;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
 /// <summary>What <c>forward</c> was asked for.</summary>
 internal sealed record ForwardRequest

@@ -1,8 +1,7 @@
-using EQueue.Cli.Consuming;
 using EQueue.Cli.Output;
 using Microsoft.Extensions.Logging;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Cli.Consuming;
 
 /// <summary>
 /// What people may want to know meanwhile, on standard error: warnings of the client library, remarks, and on a
@@ -11,7 +10,7 @@ namespace EQueue.Cli.Forwarding;
 /// <param name="error">Standard error past the escapes of a terminal: what is said is escaped here.</param>
 /// <param name="isTerminal">Whether progress is shown.</param>
 /// <param name="time">The clock.</param>
-internal sealed class ForwardRemarks(TextWriter error, bool isTerminal, TimeProvider time) : ILoggerFactory, ILogger
+internal sealed class ForwardLog(TextWriter error, bool isTerminal, TimeProvider time) : ILoggerFactory, ILogger
 {
     /// <summary>A warning is not said again within this time.</summary>
     private static readonly TimeSpan Repeat = TimeSpan.FromSeconds(10);

@@ -1,7 +1,6 @@
-using EQueue.Client;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
 /// <summary>Messages of one stored batch on their way to the target: done when all of them are acknowledged.</summary>
 /// <param name="window">Counts it from its opening until all of it is settled.</param>

@@ -1,27 +1,27 @@
 using System.Collections.Concurrent;
-using EQueue.Client;
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
-/// <summary>The trails of the queues, and the commits that follow them: never beyond what the target has.</summary>
+/// <summary>The cursors of the queues, and the commits that follow them: never beyond what the target has.</summary>
 /// <remarks>
-/// The thread that sends adds to trails; commits are made by the ticking task and by queues that are asked back.
+/// The thread that sends adds to cursors; commits are made by the ticking task and by queues that are asked back.
 /// </remarks>
-internal sealed class ForwardProgress(ForwardWindow window, ForwardRemarks remarks)
+internal sealed class ForwardProgress(ForwardWindow window, ILogger logger)
 {
-    private readonly ConcurrentDictionary<int, QueueTrail> _trails = new();
+    private readonly ConcurrentDictionary<int, ForwardCursor> _cursors = new();
 
     /// <summary>The member whose queues they are; set before it is read.</summary>
     public Consumer Consumer { get; set; } = null!;
 
-    /// <summary>The trail of a queue in which messages from this offset on are to be sent.</summary>
-    public QueueTrail TrailOf(int queue, long first)
+    /// <summary>The cursor of a queue in which messages from this offset on are to be sent.</summary>
+    public ForwardCursor CursorOf(int queue, long first)
     {
         // A queue that was taken away and came back is read from its committed offset again.
-        if (!_trails.TryGetValue(queue, out QueueTrail? trail) || first < trail.End)
-            _trails[queue] = trail = new QueueTrail(first);
-        return trail;
+        if (!_cursors.TryGetValue(queue, out ForwardCursor? cursor) || first < cursor.End)
+            _cursors[queue] = cursor = new ForwardCursor(first);
+        return cursor;
     }
 
     /// <summary>Commits every queue as far as the target has it.</summary>
@@ -34,7 +34,7 @@ internal sealed class ForwardProgress(ForwardWindow window, ForwardRemarks remar
     {
         try
         {
-            await CommitAsync(cancellationToken);
+            await CommitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (EQueueException)
         {
@@ -53,16 +53,16 @@ internal sealed class ForwardProgress(ForwardWindow window, ForwardRemarks remar
             Task changed = window.WhenChanged();
             if (window.Failure is not null || queues.All(IsAtRest))
                 break;
-            await changed.WaitAsync(cancellationToken);
+            await changed.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
 
         try
         {
-            await CommitAsync(queues, cancellationToken);
+            await CommitAsync(queues, cancellationToken).ConfigureAwait(false);
         }
         catch (EQueueException exception)
         {
-            remarks.Write($"what was forwarded last is forwarded again by the next member: {exception.Message}");
+            Log.ForwardRepeated(logger, exception.Message);
         }
     }
 
@@ -71,21 +71,21 @@ internal sealed class ForwardProgress(ForwardWindow window, ForwardRemarks remar
         exception.Code is ErrorCode.QueueNotOwned or ErrorCode.UnknownMember or ErrorCode.FencedGeneration;
 
     private bool IsAtRest(QueueProgress queue) =>
-        !_trails.TryGetValue(queue.Queue, out QueueTrail? trail) || trail.Look().IsAtRest;
+        !_cursors.TryGetValue(queue.Queue, out ForwardCursor? cursor) || cursor.Look().IsAtRest;
 
     private ValueTask CommitAsync(IReadOnlyList<QueueProgress> queues, CancellationToken cancellationToken) =>
         Consumer.CommitAsync([.. queues.Select(PlaceOf)], cancellationToken);
 
     /// <remarks>
-    /// What the member calls processed was taken before the trail is looked at: if nothing is under way then, all of it
-    /// is at the target, and with it what is no message. A queue without messages is committed where it was begun, so
-    /// that a later start begins there too.
+    /// What the member calls processed was taken before the cursor is looked at: if nothing is under way then, all of
+    /// it is at the target, and with it what is no message. A queue without messages is committed where it was begun,
+    /// so that a later start begins there too.
     /// </remarks>
     private QueueProgress PlaceOf(QueueProgress queue)
     {
-        if (!_trails.TryGetValue(queue.Queue, out QueueTrail? trail))
+        if (!_cursors.TryGetValue(queue.Queue, out ForwardCursor? cursor))
             return queue;
-        (long reached, bool isAtRest) = trail.Look();
+        (long reached, bool isAtRest) = cursor.Look();
         long next = isAtRest ? Math.Max(reached, queue.Next.Value) : reached;
         return queue with { Next = new QueueOffset(next) };
     }

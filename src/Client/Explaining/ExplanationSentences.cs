@@ -1,21 +1,23 @@
 using System.Globalization;
-using EQueue.Cli.Output;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Explaining;
+namespace EQueue.Client;
 
 /// <summary>An explanation in plain sentences: what is so, and what to do when something is to be done.</summary>
-internal static class Sentences
+internal static class ExplanationSentences
 {
     public static IEnumerable<string> Of(Explanation facts)
     {
         yield return Stored(facts);
         yield return Reason(facts);
-        if (facts.Standing is not (Standing.NotStored or Standing.Missing or Standing.NotSubscribed))
+        if (TellsProgress(facts.Status))
             yield return Progress(facts);
         if (Advice(facts) is { } advice)
             yield return advice;
     }
+
+    private static bool TellsProgress(ConsumptionStatus status) => status
+        is not (ConsumptionStatus.NotStored or ConsumptionStatus.Missing or ConsumptionStatus.NotSubscribed);
 
     private static string Stored(Explanation facts)
     {
@@ -29,40 +31,43 @@ internal static class Sentences
             return $"{place} is no longer stored: {span}.";
         if (facts.Message is not { } message)
         {
-            return facts.Standing switch
+            return facts.Status switch
             {
-                Standing.Damaged =>
+                ConsumptionStatus.Damaged =>
                     $"{place} is stored but cannot be read: it is damaged, or compressed in an unknown way.",
-                Standing.QueueClosed => $"{place} is within what is stored: {span}.",
+                ConsumptionStatus.QueueClosed => $"{place} is within what is stored: {span}.",
                 _ => $"{place} holds no message, although {span}.",
             };
         }
 
         string tag = message.Tag is null ? "no tag" : $"the tag '{message.Tag}'";
-        return $"{place} is stored since {JsonText.Time(message.StoredTime)}, with {tag}.";
+        return $"{place} is stored since {BodyTime.Text(message.StoredTime)}, with {tag}.";
     }
 
     private static string Reason(Explanation facts)
     {
         string group = facts.Instance is { } instance
             ? $"{facts.Group} (instance {instance})" : facts.Group;
-        return facts.Standing switch
+        return facts.Status switch
         {
-            Standing.NotStored => "Nobody can have consumed it yet.",
-            Standing.Expired => $"It went by the topic's retention before {group} had committed it.",
-            Standing.Missing => "It was passed over when it was stored or has gone since.",
-            Standing.Damaged => $"Readers of {group} are told that it is missing.",
-            Standing.NotSubscribed => $"{group} does not read {facts.Topic}: it has committed nothing in this queue, "
-                + "and no member subscribes to the topic.",
-            Standing.Filtered => $"The broker passes it over: {group} reads {facts.Topic} with "
+            ConsumptionStatus.NotStored => "Nobody can have consumed it yet.",
+            ConsumptionStatus.Expired => $"It went by the topic's retention before {group} had committed it.",
+            ConsumptionStatus.Missing => "It was passed over when it was stored or has gone since.",
+            ConsumptionStatus.Damaged => $"Readers of {group} are told that it is missing.",
+            ConsumptionStatus.NotSubscribed =>
+                $"{group} does not read {facts.Topic}: it has committed nothing in this queue, and no member "
+                + "subscribes to the topic.",
+            ConsumptionStatus.Filtered => $"The broker passes it over: {group} reads {facts.Topic} with "
                 + $"{(facts.Tags.Count == 1 ? "the tag" : "the tags")} {string.Join(", ", facts.Tags)} only.",
-            Standing.Committed => $"{group} has committed it: it counts as consumed.",
-            Standing.QueueClosed => "The queue may not be read (topic alter-queues --readable false).",
-            Standing.NoMembers when facts.Instance is not null => $"{group} is not there: nobody reads for it.",
-            Standing.NoMembers => facts.MemberCount == 0
+            ConsumptionStatus.Committed => $"{group} has committed it: it counts as consumed.",
+            ConsumptionStatus.QueueClosed => "The queue may not be read (topic alter-queues --readable false).",
+            ConsumptionStatus.NoMembers when facts.Instance is not null =>
+                $"{group} is not there: nobody reads for it.",
+            ConsumptionStatus.NoMembers => facts.MemberCount == 0
                 ? $"{group} has no members: nobody reads."
                 : $"None of the {facts.MemberCount} members of {group} subscribes to {facts.Topic}.",
-            Standing.Moving => $"The queue is on its way to {(facts.Member is { } next ? Name(next) : "a member")}, "
+            ConsumptionStatus.Moving =>
+                $"The queue is on its way to {(facts.Member is { } next ? Name(next) : "a member")}, "
                 + "and nobody has it at the moment.",
             _ => InHands(facts, group),
         };
@@ -97,18 +102,18 @@ internal static class Sentences
     {
         var at = DateTimeOffset.FromUnixTimeMilliseconds(committedMs);
         TimeSpan age = facts.AskedAt - at;
-        return $" at {JsonText.Time(at)} ({HumanText.Time(age < TimeSpan.Zero ? TimeSpan.Zero : age)} ago)";
+        return $" at {BodyTime.Text(at)} ({HumanText.Time(age < TimeSpan.Zero ? TimeSpan.Zero : age)} ago)";
     }
 
-    private static string? Advice(Explanation facts) => facts.Standing switch
+    private static string? Advice(Explanation facts) => facts.Status switch
     {
-        Standing.Expired => "How to keep messages longer: equeue topic alter --help",
-        Standing.NoMembers =>
+        ConsumptionStatus.Expired => "How to keep messages longer: equeue topic alter --help",
+        ConsumptionStatus.NoMembers =>
             $"Start a reader of the group; equeue group describe {facts.Group} shows how far it is behind.",
-        Standing.QueueClosed => "How to open it: equeue topic alter-queues --help",
-        Standing.Damaged => "Look at the broker's data with: equeue log verify DIR",
-        Standing.InHands => $"To see whether the group moves: equeue group lag {facts.Group} --watch",
-        Standing.Committed or Standing.Filtered => "To look at it: equeue find "
+        ConsumptionStatus.QueueClosed => "How to open it: equeue topic alter-queues --help",
+        ConsumptionStatus.Damaged => "Look at the broker's data with: equeue log verify DIR",
+        ConsumptionStatus.InHands => $"To see whether the group moves: equeue group lag {facts.Group} --watch",
+        ConsumptionStatus.Committed or ConsumptionStatus.Filtered => "To look at it: equeue find "
             + $"{facts.Topic} --queue {facts.Queue.Number} --offset {facts.Offset}",
         _ => null,
     };

@@ -1,7 +1,7 @@
-namespace EQueue.Cli.Explaining;
+namespace EQueue.Client;
 
 /// <summary>How a message stands with a group: the one reason why it is, or is not, consumed.</summary>
-internal enum Standing
+internal enum ConsumptionStatus
 {
     /// <summary>The queue has not come to the offset yet.</summary>
     NotStored = 0,

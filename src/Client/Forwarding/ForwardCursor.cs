@@ -1,8 +1,8 @@
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
 /// <summary>One queue of the source: how far it was sent, and how far the target has it without a gap.</summary>
 /// <param name="first">Offset of the first message that is sent.</param>
-internal sealed class QueueTrail(long first)
+internal sealed class ForwardCursor(long first)
 {
     private readonly Lock _gate = new();
     private readonly Queue<ForwardSpan> _spans = new();

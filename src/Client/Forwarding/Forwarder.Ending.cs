@@ -1,7 +1,6 @@
-using System.Globalization;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
 /// <content>The run as a whole: its ticks, and how it ends.</content>
 internal sealed partial class Forwarder
@@ -27,7 +26,7 @@ internal sealed partial class Forwarder
         {
             try
             {
-                await PumpAsync(ending.Token);
+                await PumpAsync(ending.Token).ConfigureAwait(false);
             }
             catch (OperationCanceledException) when (ending.IsCancellationRequested)
             {
@@ -38,56 +37,43 @@ internal sealed partial class Forwarder
                 failure = exception;
             }
 
-            EQueueException? unsettled = await SettleAsync(hasFailed: failure is not null, stop);
+            EQueueException? unsettled = await SettleAsync(hasFailed: failure is not null, stop)
+                .ConfigureAwait(false);
             failure = _window.Failure ?? failure ?? unsettled;
         }
         finally
         {
-            await _ticksEnd.CancelAsync();
-            await ticks;
+            await _ticksEnd.CancelAsync().ConfigureAwait(false);
+            await ticks.ConfigureAwait(false);
             if (!_window.IsEmpty)
-                await _producer.AbortAsync();
-            _remarks.EndProgress();
+                await _producer.AbortAsync().ConfigureAwait(false);
         }
 
-        failure = await CommitLastAsync(stop) is { } commitFailure ? failure ?? commitFailure : failure;
+        EQueueException? uncommitted = await CommitLastAsync(stop).ConfigureAwait(false);
+        failure ??= uncommitted;
         if (stop.IsCancellationRequested)
-            await _consumer.CloseAsync(Farewell);
+            await _consumer.CloseAsync(Farewell).ConfigureAwait(false);
         if (failure is not null)
             throw failure;
     }
 
-    /// <summary>Commits, and shows progress, every second.</summary>
+    /// <summary>Commits, and looks at how much is left, every second.</summary>
     private async Task RunTicksAsync()
     {
         using var timer = new PeriodicTimer(TickInterval, _time);
-        long at = _time.GetTimestamp();
-        long before = 0;
         try
         {
-            while (await timer.WaitForNextTickAsync(_ticksEnd.Token))
+            while (await timer.WaitForNextTickAsync(_ticksEnd.Token).ConfigureAwait(false))
             {
-                await _progress.TryCommitAsync(_ticksEnd.Token);
-                if (!_remarks.ShowsProgress)
-                    continue;
-                (long messages, long now) = (Messages, _time.GetTimestamp());
-                ShowProgress(messages, (messages - before) / _time.GetElapsedTime(at, now).TotalSeconds);
-                (before, at) = (messages, now);
+                await _progress.TryCommitAsync(_ticksEnd.Token).ConfigureAwait(false);
+                long left = _consumer.GetProgress().Sum(queue => Math.Max(0, queue.End.Value - queue.Next.Value));
+                Interlocked.Exchange(ref _messagesToRead, left);
             }
         }
         catch (OperationCanceledException)
         {
             // The run ends.
         }
-    }
-
-    private void ShowProgress(long messages, double perSecond)
-    {
-        long behind = _consumer.GetProgress().Sum(queue => Math.Max(0, queue.End.Value - queue.Next.Value));
-        _remarks.ShowProgress(string.Create(
-            CultureInfo.InvariantCulture,
-            $"forwarded {messages:N0} messages, {perSecond:N0}/s; {UnderWayBytes / 1e6:N1} MB under way, "
-            + $"{behind:N0} messages to read"));
     }
 
     /// <summary>
@@ -115,7 +101,7 @@ internal sealed partial class Forwarder
                 Task changed = _window.WhenChanged();
                 if (_window.IsEmpty)
                     break;
-                await changed.WaitAsync(either.Token);
+                await changed.WaitAsync(either.Token).ConfigureAwait(false);
                 if (stop.IsCancellationRequested)
                     silence.CancelAfter(Hurry);
             }
@@ -139,15 +125,15 @@ internal sealed partial class Forwarder
     private async ValueTask<EQueueException?> CommitLastAsync(CancellationToken stop)
     {
         using var patience = new CancellationTokenSource(Timeout.InfiniteTimeSpan, _time);
-        await using CancellationTokenRegistration onStop = stop.Register(() => patience.CancelAfter(Hurry));
+        using CancellationTokenRegistration onStop = stop.Register(() => patience.CancelAfter(Hurry));
         try
         {
-            await _progress.CommitAsync(patience.Token);
+            await _progress.CommitAsync(patience.Token).ConfigureAwait(false);
             return null;
         }
         catch (EQueueException exception) when (ForwardProgress.IsTakenOver(exception))
         {
-            _remarks.Write($"another member goes on and repeats some messages: {exception.Message}");
+            Log.ForwardTakenOver(_logger, exception.Message);
             return null;
         }
         catch (Exception exception) when (patience.IsCancellationRequested

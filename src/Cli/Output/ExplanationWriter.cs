@@ -1,8 +1,8 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Cli.Output;
+using EQueue.Client;
 
-namespace EQueue.Cli.Explaining;
+namespace EQueue.Cli.Output;
 
 /// <summary>Prints explanations: sentences, or a JSON object a line.</summary>
 internal static class ExplanationWriter
@@ -15,7 +15,7 @@ internal static class ExplanationWriter
             return;
         }
 
-        foreach (string sentence in Sentences.Of(facts))
+        foreach (string sentence in ExplanationSentences.Of(facts))
             output.Write(Encoding.UTF8.GetBytes(sentence + "\n"));
     }
 
@@ -26,9 +26,9 @@ internal static class ExplanationWriter
         json.WriteNumber("offset", facts.Offset);
         json.WriteString("group", facts.Group);
         json.WriteString("instance", facts.Instance);
-        json.WriteString("standing", JsonNamingPolicy.CamelCase.ConvertName(facts.Standing.ToString()));
+        json.WriteString("standing", JsonNamingPolicy.CamelCase.ConvertName(facts.Status.ToString()));
         json.WriteString(
-            "storedTime", facts.Message is { } message ? JsonText.Time(message.StoredTime) : null);
+            "storedTime", facts.Message is { } message ? BodyTime.Text(message.StoredTime) : null);
         json.WriteString("tag", facts.Message?.Tag);
         json.WriteNumber("start", facts.Queue.Start.Value);
         json.WriteNumber("end", facts.Queue.End.Value);
@@ -40,7 +40,7 @@ internal static class ExplanationWriter
         {
             json.WriteNumber("committed", progress.Committed.Value);
             json.WriteString(
-                "committedTime", JsonText.Time(DateTimeOffset.FromUnixTimeMilliseconds(progress.CommittedMs)));
+                "committedTime", BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(progress.CommittedMs)));
         }
         else
         {
@@ -65,7 +65,7 @@ internal static class ExplanationWriter
         }
 
         json.WriteStartArray("sentences");
-        foreach (string sentence in Sentences.Of(facts))
+        foreach (string sentence in ExplanationSentences.Of(facts))
             json.WriteStringValue(sentence);
         json.WriteEndArray();
     }

@@ -1,7 +1,7 @@
-using EQueue.Client;
 using EQueue.Protocol;
+using Microsoft.Extensions.Logging;
 
-namespace EQueue.Cli.Forwarding;
+namespace EQueue.Client;
 
 /// <summary>Reads batches as a member of the group and sends their messages to the target, in order.</summary>
 /// <remarks>
@@ -25,26 +25,27 @@ internal sealed partial class Forwarder : IDisposable
     private readonly Producer _producer;
     private readonly ForwardProgress _progress;
     private readonly ForwardWindow _window;
-    private readonly ForwardRemarks _remarks;
+    private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly CancellationTokenSource _idle;
     private readonly CancellationTokenSource _ticksEnd = new();
     private readonly RecordProperties _properties = new();
     private readonly string _topic;
     private long _left;
+    private long _messagesToRead;
     private bool _hasRoute;
 
     public Forwarder(
-        ForwardRequest request, EQueueClient source, EQueueClient target, ForwardRemarks remarks, TimeProvider time)
+        ForwardRequest request, EQueueClient source, EQueueClient target, ILoggerFactory loggers, TimeProvider time)
     {
         _request = request;
         _topic = request.To.Topic;
         _left = request.Count ?? long.MaxValue;
-        _remarks = remarks;
+        _logger = loggers.CreateLogger("EQueue.Client");
         _time = time;
         _idle = new CancellationTokenSource(Timeout.InfiniteTimeSpan, time);
         _window = new ForwardWindow();
-        _progress = new ForwardProgress(_window, remarks);
+        _progress = new ForwardProgress(_window, _logger);
         _producer = target.CreateProducer(new ProducerOptions
         {
             Durability = request.Durability,
@@ -75,6 +76,9 @@ internal sealed partial class Forwarder : IDisposable
     /// <summary>Bytes that were sent and are not settled, as the source stores them.</summary>
     public long UnderWayBytes => _window.OpenBytes;
 
+    /// <summary>Messages of the source that were not read yet, as of the last second.</summary>
+    public long MessagesToRead => Interlocked.Read(ref _messagesToRead);
+
     public void Dispose()
     {
         _idle.Dispose();
@@ -84,31 +88,42 @@ internal sealed partial class Forwarder : IDisposable
 
     private async Task PumpAsync(CancellationToken cancellationToken)
     {
-        await using IAsyncEnumerator<ReceivedBatch> batches =
+        IAsyncEnumerator<ReceivedBatch> batches =
             _consumer.ReadBatchesAsync(cancellationToken).GetAsyncEnumerator(cancellationToken);
-        while (await MoveNextAsync(batches))
+        await using (batches.ConfigureAwait(false))
         {
-            ReceivedBatch batch = batches.Current;
-            QueueTrail trail = _progress.TrailOf(batch.Queue, batch.FirstOffset.Value);
-            trail.End = Math.Max(trail.End, batch.FirstOffset.Value);
-            do
+            while (await MoveNextAsync(batches).ConfigureAwait(false))
             {
-                await WaitForRoomAsync(cancellationToken);
-                SendSpan(batch, trail);
-                if (_left == 0 || _window.Failure is not null)
+                if (!await SendAsync(batches.Current, cancellationToken).ConfigureAwait(false))
                     return;
             }
-            while (trail.End < batch.NextOffset.Value);
         }
+    }
+
+    /// <summary>Sends a batch, as the window has room.</summary>
+    /// <returns>Whether more is to be sent.</returns>
+    private async ValueTask<bool> SendAsync(ReceivedBatch batch, CancellationToken cancellationToken)
+    {
+        ForwardCursor cursor = _progress.CursorOf(batch.Queue, batch.FirstOffset.Value);
+        cursor.End = Math.Max(cursor.End, batch.FirstOffset.Value);
+        do
+        {
+            await WaitForRoomAsync(cancellationToken).ConfigureAwait(false);
+            SendSpan(batch, cursor);
+            if (_left == 0 || _window.Failure is not null)
+                return false;
+        }
+        while (cursor.End < batch.NextOffset.Value);
+        return true;
     }
 
     private async ValueTask<bool> MoveNextAsync(IAsyncEnumerator<ReceivedBatch> batches)
     {
         ValueTask<bool> next = batches.MoveNextAsync();
         if (next.IsCompleted || _request.IdleExit is not { } idle)
-            return await next;
+            return await next.ConfigureAwait(false);
         _idle.CancelAfter(idle);
-        bool hasNext = await next;
+        bool hasNext = await next.ConfigureAwait(false);
         _idle.CancelAfter(Timeout.InfiniteTimeSpan);
         return hasNext;
     }
@@ -120,7 +135,7 @@ internal sealed partial class Forwarder : IDisposable
             Task changed = _window.WhenChanged();
             if (HasRoom())
                 return;
-            await changed.WaitAsync(cancellationToken);
+            await changed.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
 
         cancellationToken.ThrowIfCancellationRequested();
@@ -130,21 +145,21 @@ internal sealed partial class Forwarder : IDisposable
     private bool HasRoom() => _window.IsEmpty
         || (_hasRoute && _window.OpenBytes < MaxOpenBytes && _producer.BufferedBytes < 2 * MaxOpenBytes);
 
-    /// <summary>Sends what is left of a batch behind the trail's end; of the very first one only a message.</summary>
-    private void SendSpan(in ReceivedBatch batch, QueueTrail trail)
+    /// <summary>Sends what is left of a batch behind the cursor's end; of the very first one only a message.</summary>
+    private void SendSpan(in ReceivedBatch batch, ForwardCursor cursor)
     {
         bool isFirst = _window.Messages == 0 && !_hasRoute;
         _hasRoute = !isFirst;
         long most = isFirst ? 1 : _left;
-        var span = new ForwardSpan(_window, batch.Queue, trail.End, batch.Bytes.Length + SpanBytes);
-        trail.Add(span);
+        var span = new ForwardSpan(_window, batch.Queue, cursor.End, batch.Bytes.Length + SpanBytes);
+        cursor.Add(span);
         _window.Add(span);
         int count = 0;
         long bodyBytes = 0;
         long next = batch.NextOffset.Value;
         foreach (RecordView record in batch)
         {
-            if (record.Offset.Value < trail.End)
+            if (record.Offset.Value < cursor.End)
                 continue;
             if (count == most)
             {
@@ -159,7 +174,7 @@ internal sealed partial class Forwarder : IDisposable
         }
 
         _left -= count;
-        trail.End = next;
+        cursor.End = next;
         span.Close(next, count, bodyBytes);
     }
 

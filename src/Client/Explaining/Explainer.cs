@@ -1,7 +1,6 @@
-using EQueue.Client;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Explaining;
+namespace EQueue.Client;
 
 /// <summary>Asks the broker what it knows of one message and one group, and judges it.</summary>
 internal sealed class Explainer(EQueueAdmin admin, TimeProvider time)
@@ -14,20 +13,22 @@ internal sealed class Explainer(EQueueAdmin admin, TimeProvider time)
     {
         // The group comes first: a message that is committed meanwhile must not look like one that is gone.
         GroupDescription described = await admin.DescribeGroupAsync(
-            group, topic, withAges: false, cancellationToken);
-        TopicDescription found = await admin.DescribeTopicAsync(topic, cancellationToken);
+            group, topic, withAges: false, cancellationToken).ConfigureAwait(false);
+        TopicDescription found = await admin.DescribeTopicAsync(topic, cancellationToken)
+            .ConfigureAwait(false);
         QueueDescription queue = found.Queues.FirstOrDefault(one => one.Number == number)
             ?? throw new EQueueException(
                 ErrorCode.UnknownQueue,
                 $"{topic} has no queue {number}: its queues are 0 to {found.Queues.Count - 1}.");
-        (DetachedMessage? message, Standing absence) = await ReadAsync(topic, number, offset, cancellationToken);
+        (DetachedMessage? message, ConsumptionStatus absence) =
+            await ReadAsync(topic, number, offset, cancellationToken).ConfigureAwait(false);
         var facts = new Explanation
         {
             Topic = topic,
             Group = group,
             Offset = offset,
             Queue = queue,
-            Standing = absence,
+            Status = absence,
             Message = message,
             MemberCount = described.Members.Count,
             AskedAt = time.GetUtcNow(),
@@ -52,21 +53,23 @@ internal sealed class Explainer(EQueueAdmin admin, TimeProvider time)
     }
 
     /// <summary>The message; without one how the place stands.</summary>
-    private async ValueTask<(DetachedMessage? Message, Standing Absence)> ReadAsync(
+    private async ValueTask<(DetachedMessage? Message, ConsumptionStatus Absence)> ReadAsync(
         string topic, int number, long offset, CancellationToken cancellationToken)
     {
         try
         {
-            return (await admin.ReadMessageAsync(topic, number, offset, cancellationToken), Standing.Missing);
+            DetachedMessage? message = await admin.ReadMessageAsync(topic, number, offset, cancellationToken)
+                .ConfigureAwait(false);
+            return (message, ConsumptionStatus.Missing);
         }
         catch (EQueueException exception)
             when (exception.Code is ErrorCode.DamagedData or ErrorCode.CorruptBatch or ErrorCode.UnsupportedCodec)
         {
-            return (null, Standing.Damaged);
+            return (null, ConsumptionStatus.Damaged);
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.QueueNotReadable)
         {
-            return (null, Standing.QueueClosed);
+            return (null, ConsumptionStatus.QueueClosed);
         }
     }
 
@@ -85,30 +88,30 @@ internal sealed class Explainer(EQueueAdmin admin, TimeProvider time)
             Member = member,
             Tags = subscriptions.Any(one => one.Tags.Count == 0)
                 ? [] : [.. subscriptions.SelectMany(one => one.Tags).Distinct(StringComparer.Ordinal)],
-            Standing = StandingOf(facts, subscriptions.Length, isFiltered),
+            Status = StatusOf(facts, subscriptions.Length, isFiltered),
         };
     }
 
-    private static Standing StandingOf(Explanation facts, int subscriptionCount, bool isFiltered)
+    private static ConsumptionStatus StatusOf(Explanation facts, int subscriptionCount, bool isFiltered)
     {
         long committed = facts.Progress?.Committed.Value ?? -1;
         if (facts.Offset >= facts.Queue.End.Value)
-            return Standing.NotStored;
+            return ConsumptionStatus.NotStored;
         if (isFiltered)
-            return Standing.Filtered;
+            return ConsumptionStatus.Filtered;
         // Also when retention took it since: it was consumed, and that is what was asked.
         if (committed > facts.Offset)
-            return Standing.Committed;
+            return ConsumptionStatus.Committed;
         if (facts.Offset < facts.Queue.Start.Value)
-            return Standing.Expired;
+            return ConsumptionStatus.Expired;
         if (facts.Message is null)
-            return facts.Standing;
+            return facts.Status;
         if (committed < 0 && subscriptionCount == 0)
-            return Standing.NotSubscribed;
+            return ConsumptionStatus.NotSubscribed;
         if (subscriptionCount == 0)
-            return Standing.NoMembers;
+            return ConsumptionStatus.NoMembers;
         bool isOwned = facts.Instance is not null || facts.Progress is { Owner: >= 0 };
-        return isOwned ? Standing.InHands : Standing.Moving;
+        return isOwned ? ConsumptionStatus.InHands : ConsumptionStatus.Moving;
     }
 
     private static MemberDescription? MemberOf(Explanation facts, GroupDescription group)

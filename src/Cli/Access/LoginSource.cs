@@ -4,7 +4,7 @@ using EQueue.Client;
 namespace EQueue.Cli.Access;
 
 /// <summary>As whom a command comes and where what proves it is: a token, or a user with a password.</summary>
-internal sealed record Login
+internal sealed record LoginSource
 {
     /// <summary>What named it, for people: <c>--user</c>, <c>EQUEUE_TOKEN</c>, <c>context production</c>.</summary>
     public required string Source { get; init; }
