@@ -98,7 +98,8 @@ public sealed class BrokerOpening : IAsyncDisposable
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
             quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
             await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
-            security = new SecurityParts(store, state, options.Security, counters, time, logger);
+            security = new SecurityParts(store, state, options.Security, ledger.Security, counters, time, logger);
+            ledger.Include(security.Table);
             await security.Table.KeepMockKeyAsync(CancellationToken.None);
             fetch = new FetchHandler(
                 store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);

@@ -23,6 +23,7 @@ public sealed record LimitOptions
     private readonly long? _adminBytes;
     private readonly long? _producerBytes;
     private readonly long? _progressBytes;
+    private readonly long? _securityBytes;
 
     /// <summary>Largest message body; 1 KiB to 256 MiB. Topics may ask for less. Default: 4 MiB.</summary>
     public int MaxMessageBytes { get; init; } = 4 << 20;
@@ -225,6 +226,16 @@ public sealed record LimitOptions
     /// <summary>The same of one group; 64 KiB or more. Default: 64 MiB.</summary>
     public long MaxProgressBytesPerGroup { get; init; } = 64L << 20;
 
+    /// <summary>
+    /// Memory for users, tokens and rules; 64 KiB or more. It is kept over restarts. Beyond it a new or longer one gets
+    /// LimitReached. Default: 128 MiB.
+    /// </summary>
+    public long SecurityBytes
+    {
+        get => _securityBytes ?? 128L << 20;
+        init => _securityBytes = value;
+    }
+
     /// <summary>The limits that hold where the heap may grow to so many bytes: defaults are at most their share of
     /// them, what was set stays.</summary>
     /// <param name="usableBytes">DOTNET_GCHeapHardLimit, or three quarters of the container or the machine.</param>
@@ -248,6 +259,7 @@ public sealed record LimitOptions
         ProducerBytes = _producerBytes ?? Cut(ProducerBytes, most[nameof(ProducerBytes)]),
         MemberBytes = _memberBytes ?? Cut(MemberBytes, most[nameof(MemberBytes)]),
         ProgressBytes = _progressBytes ?? Cut(ProgressBytes, most[nameof(ProgressBytes)]),
+        SecurityBytes = _securityBytes ?? Cut(SecurityBytes, most[nameof(SecurityBytes)]),
     };
 
     internal void Validate()
@@ -268,6 +280,7 @@ public sealed record LimitOptions
         Range(MemberBytes, nameof(MemberBytes), 1 << 20, long.MaxValue);
         Range(MaxSubscriptionBytes, nameof(MaxSubscriptionBytes), 4 << 10, 64 << 20);
         Range(ProgressBytes, nameof(ProgressBytes), 1 << 20, long.MaxValue);
+        Range(SecurityBytes, nameof(SecurityBytes), 64 << 10, long.MaxValue);
         Range(MaxProgressBytesPerGroup, nameof(MaxProgressBytesPerGroup), 64 << 10, long.MaxValue);
         Range(MaxTopics, nameof(MaxTopics), 1, 1_000_000);
         Range(MaxQueues, nameof(MaxQueues), 1, 10_000_000);

@@ -60,6 +60,7 @@ public sealed class SettingTableTests
         ("Limits:FetchSessionBytes", "268435456", "1048576", "1048575"),
         ("Limits:MemberBytes", "268435456", "1048576", "1048575"),
         ("Limits:ProducerBytes", "268435456", "65536", "65535"),
+        ("Limits:SecurityBytes", "134217728", "65536", "65535"),
         ("Limits:MaxSubscriptionBytes", "1048576", "4096", "4095"),
         ("Limits:ProgressBytes", "536870912", "1048576", "1048575"),
         ("Limits:MaxProgressBytesPerGroup", "67108864", "65536", "65535"),

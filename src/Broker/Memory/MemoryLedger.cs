@@ -12,6 +12,7 @@ internal sealed class MemoryLedger
 {
     private RemotingServer? _server;
     private BacklogTable? _backlogs;
+    private SecurityTable? _security;
 
     public MemoryLedger(LimitOptions limits, QueueStore store, BrokerState state)
     {
@@ -28,6 +29,8 @@ internal sealed class MemoryLedger
             "progress", "Limits:ProgressBytes", limits.ProgressBytes, () => state.ProgressUse.Bytes);
         Producers = new MemoryPool(
             "producers", "Limits:ProducerBytes", limits.ProducerBytes, () => store.ProducerBytes);
+        Security = new MemoryPool(
+            "security", "Limits:SecurityBytes", limits.SecurityBytes, () => _security?.Book.Bytes ?? 0);
         Tail = new MemoryPool(
             "tail", "Store:TailMemoryBytes", store.TailMemoryBytes, () => store.TailMemoryBytes);
     }
@@ -59,14 +62,20 @@ internal sealed class MemoryLedger
     /// <summary>Producers, with what they sent last to each queue. It outlives the process.</summary>
     public MemoryPool Producers { get; }
 
+    /// <summary>Users, tokens and rules. They outlive the process.</summary>
+    public MemoryPool Security { get; }
+
     /// <summary>The newest messages.</summary>
     public MemoryPool Tail { get; }
 
     public IReadOnlyList<MemoryPool> Pools =>
-        [Receive, Send, Parked, Requests, Admin, Sessions, Members, Progress, Producers, Tail];
+        [Receive, Send, Parked, Requests, Admin, Sessions, Members, Progress, Producers, Security, Tail];
 
     /// <summary>Names what counts for itself.</summary>
     public void Include(BacklogTable backlogs) => _backlogs = backlogs;
+
+    /// <inheritdoc cref="Include(BacklogTable)"/>
+    public void Include(SecurityTable security) => _security = security;
 
     /// <inheritdoc cref="Include(BacklogTable)"/>
     public void Include(RemotingServer server) => _server = server;

@@ -31,16 +31,29 @@ internal sealed class SecurityBook
     private ImmutableDictionary<string, PrincipalRules> Index { get; init; } =
         ImmutableDictionary.Create<string, PrincipalRules>(StringComparer.Ordinal);
 
-    public SecurityBook With(UserRecord user) => Copy(users: Users.SetItem(user.Name, user));
+    /// <summary>What all of it takes in memory, here and in the log's state; an estimate.</summary>
+    public long Bytes { get; private init; }
+
+    public SecurityBook With(UserRecord user) => Copy(
+        SecurityUse.SizeOf(user) - SecurityUse.SizeOf(Users.GetValueOrDefault(user.Name)),
+        users: Users.SetItem(user.Name, user));
 
     /// <summary>Without a user and its tokens.</summary>
-    public SecurityBook WithoutUser(string name) => Copy(
-        users: Users.Remove(name),
-        tokens: Tokens.RemoveRange(Tokens.Values.Where(token => token.User == name).Select(token => token.Id)));
+    public SecurityBook WithoutUser(string name)
+    {
+        TokenRecord[] tokens = [.. Tokens.Values.Where(token => token.User == name)];
+        return Copy(
+            -SecurityUse.SizeOf(Users.GetValueOrDefault(name)) - tokens.Sum(SecurityUse.SizeOf),
+            users: Users.Remove(name),
+            tokens: Tokens.RemoveRange(tokens.Select(token => token.Id)));
+    }
 
-    public SecurityBook With(TokenRecord token) => Copy(tokens: Tokens.SetItem(token.Id, token));
+    public SecurityBook With(TokenRecord token) => Copy(
+        SecurityUse.SizeOf(token) - SecurityUse.SizeOf(Tokens.GetValueOrDefault(token.Id)),
+        tokens: Tokens.SetItem(token.Id, token));
 
-    public SecurityBook WithoutToken(string id) => Copy(tokens: Tokens.Remove(id));
+    public SecurityBook WithoutToken(string id) =>
+        Copy(-SecurityUse.SizeOf(Tokens.GetValueOrDefault(id)), tokens: Tokens.Remove(id));
 
     public SecurityBook With(AccessRule rule)
     {
@@ -48,7 +61,8 @@ internal sealed class SecurityBook
         if (Rules.ContainsKey(text))
             return this;
         PrincipalRules own = Index.GetValueOrDefault(rule.Principal, PrincipalRules.None);
-        return Copy(rules: Rules.Add(text, rule), index: Index.SetItem(rule.Principal, own.With(rule)));
+        return Copy(
+            SecurityUse.SizeOf(rule), rules: Rules.Add(text, rule), index: Index.SetItem(rule.Principal, own.With(rule)));
     }
 
     public SecurityBook Without(AccessRule rule)
@@ -58,6 +72,7 @@ internal sealed class SecurityBook
             return this;
         PrincipalRules rest = Index[rule.Principal].Without(rule);
         return Copy(
+            -SecurityUse.SizeOf(rule),
             rules: Rules.Remove(text),
             index: rest.IsEmpty ? Index.Remove(rule.Principal) : Index.SetItem(rule.Principal, rest));
     }
@@ -101,11 +116,13 @@ internal sealed class SecurityBook
     }
 
     private SecurityBook Copy(
+        long moreBytes,
         ImmutableSortedDictionary<string, UserRecord>? users = null,
         ImmutableSortedDictionary<string, TokenRecord>? tokens = null,
         ImmutableSortedDictionary<string, AccessRule>? rules = null,
         ImmutableDictionary<string, PrincipalRules>? index = null) => new()
         {
+            Bytes = Bytes + moreBytes,
             Users = users ?? Users,
             Tokens = tokens ?? Tokens,
             Rules = rules ?? Rules,

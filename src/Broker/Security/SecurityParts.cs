@@ -15,6 +15,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
         QueueStore store,
         BrokerState state,
         SecurityOptions options,
+        MemoryPool memory,
         BrokerCounters counters,
         TimeProvider time,
         ILogger logger)
@@ -22,7 +23,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
         _time = time;
         _logger = logger;
         _clock = new TokenClock(time);
-        Table = new SecurityTable(store, state, options, _clock, logger);
+        Table = new SecurityTable(store, state, options, memory, _clock, logger);
         Table.Load();
         Audit = new AuditLog(options.Audit, counters, time);
         Authenticator = new Authenticator(Table, options, Audit, new LoginGuard(time), _clock);

@@ -7,7 +7,12 @@ namespace EQueue.Broker;
 /// <summary>The users, tokens and rules of the broker; docs/security.md is the design.</summary>
 /// <remarks>Thread-safe. A change is in the log before it holds; whoever decides reads one book.</remarks>
 internal sealed class SecurityTable(
-    QueueStore store, BrokerState state, SecurityOptions options, TokenClock clock, ILogger logger) : IDisposable
+    QueueStore store,
+    BrokerState state,
+    SecurityOptions options,
+    MemoryPool memory,
+    TokenClock clock,
+    ILogger logger) : IDisposable
 {
     public const int MaxUsers = 1_000;
     public const int MaxTokens = 10_000;
@@ -243,6 +248,8 @@ internal sealed class SecurityTable(
                 entries = [MockKeyRecord.ToEntry(_mocks.Key.Span), .. entries];
             if (entries.Length == 0)
                 return;
+            if (!memory.HasRoom(book.Bytes - _book.Bytes))
+                throw memory.Full("Users, tokens and rules do not get more or longer");
             await store.AppendStateAsync(entries, CancellationToken.None);
             if (isFirst)
                 _producerKey = ProducerNames.KeyOf(_mocks.Key.Span);

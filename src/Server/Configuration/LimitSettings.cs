@@ -157,6 +157,16 @@ internal static class LimitSettings
                 + "forgotten",
             FollowsMemory = true,
         },
+        SettingKinds.Size("Limits:SecurityBytes",
+            "users, tokens and rules; kept over restarts",
+            64 << 10, long.MaxValue,
+            (options, value) => options.WithLimits(limits => limits with { SecurityBytes = value }),
+            options => options.Broker.Limits.SecurityBytes) with
+        {
+            Unit = "bytes",
+            AtLimit = "LimitReached for a new or longer one",
+            FollowsMemory = true,
+        },
         SettingKinds.Size("Limits:MaxSubscriptionBytes",
             "subscriptions of one member",
             4 << 10, 64 << 20,

@@ -98,7 +98,7 @@ internal sealed class BoundCases(BoundPlant plant, TimeSpan wait)
         [Opcode.SetQuota] = () =>
             Many(1, new SetQuotaRequest(new Quota(QuotaKind.Client, $"{Next()}".PadLeft(249, 'c'), 1L << 40, 0, 0))),
         [Opcode.ListQuotas] = () => Many(16, new ListQuotasRequest()),
-        [Opcode.SetUser] = () => Each(2, () => Of(new SetUserRequest(
+        [Opcode.SetUser] = () => Each(8, () => Of(new SetUserRequest(
             LongName("u", Interlocked.Increment(ref _users)),
             null,
             null,
@@ -114,7 +114,7 @@ internal sealed class BoundCases(BoundPlant plant, TimeSpan wait)
         ],
         [Opcode.RevokeToken] = () => Many(4, new RevokeTokenRequest(LongName("r", Next()))),
         [Opcode.ListTokens] = () => Many(16, new ListTokensRequest(null, int.MaxValue)),
-        [Opcode.SetRule] = () => Each(2, () => Of(new SetRuleRequest(
+        [Opcode.SetRule] = () => Each(8, () => Of(new SetRuleRequest(
             new AccessRule(
                 RuleEffect.Deny,
                 "user:" + LongName("p", Next()),
